@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every target of ours is built with. Consumers get none of it but the language standard.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(WARPFOLD_CCACHE ccache)
+mark_as_advanced(WARPFOLD_CCACHE)
+if(WARPFOLD_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language C CXX CUDA)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${WARPFOLD_CCACHE})
+  endforeach()
+endif()
+
+# wf_warnings: link privately to every target of ours. wf_sanitize: the same, but for the
+# instrumented kernels, which cannot also carry the address sanitizer.
+add_library(wf_warnings INTERFACE)
+set(host_warnings -Wall -Wextra -Wpedantic -Wshadow -Wno-unknown-pragmas)
+if(WARPFOLD_WARNINGS_AS_ERRORS)
+  list(APPEND host_warnings -Werror)
+endif()
+target_compile_options(wf_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${host_warnings}>")
+
+add_library(wf_sanitize INTERFACE)
+if(WARPFOLD_SANITIZE)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_compile_options(wf_sanitize INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${sanitizers}>")
+  target_link_options(wf_sanitize INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds nvcc and sets WARPFOLD_HAS_CUDA. Without a toolkit everything but the place `gpu` is built.
+set(WARPFOLD_HAS_CUDA OFF)
+if(WARPFOLD_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  if(WARPFOLD_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "WARPFOLD_CUDA is ON, but no nvcc was found: put it on PATH or set CMAKE_CUDA_COMPILER")
+  endif()
+  message(STATUS "No CUDA toolkit: building the places cpu and simt")
+  return()
+endif()
+
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  # nvcc 13 can write for all of these; the last one also as PTX, for what comes after it.
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+endif()
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+enable_language(CUDA)
+# CMake 3.25 does not know that nvcc speaks C++20.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA_STANDARD 20)
+find_package(CUDAToolkit REQUIRED)
+set(WARPFOLD_HAS_CUDA ON)
+
+add_library(wf_cuda_options INTERFACE)
+target_compile_options(wf_cuda_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas;--Wno-deprecated-gpu-targets>")
+if(WARPFOLD_WARNINGS_AS_ERRORS)
+  target_compile_options(wf_cuda_options INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")
+endif()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# wf_add_simt_library(NAME [LENS] SOURCES file.cpp… [LINK target…])
+#
+# A static library whose sources are CUDA C++ compiled by the host compiler against simt's own
+# <cuda_runtime.h>. Plain: optimised, to run kernels. LENS: instrumented, so that every memory access
+# and basic block is seen (docs/simt.md); it defines SIMT_LENS and links the same runtime.
+function(wf_add_simt_library name)
+  cmake_parse_arguments(arg "LENS" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PRIVATE wf_warnings PUBLIC simt ${arg_LINK})
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init>)
+  if(NOT arg_LENS)
+    target_link_libraries(${name} PRIVATE wf_sanitize)
+    return()
+  endif()
+  target_compile_definitions(${name} PRIVATE SIMT_LENS=1)
+  target_compile_options(${name} PRIVATE -O1 -g
+    # The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked.
+    -fsanitize=thread
+    "$<$<CXX_COMPILER_ID:GNU>:-fsanitize-coverage=trace-pc;--param=tsan-distinguish-volatile=1;--param=tsan-instrument-func-entry-exit=0>"
+    "$<$<CXX_COMPILER_ID:Clang>:-fsanitize-coverage=trace-pc-guard,no-prune;SHELL:-mllvm -tsan-instrument-read-before-write=1;SHELL:-mllvm -tsan-distinguish-volatile=1;SHELL:-mllvm -tsan-instrument-func-entry-exit=0>")
+endfunction()

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file config.hpp
+/// The two macros that let one source serve every compiler.
+#pragma once
+
+#if defined(__FAST_MATH__)
+#error "warpfold: -ffast-math breaks exact sums; compile the files that include warpfold without it"
+#endif
+
+/// A function for host and device. Always inlined: one program may hold the same function compiled
+/// for the host, for a GPU, for simt and for simt with instrumentation, and the linker must not
+/// choose one of them for all.
+#if defined(__CUDACC__)
+#define WF_HD __host__ __device__ __forceinline__
+#else
+#define WF_HD inline __attribute__((always_inline))
+#endif
+
+/// The inline namespace that keeps apart the builds of code holding kernels:
+/// `namespace wf::gpu::inline WF_BUILD { … }`. Only `.cuh` files use it.
+#if defined(__CUDACC__)
+#define WF_BUILD cuda_build
+#elif defined(SIMT_LENS)
+#define WF_BUILD lens_build
+#else
+#define WF_BUILD simt_build
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file machine.hpp
+/// The host's view of simt: how launches are scheduled, what went wrong in one, and what to watch.
+/// Kernels never include this; they include <cuda_runtime.h>, which is simt's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simt {
+
+/// The order in which the blocks of a grid start.
+enum class block_order : std::uint8_t { forward, reversed, shuffled };
+
+/// How far a lane runs before the next lane of its warp has its turn.
+enum class lane_schedule : std::uint8_t {
+  to_barrier,  ///< to the next barrier or warp collective: the fastest, and the least forgiving
+  lock_step,   ///< to the next memory access (instrumented kernels only): as before Volta
+};
+
+class observer;
+
+/// What holds for the launches of this host thread until it is changed.
+struct options {
+  block_order order = block_order::forward;
+  std::uint64_t seed = 1;   ///< of the shuffled order
+  unsigned os_threads = 0;  ///< blocks that run at once; 0: one a core; an observer makes it 1
+  lane_schedule schedule = lane_schedule::to_barrier;
+  double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
+  observer* watch = nullptr;
+};
+
+/// The options of the calling host thread; SIMT_ORDER, SIMT_SEED, SIMT_THREADS and SIMT_TIMEOUT set the
+/// first values. Assign to change them.
+options& current_options();
+
+enum class fault : std::uint8_t {
+  none,
+  deadlock,            ///< every thread waits, and nothing can wake one
+  divergent_barrier,   ///< a barrier or collective that part of its threads never reaches
+  out_of_bounds,       ///< an access outside every allocation or shared variable
+  uninitialised_read,  ///< a read of shared memory that no thread of the block wrote
+  hung,                ///< no step of the scheduler within the time-out
+  bad_collective,      ///< lanes of one warp in different collectives, or a mask without its caller
+  trap,                ///< __trap() or a failed assert()
+};
+
+const char* to_string(fault);
+
+/// A place in the source, found from the address of an instruction.
+struct source_line {
+  std::string file, function;
+  int line = 0;
+};
+source_line locate(std::uintptr_t instruction);
+
+/// Why a launch failed. The launch's error code is cudaErrorLaunchFailure, or
+/// cudaErrorIllegalAddress for out_of_bounds, and this tells the rest.
+struct fault_report {
+  fault what = fault::none;
+  std::string kernel;
+  std::uint64_t block = 0;    ///< linear index in the grid
+  std::uint32_t thread = 0;   ///< linear index in the block
+  std::uintptr_t address = 0; ///< of the access, where there is one
+  source_line where;
+  std::string text;  ///< all of it in one line, for people
+};
+
+/// The last launch of this host thread that failed; what == fault::none if none did.
+fault_report last_fault();
+void clear_fault();
+
+/// What a launch did, counted on every run.
+struct launch_stats {
+  std::string kernel;
+  std::uint64_t blocks = 0, threads = 0;
+  std::uint64_t barriers = 0;      ///< block-wide barriers completed
+  std::uint64_t warp_syncs = 0;    ///< __syncwarp and the like, a warp counting once
+  std::uint64_t shuffles = 0;      ///< shuffles, a warp counting once
+  std::uint64_t collectives = 0;   ///< votes, matches and warp reductions, a warp counting once
+  std::uint64_t atomics = 0;       ///< atomic operations, a thread counting once
+  std::uint64_t grid_syncs = 0, cluster_syncs = 0;
+  std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
+};
+
+/// Totals over this host thread's launches since the last reset; `kernel` is the last one's.
+launch_stats stats();
+void reset_stats();
+
+// ---------------------------------------------------------------------------------------------------
+// Watching a launch. With an observer set, blocks run on one OS thread at a time, so calls never overlap.
+
+enum class access_kind : std::uint8_t { read, write, atomic_load, atomic_store, atomic_update };
+enum class memory_order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
+enum class scope : std::uint8_t { block, device, system };
+
+struct memory_access {
+  std::uintptr_t address;
+  std::uint32_t size;     ///< bytes
+  access_kind kind;
+  bool is_volatile;
+  memory_order order;     ///< of atomics
+  std::uintptr_t site;    ///< an instruction of the source line that made it
+};
+
+struct launch_info {
+  std::string kernel;
+  std::uint32_t grid[3], block[3], cluster[3];
+  std::uint64_t shared_bytes;
+};
+
+/// `block` and `thread` are linear indexes; a warp is thread / 32. Accesses come before they happen,
+/// synchronisation when it is complete.
+class observer {
+ public:
+  virtual ~observer() = default;
+  virtual void launch_begin(const launch_info&) {}
+  virtual void launch_end() {}
+  virtual void block_begin(std::uint64_t /*block*/) {}
+  virtual void block_end(std::uint64_t /*block*/) {}
+  virtual void thread_end(std::uint64_t /*block*/, std::uint32_t /*thread*/) {}
+  /// All threads of the block (those that have not ended) met.
+  virtual void block_barrier(std::uint64_t /*block*/) {}
+  /// The lanes of `mask` met, in __syncwarp or in any shuffle, vote, match or reduce.
+  virtual void warp_sync(std::uint64_t /*block*/, std::uint32_t /*warp*/, std::uint32_t /*mask*/) {}
+  /// All threads of the `count` blocks from `first` on met (a cluster, or the whole grid).
+  virtual void blocks_barrier(std::uint64_t /*first*/, std::uint64_t /*count*/) {}
+  virtual void fence(std::uint64_t /*block*/, std::uint32_t /*thread*/, scope) {}
+  virtual void access(std::uint64_t /*block*/, std::uint32_t /*thread*/, const memory_access&) {}
+  /// A basic block was entered (instrumented kernels only).
+  virtual void basic_block(std::uint64_t /*block*/, std::uint32_t /*thread*/, std::uintptr_t /*site*/) {}
+};
+
+// ---------------------------------------------------------------------------------------------------
+// Where an address lies, for observers and for the bounds check.
+
+enum class space : std::uint8_t { unknown, global, shared, local, constant };
+
+struct region {
+  space where = space::unknown;
+  std::uintptr_t begin = 0, end = 0;  ///< of the allocation or the shared variable
+  std::uint64_t block = 0;            ///< of the shared memory's owner
+};
+
+/// For the calling simt thread, or for the host outside a launch.
+region find_region(std::uintptr_t address);
+
+}  // namespace simt

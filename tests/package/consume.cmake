@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs consumer/ in one of three ways, from an empty folder.
+cmake_minimum_required(VERSION 3.25)
+set(here ${CMAKE_CURRENT_LIST_DIR})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "failed (${status}): ${ARGN}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${scratch})
+file(MAKE_DIRECTORY ${scratch})
+if(NOT way STREQUAL "add_subdirectory")
+  run(${CMAKE_COMMAND} --install ${binary} --prefix ${scratch}/prefix)
+endif()
+set(ENV{PKG_CONFIG_PATH} ${scratch}/prefix/lib/pkgconfig:${scratch}/prefix/lib/x86_64-linux-gnu/pkgconfig)
+run(${CMAKE_COMMAND} -S ${here}/consumer -B ${scratch}/build -G Ninja -DWAY=${way}
+  -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${scratch}/prefix
+  -DWARPFOLD_SOURCE=${source})
+run(${CMAKE_COMMAND} --build ${scratch}/build)
+run(${scratch}/build/consumer)
+if(NOT output MATCHES "the exact sum is 1e\\+?308")
+  message(FATAL_ERROR "the consumer printed: ${output}")
+endif()

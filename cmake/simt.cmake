@@ -9,15 +9,25 @@ function(wf_add_simt_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PRIVATE wf_warnings PUBLIC simt ${arg_LINK})
-  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init>)
+  # `#pragma unroll` is meant for GPUs; clang++ would warn of each loop that it leaves as it is.
+  target_compile_options(${name} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init> $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   if(NOT arg_LENS)
     target_link_libraries(${name} PRIVATE wf_sanitize)
     return()
   endif()
   target_compile_definitions(${name} PRIVATE SIMT_LENS=1)
+  # Shared variables are aligned to 32 KiB; GNU ld then leaves a hole in the segment that the loader
+  # should make read-only, and the program would not start.
+  target_link_options(${name} INTERFACE -Wl,-z,norelro)
   target_compile_options(${name} PRIVATE -O1 -g
     # The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked.
     -fsanitize=thread
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>  # fences are simt's own functions
     "$<$<CXX_COMPILER_ID:GNU>:-fsanitize-coverage=trace-pc;--param=tsan-distinguish-volatile=1;--param=tsan-instrument-func-entry-exit=0>"
     "$<$<CXX_COMPILER_ID:Clang>:-fsanitize-coverage=trace-pc-guard,no-prune;SHELL:-mllvm -tsan-instrument-read-before-write=1;SHELL:-mllvm -tsan-distinguish-volatile=1;SHELL:-mllvm -tsan-instrument-func-entry-exit=0>")
+  # Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not.
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND ${CMAKE_OBJCOPY}
+    --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset
+    $<TARGET_FILE:${name}>)
 endfunction()

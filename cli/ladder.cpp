@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+
+#include <ladder/report.hpp>
+#include <ladder/runner.hpp>
+#include <warpfold/error.hpp>
+#include <warpfold/io/array_file.hpp>
+#include <warpfold/io/text.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+struct ladder_request {
+  std::string n = "1M", dtype, data = "uniform", device = "auto", input;
+  std::vector<std::string> only;
+  unsigned block = 256, blocks_per_sm = 0;
+  std::uint64_t seed = 1;
+  bool json = false, list = false, hot = false, stairs = false;
+};
+
+const std::map<std::string, ladder::distribution> distributions{
+    {"ones", ladder::distribution::ones},
+    {"uniform", ladder::distribution::uniform},
+    {"normal", ladder::distribution::normal},
+    {"hard", ladder::distribution::hard}};
+
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 40;
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
+  return value;
+}
+
+/// 1000, 1M and 32K (units of 1024), 2^20, 1e6. Nothing if it is none of these, or over 2^40.
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t unit = 1;
+  std::optional<std::uint64_t> value;
+  if (text.starts_with("2^")) {
+    value = whole_number(text.substr(2));
+    if (!value || *value > 40) return {};
+    return std::uint64_t{1} << *value;
+  }
+  if (const auto e = text.find('e'); e != text.npos) {
+    const auto power = whole_number(text.substr(e + 1));
+    if (!power || *power > 12) return {};
+    for (std::uint64_t k = 0; k < *power; ++k) unit *= 10;
+    value = whole_number(text.substr(0, e));
+  } else {
+    const auto suffix = text.empty() ? text.npos : std::string_view("KMG").find(text.back());
+    if (suffix != text.npos) {
+      unit = std::uint64_t{1} << (10 * (suffix + 1));
+      text.remove_suffix(1);
+    }
+    value = whole_number(text);
+  }
+  if (!value || *value > most_elements / unit) return {};
+  return *value * unit;
+}
+
+ladder::array read_input(const std::string& path, const std::string& dtype) {
+  auto file = wf::io::array_file::open(path);
+  const wf::io::array_layout& layout = file.layout();
+  const std::string found(wf::info(layout.type).name);
+  if (layout.type != wf::dtype::f32 && layout.type != wf::dtype::f64 &&
+      layout.type != wf::dtype::i32 && layout.type != wf::dtype::f16)
+    throw wf::error(wf::errc::bad_input, file.name() + ": elements of " + found +
+                                             "; the ladder sums f32, f64, i32 and f16");
+  if (!dtype.empty() && dtype != found)
+    throw wf::error(wf::errc::bad_input, file.name() + ": elements of " + found + ", not of " +
+                                             dtype + " as --dtype says");
+  ladder::array a(layout.type, layout.count);
+  const std::size_t size = wf::info(layout.type).size;
+  std::uint64_t at = 0;
+  for (auto piece = file.next(); !piece.empty(); piece = file.next()) {
+    std::memcpy(a.data() + at, piece.data(), piece.size());
+    at += piece.size();
+  }
+  if (layout.order != wf::native_order)
+    for (std::uint64_t k = 0; k < a.n; ++k)
+      std::reverse(a.data() + k * size, a.data() + (k + 1) * size);
+  return a;
+}
+
+/// The place asked for; of `auto` the GPU if there is one.
+std::unique_ptr<ladder::place> open_place(const std::string& device) {
+  if (device == "simt") return ladder::open_simt();
+  try {
+    if (auto gpu = ladder::open_cuda()) return gpu;
+    if (device == "gpu")
+      throw wf::error(wf::errc::no_device, "--device gpu: this build has no CUDA; simt is there");
+  } catch (const wf::error& e) {
+    if (device == "gpu" || e.code() != wf::errc::no_device) throw;
+  }
+  return ladder::open_simt();
+}
+
+void check_memory(const ladder::place& place, wf::dtype type, std::uint64_t n) {
+  const std::uint64_t bytes = n * wf::info(type).size;
+  const bool gpu = place.facts().place == "gpu";
+  const auto host = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                    static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  // On simt the device's memory is the host's, too.
+  const std::uint64_t needed = gpu ? bytes : 3 * bytes,
+                      there = gpu ? std::min(host, place.facts().free_bytes) : host;
+  if (needed > there)
+    throw wf::error(wf::errc::bad_argument,
+                    "--n " + std::to_string(n) + ": takes " + std::to_string(needed >> 20) +
+                        " MiB, and there are " + std::to_string(there >> 20));
+}
+
+/// What runs now, on standard error, if that is a terminal.
+class progress_line {
+ public:
+  ~progress_line() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void operator()(std::string_view name, std::size_t done, std::size_t of) {
+    if (!terminal_) return;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K%3zu%% %.*s", of == 0 ? 0 : 100 * done / of,
+                 static_cast<int>(name.size()), name.data());
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) != 0, shown_ = false;
+};
+
+std::string command_of(const ladder_request& q, wf::dtype type, std::uint64_t n) {
+  std::string text =
+      "warpfold ladder --device " + q.device + " --dtype " + std::string(wf::info(type).name);
+  text +=
+      q.input.empty() ? " --n " + std::to_string(n) + " --data " + q.data : " --input " + q.input;
+  text += " --seed " + std::to_string(q.seed) + " --block " + std::to_string(q.block);
+  if (q.blocks_per_sm != 0) text += " --blocks-per-sm " + std::to_string(q.blocks_per_sm);
+  for (const std::string& name : q.only)
+    text += (&name == &q.only.front() ? " --only " : ",") + name;
+  if (q.hot) text += " --hot";
+  if (q.stairs) text += " --stairs";
+  return text + (q.json ? " --json" : "");
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int run_ladder_command(const ladder_request& q) {
+  const auto count = parse_count(q.n);
+  if (!count)
+    throw wf::error(
+        wf::errc::bad_argument,
+        "--n " + wf::io::quoted(q.n) + ": not a count up to 2^40, as 1000, 1M (2^20), 2^20 or 1e6");
+  if (q.block < 32 || q.block > 1024 || q.block % 32 != 0)
+    throw wf::error(wf::errc::bad_argument, "--block " + std::to_string(q.block) +
+                                                ": not a multiple of 32 from 32 to 1024");
+  wf::dtype type = q.dtype.empty() ? wf::dtype::f32 : *wf::dtype_named(q.dtype);
+  std::optional<ladder::array> input;
+  if (!q.input.empty()) {
+    input = read_input(q.input, q.dtype);
+    type = input->type;
+  }
+  const auto place = open_place(q.device);
+  if (q.list) {
+    print(ladder::list_of(place->rungs(type)));
+    return done;
+  }
+  ladder::options o;
+  o.type = type;
+  o.n = input ? input->n : *count;
+  o.data = distributions.at(q.data);
+  o.seed = q.seed;
+  o.input = input ? &*input : nullptr;
+  o.only = q.only;
+  o.asked = {q.block, q.blocks_per_sm};
+  o.hot = q.hot;
+  check_memory(*place, type, o.n);
+  const std::string command = command_of(q, type, o.n);
+  if (q.stairs) {
+    const ladder::stairs s = ladder::run_stairs(*place, o.n);
+    print(q.json ? to_json(s, command) : to_table(s));
+    return s.any_wrong() ? wrong_result : done;
+  }
+  const auto lens = place->facts().place == "simt" ? ladder::open_lens() : nullptr;
+  ladder::report r;
+  {
+    progress_line line;
+    r = run_ladder(o, *place, lens.get(), std::ref(line));
+  }
+  print(q.json ? to_json(r, command) : to_table(r));
+  return r.any_wrong() ? wrong_result : done;
+}
+
+}  // namespace
+
+void add_ladder(CLI::App& app, run_state& state) {
+  auto q = std::make_shared<ladder_request>();
+  CLI::App* command = app.add_subcommand(
+      "ladder", "Every classic way of summing on a GPU: verified, timed on a GPU, counted on simt");
+  command->add_option("--n", q->n, "Elements: 1000, 1M (2^20), 2^20, 1e6")->capture_default_str();
+  command->add_option("--dtype", q->dtype, "Their type (default f32, or the file's)")
+      ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}));
+  command->add_option("--only", q->only, "Rungs, as atomic,cpu/kahan")->delimiter(',');
+  command->add_option("--block", q->block, "Threads a block, a multiple of 32")
+      ->capture_default_str();
+  command
+      ->add_option("--blocks-per-sm", q->blocks_per_sm,
+                   "Blocks a multiprocessor (default: as each rung likes)")
+      ->check(CLI::Range(1, 64));
+  command->add_option("--input", q->input, "Sum this .npy file");
+  command->add_option("--data", q->data, "What to sum else")
+      ->check(CLI::IsMember({"ones", "uniform", "normal", "hard"}))
+      ->capture_default_str();
+  command->add_option("--seed", q->seed, "Of the data")->capture_default_str();
+  command->add_option("--device", q->device, "Where; auto is a GPU if there is one, else simt")
+      ->check(CLI::IsMember({"auto", "gpu", "simt"}))
+      ->capture_default_str();
+  command->add_flag("--json", q->json, "Print JSON");
+  command->add_flag("--list", q->list, "Name the rungs and exit");
+  command->add_flag("--hot", q->hot, "Do not flush the L2 before each timed run");
+  command->add_flag("--stairs", q->stairs,
+                    "The side stairs instead: transpose, overlap, precision");
+  command->callback([q, &state] { state.exit_status = run_ladder_command(*q); });
+}
+
+}  // namespace cli

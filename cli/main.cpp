@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+
+#include <warpfold/error.hpp>
+#include <warpfold/io/text.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include <unistd.h>
+
+namespace cli {
+
+void complain(std::string_view text) {
+  std::fflush(stdout);  // so that results and problems keep their order where both go to one place
+  const std::string line = "warpfold: " + wf::io::printable_name(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+namespace {
+
+/// A mapped file that another process cuts short ends the program with this signal.
+void report_bus_error(int) {
+  constexpr char line[] = "warpfold: a file shrank or its disk failed while it was read\n";
+  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line, sizeof line - 1);
+  ::_exit(bad_input);
+}
+
+int status_of(const wf::error& e) {
+  const bool device = e.code() == wf::errc::no_device || e.code() == wf::errc::device;
+  return device ? device_failed : bad_input;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"warpfold: exact and fast parallel reductions", "warpfold"};
+  app.set_version_flag("--version", "warpfold " WARPFOLD_VERSION, "Print the version and exit");
+  app.require_subcommand(1);
+  app.footer(
+      "Exit status: 0 done, 1 a result was wrong, 2 bad usage or bad input, 3 the device failed.");
+  run_state state;
+  add_sum(app, state);
+  add_info(app, state);
+#if WARPFOLD_HAS_LADDER
+  add_ladder(app, state);
+#endif
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Error& e) {
+    if (e.get_exit_code() == 0) {  // --help and --version come as exceptions too
+      app.exit(e);
+    } else {
+      const auto commands = app.get_subcommands();
+      complain(std::string(e.what()) + "; see: warpfold " +
+               (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help");
+      state.exit_status = bad_input;
+    }
+  } catch (const wf::error& e) {
+    complain(e.what());
+    state.exit_status = status_of(e);
+  }
+  return state.exit_status;
+}
+
+}  // namespace
+}  // namespace cli
+
+int main(int argc, char** argv) {
+  // A reader that has seen enough ends the program quietly, also where the parent ignores SIGPIPE.
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGBUS, cli::report_bus_error);
+  int status;
+  try {
+    status = cli::run(argc, argv);
+  } catch (const std::exception& e) {  // out of memory, no more threads
+    cli::complain(e.what());
+    status = cli::bad_input;
+  }
+  const bool failed = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) != 0 || failed) {
+    cli::complain(std::string("standard output cannot be written: ") + std::strerror(errno));
+    if (status == cli::done) status = cli::bad_input;
+  }
+  return status;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file builtin.hpp
+/// The compiled library's one table: operation × element type × accuracy. For code that learns these
+/// at run time; `wf::sum` and its like (warpfold.hpp) are the front door.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <warpfold/context.hpp>
+#include <warpfold/cpu/engine.hpp>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/reductions/types.hpp>
+
+namespace wf {
+
+enum class op : std::uint8_t {
+  sum, mean, prod, var, std_dev, mean_var, sum_of_squares, norm1, norm2, norm_inf, dot,
+  min, max, minmax, argmin, argmax, any, all, count, count_nonzero, logsumexp
+};
+inline constexpr int op_count = 21;
+
+/// Name, empty result, NaN rule and so on of an operation.
+const properties& properties_of(op o);
+std::optional<op> op_named(std::string_view name);
+
+/// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax).
+struct result_kind {
+  dtype type;
+  int values;
+};
+result_kind result_of_builtin(op o, dtype element);
+
+/// Its functions; `self` is an `options`. Throws wf::error (unsupported) for types that it does not take.
+const cpu::erased& builtin(op o, dtype element, accuracy a);
+/// The same, but null.
+const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
+
+}  // namespace wf

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file context.hpp
+/// How a reduction is to be run. Passed by const reference, or left out for the defaults.
+#pragma once
+
+#include <warpfold/cpu/executor.hpp>
+#include <warpfold/exact/ieee.hpp>
+
+namespace wf {
+
+/// exact: the true result, rounded once. fast: native arithmetic in a fixed order, so the same bits
+/// from run to run, whatever the threads.
+enum class accuracy { exact, fast };
+
+struct context {
+  wf::accuracy accuracy = wf::accuracy::exact;
+  wf::rounding rounding = wf::rounding::nearest;  ///< of exact results
+  int threads = 0;                                ///< at most; 0: as many as the executor has
+  cpu::executor* executor = nullptr;              ///< null: cpu::default_executor()
+};
+
+}  // namespace wf

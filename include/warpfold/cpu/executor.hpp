@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file executor.hpp
+/// Who runs the tasks of one reduction. The library's own pool is the default; a program with a
+/// pool of its own derives from `executor`. Answers never depend on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace wf::cpu {
+
+class executor {
+ public:
+  virtual ~executor() = default;
+
+  /// The most tasks that run at once.
+  virtual int concurrency() const noexcept = 0;
+
+  /// Calls task(argument, k) once for every k in [0, tasks), from at most `threads` threads at once,
+  /// in any order, and returns when all are done. Tasks do not throw.
+  virtual void run(std::int64_t tasks, int threads, void (*task)(void* argument, std::int64_t k),
+                   void* argument) = 0;
+};
+
+/// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own. One
+/// `run` has the threads at a time; another that comes meanwhile, or from a task, runs on its caller.
+class thread_pool final : public executor {
+ public:
+  /// 0: as many as the process may use.
+  explicit thread_pool(int threads = 0);
+  ~thread_pool() override;
+  thread_pool(const thread_pool&) = delete;
+  thread_pool& operator=(const thread_pool&) = delete;
+
+  int concurrency() const noexcept override;
+  void run(std::int64_t tasks, int threads, void (*task)(void*, std::int64_t),
+           void* argument) override;
+
+ private:
+  struct shared;
+  std::unique_ptr<shared> shared_;
+};
+
+/// All on the caller's thread.
+class inline_executor final : public executor {
+ public:
+  int concurrency() const noexcept override { return 1; }
+  void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
+    for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
+  }
+};
+
+/// The pool of a context that names none: started at first use, of as many threads as the process
+/// may use, or as WARPFOLD_THREADS says.
+executor& default_executor();
+
+}  // namespace wf::cpu

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file error.hpp
+/// What the library throws: a code for programs, and one line for people (what, where, what would
+/// be right). The library never prints and never aborts.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace wf {
+
+enum class errc {
+  bad_argument = 1,  ///< a value that the function does not take
+  bad_input,         ///< malformed bytes: a file, a stored state
+  unsupported,       ///< well-formed, but not in this version or this build
+  capacity,          ///< more elements than a state can count
+  io,                ///< the operating system refused a file
+  no_device,         ///< no usable GPU or driver
+  device             ///< a CUDA call failed; the text holds its own words
+};
+
+class error : public std::runtime_error {
+ public:
+  error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  errc code() const noexcept { return code_; }
+
+ private:
+  errc code_;
+};
+
+}  // namespace wf

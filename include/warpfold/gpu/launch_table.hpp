@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file launch_table.hpp
+/// Which launch an array of a given size gets. Chosen from runs of bench/gpu/sweep on an H100.
+#pragma once
+
+#include <cstdint>
+
+namespace wf::gpu {
+
+constexpr std::uint32_t divide_up(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint32_t>((a + b - 1) / b);
+}
+constexpr std::uint32_t at_most(std::uint32_t a, std::uint32_t limit) { return a < limit ? a : limit; }
+
+/// The share of an array larger than L2 that its loads leave there, in sixteenths: about half of L2.
+/// More of it evicts itself; the next sum of the array finds that share. 0: not worth it.
+constexpr int kept_sixteenths(std::uint64_t bytes, std::uint64_t l2_bytes) {
+  const std::uint64_t k = 16 * (l2_bytes / 25 * 12) / bytes;
+  return k >= 1 ? static_cast<int>(k < 16 ? k : 16) : 2 * bytes <= 25 * l2_bytes ? 1 : 0;
+}
+
+/// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads a block, `workers`
+/// blocks and a collector. share, stream: `workers` blocks' worth of 1024 threads, one of them collects.
+enum class fast_kind {
+  small_32_1, small_32_4, small_128_4, small_256_4, small_512_4, small_1024_4,
+  grid_256, grid_512, share, stream
+};
+struct fast_shape {
+  fast_kind kind;
+  std::uint32_t workers;
+  float kept;
+};
+
+/// Of a fast sum of `bytes` on `sm` multiprocessors.
+constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::uint64_t l2_bytes) {
+  const std::uint64_t packs = bytes / 16;
+  if (packs <= 32) return {fast_kind::small_32_1, 1, 1};
+  if (packs <= 128) return {fast_kind::small_32_4, 1, 1};
+  if (packs <= 512) return {fast_kind::small_128_4, 1, 1};
+  if (packs <= 1024) return {fast_kind::small_256_4, 1, 1};
+  if (packs <= 2048) return {fast_kind::small_512_4, 1, 1};
+  if (packs <= 4096) return {fast_kind::small_1024_4, 1, 1};
+  // One pack a thread, until four blocks but one in eight multiprocessors are busy: room for the
+  // collector, which so starts at once.
+  const std::uint32_t most = sm * 4 - (sm + 7) / 8;
+  if (bytes <= (std::uint64_t{20} << 20)) {
+    return {fast_kind::grid_256, at_most(divide_up(packs, 256), most), 1};
+  }
+  if (bytes <= l2_bytes / 4 * 3) return {fast_kind::grid_512, most, 1};
+  const int kept = kept_sixteenths(bytes, l2_bytes);
+  if (kept > 0) return {fast_kind::share, 2 * sm, static_cast<float>(kept) / 16};
+  return {fast_kind::stream, 2 * sm, 1};
+}
+
+/// Of an exact sum: `workers` blocks, and a collector if there are several.
+struct exact_shape {
+  std::uint32_t workers;
+  float kept;  ///< 0: stream
+};
+
+/// Blocks of `threads` with at least `packs_each` packs a thread; 2, 3 and at last `resident` blocks a
+/// multiprocessor, since few blocks are cheap to merge and many keep the memory busy.
+constexpr exact_shape exact_shape_for(std::uint64_t bytes, std::uint32_t threads,
+                                      std::uint32_t packs_each, std::uint32_t resident,
+                                      std::uint32_t sm, std::uint64_t l2_bytes) {
+  const std::uint32_t wanted = divide_up(bytes / 16 + 1, std::uint64_t{threads} * packs_each);
+  if (bytes > l2_bytes / 4 * 3) {
+    const int kept = kept_sixteenths(bytes, l2_bytes);
+    return {sm * resident, static_cast<float>(kept) / 16};
+  }
+  const std::uint32_t a_sm = bytes <= (std::uint64_t{9} << 20) ? 2 : 3;
+  return {at_most(wanted, sm * at_most(a_sm, resident)), 1};
+}
+
+}  // namespace wf::gpu

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file workspace.cuh
+/// The scratch memory of reductions on one stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <warpfold/config.hpp>
+
+namespace wf::gpu::inline WF_BUILD {
+
+/// Owns what the blocks of one launch tell each other through: 37 KiB of device memory, all zero
+/// between launches, since the block that reads a message erases it. So a launch needs no reset, and
+/// a captured graph that holds only the kernel can be replayed.
+///
+/// One workspace serves the launches of one stream (or of streams ordered by events): two launches
+/// that may run at once need two. It must outlive the launches, and every graph that captured them.
+/// After a kernel that failed, make a new one.
+class workspace {
+ public:
+  static constexpr std::uint32_t most_blocks = 2048;  ///< of one launch
+  static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox
+  static constexpr std::uint32_t tally_words = 8 * 80;
+
+  workspace() = default;
+  workspace(const workspace&) = delete;
+  workspace& operator=(const workspace&) = delete;
+  workspace(workspace&& o) noexcept { swap(o); }
+  workspace& operator=(workspace&& o) noexcept {
+    swap(o);
+    return *this;
+  }
+  /// Waits for the launches that use the memory, as cudaFree does.
+  ~workspace() {
+    if (words_ != nullptr) cudaFree(words_);
+  }
+
+  /// Allocates and zeroes the memory in stream order on the current device; does nothing the second
+  /// time. Reductions call it themselves; call it first where one is to be captured in a graph.
+  cudaError_t prepare(cudaStream_t stream) {
+    if (words_ != nullptr) return cudaSuccess;
+    int device = 0;
+    cudaError_t e = cudaGetDevice(&device);
+    if (e == cudaSuccess) {
+      e = cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device);
+    }
+    if (e == cudaSuccess) {
+      e = cudaDeviceGetAttribute(&block_shared_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    }
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device);
+    if (e != cudaSuccess) return e;
+    constexpr std::size_t bytes = 8 * (most_blocks * message_words + tally_words);
+    void* p = nullptr;
+    e = cudaMallocAsync(&p, bytes, stream);
+    if (e != cudaSuccess) return e;
+    e = cudaMemsetAsync(p, 0, bytes, stream);
+    if (e != cudaSuccess) {
+      cudaFree(p);
+      return e;
+    }
+    words_ = static_cast<std::uint64_t*>(p);
+    return cudaSuccess;
+  }
+
+  std::uint64_t* mailbox() const { return words_; }
+  std::uint64_t* tally() const { return words_ + std::size_t{most_blocks} * message_words; }
+  std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
+  std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
+  std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
+
+ private:
+  void swap(workspace& o) noexcept {
+    std::swap(words_, o.words_);
+    std::swap(multiprocessors_, o.multiprocessors_);
+    std::swap(block_shared_, o.block_shared_);
+    std::swap(l2_bytes_, o.l2_bytes_);
+  }
+
+  std::uint64_t* words_ = nullptr;
+  int multiprocessors_ = 0;
+  int block_shared_ = 0;
+  int l2_bytes_ = 0;
+};
+
+}  // namespace wf::gpu::inline WF_BUILD

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file half.hpp
+/// f16 (IEEE binary16) and bf16 (the upper half of binary32): storage types of 16 bits for hosts
+/// and GPUs, laid out as CUDA's __half and __nv_bfloat16. No arithmetic: convert, compute, store.
+#pragma once
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/exact/ieee.hpp>
+
+namespace wf {
+
+namespace exact {
+
+/// A 16-bit float of the given format. Conversions to float and double are exact; those from them
+/// round once, ties to even (a double never passes through a float). NaNs become the quiet NaN.
+template <class Format>
+struct half_float {
+  std::uint16_t bits;
+
+  half_float() = default;
+  WF_HD explicit half_float(float x)
+      : bits{convert<Format, ieee_f32>(__builtin_bit_cast(std::uint32_t, x))} {}
+  WF_HD explicit half_float(double x)
+      : bits{convert<Format, ieee_f64>(__builtin_bit_cast(std::uint64_t, x))} {}
+  static WF_HD half_float from_bits(std::uint16_t b) {
+    half_float x;
+    x.bits = b;
+    return x;
+  }
+  WF_HD explicit operator float() const {
+    return __builtin_bit_cast(float, convert<ieee_f32, Format>(bits));
+  }
+  WF_HD explicit operator double() const {
+    return __builtin_bit_cast(double, convert<ieee_f64, Format>(bits));
+  }
+};
+
+}  // namespace exact
+
+using f16 = exact::half_float<exact::ieee_f16>;
+using bf16 = exact::half_float<exact::ieee_bf16>;
+
+static_assert(sizeof(f16) == 2 && std::is_trivially_copyable_v<f16>);
+
+}  // namespace wf

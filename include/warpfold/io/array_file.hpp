@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file array_file.hpp
+/// An array in a file: .npy, or raw binary of a type that the caller knows.
+#pragma once
+
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/io/input.hpp>
+#include <warpfold/io/npy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace wf::io {
+
+/// What a raw file cannot tell of itself. `offset` bytes are skipped; the rest is elements.
+struct raw_format {
+  dtype type;
+  byte_order order = native_order;
+  std::uint64_t offset = 0;
+};
+
+/// Reads elements in the order of the file. Errors are wf::error (bad_input): one line with the
+/// file's name, the place in it, and what would be right.
+class array_file {
+ public:
+  /// `path` as for input::open(). A mapped file is checked whole: what the header promises is
+  /// there, and nothing more. In a pipe that shows at the end.
+  static array_file open(const std::string& path, std::optional<raw_format> raw = {});
+  static array_file from(input source, std::optional<raw_format> raw = {});
+
+  const std::string& name() const { return source_.name(); }
+  /// In a raw pipe `count` and `shape` are those of what has been read so far.
+  const array_layout& layout() const { return layout_; }
+  /// False for a raw pipe until its end.
+  bool size_known() const { return size_known_; }
+
+  /// The next whole elements as bytes of any alignment, valid until the next call; empty at the
+  /// end. All at once if the file is mapped, else at most `piece` bytes.
+  std::span<const std::byte> next();
+
+  static constexpr std::size_t piece = std::size_t{8} << 20;
+
+ private:
+  explicit array_file(input source) : source_(std::move(source)) {}
+  void open_npy();
+  void open_raw(const raw_format&);
+  void check_mapped_size();
+  std::span<const std::byte> next_piece();
+  void grow_buffer();
+  [[noreturn]] void refuse(const std::string& text) const;
+
+  input source_;
+  array_layout layout_;
+  bool size_known_ = true;
+  std::uint64_t delivered_ = 0;          // bytes of elements
+  std::unique_ptr<std::byte[]> buffer_;  // for pipes; grows with what has come, up to `piece`
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace wf::io

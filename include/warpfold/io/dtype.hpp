@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file dtype.hpp
+/// The element types, for code that learns the type at run time: from a file or a command line.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace wf {
+
+// g++ takes the enumerators f16 and bf16 to shadow the types of those names, which they cannot.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+/// c64 and c128 are complex numbers of two f32 and two f64.
+enum class dtype : std::uint8_t {
+  f16,
+  bf16,
+  f32,
+  f64,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+  c64,
+  c128
+};
+#pragma GCC diagnostic pop
+
+struct dtype_info {
+  std::string_view name;  ///< as on the command line and in JSON
+  std::string_view npy;   ///< kind and size in a .npy header, empty where numpy has no such type
+  std::size_t size;       ///< bytes of an element
+  std::size_t
+      part;  ///< bytes of what is swapped when byte orders differ: half an element if complex
+};
+
+inline constexpr std::array<dtype_info, 15> dtypes{{
+    {"f16", "f2", 2, 2},
+    {"bf16", "", 2, 2},
+    {"f32", "f4", 4, 4},
+    {"f64", "f8", 8, 8},
+    {"i8", "i1", 1, 1},
+    {"i16", "i2", 2, 2},
+    {"i32", "i4", 4, 4},
+    {"i64", "i8", 8, 8},
+    {"u8", "u1", 1, 1},
+    {"u16", "u2", 2, 2},
+    {"u32", "u4", 4, 4},
+    {"u64", "u8", 8, 8},
+    {"bool", "b1", 1, 1},
+    {"c64", "c8", 8, 4},
+    {"c128", "c16", 16, 8},
+}};
+
+constexpr const dtype_info& info(dtype type) { return dtypes[static_cast<std::size_t>(type)]; }
+
+/// The type of that name (`f64`, not `f8`: numpy's codes are ambiguous with `i8`), or nothing.
+constexpr std::optional<dtype> dtype_named(std::string_view name) {
+  for (std::size_t k = 0; k < dtypes.size(); ++k)
+    if (dtypes[k].name == name) return static_cast<dtype>(k);
+  return std::nullopt;
+}
+
+constexpr bool is_complex(dtype type) { return type == dtype::c64 || type == dtype::c128; }
+constexpr bool is_floating(dtype type) { return type <= dtype::f64; }
+/// bool is one: it counts.
+constexpr bool is_integer(dtype type) { return !is_complex(type) && !is_floating(type); }
+
+enum class byte_order : std::uint8_t { little, big };
+
+inline constexpr byte_order native_order =
+    std::endian::native == std::endian::little ? byte_order::little : byte_order::big;
+
+}  // namespace wf

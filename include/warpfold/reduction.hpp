@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file reduction.hpp
+/// The one idea: a reduction is a fold of states.
+///
+///     identity()        the empty state
+///     lift(x, i)        element x with index i becomes a state (two inputs: lift(x, y, i))
+///     combine(a, b)     two states become one; a's elements come before b's
+///     finish(s, n)      the state of n elements becomes the answer
+///
+/// `combine` must be associative, up to rounding if the answer may depend on where it rounds. It need
+/// not commute: elements keep their order at every level of every machine.
+///
+/// A type with these four const members is a reduction, and `wf::reduce` runs it over whole arrays,
+/// axes, segments and keys, on all cores. Two optional members make it faster:
+///
+///     static constexpr bool commutes = true;      axes may be walked in the order of memory
+///     accumulate(s, x, n, i)                      folds x[0 … n), whose indexes start at i, into s
+///
+/// States and elements are trivially copyable.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace wf {
+
+template <class R>
+using state_of = std::remove_cvref_t<decltype(std::declval<const R&>().identity())>;
+
+template <class R>
+using result_of = std::remove_cvref_t<decltype(std::declval<const R&>().finish(
+    std::declval<const state_of<R>&>(), std::int64_t{}))>;
+
+/// R reduces elements of T; of two inputs, element pairs of T and U.
+template <class R, class... T>
+concept reduction =
+    (std::is_trivially_copyable_v<T> && ...) && std::is_trivially_copyable_v<state_of<R>> &&
+    std::is_trivially_copyable_v<result_of<R>> &&
+    requires(const R& r, const state_of<R>& s, const T&... x, std::int64_t i) {
+      { r.lift(x..., i) } -> std::convertible_to<state_of<R>>;
+      { r.combine(s, s) } -> std::convertible_to<state_of<R>>;
+      r.finish(s, i);
+    };
+
+/// R folds a run of elements by itself.
+template <class R, class... T>
+concept accumulates = reduction<R, T...> && requires(const R& r, state_of<R>& s, const T*... x,
+                                                     std::int64_t n) { r.accumulate(s, x..., n, n); };
+
+template <class R>
+inline constexpr bool commutes = [] {
+  if constexpr (requires { R::commutes; }) return bool{R::commutes};
+  else return false;
+}();
+
+/// What a reduction of the library promises; the tables in docs/reductions.md are made from these.
+struct properties {
+  std::string_view name;
+  std::string_view elements;  ///< the types that it takes
+  std::string_view result;    ///< the type of its answer
+  std::string_view empty;     ///< the answer for no elements
+  std::string_view nan;       ///< what NaNs do
+  std::string_view exact;     ///< how its answer is rounded under accuracy::exact
+  bool commutes;              ///< the order of elements cannot change the answer
+};
+
+/// Folds x[0 … n) into s on this thread, in order.
+template <class R, class... T>
+  requires reduction<R, T...>
+constexpr void fold(const R& r, state_of<R>& s, std::int64_t n, std::int64_t first, const T*... x) {
+  if constexpr (accumulates<R, T...>) {
+    r.accumulate(s, x..., n, first);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) s = r.combine(s, r.lift(x[i]..., first + i));
+  }
+}
+
+}  // namespace wf

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file moments.hpp
+/// Variance and standard deviation, sum of squares, norm 2, dot.
+#pragma once
+
+#include <cmath>
+
+#include <warpfold/exact/products.hpp>
+#include <warpfold/reduction.hpp>
+#include <warpfold/reductions/sum.hpp>
+#include <warpfold/results.hpp>
+
+namespace wf::reductions {
+
+/// Exact Σx and Σx². Integers go in as multiples of 1 of an f64 state.
+template <real T>
+struct exact_moments {
+  static constexpr bool commutes = true;
+  using carrier = mean_type<T>;
+  using state = exact::moments_state<carrier>;
+  state identity() const { return state::identity(); }
+  state lift(T x, std::int64_t) const {
+    state s = state::identity();
+    add(s, x);
+    return s;
+  }
+  static void add(state& s, T x) {
+    if constexpr (floating<T>) {
+      s.add(x);
+    } else {
+      const std::uint64_t m = magnitude(x);
+      s.first.add_finite(m, 1074, x < T{});
+      s.second.add_wide(exact::u128{m} * m, 2148, false);
+    }
+  }
+  state combine(state a, const state& b) const {
+    a.merge(b);
+    return a;
+  }
+};
+
+/// Native, in f64: Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
+/// computing sample variances", 1979.
+template <real T>
+struct fast_moments {
+  static constexpr bool commutes = true;
+  struct state {
+    double count, mean, squares;
+  };
+  state identity() const { return {0, 0, 0}; }
+  state lift(T x, std::int64_t) const { return {1, to_double(x), 0}; }
+  state combine(const state& a, const state& b) const {
+    if (a.count == 0) return b;
+    if (b.count == 0) return a;
+    const double n = a.count + b.count, d = b.mean - a.mean;
+    return {n, a.mean + d * (b.count / n), a.squares + b.squares + d * d * (a.count / n * b.count)};
+  }
+};
+
+template <real T, bool Exact>
+using moment_fold = std::conditional_t<Exact, exact_moments<T>, fast_moments<T>>;
+
+template <real T, bool Exact>
+struct var : moment_fold<T, Exact>, options {
+  using result = mean_type<T>;
+  result finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
+    if constexpr (Exact) {
+      return s.template var<result>(correction, rounding);
+    } else {
+      if (n <= correction || n == 0) return narrow<result>(std::numeric_limits<double>::quiet_NaN());
+      return narrow<result>(s.squares / static_cast<double>(n - correction));
+    }
+  }
+};
+
+template <real T, bool Exact>
+struct std_dev : moment_fold<T, Exact>, options {
+  using result = mean_type<T>;
+  result finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
+    if constexpr (Exact) {
+      return s.template std<result>(correction, rounding);
+    } else {
+      if (n <= correction || n == 0) return narrow<result>(std::numeric_limits<double>::quiet_NaN());
+      return narrow<result>(std::sqrt(s.squares / static_cast<double>(n - correction)));
+    }
+  }
+};
+
+template <real T, bool Exact>
+struct mean_var : moment_fold<T, Exact>, options {
+  using result = mean_type<T>;
+  mean_var_result<result> finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
+    var<T, Exact> v;
+    v.rounding = rounding;
+    v.correction = correction;
+    if constexpr (Exact) {
+      return {s.template mean<result>(rounding), v.finish(s, n)};
+    } else {
+      const double m = n == 0 ? std::numeric_limits<double>::quiet_NaN() : s.mean;
+      return {narrow<result>(m), v.finish(s, n)};
+    }
+  }
+};
+
+template <floating T>
+struct exact_squares {
+  static constexpr bool commutes = true;
+  using state = exact::squares_state<T>;
+  state identity() const { return state::identity(); }
+  state lift(T x, std::int64_t) const {
+    state s = state::identity();
+    s.add(x);
+    return s;
+  }
+  state combine(state a, const state& b) const {
+    a.merge(b);
+    return a;
+  }
+};
+
+template <floating T>
+struct fast_squares {
+  static constexpr bool commutes = true;
+  double identity() const { return -0.0; }
+  double lift(T x, std::int64_t) const { return to_double(x) * to_double(x); }
+  double combine(double a, double b) const { return a + b; }
+};
+
+template <class T, bool Exact>
+struct sum_of_squares;
+
+template <floating T>
+struct sum_of_squares<T, true> : exact_squares<T>, options {
+  T finish(const exact::squares_state<T>& s, std::int64_t) const { return s.template value<T>(rounding); }
+};
+template <floating T>
+struct sum_of_squares<T, false> : fast_squares<T>, options {
+  T finish(double s, std::int64_t n) const { return narrow<T>(n == 0 ? 0.0 : s); }
+};
+template <integer T, bool Exact>
+struct sum_of_squares<T, Exact> : options {
+  static constexpr bool commutes = true;
+  std::uint64_t identity() const { return 0; }
+  std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x); }
+  std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
+  sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
+};
+
+template <floating T, bool Exact>
+struct norm2;
+template <floating T>
+struct norm2<T, true> : exact_squares<T>, options {
+  T finish(const exact::squares_state<T>& s, std::int64_t) const { return s.template norm<T>(rounding); }
+};
+template <floating T>
+struct norm2<T, false> : fast_squares<T>, options {
+  T finish(double s, std::int64_t n) const { return narrow<T>(n == 0 ? 0.0 : std::sqrt(s)); }
+};
+
+template <class T, bool Exact>
+struct dot;
+
+template <floating T>
+struct dot<T, true> : options {
+  static constexpr bool commutes = true;
+  using state = exact::dot_state<T>;
+  state identity() const { return state::identity(); }
+  state lift(T x, T y, std::int64_t) const {
+    state s = state::identity();
+    s.add(x, y);
+    return s;
+  }
+  state combine(state a, const state& b) const {
+    a.merge(b);
+    return a;
+  }
+  T finish(const state& s, std::int64_t) const { return s.template value<T>(rounding); }
+};
+template <floating T>
+struct dot<T, false> : options {
+  static constexpr bool commutes = true;
+  double identity() const { return -0.0; }
+  double lift(T x, T y, std::int64_t) const { return to_double(x) * to_double(y); }
+  double combine(double a, double b) const { return a + b; }
+  T finish(double s, std::int64_t n) const { return narrow<T>(n == 0 ? 0.0 : s); }
+};
+template <integer T, bool Exact>
+struct dot<T, Exact> : options {
+  static constexpr bool commutes = true;
+  std::uint64_t identity() const { return 0; }
+  std::uint64_t lift(T x, T y, std::int64_t) const {
+    return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+  }
+  std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
+  sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
+};
+
+}  // namespace wf::reductions

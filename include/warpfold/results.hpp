@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file results.hpp
+/// The type of each operation's answer, and which element types it takes, at compile time. The table
+/// of the compiled library (builtin.hpp) says the same at run time; a test compares them.
+#pragma once
+
+#include <type_traits>
+
+#include <warpfold/builtin.hpp>
+
+namespace wf {
+
+template <class T>
+struct mean_var_result {
+  T mean;
+  T var;
+};
+
+template <class T>
+struct minmax_result {
+  T min;
+  T max;
+};
+
+template <op O, class T>
+inline constexpr bool takes = [] {
+  if constexpr (O == op::sum || O == op::mean || O == op::prod || O == op::any || O == op::all ||
+                O == op::count || O == op::count_nonzero)
+    return element<T>;
+  else if constexpr (O == op::norm2 || O == op::norm_inf) return floating<T>;
+  else return real<T>;
+}();
+
+namespace detail {
+
+template <op O, class T>
+constexpr auto result_type() {
+  using std::type_identity;
+  if constexpr (O == op::sum || O == op::prod || O == op::sum_of_squares || O == op::dot)
+    return type_identity<sum_type<T>>();
+  else if constexpr (O == op::norm1) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
+  else if constexpr (O == op::mean || O == op::var || O == op::std_dev || O == op::logsumexp)
+    return type_identity<mean_type<T>>();
+  else if constexpr (O == op::mean_var) return type_identity<mean_var_result<mean_type<T>>>();
+  else if constexpr (O == op::minmax) return type_identity<minmax_result<T>>();
+  else if constexpr (O == op::norm2 || O == op::norm_inf || O == op::min || O == op::max)
+    return type_identity<T>();
+  else if constexpr (O == op::any || O == op::all) return type_identity<bool>();
+  else return type_identity<std::int64_t>();
+}
+
+}  // namespace detail
+
+template <op O, class T>
+using result = typename decltype(detail::result_type<O, T>())::type;
+
+}  // namespace wf

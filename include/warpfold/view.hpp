@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file view.hpp
+/// Views of n-dimensional arrays: a pointer, a shape and strides. Nothing is owned, nothing copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ranges>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <warpfold/error.hpp>
+
+namespace wf {
+
+/// The most dimensions of a view.
+inline constexpr int max_rank = 32;
+
+/// Lengths, or strides, one a dimension; the last varies fastest in element order.
+using extents = std::vector<std::int64_t>;
+
+/// Of a C-ordered array of that shape, in elements.
+inline extents row_major(const extents& shape) {
+  extents strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d] > 1 ? shape[d] : 1;
+  }
+  return strides;
+}
+
+/// Element (i0, i1, …) lies at data[i0·strides[0] + i1·strides[1] + …]. Strides count elements and
+/// may be zero or negative. Elements need not be aligned to their size.
+template <class T>
+class view {
+ public:
+  using element = T;
+
+  view(const T* data, extents shape) : view(data, shape, row_major(shape)) {}
+  view(const T* data, extents shape, extents strides)
+      : data_(data), shape_(std::move(shape)), strides_(std::move(strides)) {
+    if (shape_.size() != strides_.size())
+      throw error(errc::bad_argument, "view: " + std::to_string(shape_.size()) + " lengths but " +
+                                          std::to_string(strides_.size()) + " strides; one of each a dimension");
+    if (shape_.size() > std::size_t{max_rank})
+      throw error(errc::bad_argument, "view: " + std::to_string(shape_.size()) +
+                                          " dimensions; at most 32 are supported");
+    for (std::int64_t n : shape_) {
+      if (n < 0)
+        throw error(errc::bad_argument, "view: a length of " + std::to_string(n) + "; lengths are 0 or more");
+      if (__builtin_mul_overflow(size_, n, &size_))
+        throw error(errc::bad_argument, "view: more than 2^63 elements");
+    }
+  }
+
+  const T* data() const { return data_; }
+  const extents& shape() const { return shape_; }
+  const extents& strides() const { return strides_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  std::int64_t size() const { return size_; }
+
+  /// The same elements with two dimensions exchanged.
+  view transposed(int a, int b) const {
+    view v = *this;
+    std::swap(v.shape_.at(static_cast<std::size_t>(a)), v.shape_.at(static_cast<std::size_t>(b)));
+    std::swap(v.strides_.at(static_cast<std::size_t>(a)), v.strides_.at(static_cast<std::size_t>(b)));
+    return v;
+  }
+
+ private:
+  const T* data_;
+  extents shape_;
+  extents strides_;
+  std::int64_t size_ = 1;
+};
+
+/// The axes to reduce over: `axis{1}`, `axis{0, 2}`. Negative ones count from the last.
+struct axis {
+  std::vector<int> which;
+  bool keepdims = false;  ///< reduced axes stay, with length 1
+
+  axis(std::initializer_list<int> axes) : which(axes) {}
+  explicit axis(std::vector<int> axes, bool keep = false) : which(std::move(axes)), keepdims(keep) {}
+  axis keep() const { return axis(which, true); }
+};
+
+/// An answer for each position along the axes that were kept, C-ordered.
+template <class T>
+struct array {
+  std::vector<T> values;
+  extents shape;
+
+  T* data() { return values.data(); }
+  const T* data() const { return values.data(); }
+  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
+  const T& operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }
+  operator view<T>() const { return view<T>(values.data(), shape); }
+};
+
+/// std::vector<bool> holds bits, not elements: an array of bool is one of bytes.
+template <>
+struct array<bool> {
+  std::vector<std::uint8_t> values;
+  extents shape;
+
+  bool* data() { return reinterpret_cast<bool*>(values.data()); }
+  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
+  bool operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)] != 0; }
+};
+
+template <class R>
+concept host_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+
+}  // namespace wf

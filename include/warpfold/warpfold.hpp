@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file warpfold.hpp
+/// The front door: reductions of arrays on the host.
+///
+///     double s  = wf::sum(values);                            // exact: the true sum, rounded once
+///     double f  = wf::sum(values, wf::fast);                  // native, the same bits on every run
+///     auto rows = wf::sum(matrix, wf::axis{1});               // of a wf::view, any axes
+///     auto [m, v] = wf::mean_var(values, wf::correction{1});
+///     auto [s, lo, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);   // one pass
+///     auto r    = wf::reduce(values, my_reduction{});         // your own, see reduction.hpp
+///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
+///
+/// `values` is a contiguous range (vector, span, array …) of an element type (reductions/types.hpp)
+/// or a wf::view. After it come, in any order: a wf::context, wf::fast, a rounding, a correction,
+/// and at most one of axis, segments, segments_of and by_label.
+/// What each takes, and what it answers for no elements and for NaN, is in docs/reductions.md.
+/// Errors are thrown as wf::error.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <tuple>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/context.hpp>
+#include <warpfold/cpu/engine.hpp>
+#include <warpfold/cpu/fusion.hpp>
+#include <warpfold/cpu/target.hpp>
+#include <warpfold/reduction.hpp>
+#include <warpfold/reductions/types.hpp>
+#include <warpfold/results.hpp>
+#include <warpfold/view.hpp>
+
+#if __has_include(<warpfold/exact/exact_sum.hpp>)
+#include <warpfold/exact/exact_sum.hpp>
+#endif
+
+namespace wf {
+
+/// wf::exact is a namespace, so only this one has a short name; exact is the default.
+inline constexpr accuracy fast = accuracy::fast;
+
+/// var and std divide by n - correction.
+struct correction {
+  std::int64_t value;
+};
+
+/// Segment k holds the elements offsets[k] … offsets[k + 1].
+struct segments {
+  std::span<const std::int64_t> offsets;
+};
+/// Segments of one length; the last may be shorter.
+struct segments_of {
+  std::int64_t length;
+};
+/// Element i belongs to answer labels[i], 0 <= labels[i] < answers.
+struct by_label {
+  std::span<const std::int64_t> labels;
+  std::int64_t answers;
+};
+
+namespace detail {
+
+/// What the arguments after the values say.
+struct settings {
+  wf::context context;
+  wf::options options;
+  const axis* axes = nullptr;
+  const segments* offsets = nullptr;
+  const segments_of* length = nullptr;
+  const by_label* labels = nullptr;
+
+  void take(const wf::context& c) { context = c; }
+  void take(wf::accuracy a) { context.accuracy = a; }
+  void take(rounding r) { context.rounding = r; }
+  void take(correction c) { options.correction = c.value; }
+  void take(const axis& a) { axes = &a; }
+  void take(const segments& s) { offsets = &s; }
+  void take(const segments_of& s) { length = &s; }
+  void take(const by_label& b) { labels = &b; }
+
+  template <class... S>
+  explicit settings(const S&... s) {
+    (take_context(s), ...);  // first: the others change it
+    (take_other(s), ...);
+    options.rounding = context.rounding;
+  }
+
+ private:
+  template <class S>
+  void take_context(const S& s) {
+    if constexpr (std::is_same_v<S, wf::context>) take(s);
+  }
+  template <class S>
+  void take_other(const S& s) {
+    if constexpr (!std::is_same_v<S, wf::context>) take(s);
+  }
+};
+
+template <class S>
+concept place = std::same_as<S, axis> || std::same_as<S, segments> || std::same_as<S, segments_of> ||
+                std::same_as<S, by_label>;
+template <class... S>
+inline constexpr int places = (0 + ... + static_cast<int>(place<S>));
+
+template <class X>
+struct element_of_input;
+template <class T>
+struct element_of_input<view<T>> { using type = T; };
+template <host_range R>
+struct element_of_input<R> { using type = std::remove_cv_t<std::ranges::range_value_t<R>>; };
+template <class X>
+using element_of = typename element_of_input<std::remove_cvref_t<X>>::type;
+
+template <class X>
+concept input = host_range<X> || requires { typename X::element; requires std::same_as<X, view<typename X::element>>; };
+
+template <class X>
+inline constexpr bool is_view = !host_range<X>;
+
+template <class... X>
+cpu::operands operands_of(const X&... x) {
+  cpu::operands o;
+  int k = 0;
+  const auto add = [&](const auto& one) {
+    using T = element_of<decltype(one)>;
+    extents shape, strides;
+    if constexpr (is_view<std::remove_cvref_t<decltype(one)>>) {
+      o.data[static_cast<std::size_t>(k)] = one.data();
+      shape = one.shape();
+      strides = one.strides();
+    } else {
+      o.data[static_cast<std::size_t>(k)] = std::ranges::data(one);
+      shape = {static_cast<std::int64_t>(std::ranges::size(one))};
+      strides = {1};
+    }
+    if (k == 0) o.shape = shape;
+    else if (o.shape != shape)
+      throw error(errc::bad_argument, "two inputs of different shapes; they must be the same");
+    for (std::int64_t& s : strides) s *= static_cast<std::int64_t>(sizeof(T));
+    o.strides[static_cast<std::size_t>(k)] = std::move(strides);
+    ++k;
+  };
+  (add(x), ...);
+  return o;
+}
+
+/// How many answers, and their shape.
+extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
+/// Runs a reduction wherever the settings say.
+void run(const cpu::erased& r, const void* self, const cpu::operands& o, const settings& s, void* out,
+         const char* who);
+
+inline std::int64_t product(const extents& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : shape) n *= d;
+  return n;
+}
+
+template <class Result, bool Many, class... X>
+auto answer(const cpu::erased& r, const void* self, const settings& s, const char* who, const X&... x) {
+  if constexpr (Many) {
+    const cpu::operands o = operands_of(x...);
+    array<Result> out;
+    out.shape = shape_of_answers(o, s, who);
+    out.values.resize(static_cast<std::size_t>(product(out.shape)));
+    run(r, self, o, s, out.values.data(), who);
+    return out;
+  } else {
+    Result out;
+    if constexpr ((!is_view<X> && ...)) {
+      const std::array<std::size_t, sizeof...(X)> sizes{std::ranges::size(x)...};
+      for (const std::size_t n : sizes)
+        if (n != sizes[0])
+          throw error(errc::bad_argument, std::string(who) + ": inputs of " + std::to_string(sizes[0]) +
+                                              " and " + std::to_string(n) + " elements; they must be as long");
+      const void* const p[] = {std::ranges::data(x)...};
+      cpu::reduce_run(r, self, p, static_cast<std::int64_t>(sizes[0]), s.context, &out);
+    } else {
+      cpu::reduce_all(r, self, operands_of(x...), s.context, &out);
+    }
+    return out;
+  }
+}
+
+template <op O>
+struct function {
+  static constexpr op operation = O;
+
+  template <input X, class... S>
+    requires(O != op::dot)
+  auto operator()(const X& x, const S&... s) const {
+    return call<S...>(settings(s...), x);
+  }
+  template <input X, input Y, class... S>
+    requires(O == op::dot)
+  auto operator()(const X& x, const Y& y, const S&... s) const {
+    static_assert(std::same_as<element_of<X>, element_of<Y>>, "dot takes two inputs of one element type");
+    return call<S...>(settings(s...), x, y);
+  }
+
+ private:
+  template <class... S, class X, class... Y>
+  static auto call(const settings& s, const X& x, const Y&... y) {
+    using T = element_of<X>;
+    static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
+    static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
+    static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    const cpu::erased& r = builtin(O, dtype_of<T>, s.context.accuracy);
+    return answer<result<O, T>, places<S...> == 1>(r, &s.options, s, "reduction", x, y...);
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::function<op::sum> sum;
+inline constexpr detail::function<op::mean> mean;
+inline constexpr detail::function<op::prod> prod;
+inline constexpr detail::function<op::var> var;
+inline constexpr detail::function<op::std_dev> std_dev;
+inline constexpr detail::function<op::mean_var> mean_var;
+inline constexpr detail::function<op::sum_of_squares> sum_of_squares;
+inline constexpr detail::function<op::norm1> norm1;
+inline constexpr detail::function<op::norm2> norm;
+inline constexpr detail::function<op::norm_inf> norm_inf;
+inline constexpr detail::function<op::dot> dot;
+inline constexpr detail::function<op::min> min;
+inline constexpr detail::function<op::max> max;
+inline constexpr detail::function<op::minmax> minmax;
+inline constexpr detail::function<op::argmin> argmin;
+inline constexpr detail::function<op::argmax> argmax;
+inline constexpr detail::function<op::any> any;
+inline constexpr detail::function<op::all> all;
+inline constexpr detail::function<op::count> count;
+inline constexpr detail::function<op::count_nonzero> count_nonzero;
+inline constexpr detail::function<op::logsumexp> logsumexp;
+
+/// A reduction of your own: see reduction.hpp.
+template <detail::input X, class R, class... S>
+  requires reduction<R, detail::element_of<X>>
+auto reduce(const X& x, const R& r, const S&... s) {
+  static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>>();
+  return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
+                                                                 "reduce", x);
+}
+
+/// Several reductions in one pass: those above and your own. Called, it gives a tuple.
+template <class... F>
+class fused {
+ public:
+  explicit constexpr fused(const F&... f) : parts_(f...) {}
+
+  template <detail::input X, class... S>
+  auto operator()(const X& x, const S&... s) const {
+    return call<X, S...>(detail::settings(s...), x, std::index_sequence_for<F...>());
+  }
+
+ private:
+  template <class Part>
+  static constexpr bool is_builtin = requires { Part::operation; };
+
+  template <class Part, class T>
+  static constexpr auto result_type() {
+    if constexpr (is_builtin<Part>) return std::type_identity<result<Part::operation, T>>();
+    else return std::type_identity<result_of<Part>>();
+  }
+
+  template <class T, class Part>
+  static cpu::fusion::part part_of(const Part& p, const detail::settings& s) {
+    if constexpr (is_builtin<Part>) {
+      static_assert(takes<Part::operation, T>, "a fused reduction does not take this element type");
+      return {&builtin(Part::operation, dtype_of<T>, s.context.accuracy), &s.options};
+    } else {
+      static constexpr cpu::erased functions = cpu::erase<Part, T>();
+      return {&functions, &p};
+    }
+  }
+
+  template <class X, class... S, std::size_t... K>
+  auto call(const detail::settings& s, const X& x, std::index_sequence<K...>) const {
+    using T = detail::element_of<X>;
+    const cpu::fusion::part parts[] = {part_of<T>(std::get<K>(parts_), s)...};
+    const cpu::fusion fusion(parts);
+    const cpu::operands o = detail::operands_of(x);
+    const std::size_t size = fusion.functions().result_size;
+    if constexpr (detail::places<S...> == 0) {
+      std::vector<std::byte> raw(size);
+      cpu::reduce_all(fusion.functions(), &fusion, o, s.context, raw.data());
+      std::tuple<typename decltype(result_type<F, T>())::type...> out;
+      (std::memcpy(&std::get<K>(out), raw.data() + fusion.result_offset(K), sizeof std::get<K>(out)), ...);
+      return out;
+    } else {
+      std::tuple<array<typename decltype(result_type<F, T>())::type>...> out;
+      const extents shape = detail::shape_of_answers(o, s, "fuse");
+      const std::int64_t n = detail::product(shape);
+      std::vector<std::byte> raw(size * static_cast<std::size_t>(n));
+      detail::run(fusion.functions(), &fusion, o, s, raw.data(), "fuse");
+      const auto unpack = [&](auto& to, std::size_t offset) {
+        to.shape = shape;
+        to.values.resize(static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < to.values.size(); ++i)
+          std::memcpy(&to.values[i], raw.data() + i * size + offset, sizeof to.values[i]);
+      };
+      (unpack(std::get<K>(out), fusion.result_offset(K)), ...);
+      return out;
+    }
+  }
+
+  std::tuple<F...> parts_;
+};
+
+template <class... F>
+constexpr fused<F...> fuse(const F&... f) {
+  return fused<F...>(f...);
+}
+
+}  // namespace wf

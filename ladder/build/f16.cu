@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../registry.cuh"
+
+template std::span<const ladder::entry> ladder::entries<__half>();

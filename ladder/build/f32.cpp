@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// For simt: the same source.
+#include "f32.cu"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/gpu run found, as three JSON files and one table. Arguments: WORK OUT REVISION."""
+
+import glob
+import json
+import pathlib
+import re
+import sys
+
+# racecheck sees shared memory only: it must report the unrolled warp, and cannot see the rung whose
+# threads race for a word of global memory (the ladder's own verdict and simt's race check do).
+MUST_RACE = {"unroll_warp"}
+RACES_IN_GLOBAL_MEMORY = {"race"}
+
+
+def load(path):
+    try:
+        return json.loads(pathlib.Path(path).read_text())
+    except (OSError, ValueError) as error:
+        print(f"{path}: {error}")
+        return None
+
+
+def sanitizer_rows(path):
+    rows = []
+    if not path.exists():
+        return rows
+    for line in sorted(path.read_text().splitlines()):
+        tool, rung, status, said = line.split("\t")
+        family = rung.split("/")[0]
+        found = status == "86" or bool(re.search(r"[1-9]\d* (error|hazard)", said))
+        if tool == "racecheck" and family in MUST_RACE:
+            verdict = "races, as expected" if found else "NO RACE FOUND"
+        elif tool == "racecheck" and family in RACES_IN_GLOBAL_MEMORY:
+            verdict = "FOUND" if found else "clean: racecheck sees shared memory only"
+        else:
+            verdict = "FOUND" if found else "clean" if status == "0" else f"EXIT {status}"
+        rows.append({"tool": tool, "rung": rung, "exit": int(status), "summary": said, "verdict": verdict})
+    return rows
+
+
+def main(work, out, revision):
+    work, out = pathlib.Path(work), pathlib.Path(out)
+    name, driver, *clocks = (work / "gpu.txt").read_text().strip().split(", ")
+    where = {"device": name, "driver": driver, "clocks_sm_mem_maxsm_maxmem": clocks, "revision": revision,
+             "command": "scripts/gpu run"}
+    short = re.sub(r"[^a-z0-9]+", "-", name.lower().replace("nvidia", "")).strip("-").split("-")[0]
+    wrong = 0
+
+    ladders = [l for l in (load(p) for p in sorted(glob.glob(str(work / "ladder-*.json")))) if l]
+    if ladders:
+        (out / f"ladder-{short}.json").write_text(json.dumps({**where, "runs": ladders}, indent=1) + "\n")
+        print("\nladder, GB/s (of the read ceiling)")
+        columns = [(l["dtype"], l["n"]) for l in ladders]
+        columns = sorted(set(columns), key=lambda c: (c[0] != "f32", c[1]))
+        print(f"{'rung':<20}" + "".join(f"{d + ' ' + str(n):>16}" for d, n in columns))
+        cell = {}
+        for l in ladders:
+            for r in l["rungs"]:
+                text = "-"
+                if "gb_per_s" in r:
+                    text = f"{r['gb_per_s']:.0f}"
+                    if r.get("of_ceiling"):
+                        text += f" ({100 * r['of_ceiling']:.0f}%)"
+                if r["verdict"].isupper():
+                    wrong += 1
+                    text = r["verdict"]
+                cell[r["name"], l["dtype"], l["n"]] = text
+        for rung in dict.fromkeys(r["name"] for l in ladders for r in l["rungs"]):
+            print(f"{rung:<20}" + "".join(f"{cell.get((rung, d, n), ''):>16}" for d, n in columns))
+
+    rows = sanitizer_rows(work / "sanitizer.txt")
+    if rows:
+        (out / f"sanitizer-{short}.json").write_text(json.dumps({**where, "runs": rows}, indent=1) + "\n")
+        bad = [r for r in rows if r["verdict"].split()[0].isupper()]
+        wrong += len(bad)
+        print(f"\ncompute-sanitizer: {len(rows)} runs, {len(bad)} not as expected")
+        for r in rows:
+            if r in bad or r["verdict"] not in ("clean",):
+                print(f"  {r['tool']:<10} {r['rung']:<20} {r['verdict']}  [{r['summary']}]")
+
+    benches = [b for b in (load(p) for p in sorted(glob.glob(str(work / "bench-*.json")))) if b]
+    if benches:
+        (out / f"sums-{short}.json").write_text(json.dumps({**where, "runs": benches}, indent=0) + "\n")
+        times = {}
+        for b in benches:
+            for r in b["rows"]:
+                key = f"{r['kind']} {r['data']}{' cold' if r['cold'] else ''}"
+                times.setdefault(key, {}).setdefault(r["log2n"], {})[r["name"]] = r["us"]
+        exponents = sorted({k for t in times.values() for k in t if k % 2 == 0})
+        print("\nthe library's sums, time over CUB's (inexact) on 2^k elements")
+        print(f"{'':<22}" + "".join(f"{k:>6}" for k in exponents))
+        for key, t in times.items():
+            line = ""
+            for k in exponents:
+                v = t.get(k, {})
+                line += f"{v['library'] / v['CUB']:>6.2f}" if "library" in v and v.get("CUB") else f"{'':>6}"
+            print(f"{key:<22}" + line)
+    print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4]))

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file build.hpp
+/// The name of the build that is being compiled: `namespace simt::inline SIMT_BUILD { … }`.
+#pragma once
+
+// One program may hold a kernel twice, plain and instrumented. What has code in a header lives in an
+// inline namespace of its build, or the linker would choose one of the two for both. What crosses into
+// the runtime library (dim3, cudaError_t, streams …) lives in `simt` itself.
+#if defined(SIMT_LENS)
+#define SIMT_BUILD simt_lens
+#else
+#define SIMT_BUILD simt_plain
+#endif
+
+/// For the few functions of `simt` that have a body in a header.
+#define SIMT_INLINE inline __attribute__((always_inline))

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file groups.hpp
+/// The groups of cooperative_groups.h.
+#pragma once
+
+#include <simt/warp.hpp>
+
+namespace cooperative_groups {
+inline namespace SIMT_BUILD {
+
+using ::simt::dim3;
+namespace machine = ::simt::detail;
+namespace lanes = ::simt::SIMT_BUILD::lanes;
+
+namespace shape {
+SIMT_INLINE unsigned threads_of_block() { return simt_block_extent(0) * simt_block_extent(1) * simt_block_extent(2); }
+SIMT_INLINE unsigned rank_in_block() {
+  return simt_thread_index(0) + simt_block_extent(0) * (simt_thread_index(1) + simt_block_extent(1) * simt_thread_index(2));
+}
+SIMT_INLINE unsigned long long blocks_of_grid() {
+  return static_cast<unsigned long long>(simt_grid_extent(0)) * simt_grid_extent(1) * simt_grid_extent(2);
+}
+SIMT_INLINE unsigned long long block_in_grid() {
+  return simt_block_index(0) +
+         simt_grid_extent(0) * (simt_block_index(1) + static_cast<unsigned long long>(simt_grid_extent(1)) * simt_block_index(2));
+}
+}  // namespace shape
+
+class thread_block {
+ public:
+  SIMT_INLINE static void sync() {
+    machine::block_barrier(machine::vote::none, 0);
+    SIMT_NOT_LAST();
+  }
+  SIMT_INLINE static unsigned thread_rank() { return shape::rank_in_block(); }
+  SIMT_INLINE static unsigned size() { return shape::threads_of_block(); }
+  SIMT_INLINE static unsigned num_threads() { return size(); }
+  SIMT_INLINE static dim3 group_index() { return {simt_block_index(0), simt_block_index(1), simt_block_index(2)}; }
+  SIMT_INLINE static dim3 thread_index() { return {simt_thread_index(0), simt_thread_index(1), simt_thread_index(2)}; }
+  SIMT_INLINE static dim3 group_dim() { return {simt_block_extent(0), simt_block_extent(1), simt_block_extent(2)}; }
+  SIMT_INLINE static dim3 dim_threads() { return group_dim(); }
+};
+SIMT_INLINE thread_block this_thread_block() { return {}; }
+
+/// What tiles and coalesced threads share: lanes of one warp, by a mask. Derived: rank_of_lane, lane_of_rank.
+template <class Derived>
+class lane_group {
+  SIMT_INLINE const Derived& self() const { return static_cast<const Derived&>(*this); }
+
+ public:
+  SIMT_INLINE void sync() const { lanes::meet(machine::collective::sync, self().mask(), 0); }
+  template <lanes::portable T>
+  SIMT_INLINE lanes::value_t<T> shfl(T value, int rank) const {
+    return lanes::read(self().mask(), value, self().lane_of(static_cast<unsigned>(rank) % self().num_threads()));
+  }
+  template <lanes::portable T>
+  SIMT_INLINE lanes::value_t<T> shfl_up(T value, unsigned delta) const {
+    const unsigned rank = self().thread_rank();
+    return lanes::read(self().mask(), value, self().lane_of(delta <= rank ? rank - delta : rank));
+  }
+  template <lanes::portable T>
+  SIMT_INLINE lanes::value_t<T> shfl_down(T value, unsigned delta) const {
+    const unsigned rank = self().thread_rank();
+    return lanes::read(self().mask(), value, self().lane_of(delta < self().num_threads() - rank ? rank + delta : rank));
+  }
+  /// For tiles; the coalesced threads have none.
+  template <lanes::portable T>
+  SIMT_INLINE lanes::value_t<T> shfl_xor(T value, unsigned rank_mask) const {
+    const unsigned rank = self().thread_rank(), other = rank ^ rank_mask;
+    return lanes::read(self().mask(), value, self().lane_of(other < self().num_threads() ? other : rank));
+  }
+  SIMT_INLINE unsigned ballot(int predicate) const {
+    return self().to_ranks(static_cast<unsigned>(lanes::meet(machine::collective::ballot, self().mask(), predicate != 0)));
+  }
+  SIMT_INLINE int any(int predicate) const { return ballot(predicate) != 0; }
+  SIMT_INLINE int all(int predicate) const { return ballot(!predicate) == 0; }
+  template <lanes::portable T>
+  SIMT_INLINE unsigned match_any(T value) const {
+    return self().to_ranks(::simt::__match_any_sync(self().mask(), value));
+  }
+  template <lanes::portable T>
+  SIMT_INLINE unsigned match_all(T value, int& all_equal) const {
+    return self().to_ranks(::simt::__match_all_sync(self().mask(), value, &all_equal));
+  }
+  SIMT_INLINE unsigned size() const { return self().num_threads(); }
+};
+
+template <unsigned Size, class Parent = thread_block>
+class thread_block_tile : public lane_group<thread_block_tile<Size, Parent>> {
+  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "tiles of 1, 2, 4, 8, 16 or 32 threads");
+  friend class lane_group<thread_block_tile<Size, Parent>>;
+  SIMT_INLINE static unsigned first() { return lanes::own() / Size * Size; }
+  SIMT_INLINE static unsigned mask() {
+    // The last tile of a block may lack threads.
+    const unsigned left = shape::threads_of_block() - shape::rank_in_block() / Size * Size;
+    const unsigned present = left < Size ? left : Size;
+    return (present == 32 ? ~0u : (1u << present) - 1) << first();
+  }
+  SIMT_INLINE static unsigned lane_of(unsigned rank) { return first() + rank; }
+  SIMT_INLINE static unsigned to_ranks(unsigned mask) { return mask >> first(); }
+
+ public:
+  SIMT_INLINE static unsigned thread_rank() { return lanes::own() % Size; }
+  SIMT_INLINE static constexpr unsigned num_threads() { return Size; }
+  SIMT_INLINE static constexpr unsigned size() { return Size; }
+  SIMT_INLINE static unsigned meta_group_rank() { return shape::rank_in_block() / Size; }
+  SIMT_INLINE static unsigned meta_group_size() { return (shape::threads_of_block() + Size - 1) / Size; }
+};
+
+template <unsigned Size>
+SIMT_INLINE thread_block_tile<Size> tiled_partition(const thread_block&) {
+  return {};
+}
+/// Within a tile, a smaller tile's meta group counts in the larger one.
+template <unsigned Size, unsigned Outer>
+class tile_of_tile : public thread_block_tile<Size> {
+ public:
+  SIMT_INLINE static unsigned meta_group_rank() { return lanes::own() % Outer / Size; }
+  SIMT_INLINE static constexpr unsigned meta_group_size() { return Outer / Size; }
+};
+template <unsigned Size, unsigned Outer, class Parent>
+SIMT_INLINE tile_of_tile<Size, Outer> tiled_partition(const thread_block_tile<Outer, Parent>&) {
+  static_assert(Size <= Outer);
+  return {};
+}
+
+/// The threads of a warp that run this line together.
+class coalesced_group : public lane_group<coalesced_group> {
+  friend class lane_group<coalesced_group>;
+  unsigned mask_;
+  SIMT_INLINE unsigned mask() const { return mask_; }
+  SIMT_INLINE unsigned lane_of(unsigned rank) const {
+    unsigned rest = mask_;
+    for (; rank > 0; --rank) rest &= rest - 1;
+    return static_cast<unsigned>(__builtin_ctz(rest));
+  }
+  SIMT_INLINE unsigned to_ranks(unsigned lane_mask) const {
+    unsigned ranks = 0, rank = 0;
+    for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++rank)
+      ranks |= (lane_mask >> __builtin_ctz(rest) & 1u) << rank;
+    return ranks;
+  }
+
+ public:
+  SIMT_INLINE explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  SIMT_INLINE unsigned num_threads() const { return static_cast<unsigned>(__builtin_popcount(mask_)); }
+  SIMT_INLINE unsigned size() const { return num_threads(); }
+  SIMT_INLINE unsigned thread_rank() const {
+    return static_cast<unsigned>(__builtin_popcount(mask_ & ((1u << lanes::own()) - 1)));
+  }
+  static constexpr unsigned meta_group_rank() { return 0; }
+  static constexpr unsigned meta_group_size() { return 1; }
+};
+SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(::simt::__activemask()); }
+
+class grid_group {
+ public:
+  SIMT_INLINE static bool is_valid() { return machine::is_cooperative(); }
+  /// In a launch that is not cooperative it is a fault, a trap.
+  SIMT_INLINE static void sync() {
+    machine::grid_barrier();
+    SIMT_NOT_LAST();
+  }
+  SIMT_INLINE static unsigned long long block_rank() { return shape::block_in_grid(); }
+  SIMT_INLINE static unsigned long long num_blocks() { return shape::blocks_of_grid(); }
+  SIMT_INLINE static unsigned long long thread_rank() {
+    return shape::block_in_grid() * shape::threads_of_block() + shape::rank_in_block();
+  }
+  SIMT_INLINE static unsigned long long num_threads() { return shape::blocks_of_grid() * shape::threads_of_block(); }
+  SIMT_INLINE static unsigned long long size() { return num_threads(); }
+  SIMT_INLINE static dim3 dim_blocks() { return {simt_grid_extent(0), simt_grid_extent(1), simt_grid_extent(2)}; }
+  SIMT_INLINE static dim3 group_dim() { return dim_blocks(); }
+  SIMT_INLINE static dim3 block_index() { return {simt_block_index(0), simt_block_index(1), simt_block_index(2)}; }
+};
+SIMT_INLINE grid_group this_grid() { return {}; }
+
+class cluster_group {
+  SIMT_INLINE static unsigned index(unsigned axis) { return simt_block_index(axis) % machine::cluster_extent(axis); }
+
+ public:
+  /// barrier_wait() takes it.
+  struct arrival_token {
+    unsigned long long phase;
+  };
+  SIMT_INLINE static void sync() { barrier_wait(barrier_arrive()); }
+  SIMT_INLINE static arrival_token barrier_arrive() { return {machine::cluster_arrive()}; }
+  SIMT_INLINE static void barrier_wait(arrival_token token) {
+    machine::cluster_wait(token.phase);
+    SIMT_NOT_LAST();
+  }
+  SIMT_INLINE static dim3 dim_blocks() {
+    return {machine::cluster_extent(0), machine::cluster_extent(1), machine::cluster_extent(2)};
+  }
+  SIMT_INLINE static unsigned num_blocks() {
+    return machine::cluster_extent(0) * machine::cluster_extent(1) * machine::cluster_extent(2);
+  }
+  SIMT_INLINE static dim3 block_index() { return {index(0), index(1), index(2)}; }
+  SIMT_INLINE static unsigned block_rank() {
+    return index(0) + machine::cluster_extent(0) * (index(1) + machine::cluster_extent(1) * index(2));
+  }
+  SIMT_INLINE static unsigned thread_rank() { return block_rank() * shape::threads_of_block() + shape::rank_in_block(); }
+  SIMT_INLINE static unsigned num_threads() { return num_blocks() * shape::threads_of_block(); }
+  SIMT_INLINE static unsigned size() { return num_threads(); }
+  /// The same variable in the shared memory of block `rank`.
+  template <class T>
+  SIMT_INLINE static T* map_shared_rank(T* address, unsigned rank) {
+    void* there = machine::cluster_map(address, rank);
+    SIMT_NOT_LAST();
+    return static_cast<T*>(there);
+  }
+};
+SIMT_INLINE cluster_group this_cluster() { return {}; }
+
+template <class Group>
+SIMT_INLINE void sync(const Group& group) {
+  group.sync();
+}
+template <class Group>
+SIMT_INLINE auto thread_rank(const Group& group) {
+  return group.thread_rank();
+}
+template <class Group>
+SIMT_INLINE auto group_size(const Group& group) {
+  return group.size();
+}
+
+}  // inline namespace SIMT_BUILD
+}  // namespace cooperative_groups

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file launch.hpp
+/// Launches as the CUDA runtime has them: cudaLaunchKernelEx, cudaLaunchKernel, cudaLaunchCooperativeKernel.
+/// A launch has ended when it returns (or was recorded in a graph), and gives back its kernel's fault.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <simt/entry.hpp>
+
+namespace simt {
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeSynchronizationPolicy = 3,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8,
+};
+
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int clusterSchedulingPolicyPreference;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+
+struct cudaLaunchAttribute_st {
+  cudaLaunchAttributeID id;
+  char pad[8 - sizeof(cudaLaunchAttributeID)];
+  cudaLaunchAttributeValue val;
+};
+using cudaLaunchAttribute = cudaLaunchAttribute_st;
+
+struct cudaLaunchConfig_st {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned int numAttrs;
+};
+
+namespace detail {
+/// The shape that a configuration asks for; attributes that mean nothing here are passed over.
+launch_shape shape_of(const cudaLaunchConfig_t&);
+}  // namespace detail
+
+inline namespace SIMT_BUILD {
+namespace launching {
+
+template <class... Parameters>
+struct body {
+  void (*kernel)(Parameters...);
+  std::tuple<std::remove_cv_t<Parameters>...> all;
+  void operator()() const {
+#if defined(SIMT_LENS)
+    detail::instrumented_kernel(this, sizeof *this);
+#endif
+    std::apply(kernel, all);
+  }
+};
+
+template <class... Parameters, class... Arguments>
+std::function<void()> body_of(void (*kernel)(Parameters...), Arguments&&... arguments) {
+  // Converted once, as at a real launch; each CUDA thread gets copies.
+  return body<Parameters...>{kernel, {std::forward<Arguments>(arguments)...}};
+}
+
+template <class... Parameters, std::size_t... I>
+std::function<void()> body_from(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
+  return body_of(kernel, *static_cast<std::remove_cv_t<Parameters>*>(arguments[I])...);
+}
+
+}  // namespace launching
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments), "as many arguments as the kernel has parameters");
+  static_assert((!std::is_reference_v<Parameters> && ...), "a kernel's parameters cannot be references");
+  return detail::launch(detail::shape_of(*config), reinterpret_cast<const void*>(kernel), config->stream,
+                        launching::body_of(kernel, std::forward<Arguments>(arguments)...));
+}
+
+/// `arguments[i]` points to the i-th argument. The kernel's type must be known: a void* will not do here.
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  const cudaLaunchConfig_t config{grid, block, shared_bytes, stream, nullptr, 0};
+  return detail::launch(detail::shape_of(config), reinterpret_cast<const void*>(kernel), stream,
+                        launching::body_from(kernel, arguments, std::index_sequence_for<Parameters...>()));
+}
+
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                        std::size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  cudaLaunchAttribute whole{};
+  whole.id = cudaLaunchAttributeCooperative;
+  whole.val.cooperative = 1;
+  const cudaLaunchConfig_t config{grid, block, shared_bytes, stream, &whole, 1};
+  return detail::launch(detail::shape_of(config), reinterpret_cast<const void*>(kernel), stream,
+                        launching::body_from(kernel, arguments, std::index_sequence_for<Parameters...>()));
+}
+
+}  // inline namespace SIMT_BUILD
+}  // namespace simt
+
+/// Defines the dynamic shared memory that kernels declare as
+/// `extern __shared__ __align__(16) unsigned char name[];`. Once in a program, at global scope.
+#define SIMT_DEFINE_DYNAMIC_SHARED(name)                                                        \
+  __attribute__((aligned(4096))) thread_local unsigned char name[232448];                                   \
+  namespace {                                                                                   \
+  [[maybe_unused]] const bool name##_is_known = ::simt::detail::register_dynamic_shared(        \
+      []() -> void* { return name; }, sizeof name);                                             \
+  }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <warpfold/cpu/target.hpp>
+#include <warpfold/error.hpp>
+
+namespace wf::cpu {
+
+namespace target_scalar { const kernel_table& table(); }
+#if defined(__x86_64__)
+namespace target_avx2 { const kernel_table& table(); }
+namespace target_avx512 { const kernel_table& table(); }
+#elif defined(__aarch64__)
+namespace target_neon { const kernel_table& table(); }
+#endif
+
+std::atomic<const kernel_table*> active_kernels{nullptr};
+
+namespace {
+
+struct built {
+  target which;
+  std::string_view name;
+  const kernel_table& (*table)();
+  bool (*runs_here)();
+};
+
+constexpr built all_built[] = {
+    {target::scalar, "scalar", target_scalar::table, [] { return true; }},
+#if defined(__x86_64__)
+    {target::avx2, "avx2", target_avx2::table,
+     [] {
+       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2");
+     }},
+    {target::avx512, "avx512", target_avx512::table,
+     [] {
+       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("fma");
+     }},
+#elif defined(__aarch64__)
+    {target::neon, "neon", target_neon::table, [] { return true; }},
+#endif
+};
+
+const built& of(target t) {
+  for (const built& b : all_built)
+    if (b.which == t && b.runs_here()) return b;
+  std::string here;
+  for (const target a : available_targets()) (here += ' ') += name(a);
+  throw error(errc::unsupported, "CPU target " + std::string(name(t)) +
+                                     " is not available here; there is" + here);
+}
+
+}  // namespace
+
+std::string_view name(target t) {
+  constexpr std::string_view names[] = {"scalar", "neon", "avx2", "avx512"};
+  return names[static_cast<int>(t)];
+}
+
+std::optional<target> target_named(std::string_view text) {
+  for (target t : {target::scalar, target::neon, target::avx2, target::avx512})
+    if (name(t) == text) return t;
+  return std::nullopt;
+}
+
+std::span<const target> available_targets() {
+  static const std::vector<target> available = [] {
+    std::vector<target> found;
+    for (const built& b : all_built)
+      if (b.runs_here()) found.push_back(b.which);
+    return found;
+  }();
+  return available;
+}
+
+target active_target() {
+  const kernel_table* active = &kernels();
+  for (const built& b : all_built)
+    if (&b.table() == active) return b.which;
+  return target::scalar;
+}
+
+void force_target(target t) {
+  active_kernels.store(&of(t).table(), std::memory_order_release);
+}
+
+const kernel_table* choose_kernels() {
+  target best = available_targets().back();
+  if (const char* wanted = std::getenv("WARPFOLD_CPU_TARGET"); wanted != nullptr && *wanted != '\0') {
+    const auto named = target_named(wanted);
+    if (!named)
+      throw error(errc::bad_argument, "WARPFOLD_CPU_TARGET is '" + std::string(wanted) +
+                                          "'; it may be scalar, neon, avx2 or avx512");
+    best = *named;
+  }
+  const kernel_table* chosen = &of(best).table();
+  active_kernels.store(chosen, std::memory_order_release);
+  return chosen;
+}
+
+}  // namespace wf::cpu

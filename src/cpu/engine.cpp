@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <warpfold/cpu/engine.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <numeric>
+
+namespace wf::cpu {
+
+namespace {
+
+/// Elements of a chunk, the unit that threads share out; more where there would be too many states.
+constexpr std::int64_t least_chunk = std::int64_t{1} << 17;
+constexpr std::int64_t most_chunks = 4096;
+/// Elements gathered from strided memory before they are folded: L1-sized, and the exact kernels' tile.
+constexpr std::int64_t gather_size = 4096;
+/// Answers side by side in memory that are gathered together: a cache line's worth of most types.
+constexpr std::int64_t panel = 16;
+constexpr std::int64_t panel_rows = 1024;
+
+std::int64_t chunk_size(std::int64_t n) {
+  std::int64_t size = least_chunk;
+  while (n / size >= most_chunks) size *= 2;
+  return size;
+}
+
+/// Memory for states: aligned, freed on every path.
+class states {
+ public:
+  states(const erased& r, std::int64_t count)
+      : stride_((r.state_size + r.state_align - 1) / r.state_align * r.state_align),
+        align_(std::max<std::size_t>(r.state_align, 64)),
+        memory_(static_cast<std::byte*>(::operator new(
+            stride_ * static_cast<std::size_t>(std::max<std::int64_t>(count, 1)), std::align_val_t{align_}))) {}
+  ~states() { ::operator delete(memory_, std::align_val_t{align_}); }
+  states(const states&) = delete;
+  states& operator=(const states&) = delete;
+
+  void* operator[](std::int64_t k) const { return memory_ + stride_ * static_cast<std::size_t>(k); }
+
+ private:
+  std::size_t stride_, align_;
+  std::byte* memory_;
+};
+
+/// Runs f(k) for k in [0, tasks) on the context's executor; the first exception comes out here.
+template <class F>
+void parallel(const context& c, std::int64_t tasks, F f) {
+  executor& e = c.executor != nullptr ? *c.executor : default_executor();
+  const int limit = c.threads > 0 ? c.threads : e.concurrency();
+  if (tasks <= 1 || limit == 1) {
+    for (std::int64_t k = 0; k < tasks; ++k) f(k);
+    return;
+  }
+  struct job {
+    F& f;
+    std::atomic<bool> failed{false};
+    std::mutex mutex;
+    std::exception_ptr error;
+  } j{f, {}, {}, {}};
+  e.run(tasks, limit, [](void* argument, std::int64_t k) {
+    job& mine = *static_cast<job*>(argument);
+    if (mine.failed.load(std::memory_order_relaxed)) return;
+    try {
+      mine.f(k);
+    } catch (...) {
+      const std::lock_guard lock(mine.mutex);
+      if (!mine.error) mine.error = std::current_exception();
+      mine.failed = true;
+    }
+  }, &j);
+  if (j.error) std::rethrow_exception(j.error);
+}
+
+/// Combines [0, count) into [0], pairwise and in order.
+void combine_all(const erased& r, const void* self, const states& s, std::int64_t first,
+                 std::int64_t count) {
+  for (std::int64_t step = 1; step < count; step *= 2)
+    for (std::int64_t k = 0; k + step < count; k += 2 * step)
+      r.combine(self, s[first + k], s[first + k + step]);
+}
+
+struct dimension {
+  std::int64_t length;
+  std::array<std::int64_t, max_inputs> strides;  // bytes
+};
+using dimensions = std::vector<dimension>;
+
+/// Drops dimensions of length 1 and joins neighbours that are one run in memory.
+dimensions joined(const dimensions& in, int inputs) {
+  dimensions out;
+  for (const dimension& d : in) {
+    if (d.length == 1) continue;
+    bool joins = !out.empty();
+    for (int k = 0; k < inputs && joins; ++k)
+      joins = out.back().strides[k] == d.strides[k] * d.length;
+    if (joins) {
+      out.back().length *= d.length;
+      out.back().strides = d.strides;
+    } else {
+      out.push_back(d);
+    }
+  }
+  return out;
+}
+
+using pointers = std::array<const std::byte*, max_inputs>;
+
+void advance(pointers& p, const dimension& d, std::int64_t by, int inputs) {
+  for (int k = 0; k < inputs; ++k) p[k] += d.strides[k] * by;
+}
+
+pointers at_index(pointers p, const dimensions& dims, std::int64_t index, int inputs) {
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    advance(p, dims[d], index % dims[d].length, inputs);
+    index /= dims[d].length;
+  }
+  return p;
+}
+
+void copy_strided(std::byte* to, const std::byte* from, std::int64_t stride, std::int64_t n,
+                  std::size_t size) {
+  if (stride == static_cast<std::int64_t>(size)) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * size);
+    return;
+  }
+  const auto copy = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memcpy(to + i * static_cast<std::int64_t>(Size), from + i * stride, Size);
+  };
+  switch (size) {
+    case 1: return copy(std::integral_constant<std::size_t, 1>());
+    case 2: return copy(std::integral_constant<std::size_t, 2>());
+    case 4: return copy(std::integral_constant<std::size_t, 4>());
+    case 8: return copy(std::integral_constant<std::size_t, 8>());
+    default:
+      for (std::int64_t i = 0; i < n; ++i)
+        std::memcpy(to + i * static_cast<std::int64_t>(size), from + i * stride, size);
+  }
+}
+
+/// Folds elements [begin, end) of an n-d run into one state: long rows in place, others gathered.
+class folder {
+ public:
+  folder(const erased& r, const void* self) : r_(r), self_(self) {}
+
+  void fold(void* state, pointers base, const dimensions& dims, std::int64_t begin,
+            std::int64_t end) {
+    if (begin >= end) return;
+    if (dims.empty()) {
+      add(state, base, 1, begin);
+      return;
+    }
+    const dimension& row = dims.back();
+    bool contiguous = true;
+    for (int k = 0; k < r_.inputs; ++k)
+      contiguous = contiguous && row.strides[k] == static_cast<std::int64_t>(r_.element_sizes[k]);
+    const bool in_place = contiguous && (row.length >= gather_size / 4 || dims.size() == 1);
+
+    std::int64_t filled = 0, filled_from = begin;
+    for (std::int64_t i = begin; i < end;) {
+      const std::int64_t column = i % row.length;
+      std::int64_t n = std::min(row.length - column, end - i);
+      const pointers p = at_index(base, dims, i, r_.inputs);
+      if (in_place) {
+        add(state, p, n, i);
+        i += n;
+        continue;
+      }
+      n = std::min(n, gather_size - filled);
+      for (int k = 0; k < r_.inputs; ++k) {
+        const std::size_t size = r_.element_sizes[k];
+        buffer(k);
+        copy_strided(buffers_[k].get() + static_cast<std::size_t>(filled) * size, p[k],
+                     row.strides[k], n, size);
+      }
+      filled += n;
+      i += n;
+      if (filled == gather_size || i == end) {
+        add(state, {buffers_[0].get(), buffers_[1].get()}, filled, filled_from);
+        filled_from = i;
+        filled = 0;
+      }
+    }
+  }
+
+  /// Rows of `width` answers side by side: row i of the reduced dimensions holds element i of each.
+  void fold_panel(const states& s, std::int64_t first_state, std::int64_t width, pointers base,
+                  const dimensions& dims, const dimension& across, std::int64_t begin,
+                  std::int64_t end) {
+    for (int k = 0; k < r_.inputs; ++k) panel_buffer(k);
+    const dimension& row = dims.back();
+    for (std::int64_t i = begin; i < end;) {
+      const std::int64_t column = i % row.length;
+      const std::int64_t n = std::min({row.length - column, end - i, panel_rows});
+      const pointers p = at_index(base, dims, i, r_.inputs);
+      for (int k = 0; k < r_.inputs; ++k)
+        transpose(k, p[k], row.strides[k], across.strides[k], n, width);
+      for (std::int64_t w = 0; w < width; ++w) {
+        pointers q{};
+        for (int k = 0; k < r_.inputs; ++k)
+          q[k] = panels_[k].get() + static_cast<std::size_t>(w * panel_rows) * r_.element_sizes[k];
+        add(s[first_state + w], q, n, i);
+      }
+      i += n;
+    }
+  }
+
+ private:
+  void add(void* state, const pointers& p, std::int64_t n, std::int64_t first) {
+    const void* x[max_inputs] = {p[0], p[1]};
+    r_.accumulate(self_, state, x, n, first);
+  }
+
+  void buffer(int k) {
+    if (!buffers_[k])
+      buffers_[k] = std::make_unique_for_overwrite<std::byte[]>(
+          static_cast<std::size_t>(gather_size) * r_.element_sizes[k]);
+  }
+  void panel_buffer(int k) {
+    if (!panels_[k])
+      panels_[k] = std::make_unique_for_overwrite<std::byte[]>(
+          static_cast<std::size_t>(panel * panel_rows) * r_.element_sizes[k]);
+  }
+
+  void transpose(int k, const std::byte* from, std::int64_t row_stride, std::int64_t column_stride,
+                 std::int64_t rows, std::int64_t width) {
+    std::byte* to = panels_[k].get();
+    const auto run = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>, std::size_t size) {
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t w = 0; w < width; ++w)
+          std::memcpy(to + static_cast<std::size_t>(w * panel_rows + i) * (Size != 0 ? Size : size),
+                      from + i * row_stride + w * column_stride, Size != 0 ? Size : size);
+    };
+    switch (const std::size_t size = r_.element_sizes[k]; size) {
+      case 1: return run(std::integral_constant<std::size_t, 1>(), size);
+      case 2: return run(std::integral_constant<std::size_t, 2>(), size);
+      case 4: return run(std::integral_constant<std::size_t, 4>(), size);
+      case 8: return run(std::integral_constant<std::size_t, 8>(), size);
+      default: return run(std::integral_constant<std::size_t, 0>(), size);
+    }
+  }
+
+  const erased& r_;
+  const void* self_;
+  std::unique_ptr<std::byte[]> buffers_[max_inputs], panels_[max_inputs];
+};
+
+/// The order in which elements are walked may be that of memory: strides falling, none negative.
+void to_memory_order(dimensions& dims, pointers& base) {
+  for (dimension& d : dims) {
+    if (d.strides[0] >= 0) continue;
+    base[0] += d.strides[0] * (d.length - 1);
+    d.strides[0] = -d.strides[0];
+  }
+  std::stable_sort(dims.begin(), dims.end(),
+                   [](const dimension& a, const dimension& b) { return a.strides[0] > b.strides[0]; });
+}
+
+struct problem {
+  dimensions kept, reduced;
+  pointers base{};
+  std::int64_t answers = 1, elements = 1;  // elements: of each answer
+};
+
+problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
+  problem p;
+  for (int k = 0; k < r.inputs; ++k) p.base[k] = static_cast<const std::byte*>(x.data[k]);
+  for (int d = 0; d < static_cast<int>(x.shape.size()); ++d) {
+    dimension dim{x.shape[d], {}};
+    for (int k = 0; k < r.inputs; ++k) dim.strides[k] = x.strides[k][d];
+    const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+    (is_reduced ? p.reduced : p.kept).push_back(dim);
+    (is_reduced ? p.elements : p.answers) *= dim.length;
+  }
+  if (p.elements > 0 && r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
+  if (p.elements > 0) p.reduced = joined(p.reduced, r.inputs);
+  if (p.answers > 0) p.kept = joined(p.kept, r.inputs);
+  return p;
+}
+
+/// Every answer of a problem; answer k goes to out + k·result_size.
+void solve(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
+  const auto finish = [&](const void* state, std::int64_t answer) {
+    r.finish(self, state, p.elements, out + static_cast<std::size_t>(answer) * r.result_size);
+  };
+  if (p.answers == 0) return;
+  if (p.elements == 0) {
+    const states s(r, 1);
+    r.identity(self, s[0]);
+    for (std::int64_t a = 0; a < p.answers; ++a) finish(s[0], a);
+    return;
+  }
+
+  bool runs = p.reduced.size() == 1 || p.reduced.empty();  // each answer's elements without gaps
+  for (int k = 0; k < r.inputs && runs && !p.reduced.empty(); ++k)
+    runs = p.reduced[0].strides[k] == static_cast<std::int64_t>(r.element_sizes[k]);
+  const bool shortcut = runs && r.short_run != nullptr && p.elements <= gather_size;
+
+  // Answers side by side in memory, elements of an answer farther apart: walk rows of answers.
+  const auto distance = [](const dimension& d) { return std::abs(d.strides[0]); };
+  const bool panels = !p.kept.empty() && !p.reduced.empty() && !shortcut &&
+                      distance(p.kept.back()) < distance(p.reduced.back());
+  const std::int64_t side_by_side = panels ? p.kept.back().length : 1;
+  const std::int64_t width = panels ? std::min(panel, side_by_side) : 1;
+  const std::int64_t panels_a_row = (side_by_side + width - 1) / width;
+  const std::int64_t groups = p.answers / side_by_side * panels_a_row;
+
+  const std::int64_t chunk = chunk_size(p.elements);
+  const std::int64_t chunks = (p.elements + chunk - 1) / chunk;
+
+  const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,
+                              std::int64_t group, std::int64_t begin, std::int64_t end) {
+    const std::int64_t column = group % panels_a_row * width;
+    const std::int64_t answer = group / panels_a_row * side_by_side + column;
+    const pointers base = at_index(p.base, p.kept, answer, r.inputs);
+    const std::int64_t here = std::min(width, side_by_side - column);
+    for (std::int64_t w = 0; w < here; ++w) r.identity(self, s[first_state + w]);
+    if (panels)
+      f.fold_panel(s, first_state, here, base, p.reduced, p.kept.back(), begin, end);
+    else
+      f.fold(s[first_state], base, p.reduced, begin, end);
+    return std::pair{answer, here};
+  };
+
+  if (chunks == 1) {
+    // Threads share out answers, at least a chunk's worth of elements at a time.
+    const std::int64_t together =
+        std::max<std::int64_t>(1, least_chunk / std::max<std::int64_t>(1, p.elements * width));
+    parallel(c, (groups + together - 1) / together, [&](std::int64_t task) {
+      const std::int64_t end = std::min(groups, (task + 1) * together);
+      if (shortcut) {
+        for (std::int64_t a = task * together; a < end; ++a) {
+          const pointers q = at_index(p.base, p.kept, a, r.inputs);
+          const void* x[max_inputs] = {q[0], q[1]};
+          r.short_run(self, x, p.elements, out + static_cast<std::size_t>(a) * r.result_size);
+        }
+        return;
+      }
+      folder f(r, self);
+      const states s(r, width);
+      for (std::int64_t g = task * together; g < end; ++g) {
+        const auto [answer, count] = fold_group(f, s, 0, g, 0, p.elements);
+        for (std::int64_t w = 0; w < count; ++w) finish(s[w], answer + w);
+      }
+    });
+    return;
+  }
+
+  // Few answers of many elements: groups one after the other, chunks in parallel.
+  const states s(r, chunks * width);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    std::int64_t answer = 0, count = 0;
+    std::mutex mutex;
+    parallel(c, chunks, [&](std::int64_t k) {
+      folder f(r, self);
+      const states mine(r, width);
+      const auto found = fold_group(f, mine, 0, g, k * chunk, std::min(p.elements, (k + 1) * chunk));
+      for (std::int64_t w = 0; w < found.second; ++w)
+        std::memcpy(s[w * chunks + k], mine[w], r.state_size);
+      const std::lock_guard lock(mutex);
+      std::tie(answer, count) = found;
+    });
+    for (std::int64_t w = 0; w < count; ++w) {
+      combine_all(r, self, s, w * chunks, chunks);
+      finish(s[w * chunks], answer + w);
+    }
+  }
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
+
+void check_one_dimension(const operands& x, const char* who) {
+  if (x.shape.size() != 1)
+    refuse(std::string(who) + ": the input has " + std::to_string(x.shape.size()) +
+           " dimensions; it must have 1");
+}
+
+}  // namespace
+
+void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
+                const context& c, void* out) {
+  if (n <= gather_size && r.short_run != nullptr) {
+    r.short_run(self, x, n, out);
+    return;
+  }
+  constexpr std::size_t on_stack = 2048;
+  if (n <= least_chunk && r.state_size <= on_stack && r.state_align <= 64) {
+    alignas(64) std::byte state[on_stack];
+    r.identity(self, state);
+    if (n > 0) r.accumulate(self, state, x, n, 0);
+    r.finish(self, state, n, out);
+    return;
+  }
+  problem p;
+  p.elements = n;
+  dimension d{n, {}};
+  for (int k = 0; k < r.inputs; ++k) {
+    d.strides[k] = static_cast<std::int64_t>(r.element_sizes[k]);
+    p.base[k] = static_cast<const std::byte*>(x[k]);
+  }
+  if (n != 1) p.reduced.push_back(d);
+  solve(r, self, p, c, static_cast<std::byte*>(out));
+}
+
+void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out) {
+  std::vector<int> axes(x.shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  solve(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
+}
+
+void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
+                 const context& c, void* out) {
+  solve(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
+}
+
+void reduce_segments(const erased& r, const void* self, const operands& x,
+                     std::span<const std::int64_t> offsets, const context& c, void* out) {
+  check_one_dimension(x, "segments");
+  if (offsets.empty()) refuse("segments: no offsets; n segments have n + 1 offsets");
+  const std::int64_t n = x.shape[0];
+  for (std::size_t k = 0; k < offsets.size(); ++k) {
+    const std::int64_t before = k == 0 ? 0 : offsets[k - 1];
+    if (offsets[k] < before || offsets[k] > n)
+      refuse("segments: offset " + std::to_string(k) + " is " + std::to_string(offsets[k]) +
+             "; offsets rise, from 0 to at most " + std::to_string(n));
+  }
+  const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
+  auto* to = static_cast<std::byte*>(out);
+  const auto of_segment = [&](std::int64_t k) {
+    problem p;
+    p.elements = offsets[k + 1] - offsets[k];
+    dimension d{n, {}};
+    for (int i = 0; i < r.inputs; ++i) {
+      d.strides[i] = x.strides[i][0];
+      p.base[i] = static_cast<const std::byte*>(x.data[i]) + d.strides[i] * offsets[k];
+    }
+    d.length = p.elements;
+    if (p.elements != 1) p.reduced.push_back(d);
+    return p;
+  };
+  // Short segments share tasks of about a chunk; a long one is spread over the threads by itself.
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int64_t> long_ones;
+  std::int64_t load = 0;
+  constexpr std::int64_t overhead = 64;  // of a segment, in elements
+  for (std::int64_t k = 0; k < segments; ++k) {
+    const std::int64_t length = offsets[k + 1] - offsets[k];
+    if (length > least_chunk) long_ones.push_back(k);
+    else load += length;
+    load += overhead;
+    if (load >= least_chunk) {
+      starts.push_back(k + 1);
+      load = 0;
+    }
+  }
+  if (starts.back() != segments) starts.push_back(segments);
+  context alone = c;
+  alone.threads = 1;
+  parallel(c, static_cast<std::int64_t>(starts.size()) - 1, [&](std::int64_t task) {
+    for (std::int64_t k = starts[task]; k < starts[task + 1]; ++k)
+      if (offsets[k + 1] - offsets[k] <= least_chunk)
+        solve(r, self, of_segment(k), alone, to + static_cast<std::size_t>(k) * r.result_size);
+  });
+  for (const std::int64_t k : long_ones)
+    solve(r, self, of_segment(k), c, to + static_cast<std::size_t>(k) * r.result_size);
+}
+
+void reduce_labels(const erased& r, const void* self, const operands& x,
+                   std::span<const std::int64_t> labels, std::int64_t answers, const context& c,
+                   void* out) {
+  check_one_dimension(x, "by key");
+  const std::int64_t n = x.shape[0];
+  if (static_cast<std::int64_t>(labels.size()) != n)
+    refuse("by key: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
+           " elements; there must be one for each");
+  if (answers < 0) refuse("by key: " + std::to_string(answers) + " answers; there must be 0 or more");
+  // A stable counting sort of a block at a time brings an answer's elements together; answers are
+  // then shared out among the threads.
+  const states s(r, answers);
+  std::vector<std::int64_t> seen(static_cast<std::size_t>(answers), 0);
+  for (std::int64_t a = 0; a < answers; ++a) r.identity(self, s[a]);
+  const std::int64_t block = std::max<std::int64_t>(std::int64_t{1} << 20, answers);
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> order;
+  for (std::int64_t begin = 0; begin < n; begin += block) {
+    const std::int64_t count = std::min(block, n - begin);
+    starts.assign(static_cast<std::size_t>(answers) + 2, 0);
+    for (std::int64_t i = begin; i < begin + count; ++i) {
+      if (labels[i] < 0 || labels[i] >= answers)
+        refuse("by key: label " + std::to_string(labels[i]) + " of element " + std::to_string(i) +
+               "; labels are 0 to " + std::to_string(answers - 1));
+      ++starts[static_cast<std::size_t>(labels[i]) + 2];
+    }
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    order.resize(static_cast<std::size_t>(count));
+    for (std::int64_t i = begin; i < begin + count; ++i)
+      order[starts[static_cast<std::size_t>(labels[i]) + 1]++] = i;
+    const std::int64_t together = (answers + 63) / 64;
+    parallel(c, (answers + together - 1) / std::max<std::int64_t>(together, 1), [&](std::int64_t task) {
+      std::array<std::vector<std::byte>, max_inputs> buffers;
+      for (int k = 0; k < r.inputs; ++k)
+        buffers[k].resize(static_cast<std::size_t>(gather_size) * r.element_sizes[k]);
+      const std::int64_t last = std::min(answers, (task + 1) * together);
+      for (std::int64_t a = task * together; a < last; ++a) {
+        for (std::int64_t i = starts[a]; i < starts[a + 1];) {
+          const std::int64_t m = std::min(gather_size, starts[a + 1] - i);
+          for (int k = 0; k < r.inputs; ++k) {
+            const std::size_t size = r.element_sizes[k];
+            for (std::int64_t j = 0; j < m; ++j)
+              std::memcpy(buffers[k].data() + static_cast<std::size_t>(j) * size,
+                          static_cast<const std::byte*>(x.data[k]) + x.strides[k][0] * order[i + j], size);
+          }
+          const void* p[max_inputs] = {buffers[0].data(), buffers[1].data()};
+          r.accumulate(self, s[a], p, m, seen[a]);
+          seen[a] += m;
+          i += m;
+        }
+      }
+    });
+  }
+  for (std::int64_t a = 0; a < answers; ++a)
+    r.finish(self, s[a], seen[a], static_cast<std::byte*>(out) + static_cast<std::size_t>(a) * r.result_size);
+}
+
+std::vector<int> checked_axes(const axis& a, int rank, const char* who) {
+  std::vector<int> out;
+  for (const int given : a.which) {
+    const int d = given < 0 ? given + rank : given;
+    if (d < 0 || d >= rank)
+      refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of " +
+             std::to_string(rank) + " dimensions; axes are " + std::to_string(-rank) + " to " +
+             std::to_string(rank - 1));
+    if (std::find(out.begin(), out.end(), d) != out.end())
+      refuse(std::string(who) + ": axis " + std::to_string(given) + " is named twice");
+    out.push_back(d);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+extents kept_shape(const extents& shape, std::span<const int> axes, bool keepdims) {
+  extents out;
+  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) out.push_back(shape[d]);
+    else if (keepdims) out.push_back(1);
+  }
+  return out;
+}
+
+}  // namespace wf::cpu

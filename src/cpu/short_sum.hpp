@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file short_sum.hpp
+/// Exact sums of at most a tile of f32 or f64, where a state of 68 digits would cost more than the
+/// sum: the bins of one extraction are one 128-bit integer, rounded at once.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <warpfold/exact/format.hpp>
+
+#include "dispatch.hpp"
+#include "environment.hpp"
+
+namespace wf::cpu {
+
+/// The two bins of extract.hpp in two lanes, which every architecture has: so few elements are not
+/// worth a call and its checks. Sets the sums, the exponents, and whether that is all.
+template <class T>
+inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], int (&exponents)[2]) {
+  constexpr int log2_adds = 4;  // n / 2 < 16
+  typedef double f64x2 __attribute__((vector_size(16)));
+  typedef std::int64_t i64x2 __attribute__((vector_size(16)));
+  const auto* bytes = static_cast<const unsigned char*>(p);
+  const auto at = [bytes](std::int64_t i) {
+    T v;
+    std::memcpy(&v, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    return static_cast<double>(v);
+  };
+  std::uint64_t largest = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    largest = std::max(largest, __builtin_bit_cast(std::uint64_t, at(i)) << 1);
+  const auto field = static_cast<int>(largest >> 53);
+  if (largest == 0 || field > 2000) return false;  // the sign of zero, infinities, NaNs, the huge
+  double anchors[2];
+  int k = field - 1022 + log2_adds + 2;
+  for (int j = 0; j < 2; ++j) {
+    k = std::max(k, -1022);
+    anchors[j] = 1.5 * __builtin_bit_cast(double, static_cast<std::uint64_t>(k + 1023) << 52);
+    exponents[j] = k - 52;
+    k += log2_adds - 51;
+  }
+  f64x2 t0 = {anchors[0], anchors[0]}, t1 = {anchors[1], anchors[1]};
+  i64x2 left{};
+  const auto add = [&](f64x2 v) {
+    const f64x2 s0 = t0 + v;
+    const f64x2 r0 = v - (s0 - t0);
+    t0 = s0;
+    const f64x2 s1 = t1 + r0;
+    left |= (i64x2)(r0 - (s1 - t1));
+    t1 = s1;
+  };
+  std::int64_t i = 0;
+  for (; i + 2 <= n; i += 2) add(f64x2{at(i), at(i + 1)});
+  if (i < n) add(f64x2{at(i), 0.0});
+  const i64x2 d0 = (i64x2)t0 - __builtin_bit_cast(std::int64_t, anchors[0]);
+  const i64x2 d1 = (i64x2)t1 - __builtin_bit_cast(std::int64_t, anchors[1]);
+  sums[0] = d0[0] + d0[1];
+  sums[1] = d1[0] + d1[1];
+  return ((left[0] | left[1]) & INT64_MAX) == 0;
+}
+
+template <class T>
+inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* out) {
+  using f = exact::format<T>;
+  constexpr std::int64_t few = 24;  // from here on the kernels win
+  std::int64_t sums[2] = {0, 0};
+  int exponents[2] = {0, 0};
+  const ieee_environment environment;
+  if (n <= few) {
+    if (n == 0 || !extract_few<T>(x, n, sums, exponents)) return false;
+  } else {
+    extraction e;
+    kernels().extract[static_cast<int>(term::value)][sizeof(T) == 8][0](x, nullptr, n, measure_first, e);
+    if (!e.exact || e.largest == 0) return false;
+    for (int k = 0; k < e.bins; ++k) {
+      sums[k] = e.sums[0][k];
+      exponents[k] = e.exponents[0][k];
+    }
+    if (e.bins == 1) exponents[1] = exponents[0];
+  }
+  __extension__ typedef __int128 i128;
+  const i128 total = (static_cast<i128>(sums[0]) << (exponents[0] - exponents[1])) + sums[1];
+  if (total == 0) {
+    const T zero = 0;
+    std::memcpy(out, &zero, sizeof zero);
+    return true;
+  }
+  const bool negative = total < 0;
+  const auto magnitude = static_cast<exact::u128>(negative ? -total : total);
+  const auto bits = exact::pack<typename f::layout>(
+      exact::leading_bits(magnitude, exponents[1], false, negative), mode);
+  std::memcpy(out, &bits, sizeof bits);
+  return true;
+}
+
+}  // namespace wf::cpu

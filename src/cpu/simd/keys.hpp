@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file keys.hpp
+/// Minima, maxima, counts and integer sums. Floats are compared by keys: integers in the order of the
+/// numbers, -0 below +0, so that no order of comparing can change the bits of the answer.
+#pragma once
+
+#include "vector.hpp"
+
+namespace wf::cpu::WF_TARGET {
+
+/// Of an element type seen as integers: the lane, and for floats the bits of infinity.
+template <class Lane, std::int64_t Infinity = 0>
+struct lane_type {
+  using element = Lane;
+  static constexpr bool floating = Infinity != 0;
+  static constexpr Lane infinity = static_cast<Lane>(Infinity);
+  static constexpr Lane greatest = static_cast<Lane>(
+      static_cast<Lane>(-1) < 0 ? ~(std::uint64_t{1} << (8 * sizeof(Lane) - 1)) : ~std::uint64_t{0});
+};
+using lane_f16 = lane_type<std::int16_t, 0x7c00>;
+using lane_bf16 = lane_type<std::int16_t, 0x7f80>;
+using lane_f32 = lane_type<std::int32_t, 0x7f800000>;
+using lane_f64 = lane_type<std::int64_t, 0x7ff0000000000000>;
+
+template <class L>
+WF_INLINE auto key_of(vec<typename L::element> bits) {
+  if constexpr (L::floating) {
+    using V = vec<typename L::element>;
+    return (V)(bits ^ ((V)(bits < 0) & L::greatest));
+  } else {
+    return bits;
+  }
+}
+
+/// Zeros of either sign are one.
+template <class L>
+WF_INLINE auto equal_key_of(vec<typename L::element> bits) {
+  using V = vec<typename L::element>;
+  const V key = key_of<L>(bits);
+  if constexpr (L::floating) return (V)(key - (V)(key == -1));
+  else return key;
+}
+
+template <class L>
+WF_INLINE auto nan_mask(vec<typename L::element> bits) {
+  using V = vec<typename L::element>;
+  return (V)((bits & L::greatest) > L::infinity);
+}
+
+/// Calls f(vector, stream) on all of x, n > 0, the rest padded with copies of the first element. Four
+/// streams: a minimum waits three cycles for the one before it.
+template <class L, class F>
+WF_INLINE void for_vectors(const void* x, std::int64_t n, F f) {
+  using T = typename L::element;
+  using V = vec<T>;
+  const auto* p = static_cast<const unsigned char*>(x);
+  constexpr std::int64_t per = lanes<T>;
+  std::int64_t i = 0;
+  for (; i + 4 * per <= n; i += 4 * per) {
+    const unsigned char* at = p + i * static_cast<std::int64_t>(sizeof(T));
+    prefetch_lines<4 * width>(at);
+    WF_UNROLL
+    for (int s = 0; s < 4; ++s) f(load<V>(at + s * width), s);
+  }
+  for (; i + per <= n; i += per) f(load<V>(p + i * static_cast<std::int64_t>(sizeof(T))), 0);
+  if (i < n) {
+    alignas(64) T rest[per];
+    T first;
+    __builtin_memcpy(&first, p, sizeof(T));
+    for (T& r : rest) r = first;
+    __builtin_memcpy(rest, p + i * static_cast<std::int64_t>(sizeof(T)),
+                     static_cast<std::size_t>(n - i) * sizeof(T));
+    f(load<V>(rest), 0);
+  }
+}
+
+/// n > 0.
+template <class L>
+extremes extremes_of(const void* x, std::int64_t n) {
+  using T = typename L::element;
+  using V = vec<T>;
+  T first;
+  __builtin_memcpy(&first, x, sizeof(T));
+  const V start = key_of<L>(all_lanes<V>(first));
+  V least[4] = {start, start, start, start}, greatest[4] = {start, start, start, start};
+  V nan{};
+  for_vectors<L>(x, n, [&](V bits, int s) __attribute__((always_inline)) {
+    const V key = key_of<L>(bits);
+    least[s] = key < least[s] ? key : least[s];
+    greatest[s] = key > greatest[s] ? key : greatest[s];
+    if constexpr (L::floating) nan |= nan_mask<L>(bits);
+  });
+  T a = least[0][0], b = greatest[0][0], any = 0;
+  for (int j = 0; j < lanes<T>; ++j) {
+    for (int s = 0; s < 4; ++s) {
+      a = least[s][j] < a ? least[s][j] : a;
+      b = greatest[s][j] > b ? greatest[s][j] : b;
+    }
+    any = static_cast<T>(any | nan[j]);
+  }
+  return {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), any != 0};
+}
+
+/// The first index where `matches(vector)` has a lane set, or n.
+template <class L, class F>
+WF_INLINE std::int64_t first_match(const void* x, std::int64_t n, F matches) {
+  using T = typename L::element;
+  using V = vec<T>;
+  const auto* p = static_cast<const unsigned char*>(x);
+  constexpr std::int64_t per = lanes<T>;
+  for (std::int64_t i = 0; i < n; i += per) {
+    alignas(64) T rest[per] = {};
+    const std::int64_t here = n - i < per ? n - i : per;
+    const unsigned char* from = p + i * static_cast<std::int64_t>(sizeof(T));
+    if (here < per) {
+      __builtin_memcpy(rest, from, static_cast<std::size_t>(here) * sizeof(T));
+      from = reinterpret_cast<const unsigned char*>(rest);
+    }
+    const V found = matches(load<V>(from));
+    if (or_lanes((i64s)found) == 0) continue;
+    for (std::int64_t j = 0; j < here; ++j)
+      if (found[j] != 0) return i + j;
+  }
+  return n;
+}
+
+template <class L>
+std::int64_t find(const void* x, std::int64_t n, std::int64_t key) {
+  using T = typename L::element;
+  using V = vec<T>;
+  const V wanted = all_lanes<V>(static_cast<T>(key));
+  return first_match<L>(x, n, [&](V bits) __attribute__((always_inline)) {
+    return (V)(equal_key_of<L>(bits) == wanted);
+  });
+}
+
+template <class L>
+std::int64_t find_nan(const void* x, std::int64_t n) {
+  if constexpr (L::floating) {
+    using V = vec<typename L::element>;
+    return first_match<L>(x, n, [](V bits) __attribute__((always_inline)) {
+      return nan_mask<L>(bits);
+    });
+  } else {
+    return n;
+  }
+}
+
+/// NaN counts as nonzero, -0 does not.
+template <class L>
+std::int64_t count_nonzero(const void* x, std::int64_t n) {
+  using T = typename L::element;
+  using V = vec<T>;
+  constexpr std::int64_t per = lanes<T>;
+  constexpr std::int64_t vectors = sizeof(T) == 1 ? 127 : 16384;  // before a lane overflows
+  const auto* p = static_cast<const unsigned char*>(x);
+  std::int64_t total = 0;
+  std::int64_t i = 0;
+  while (i + per <= n) {
+    V count{};
+    for (std::int64_t k = 0; k < vectors && i + per <= n; ++k, i += per) {
+      V v = load<V>(p + i * static_cast<std::int64_t>(sizeof(T)));
+      if constexpr (L::floating) v &= L::greatest;
+      count -= (V)(v != 0);
+    }
+    for (int j = 0; j < lanes<T>; ++j) total += static_cast<std::int64_t>(count[j]);
+  }
+  for (; i < n; ++i) {
+    T v;
+    __builtin_memcpy(&v, p + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    if constexpr (L::floating) v = static_cast<T>(v & L::greatest);
+    total += v != 0;
+  }
+  return total;
+}
+
+/// Mod 2^64. Lanes of 8, 16 and 32 bits are added as the even and odd halves of twice as wide ones;
+/// signed ones get their sign bit flipped, which adds half their range, taken off at the end.
+template <class T>
+std::uint64_t integer_sum(const void* x, std::int64_t n) {
+  const auto* p = static_cast<const unsigned char*>(x);
+  constexpr std::int64_t per = lanes<T>;
+  constexpr bool is_signed = static_cast<T>(-1) < 0;
+  std::uint64_t total = 0;
+  std::int64_t i = 0;
+  if constexpr (sizeof(T) == 8) {
+    u64s a{}, b{};
+    for (; i + 2 * per <= n; i += 2 * per) {
+      a += load<u64s>(p + i * 8);
+      b += load<u64s>(p + (i + per) * 8);
+    }
+    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a + b)));
+  } else {
+    using wide = std::conditional_t<sizeof(T) == 1, std::uint16_t,
+                 std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>>;
+    using narrow = std::make_unsigned_t<T>;
+    using W = vec<wide>;
+    constexpr int bits = 8 * sizeof(T);
+    constexpr auto low = static_cast<wide>(static_cast<narrow>(-1));
+    constexpr auto flip = static_cast<narrow>(is_signed ? 1u << (bits - 1) : 0u);
+    // 2^bits - 1 at most each time: 257, 65537 and 2^32 + 1 times fit.
+    constexpr std::int64_t vectors = sizeof(T) == 1 ? 256 : 65536;
+    const std::int64_t full = n / per * per;
+    while (i < full) {
+      W even{}, odd{};
+      for (std::int64_t k = 0; k < vectors && i < full; ++k, i += per) {
+        const W v = (W)(load<vec<narrow>>(p + i * static_cast<std::int64_t>(sizeof(T))) ^ flip);
+        even += v & low;
+        odd += v >> bits;
+      }
+      for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odd[j];
+    }
+    total -= static_cast<std::uint64_t>(full) * flip;
+  }
+  for (; i < n; ++i) {
+    T v;
+    __builtin_memcpy(&v, p + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    total += static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+  }
+  return total;
+}
+
+}  // namespace wf::cpu::WF_TARGET

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file table.hpp
+/// All kernels of one target. Included once by each target_*.cpp, which names the target.
+#pragma once
+
+#include <type_traits>
+
+#include "bucket.hpp"
+#include "extract.hpp"
+#include "fast.hpp"
+#include "keys.hpp"
+
+namespace wf::cpu::WF_TARGET {
+
+const kernel_table& table() {
+  using f = float;
+  using d = double;
+  static constexpr kernel_table kernels = {
+      .extract = {{{extract<value_source<f>, 1>, extract<value_source<f>, 2>,
+                    extract<value_source<f>, bins_for_all_f32>},
+                   {extract<value_source<d>, 2>, extract<value_source<d>, 3>, nullptr}},
+                  {{extract<square_source<f>, 2>, extract<square_source<f>, 3>, nullptr},
+                   {extract<square_source<d>, 2>, extract<square_source<d>, 3>, nullptr}},
+                  {{extract<product_source<f>, 2>, extract<product_source<f>, 3>, nullptr},
+                   {extract<product_source<d>, 2>, extract<product_source<d>, 3>, nullptr}},
+                  {{extract<moment_source<f>, 2>, extract<moment_source<f>, 3>, nullptr},
+                   {extract<moment_source<d>, 2>, extract<moment_source<d>, 3>, nullptr}}},
+      .bucket = {{nullptr, bucket<value_source<d>>},
+                 {bucket<square_source<f>>, nullptr},
+                 {bucket<product_source<f>>, nullptr},
+                 {bucket<moment_source<f>>, nullptr}},
+      .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
+      .fast_sum = {fast_sum<f>, fast_sum<d>},
+      .fast_dot = {fast_dot<f>, fast_dot<d>},
+      .fast_moments = {fast_moments<f>, fast_moments<d>},
+      .integer_sum = {integer_sum<std::int8_t>, integer_sum<std::int16_t>,
+                      integer_sum<std::int32_t>, integer_sum<std::int64_t>,
+                      integer_sum<std::uint8_t>, integer_sum<std::uint16_t>,
+                      integer_sum<std::uint32_t>, integer_sum<std::uint64_t>},
+#define WF_LANES(function)                                                             \
+  {function<lane_type<std::int8_t>>,   function<lane_type<std::int16_t>>,              \
+   function<lane_type<std::int32_t>>,  function<lane_type<std::int64_t>>,              \
+   function<lane_type<std::uint8_t>>,  function<lane_type<std::uint16_t>>,             \
+   function<lane_type<std::uint32_t>>, function<lane_type<std::uint64_t>>,             \
+   function<lane_f16>, function<lane_bf16>, function<lane_f32>, function<lane_f64>}
+      .extremes_of = WF_LANES(extremes_of),
+      .find = WF_LANES(find),
+      .find_nan = WF_LANES(find_nan),
+      .count_nonzero = WF_LANES(count_nonzero),
+#undef WF_LANES
+      .all_negative_zero = {all_negative_zero<f>, all_negative_zero<d>},
+  };
+  return kernels;
+}
+
+}  // namespace wf::cpu::WF_TARGET

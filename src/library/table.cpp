@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "../cpu/exact_run.hpp"
+#include "entry.hpp"
+
+namespace wf {
+
+namespace library {
+extern const row sum_exact, sum_fast, mean_exact, mean_fast, norm1_exact, norm1_fast, prod_any,
+    var_exact, var_fast, std_exact, std_fast, mean_var_exact, mean_var_fast, squares_exact,
+    squares_fast, norm2_exact, norm2_fast, dot_exact, dot_fast, min_any, max_any, minmax_any,
+    norm_inf_any, argmin_any, argmax_any, any_any, all_any, count_any, count_nonzero_any, logsumexp_any;
+}  // namespace library
+
+namespace {
+
+using library::row;
+
+struct line {
+  op o;
+  const row* exact;
+  const row* fast;
+  properties told;
+};
+
+constexpr std::string_view all_types = "all", reals = "real", floats = "float";
+constexpr std::string_view same_or_64 = "T; i64, u64 of integers", same_or_f64 = "T; f64 of integers";
+constexpr std::string_view nan_wins = "NaN", once = "rounded once", never = "native", integral = "exact";
+
+const line lines[] = {
+    {op::sum, &library::sum_exact, &library::sum_fast,
+     {"sum", all_types, same_or_64, "+0", nan_wins, once, true}},
+    {op::mean, &library::mean_exact, &library::mean_fast,
+     {"mean", all_types, same_or_f64, "NaN", nan_wins, once, true}},
+    {op::prod, &library::prod_any, &library::prod_any,
+     {"prod", all_types, same_or_64, "1", nan_wins, never, false}},
+    {op::var, &library::var_exact, &library::var_fast,
+     {"var", reals, same_or_f64, "NaN", nan_wins, once, true}},
+    {op::std_dev, &library::std_exact, &library::std_fast,
+     {"std", reals, same_or_f64, "NaN", nan_wins, once, true}},
+    {op::mean_var, &library::mean_var_exact, &library::mean_var_fast,
+     {"mean_var", reals, "two of T; f64 of integers", "NaN, NaN", nan_wins, once, true}},
+    {op::sum_of_squares, &library::squares_exact, &library::squares_fast,
+     {"sum_of_squares", reals, same_or_64, "+0", nan_wins, once, true}},
+    {op::norm1, &library::norm1_exact, &library::norm1_fast,
+     {"norm1", reals, "T; u64 of integers", "+0", nan_wins, once, true}},
+    {op::norm2, &library::norm2_exact, &library::norm2_fast,
+     {"norm2", floats, "T", "+0", nan_wins, once, true}},
+    {op::norm_inf, &library::norm_inf_any, &library::norm_inf_any,
+     {"norm_inf", floats, "T", "+0", nan_wins, integral, true}},
+    {op::dot, &library::dot_exact, &library::dot_fast,
+     {"dot", reals, same_or_64, "+0", nan_wins, once, true}},
+    {op::min, &library::min_any, &library::min_any,
+     {"min", reals, "T", "+inf; the greatest integer", nan_wins, integral, true}},
+    {op::max, &library::max_any, &library::max_any,
+     {"max", reals, "T", "-inf; the least integer", nan_wins, integral, true}},
+    {op::minmax, &library::minmax_any, &library::minmax_any,
+     {"minmax", reals, "two of T", "those of min and max", nan_wins, integral, true}},
+    {op::argmin, &library::argmin_any, &library::argmin_any,
+     {"argmin", reals, "i64", "-1", "the first NaN's index", integral, false}},
+    {op::argmax, &library::argmax_any, &library::argmax_any,
+     {"argmax", reals, "i64", "-1", "the first NaN's index", integral, false}},
+    {op::any, &library::any_any, &library::any_any,
+     {"any", all_types, "bool", "false", "not zero", integral, true}},
+    {op::all, &library::all_any, &library::all_any,
+     {"all", all_types, "bool", "true", "not zero", integral, true}},
+    {op::count, &library::count_any, &library::count_any,
+     {"count", all_types, "i64", "0", "counts", integral, true}},
+    {op::count_nonzero, &library::count_nonzero_any, &library::count_nonzero_any,
+     {"count_nonzero", all_types, "i64", "0", "not zero", integral, true}},
+    {op::logsumexp, &library::logsumexp_any, &library::logsumexp_any,
+     {"logsumexp", reals, same_or_f64, "-inf", nan_wins, never, false}},
+};
+static_assert(std::size(lines) == op_count);
+
+}  // namespace
+
+const properties& properties_of(op o) { return lines[static_cast<int>(o)].told; }
+
+std::optional<op> op_named(std::string_view name) {
+  for (const line& l : lines)
+    if (l.told.name == name) return l.o;
+  return std::nullopt;
+}
+
+const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept {
+  const line& l = lines[static_cast<int>(o)];
+  return (a == accuracy::exact ? *l.exact : *l.fast)[static_cast<std::size_t>(element)];
+}
+
+const cpu::erased& builtin(op o, dtype element, accuracy a) {
+  if (const cpu::erased* found = find_builtin(o, element, a)) return *found;
+  const properties& p = properties_of(o);
+  throw error(errc::unsupported, std::string(p.name) + ": elements of type " +
+                                     std::string(info(element).name) + "; it takes " +
+                                     std::string(p.elements) + " types");
+}
+
+result_kind result_of_builtin(op o, dtype element) {
+  const bool whole = is_integer(element);
+  const bool is_signed = element >= dtype::i8 && element <= dtype::i64;
+  const dtype wide = is_signed || element == dtype::boolean ? dtype::i64 : dtype::u64;
+  switch (o) {
+    case op::sum: case op::prod: case op::sum_of_squares: case op::dot:
+      return {whole ? wide : element, 1};
+    case op::norm1: return {whole ? dtype::u64 : element, 1};
+    case op::mean: case op::var: case op::std_dev: case op::logsumexp:
+      return {whole ? dtype::f64 : element, 1};
+    case op::mean_var: return {whole ? dtype::f64 : element, 2};
+    case op::minmax: return {element, 2};
+    case op::norm2: case op::norm_inf: case op::min: case op::max: return {element, 1};
+    case op::any: case op::all: return {dtype::boolean, 1};
+    case op::argmin: case op::argmax: case op::count: case op::count_nonzero: break;
+  }
+  return {dtype::i64, 1};
+}
+
+namespace cpu {
+
+window_hint& hint_of(term t, bool is_f64) {
+  thread_local window_hint hints[term_count][2];
+  return hints[static_cast<int>(t)][is_f64];
+}
+
+}  // namespace cpu
+
+}  // namespace wf

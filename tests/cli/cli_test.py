@@ -1,0 +1,436 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the built program as a user would. cli_test.py PROGRAM SOURCES [unittest's arguments]
+
+Standard library only. The exact sums are computed anew here, with fractions, and compared bit for bit.
+"""
+import fractions
+import json
+import math
+import os
+import pathlib
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, SOURCES = sys.argv[1:3]
+SEED = 20240611
+Fraction = fractions.Fraction
+
+# name: (numpy's code, struct's letter, bytes of a part, mantissa bits and exponent bits of a float)
+FLOATS = {"f16": ("f2", "H", 2, 10, 5), "bf16": (None, "H", 2, 7, 8), "f32": ("f4", "I", 4, 23, 8),
+          "f64": ("f8", "Q", 8, 52, 11), "c64": ("c8", "I", 4, 23, 8), "c128": ("c16", "Q", 8, 52, 11)}
+INTEGERS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
+
+
+def value_of(bits, mantissa_bits, exponent_bits):
+    """A finite float's bits as a fraction."""
+    bias = 2 ** (exponent_bits - 1) - 1
+    mantissa = bits & (2**mantissa_bits - 1)
+    exponent = bits >> mantissa_bits & (2**exponent_bits - 1)
+    assert exponent != 2**exponent_bits - 1
+    if exponent:
+        mantissa += 2**mantissa_bits
+    value = Fraction(mantissa) * Fraction(2) ** (max(exponent, 1) - bias - mantissa_bits)
+    return -value if bits >> (mantissa_bits + exponent_bits) else value
+
+
+def rounded_bits(x, mantissa_bits, exponent_bits, mode="nearest"):
+    """A fraction, not 0, rounded once to a float's bits."""
+    bias = 2 ** (exponent_bits - 1) - 1
+    sign = (x < 0) << (mantissa_bits + exponent_bits)
+    size = abs(x)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    exponent = max(exponent, 1 - bias)
+    scaled = size / Fraction(2) ** (exponent - mantissa_bits)
+    up = mode == "away" or mode == ("down" if x < 0 else "up")
+    whole = round(scaled) if mode == "nearest" else math.ceil(scaled) if up else math.floor(scaled)
+    # A whole number of 2^(mantissa_bits + 1) carries into the exponent by itself.
+    bits = (exponent + bias - 1 << mantissa_bits) + whole
+    infinity = 2**exponent_bits - 1 << mantissa_bits
+    if bits >= infinity:
+        bits = infinity if mode == "nearest" or up else infinity - 1
+    return sign | bits
+
+
+def npy(descr, shape, data, fortran=False):
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, content):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def run_program(self, *arguments, **more):
+        more.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=120, **more)
+
+    def ok(self, *arguments, **more):
+        run = self.run_program(*arguments, **more)
+        self.assertEqual((run.returncode, run.stderr), (0, b""), arguments)
+        return run.stdout.decode()
+
+    def refused(self, *arguments, says="", status=2, output=b"", **more):
+        """Nothing on stdout, one line on stderr."""
+        run = self.run_program(*arguments, **more)
+        text = run.stderr.decode()
+        self.assertEqual(run.returncode, status, (arguments, text))
+        self.assertEqual(run.stdout, output)
+        self.assertRegex(text, r"\Awarpfold: [^\n]+\n\Z")
+        self.assertNotRegex(text[:-1], r"[\x00-\x1f\x7f]")
+        self.assertIn(says, text)
+        return text
+
+    def json_of(self, *arguments, **more):
+        return [json.loads(line) for line in self.ok("sum", "--json", *arguments, **more).splitlines()]
+
+
+class Sum(ProgramTest):
+    def check_float(self, name, words, order, mode, *options):
+        code, letter, size, mantissa_bits, exponent_bits = FLOATS[name]
+        parts = 2 if name.startswith("c") else 1
+        data = struct.pack(order + str(len(words)) + letter, *words)
+        arguments = ["--round", mode, *options]
+        if code:
+            path = self.file("x.npy", npy(order + code, (len(words) // parts,), data))
+        else:
+            path = self.file("x.raw", data)
+            arguments += ["--dtype", name, "--byte-order", "big" if order == ">" else "little"]
+        (told,) = self.json_of(path, *arguments)
+        self.assertEqual((told["dtype"], told["sum_dtype"], told["count"]), (name, name, len(words) // parts))
+        self.assertEqual((told["file"], told["place"]), (path, "cpu"))
+        bits = told["bits"] if parts == 2 else [told["bits"]]
+        values = told["value"] if parts == 2 else [told["value"]]
+        for part in range(parts):
+            true = sum(value_of(w, mantissa_bits, exponent_bits) for w in words[part::parts])
+            expected = rounded_bits(true, mantissa_bits, exponent_bits, mode) if true else 0
+            self.assertEqual(bits[part], f"{expected:0{2 * size}x}", (name, order, mode, SEED))
+            if expected & (2**exponent_bits - 1) << mantissa_bits != (2**exponent_bits - 1) << mantissa_bits:
+                # The printed decimal reads back as the same bits.
+                decimal = Fraction(str(values[part]))
+                read = rounded_bits(decimal, mantissa_bits, exponent_bits) if decimal else 0
+                self.assertEqual(read, expected, (name, values[part]))
+
+    def test_floats_are_rounded_once(self):
+        generator = random.Random(SEED)
+        for name, (_, _, size, mantissa_bits, exponent_bits) in FLOATS.items():
+            for order in "<>":
+                for mode in ("nearest", "zero", "away", "up", "down"):
+                    for n in (2, 30, 3000):
+                        # Random bits over every exponent, subnormals among them, and some that cancel.
+                        words = []
+                        while len(words) < n:
+                            word = generator.getrandbits(8 * size)
+                            exponent = word >> mantissa_bits & 2**exponent_bits - 1
+                            if exponent < 2**exponent_bits - 20:
+                                words += [word, word ^ 1 << 8 * size - 1 ^ generator.getrandbits(1)]
+                        generator.shuffle(words)
+                        self.check_float(name, words, order, mode)
+
+    def test_as_math_fsum(self):
+        generator = random.Random(SEED)
+        values = [generator.gauss(0, 1) * 10 ** generator.uniform(-20, 20) for _ in range(50_000)]
+        path = self.file("x.npy", npy("<f8", (50_000,), struct.pack("<50000d", *values)))
+        self.assertEqual(float(self.ok("sum", path)), math.fsum(values))
+
+    def test_no_overflow_on_the_way(self):
+        path = self.file("x.npy", npy("<f8", (3,), struct.pack("<3d", 1e308, 1e308, -1e308)))
+        self.assertEqual(self.ok("sum", path), "1e+308\n")
+
+    def test_f32_is_not_rounded_through_f64(self):
+        path = self.file("x.npy", npy("<f4", (3,), struct.pack("<3f", 1, 2**-24, 2**-60)))
+        self.assertEqual(self.json_of(path)[0]["bits"], "3f800001")
+
+    def test_special_values(self):
+        inf, nan = math.inf, math.nan
+        for values, text, in_json, bits in (
+                ([inf, 1], "inf", "Infinity", "7ff0000000000000"),
+                ([-inf, 1e308], "-inf", "-Infinity", "fff0000000000000"),
+                ([inf, -inf], "nan", "NaN", "7ff8000000000000"),
+                ([1, -nan, 2], "nan", "NaN", "7ff8000000000000"),
+                ([1e308, 1e308], "inf", "Infinity", "7ff0000000000000"),
+                ([-0.0, -0.0], "-0", -0.0, "8000000000000000"),
+                ([-0.0, 0.0], "0", 0, "0" * 16),
+                ([1.5, -1.5], "0", 0, "0" * 16),
+                ([], "0", 0, "0" * 16)):
+            path = self.file("x.npy", npy("<f8", (len(values),), struct.pack(f"<{len(values)}d", *values)))
+            self.assertEqual(self.ok("sum", path), text + "\n", values)
+            (told,) = self.json_of(path)
+            self.assertEqual((told["value"], told["bits"]), (in_json, bits), values)
+            self.assertEqual(str(told["value"]).startswith("-"), text.startswith("-"))
+
+    def test_integers(self):
+        generator = random.Random(SEED)
+        for name, letter in INTEGERS.items():
+            for order in "<>":
+                bits = 8 * struct.calcsize(order + letter)
+                words = [generator.getrandbits(bits) - (2 ** (bits - 1) if name[0] == "i" else 0) for _ in range(1001)]
+                path = self.file("x.npy", npy(order + name[0] + str(bits // 8), (7, 11, 13),
+                                              struct.pack(order + "1001" + letter, *words)))
+                run = self.run_program("sum", "--json", path)
+                self.assertEqual(run.returncode, 0)
+                told = json.loads(run.stdout)
+                true, signed = sum(words), name[0] == "i"
+                self.assertEqual(told["sum_dtype"], "i64" if signed else "u64")
+                self.assertEqual(told["bits"], f"{true % 2**64:016x}")
+                fits = -(2**63) <= true < 2**63 if signed else true < 2**64
+                self.assertEqual(told["overflow"], not fits)
+                wrapped = (true + 2**63) % 2**64 - 2**63 if signed else true % 2**64
+                self.assertEqual(told["value"], wrapped)
+                if not fits:
+                    self.assertEqual(told["true_value"], str(true))
+                    self.assertEqual(run.stderr.count(b"\n"), 1)
+
+    def test_overflow_is_told_and_checked_on_request(self):
+        path = self.file("x.npy", npy("<i8", (2,), struct.pack("<2q", 2**63 - 1, 1)))
+        value = b"-9223372036854775808\n"
+        self.refused("sum", path, says="the true sum 9223372036854775808 does not fit i64", status=0, output=value)
+        self.refused("sum", path, "--check-overflow", says="does not fit i64", status=1, output=value)
+
+    def test_bool_counts_true(self):
+        path = self.file("x.npy", npy("|b1", (2, 3), b"\1\0\1\1\0\1"))
+        self.assertEqual(self.ok("sum", path), "4\n")
+
+    def test_complex(self):
+        path = self.file("x.npy", npy(">c16", (2,), struct.pack(">4d", 1.5, -2, 0.25, 0)))
+        self.assertEqual(self.ok("sum", path), "1.75-2j\n")
+        self.assertEqual(complex(self.ok("sum", path).strip()), 1.75 - 2j)
+
+    def test_fortran_order_and_zero_dimensions(self):
+        data = struct.pack("<6d", *range(6))
+        for shape, n in (("(2, 3)", 6), ("()", 1), ("(0,)", 0), ("(4, 0, 2)", 0)):
+            path = self.file("x.npy", npy("<f8", shape, data[:8 * n], fortran=True))
+            self.assertEqual(self.json_of(path)[0]["count"], n)
+
+    def test_raw_at_any_offset(self):
+        for offset in range(9):
+            path = self.file("x.raw", b"\xff" * offset + struct.pack(">5d", 1, 2, 3, 4, 1e-30))
+            self.assertEqual(
+                self.ok("sum", path, "--dtype", "f64", "--byte-order", "big", "--offset", offset), "10\n")
+
+    def test_threads_change_nothing(self):
+        generator = random.Random(SEED)
+        data = b"".join(struct.pack("<d", generator.gauss(0, 1) * 2.0 ** generator.randint(-300, 300))
+                        for _ in range(400_000))
+        path = self.file("x.raw", data)
+        bits = {self.json_of(path, "--dtype", "f64", "--threads", n)[0]["bits"] for n in (1, 2, 3, 7, 32)}
+        self.assertEqual(len(bits), 1)
+        for misaligned in (1, 4):
+            shifted = self.file("y.raw", b"x" * misaligned + data)
+            bits.add(self.json_of(shifted, "--dtype", "f64", "--offset", misaligned)[0]["bits"])
+        with open(path, "rb") as file:  # through a pipe, in pieces
+            piped = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+            bits.add(self.json_of("-", "--dtype", "f64", stdin=piped.stdout)[0]["bits"])
+            piped.stdout.close()
+            self.assertEqual(piped.wait(), 0)
+        self.assertEqual(len(bits), 1)
+
+    def test_standard_input(self):
+        content = npy("<f8", (3,), struct.pack("<3d", 1, 2, 4))
+        path = self.file("x.npy", content)
+        with open(path, "rb") as file:
+            self.assertEqual(self.ok("sum", "-", stdin=file), "7\n")
+        self.assertEqual(self.ok("sum", "-", stdin=None, input=content), "7\n")
+        self.refused("sum", "-", stdin=None, input=content[:-1], says="standard input: the data ends after 23 bytes")
+        self.refused("sum", "-", stdin=None, input=content + b"x", says="standard input: too many bytes at the end")
+        self.refused("sum", "-", stdin=None, input=b"", says="the file is empty")
+        self.refused("sum", "-", says="standard input: is a character device")
+
+    def test_several_files_and_a_bad_one(self):
+        good = self.file("good.npy", npy("<f8", (1,), struct.pack("<d", 7)))
+        bad = self.file("bad.npy", npy("<f8", (9,), b""))
+        self.refused("sum", good, bad, good, says=bad + ": byte 128", output=f"{good}: 7\n{good}: 7\n".encode())
+        run = self.run_program("sum", "--json", bad, good)
+        self.assertEqual(run.returncode, 2)
+        first, second = map(json.loads, run.stdout.splitlines())
+        self.assertEqual(first["file"], bad)
+        self.assertIn("the data ends after 0 bytes", first["error"])
+        self.assertEqual((second["file"], second["value"]), (good, 7))
+
+    def test_every_wrong_file_of_the_corpus(self):
+        files = sorted(pathlib.Path(SOURCES, "tests/fuzz/corpus/npy").glob("wrong_*"))
+        self.assertGreater(len(files), 80)
+        for path in files:
+            self.refused("sum", path, says=f"{path}: byte ")
+        run = self.run_program("sum", *files)
+        self.assertEqual((run.returncode, run.stdout), (2, b""))
+        self.assertEqual(run.stderr.count(b"\n"), len(files))
+
+    def test_names_that_no_terminal_should_see(self):
+        path = self.file("a\n\x1b[31m\udce9", npy("<f8", (1,), struct.pack("<d", 7)))
+        self.assertEqual(self.json_of(path)[0]["value"], 7)
+        self.refused("sum", path, "--dtype", "f64", says="a\\x0a\\x1b[31m\\xe9: is a .npy file")
+
+    def test_places_that_are_no_files(self):
+        secret = self.file("secret.npy", b"")
+        os.chmod(secret, 0)
+        self.refused("sum", self.folder.name, says="is a directory")
+        self.refused("sum", "/dev/zero", "--dtype", "f64", says="is a character device")
+        self.refused("sum", self.folder.name + "/none.npy", says="cannot be opened: No such file or directory")
+        self.refused("sum", secret, says="the file is empty" if os.geteuid() == 0 else "Permission denied")
+        # Says that it is empty and is not.
+        self.refused("sum", "/proc/version", says="where a .npy file has")
+
+    def test_named_pipe(self):
+        path = os.path.join(self.folder.name, "pipe")
+        os.mkfifo(path)
+        program = subprocess.Popen([PROGRAM, "sum", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(path, "wb") as file:
+            file.write(npy("<f8", (2,), struct.pack("<2d", 1, 2)))
+        self.assertEqual(program.communicate(timeout=60), (b"3\n", b""))
+
+    def test_the_example(self):
+        folder = pathlib.Path(SOURCES, "examples/data")
+        path = folder / "sea_surface_temperature.npy"
+        values = struct.unpack("<732d", path.read_bytes()[128:])
+        naive = 0.0
+        for x in values:
+            naive += x
+        told = self.ok("sum", path)
+        self.assertEqual(float(told), math.fsum(values))
+        self.assertNotEqual(float(told), naive)
+        readme = (folder / "README.md").read_text()
+        self.assertIn(f"\n{told}```", readme)
+        self.assertIn(repr(naive), readme)
+        self.assertIn(self.json_of(path)[0]["bits"], readme)
+
+
+class Usage(ProgramTest):
+    def test_refusals(self):
+        path = self.file("x.npy", npy("<f8", (1,), bytes(8)))
+        raw = self.file("x.raw", bytes(7))
+        for arguments, says in (
+                ([], "subcommand is required"),
+                (["summ", path], ""),
+                (["sum"], "FILE is required"),
+                (["sum", path, "--frobnicate"], "--frobnicate"),
+                (["sum", path, "--offset", "8"], "--offset requires --dtype"),
+                (["sum", path, "--byte-order", "big"], "--byte-order requires --dtype"),
+                (["sum", path, "--dtype", "f8"], "f8 not in {f16,bf16,f32"),
+                (["sum", path, "--dtype", "f64"], "is a .npy file, which names its own type"),
+                (["sum", raw, "--dtype", "f64"], "7 bytes are not a multiple of 8"),
+                (["sum", raw, "--dtype", "u8", "--offset", "8"], "the offset 8 is past the end"),
+                (["sum", raw, "--dtype", "u8", "--offset", "-1"], "--offset"),
+                (["sum", raw, "--dtype", "u8", "--offset", "9223372036854775808"], "--offset: '9223372036854775808' is no number of bytes"),
+                (["sum", raw, "--dtype", "u8", "--offset", "1k"], "--offset"),
+                (["sum", path, "--threads", "0"], "--threads"),
+                (["sum", path, "--threads", "many"], "--threads"),
+                (["sum", path, "--round", "even"], "--round"),
+                (["sum", path, "--device", "tpu"], "--device"),
+                (["sum", path, "--device", "gpu"], "gpu does not run sum in this version; cpu and auto do"),
+                (["sum", path, "--device", "simt"], "simt does not run sum in this version; cpu and auto do"),
+                (["info", "extra"], "extra"),
+                (["sum", "a\nb"], "a\\x0ab")):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, says=says)
+
+    def test_help_and_version(self):
+        self.assertRegex(self.ok("--version"), r"\Awarpfold \d+\.\d+\.\d+\n\Z")
+        self.assertIn("Exit status:", self.ok("--help"))
+        text = self.ok("sum", "--help")
+        for option in ("--dtype", "--offset", "--byte-order", "--round", "--device", "--threads",
+                       "--check-overflow", "--json"):
+            self.assertIn(option, text)
+        self.assertIn("info", self.ok("--help"))
+
+    def test_output_that_cannot_be_written(self):
+        path = self.file("x.npy", npy("<f8", (1,), bytes(8)))
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([PROGRAM, "sum", path], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(run.returncode, 2)
+        self.assertRegex(run.stderr.decode(), r"\Awarpfold: standard output cannot be written: [^\n]+\n\Z")
+
+    def test_a_reader_that_leaves(self):
+        path = self.file("x.npy", npy("<f8", (1,), bytes(8)))
+        program = subprocess.Popen([PROGRAM, "sum", *[path] * 20_000], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        program.stdout.readline()
+        program.stdout.close()
+        self.assertEqual(program.stderr.read(), b"")
+        program.stderr.close()
+        self.assertEqual(program.wait(60), -signal.SIGPIPE)
+
+    def test_a_file_that_shrinks_while_it_is_read(self):
+        path = self.file("x.raw", b"")
+        os.truncate(path, 64 << 30)  # sparse: seconds of work
+        program = subprocess.Popen([PROGRAM, "sum", path, "--dtype", "f64"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        os.truncate(path, 0)
+        output, errors = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, output), (2, b""))
+        self.assertEqual(errors, b"warpfold: a file shrank or its disk failed while it was read\n")
+
+
+class Info(ProgramTest):
+    def test_words(self):
+        text = self.ok("info")
+        for word in ("warpfold", "compiler", "processor", "cpu", "simt", "gpu"):
+            self.assertRegex(text, rf"(?m)^{word} ")
+
+    def test_json(self):
+        told = json.loads(self.ok("info", "--json"))
+        self.assertEqual("warpfold " + told["version"] + "\n", self.ok("--version"))
+        self.assertGreaterEqual(told["cpu"]["cores"], 1)
+        places = {place["place"]: place for place in told["places"]}
+        self.assertEqual(list(places), ["cpu", "simt", "gpu"])
+        self.assertTrue(places["cpu"]["available"])
+        for place in places.values():
+            self.assertTrue(place["available"] or place["why"])  # what is missing says why
+
+
+class Terminal(ProgramTest):
+    def watch(self, pause, *options):
+        """Feeds a pipe slowly to a program whose errors go to a terminal; what the terminal showed."""
+        terminal, program_end = pty.openpty()
+        content = npy("<f8", (2000,), bytes(16000))
+        program = subprocess.Popen([PROGRAM, "sum", "-", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=program_end)
+        os.close(program_end)
+        program.stdin.write(content[:8000])
+        program.stdin.flush()
+        time.sleep(pause)
+        program.stdin.write(content[8000:])
+        program.stdin.close()
+        output = program.stdout.read()
+        program.stdout.close()
+        self.assertEqual(program.wait(60), 0)
+        self.assertEqual(output, b"0\n")
+        shown = b""
+        while select.select([terminal], [], [], 0.2)[0]:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:  # the other end is closed
+                break
+        os.close(terminal)
+        return shown.decode()
+
+    def test_a_bar_after_a_second(self):
+        shown = self.watch(1.6)
+        self.assertRegex(shown, r"standard input \[[#.]+\] +\d+%")
+        self.assertTrue(shown.endswith("\r\033[K"), repr(shown[-40:]))
+
+    def test_none_before(self):
+        self.assertEqual(self.watch(0.1), "")
+
+
+if __name__ == "__main__":
+    print("seed", SEED)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

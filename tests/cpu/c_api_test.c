@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C interface, from C: answers, options, strides, errors. Prints what fails; exits 1 if any does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <warpfold/warpfold.h>
+
+static int failures = 0;
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      printf("%s:%d: %s (last error: %s)\n", __FILE__, __LINE__, #condition, wf_last_error()); \
+      ++failures;                                                                         \
+    }                                                                                     \
+  } while (0)
+
+int main(void) {
+  const double x[6] = {1e308, 1e308, -1e308, 1, -1, 0.5};
+  const int64_t flat[1] = {6}, shape[2] = {2, 3};
+  const wf_array all = {x, WF_F64, 1, flat, NULL};
+  const wf_array matrix = {x, WF_F64, 2, shape, NULL};
+  double out[8] = {0};
+
+  CHECK(wf_reduce(WF_SUM, &all, NULL, NULL, out) == WF_OK && out[0] == 1e308);
+
+  wf_dtype type;
+  int values;
+  CHECK(wf_result_type(WF_MINMAX, WF_F32, &type, &values) == WF_OK && type == WF_F32 && values == 2);
+  CHECK(wf_result_type(WF_ARGMAX, WF_F32, &type, &values) == WF_OK && type == WF_I64 && values == 1);
+  CHECK(wf_result_type(WF_NORM2, WF_I32, &type, &values) == WF_UNSUPPORTED);
+  CHECK(strstr(wf_last_error(), "norm2") != NULL);
+
+  const int last = -1;
+  CHECK(wf_reduce_axes(WF_MAX, &matrix, NULL, &last, 1, NULL, out) == WF_OK && out[0] == 1e308 && out[1] == 1);
+
+  /* Every second element, from the end: strides are bytes. */
+  const int64_t three[1] = {3}, back[1] = {-16};
+  const wf_array reversed = {x + 5, WF_F64, 1, three, back};
+  int64_t where = -5;
+  CHECK(wf_reduce(WF_ARGMAX, &reversed, NULL, NULL, &where) == WF_OK && where == 2);
+
+  const int64_t offsets[4] = {0, 0, 3, 6};
+  CHECK(wf_reduce_segments(WF_SUM, &all, NULL, offsets, 3, NULL, out) == WF_OK && out[0] == 0 &&
+        out[1] == 1e308 && out[2] == 0.5);
+  const int64_t labels[6] = {0, 1, 0, 1, 1, 1};
+  CHECK(wf_reduce_by_label(WF_SUM, &all, NULL, labels, 2, NULL, out) == WF_OK && out[0] == 0);
+
+  CHECK(wf_reduce(WF_DOT, &all, NULL, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(wf_reduce(WF_SUM, &all, &all, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(wf_reduce(WF_SUM, NULL, NULL, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(strcmp(wf_last_error(), "x is null") == 0);
+  CHECK(wf_reduce((wf_op)99, &all, NULL, NULL, out) == WF_BAD_ARGUMENT);
+
+  const float y[3] = {1.0f, 5.9604645e-8f, 8.6736174e-19f}; /* 1, 2^-24, 2^-60 */
+  const wf_array small = {y, WF_F32, 1, three, NULL};
+  float rounded = 0;
+  wf_options options = {WF_EXACT, WF_NEAREST, 0, 1};
+  CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_OK && rounded == 1.00000012f);
+  options.rounding = WF_DOWN;
+  CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_OK && rounded == 1.0f);
+  options.threads = -1;
+  CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_BAD_ARGUMENT);
+
+  const wf_op ops[2] = {WF_SUM, WF_ARGMIN};
+  void* const outs[2] = {out, &where};
+  CHECK(wf_reduce_many(ops, 2, &all, NULL, outs) == WF_OK && out[0] == 1e308 && where == 2);
+
+  CHECK(wf_force_cpu_target("scalar") == WF_OK && strcmp(wf_cpu_target(), "scalar") == 0);
+  CHECK(wf_force_cpu_target("abacus") == WF_BAD_ARGUMENT);
+
+  const int64_t zero[1] = {0};
+  const wf_array none = {NULL, WF_F64, 1, zero, NULL};
+  CHECK(wf_reduce(WF_MEAN, &none, NULL, NULL, out) == WF_OK && isnan(out[0]));
+
+  if (failures == 0) printf("all passed\n");
+  return failures != 0;
+}

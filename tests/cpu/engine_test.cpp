@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// The traversal: axes, segments, labels, threads, order, errors, with a user's own reductions.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include <warpfold/exact/products.hpp>
+#include <warpfold/warpfold.hpp>
+
+#include "../exact/families.hpp"
+#include "targets.hpp"
+
+namespace wf::test {
+namespace {
+
+// Neither commutes nor forgives a wrong index: affine maps modulo a prime, composed in order.
+struct in_order {
+  static constexpr std::uint64_t prime = 2147483647;
+  struct state {
+    std::uint64_t a, b;
+    std::int64_t wrong;  // elements whose index is not their value
+  };
+  state identity() const { return {1, 0, 0}; }
+  state lift(std::int64_t x, std::int64_t i) const {
+    return {static_cast<std::uint64_t>(x) % 97 + 2, static_cast<std::uint64_t>(x), x != i};
+  }
+  state combine(const state& x, const state& y) const {
+    return {x.a * y.a % prime, (x.b * y.a + y.b) % prime, x.wrong + y.wrong};
+  }
+  std::pair<std::uint64_t, std::int64_t> finish(const state& s, std::int64_t) const { return {s.b, s.wrong}; }
+};
+struct digest {
+  std::uint64_t value;
+  std::int64_t wrong, count;
+  bool operator==(const digest&) const = default;
+};
+struct ordered : in_order {
+  digest finish(const state& s, std::int64_t n) const { return {s.b, s.wrong, n}; }
+};
+
+digest by_loop(const std::vector<std::int64_t>& x) {
+  const ordered r;
+  in_order::state s = r.identity();
+  for (std::size_t i = 0; i < x.size(); ++i) s = r.combine(s, r.lift(x[i], static_cast<std::int64_t>(i)));
+  return r.finish(s, static_cast<std::int64_t>(x.size()));
+}
+
+TEST(order, is_kept_for_any_number_of_threads) {
+  for (const std::int64_t n : {0, 1, 2, 4095, 4097, 131072, 131073, 1'000'003}) {
+    std::vector<std::int64_t> x(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = i;
+    const digest want = by_loop(x);
+    EXPECT_EQ(want.wrong, 0);
+    cpu::thread_pool pool(5);
+    for (const int threads : {1, 2, 5}) {
+      context c;
+      c.threads = threads;
+      c.executor = &pool;
+      EXPECT_EQ(wf::reduce(x, ordered(), c), want) << n << " elements, " << threads << " threads";
+    }
+    const view<std::int64_t> reversed(n > 0 ? x.data() + n - 1 : nullptr, {n}, {-1});
+    EXPECT_EQ(wf::reduce(reversed, ordered()), by_loop({x.rbegin(), x.rend()})) << n;
+  }
+}
+
+// All elements of a view along axes, gathered from the definition: answer k gets its elements in order.
+template <class T>
+std::vector<std::vector<T>> gathered(const view<T>& v, const std::vector<int>& axes) {
+  std::vector<std::vector<T>> out;
+  std::map<std::vector<std::int64_t>, std::size_t> place;
+  std::vector<std::int64_t> at(static_cast<std::size_t>(v.rank()), 0);
+  const auto is_reduced = [&](int d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
+  std::int64_t answers = 1;
+  for (int d = 0; d < v.rank(); ++d)
+    if (!is_reduced(d)) answers *= v.shape()[static_cast<std::size_t>(d)];
+  out.resize(static_cast<std::size_t>(answers));
+  for (std::int64_t i = 0; i < v.size(); ++i) {
+    std::int64_t rest = i, offset = 0, answer = 0, scale = 1;
+    for (int d = v.rank(); d-- > 0;) {
+      const std::int64_t length = v.shape()[static_cast<std::size_t>(d)], k = rest % length;
+      rest /= length;
+      offset += k * v.strides()[static_cast<std::size_t>(d)];
+      if (!is_reduced(d)) {
+        answer += k * scale;
+        scale *= length;
+      }
+    }
+    out[static_cast<std::size_t>(answer)].push_back(v.data()[offset]);
+  }
+  return out;
+}
+
+struct layout {
+  extents shape, strides;
+  std::int64_t first;
+};
+
+// Random shapes; dimensions in any order of memory, some reversed, some repeated (stride 0).
+layout random_layout(generator& random, std::int64_t most) {
+  layout l;
+  const std::size_t rank = random() % 5;
+  std::int64_t size = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    std::int64_t n = 1 + static_cast<std::int64_t>(random() % (random() % 4 == 0 ? 700 : 9));
+    if (random() % 24 == 0) n = 0;
+    if (size * n > most) n = 1;
+    size *= std::max<std::int64_t>(n, 1);
+    l.shape.push_back(n);
+  }
+  std::vector<std::size_t> order(rank);
+  for (std::size_t d = 0; d < rank; ++d) order[d] = d;
+  if (random() % 2 == 0) std::ranges::shuffle(order, random);
+  l.strides.resize(rank);
+  std::int64_t stride = 1 + static_cast<std::int64_t>(random() % 2);
+  l.first = 0;
+  for (std::size_t k = rank; k-- > 0;) {
+    const std::size_t d = order[k];
+    const std::int64_t n = std::max<std::int64_t>(1, l.shape[d]);
+    if (random() % 12 == 0) {
+      l.strides[d] = 0;
+      continue;
+    }
+    const bool reversed = random() % 5 == 0;
+    l.strides[d] = reversed ? -stride : stride;
+    if (reversed) l.first += stride * (n - 1);
+    stride *= n;
+  }
+  return l;
+}
+
+std::vector<int> random_axes(generator& random, int rank) {
+  std::vector<int> axes;
+  for (int d = 0; d < rank; ++d)
+    if (random() % 2 == 0) axes.push_back(d);
+  return axes;
+}
+
+TEST(axes, every_layout_gives_each_answer_its_elements_in_order) {
+  generator random(seed());
+  cpu::thread_pool pool(3);
+  context c;
+  c.executor = &pool;
+  std::vector<std::int64_t> memory(2'000'000);
+  for (auto& m : memory) m = static_cast<std::int64_t>(random() % 1000);
+  for (int trial = 0; trial < 300; ++trial) {
+    const layout l = random_layout(random, 100'000);
+    const view<std::int64_t> v(memory.data() + l.first, l.shape, l.strides);
+    const std::vector<int> axes = random_axes(random, v.rank());
+    const auto elements = gathered(v, axes);
+    const auto got = wf::reduce(v, ordered(), axis(axes), c);
+    ASSERT_EQ(static_cast<std::size_t>(got.size()), elements.size());
+    for (std::size_t k = 0; k < elements.size(); ++k)
+      ASSERT_EQ(got.values[k], by_loop(elements[k])) << "trial " << trial << ", answer " << k;
+  }
+}
+
+TEST(axes, built_in_reductions_of_strided_views) {
+  generator random(seed() + 1);
+  cpu::thread_pool pool(3);
+  context c;
+  c.executor = &pool;
+  std::vector<double> memory = make<double>(family::finite_bits, 600'000, random);
+  for (int trial = 0; trial < 60; ++trial) {
+    const layout l = random_layout(random, 60'000);
+    const view<double> v(memory.data() + l.first, l.shape, l.strides);
+    const std::vector<int> axes = random_axes(random, v.rank());
+    const auto elements = gathered(v, axes);
+    for_each_target([&] {
+      const auto sums = wf::sum(v, axis(axes), c);
+      const auto means = wf::mean(v, axis(axes).keep(), c);
+      const auto lowest = wf::min(v, axis(axes), c);
+      const auto where = wf::argmax(v, axis(axes), c);
+      const auto dots = wf::dot(v, v, axis(axes), c);
+      ASSERT_EQ(static_cast<int>(means.shape.size()), v.rank());
+      for (std::size_t k = 0; k < elements.size(); ++k) {
+        const auto& e = elements[k];
+        auto s = exact::sum_state<double>::identity();
+        auto q = exact::squares_state<double>::identity();
+        for (const double x : e) {
+          s.add(x);
+          q.add(x);
+        }
+        ASSERT_EQ(sums.values[k], s.value()) << trial;
+        if (!e.empty()) {
+          ASSERT_EQ(means.values[k], exact::mean<double>(s));
+          ASSERT_EQ(lowest.values[k], *std::ranges::min_element(e));
+          ASSERT_EQ(where.values[k], std::ranges::max_element(e) - e.begin());
+        }
+        ASSERT_EQ(dots.values[k], q.value());
+      }
+    });
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(axes, long_rows_and_columns_are_cut_into_chunks) {
+  generator random(seed() + 2);
+  cpu::thread_pool pool(4);
+  context c;
+  c.executor = &pool;
+  const std::vector<float> x = make<float>(family::normal, 3 * 300'000, random);
+  for (const bool columns : {false, true}) {
+    const view<float> v = columns ? view<float>(x.data(), {300'000, 3}) : view<float>(x.data(), {3, 300'000});
+    const auto got = wf::sum(v, axis{columns ? 0 : 1}, c);
+    for (int k = 0; k < 3; ++k) {
+      auto s = exact::sum_state<float>::identity();
+      for (int i = 0; i < 300'000; ++i) s.add(x[static_cast<std::size_t>(columns ? 3 * i + k : 300'000 * k + i)]);
+      EXPECT_EQ(got[k], s.value());
+    }
+  }
+}
+
+TEST(segments, ragged_empty_and_long_ones) {
+  generator random(seed() + 3);
+  cpu::thread_pool pool(3);
+  context c;
+  c.executor = &pool;
+  std::vector<std::int64_t> offsets{0};
+  for (int k = 0; k < 500; ++k)
+    offsets.push_back(offsets.back() + (k == 77 ? 300'000 : random() % 3 == 0 ? 0 : static_cast<std::int64_t>(random() % 700)));
+  std::vector<std::int64_t> x(static_cast<std::size_t>(offsets.back()) + 5);
+  for (auto& v : x) v = static_cast<std::int64_t>(random() % 1000);
+  const auto got = wf::reduce(x, ordered(), wf::segments{offsets}, c);
+  const auto sums = wf::sum(x, wf::segments{offsets}, c);
+  ASSERT_EQ(got.size(), 500);
+  for (std::size_t k = 0; k < 500; ++k) {
+    const std::vector<std::int64_t> part(x.begin() + offsets[k], x.begin() + offsets[k + 1]);
+    EXPECT_EQ(got.values[k], by_loop(part)) << k;
+    EXPECT_EQ(sums.values[k], std::accumulate(part.begin(), part.end(), std::int64_t{0}));
+  }
+  for (const std::int64_t length : {1, 2, 16, 1000, 400'000}) {
+    const auto equal = wf::reduce(x, ordered(), wf::segments_of{length}, c);
+    const auto n = static_cast<std::int64_t>(x.size());
+    ASSERT_EQ(equal.size(), (n + length - 1) / length);
+    for (std::int64_t k = 0; k < equal.size(); k += 1 + equal.size() / 50)
+      EXPECT_EQ(equal[k], by_loop({x.begin() + k * length, x.begin() + std::min(n, (k + 1) * length)}));
+  }
+}
+
+TEST(labels, collect_elements_in_order) {
+  generator random(seed() + 4);
+  cpu::thread_pool pool(3);
+  context c;
+  c.executor = &pool;
+  for (const std::int64_t answers : {1, 3, 1000}) {
+    const std::size_t n = answers == 3 ? 2'200'000 : 30'000;
+    std::vector<std::int64_t> x(n), labels(n);
+    std::vector<std::vector<std::int64_t>> want(static_cast<std::size_t>(answers));
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = static_cast<std::int64_t>(random() % 1000);
+      labels[i] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(answers)) / 2 * 2 % answers;
+      want[static_cast<std::size_t>(labels[i])].push_back(x[i]);
+    }
+    const auto got = wf::reduce(x, ordered(), wf::by_label{labels, answers}, c);
+    for (std::size_t a = 0; a < want.size(); ++a) EXPECT_EQ(got.values[a], by_loop(want[a])) << a;
+  }
+}
+
+TEST(fusion, answers_are_those_of_each_reduction_alone) {
+  generator random(seed() + 5);
+  const std::vector<double> x = make<double>(family::finite_bits, 200'001, random);
+  for_each_target([&] {
+    const auto [s, m, lowest, at, own] = wf::fuse(wf::sum, wf::mean_var, wf::min, wf::argmax, [] {
+      struct counter {
+        std::int64_t identity() const { return 0; }
+        std::int64_t lift(double, std::int64_t) const { return 1; }
+        std::int64_t combine(std::int64_t a, std::int64_t b) const { return a + b; }
+        std::int64_t finish(std::int64_t c, std::int64_t) const { return c; }
+      };
+      return counter();
+    }())(x);
+    EXPECT_EQ(s, wf::sum(x));
+    EXPECT_EQ(m.mean, wf::mean(x));
+    EXPECT_EQ(m.var, wf::var(x));
+    EXPECT_EQ(lowest, wf::min(x));
+    EXPECT_EQ(at, wf::argmax(x));
+    EXPECT_EQ(own, 200'001);
+    const view<double> matrix(x.data(), {1000, 200});
+    const auto [rows, highest] = wf::fuse(wf::sum, wf::max)(matrix, axis{0});
+    EXPECT_EQ(rows.values, wf::sum(matrix, axis{0}).values);
+    EXPECT_EQ(highest.values, wf::max(matrix, axis{0}).values);
+  });
+}
+
+// An executor of the caller's: tasks in reverse, on threads of its own; counts them.
+struct reversed final : cpu::executor {
+  std::atomic<std::int64_t> tasks_run{0};
+  int concurrency() const noexcept override { return 3; }
+  void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
+    std::atomic<std::int64_t> next{tasks};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        for (std::int64_t k; (k = --next) >= 0;) {
+          task(argument, k);
+          ++tasks_run;
+        }
+      });
+  }
+};
+
+TEST(executors, a_callers_own_gets_the_tasks_and_the_answer_stays) {
+  generator random(seed() + 6);
+  const std::vector<double> x = make<double>(family::normal, 1'000'000, random);
+  reversed own;
+  context c;
+  c.executor = &own;
+  EXPECT_EQ(wf::sum(x, c), wf::sum(x));
+  EXPECT_EQ(wf::sum(x, c, wf::fast), wf::sum(x, wf::fast));
+  EXPECT_GE(own.tasks_run, 14);
+}
+
+TEST(executors, a_task_may_reduce_and_several_threads_may_share_the_pool) {
+  struct nested {
+    std::int64_t identity() const { return 0; }
+    std::int64_t lift(int x, std::int64_t i) const {
+      if (i % 100'000 != 0) return x;
+      return x + wf::sum(std::vector<int>(300'000, 1)) - 300'000;
+    }
+    std::int64_t combine(std::int64_t a, std::int64_t b) const { return a + b; }
+    std::int64_t finish(std::int64_t s, std::int64_t) const { return s; }
+  };
+  const std::vector<int> x(700'000, 1);
+  std::vector<std::jthread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { right += wf::reduce(x, nested()) == 700'000; });
+  threads.clear();
+  EXPECT_EQ(right, 4);
+}
+
+TEST(errors, of_a_users_reduction_come_out) {
+  struct fails {
+    int identity() const { return 0; }
+    int lift(int, std::int64_t i) const {
+      if (i == 400'000) throw std::runtime_error("element 400000");
+      return 0;
+    }
+    int combine(int a, int b) const { return a + b; }
+    int finish(int s, std::int64_t) const { return s; }
+  };
+  EXPECT_THROW(wf::reduce(std::vector<int>(500'000), fails()), std::runtime_error);
+}
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::bad_argument);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(errors, say_what_where_and_what_would_be_right) {
+  const std::vector<double> x(6);
+  const view<double> m(x.data(), {2, 3});
+  EXPECT_EQ(message_of([&] { wf::sum(m, axis{2}); }),
+            "reduction: axis 2 of an array of 2 dimensions; axes are -2 to 1");
+  EXPECT_EQ(message_of([&] { wf::sum(m, axis{0, -2}); }), "reduction: axis -2 is named twice");
+  EXPECT_EQ(message_of([&] { view<double>(x.data(), {2, -3}); }), "view: a length of -3; lengths are 0 or more");
+  EXPECT_EQ(message_of([&] { view<double>(x.data(), {2, 3}, {1}); }),
+            "view: 2 lengths but 1 strides; one of each a dimension");
+  const std::vector<std::int64_t> falling{0, 4, 2}, beyond{0, 7};
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::segments{falling}); }),
+            "segments: offset 2 is 2; offsets rise, from 0 to at most 6");
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::segments{beyond}); }),
+            "segments: offset 1 is 7; offsets rise, from 0 to at most 6");
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::segments_of{0}); }),
+            "reduction: segments of 0 elements; they must have 1 or more");
+  const std::vector<std::int64_t> labels{0, 1, 2, 0, 1, 3}, few{0};
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 3}); }),
+            "by key: label 3 of element 5; labels are 0 to 2");
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{few, 3}); }),
+            "by key: 1 labels for 6 elements; there must be one for each");
+  EXPECT_EQ(message_of([&] { wf::dot(x, std::vector<double>(1)); }),
+            "reduction: inputs of 6 and 1 elements; they must be as long");
+}
+
+}  // namespace
+}  // namespace wf::test

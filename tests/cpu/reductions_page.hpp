@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/reductions.md, made from the library's table.
+#pragma once
+
+#include <string>
+
+#include <warpfold/builtin.hpp>
+
+namespace wf::test {
+
+inline std::string elements_of(op o) {
+  const auto takes = [o](dtype d) { return find_builtin(o, d, accuracy::exact) != nullptr; };
+  if (takes(dtype::c64)) return "all";
+  return takes(dtype::i8) ? "real" : "float";
+}
+
+inline std::string reductions_page() {
+  std::string page =
+      "<!-- Made by tests/cpu/reductions_page from the library's own table; a test compares them. -->\n"
+      "# Reductions\n\n"
+      "| reduction | elements | answer | of nothing | a NaN | `accuracy::exact` | commutes |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (int k = 0; k < op_count; ++k) {
+    const op o = static_cast<op>(k);
+    const properties& p = properties_of(o);
+    page += "| `" + std::string(p.name) + "` | " + elements_of(o) + " | " + std::string(p.result) + " | " +
+            std::string(p.empty) + " | " + std::string(p.nan) + " | " + std::string(p.exact) + " | " +
+            (p.commutes ? "yes" : "no") + " |\n";
+  }
+  page +=
+      "\n"
+      "- **elements**: `float` is f16, bf16, f32, f64; `real` adds i8 … i64, u8 … u64 and bool; `all` adds c64 and\n"
+      "  c128, whose parts are summed apart. T is the element type.\n"
+      "- **answer**: sums of integers are taken mod 2^64; bool counts in i64. In C++, `norm2` is `wf::norm` and `std`\n"
+      "  is `wf::std_dev`.\n"
+      "- **a NaN**: `NaN`: the answer is NaN, under `exact` one canonical quiet NaN. `not zero`: it counts\n"
+      "  as a value other than zero. Infinities follow IEEE 754.\n"
+      "- **exact**: `rounded once`: the true value of the formula, rounded once to T; of integers, the value itself\n"
+      "  (mod 2^64) or that rounded once to f64. `native`: computed in f64 in a fixed order; not exact under\n"
+      "  either accuracy. `exact`: nothing is rounded.\n"
+      "- **commutes**: the order of elements cannot change the answer. Where it can, elements keep their order at\n"
+      "  every level, for any number of threads.\n"
+      "- Zeros: sums of nothing but -0 are -0; `min` and `max` hold -0 to be below +0, so their answer does not depend\n"
+      "  on the order; `argmin` and `argmax` take zeros as equal and answer with the first.\n"
+      "- `var` and `std` divide by n less the correction, 0 unless told; they are NaN where that is not positive, and\n"
+      "  where an element is infinite.\n"
+      "- `fast` gives the same bits on every run, for any number of threads, and with every CPU instruction set.\n";
+  return page;
+}
+
+}  // namespace wf::test

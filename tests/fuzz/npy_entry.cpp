@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npy_entry.hpp"
+
+#include <warpfold/error.hpp>
+#include <warpfold/io/array_file.hpp>
+#include <warpfold/io/sum.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+
+namespace io = wf::io;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "npy fuzz: %s\n", what);
+  std::abort();
+}
+
+void require_one_line(const wf::error& e) {
+  require(e.code() == wf::errc::bad_input, "an error that is not bad_input");
+  const std::string text = e.what();
+  require(!text.empty() && text.size() < 700, "an error of no or of many words");
+  require(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }),
+          "an error that is not one printable line");
+}
+
+void require_consistent(const io::array_layout& layout, std::size_t file_size) {
+  std::uint64_t product = 1;
+  for (const std::uint64_t n : layout.shape) product *= n;
+  require(product == layout.count, "the count is not the product of the shape");
+  require(layout.offset + layout.data_bytes() == file_size, "the data does not fill the file");
+}
+
+template <class Open>
+std::optional<io::sum_result> sum_of(Open open, std::size_t file_size) {
+  try {
+    io::array_file file = open();
+    const io::sum_result result = io::sum(file, {1, wf::rounding::nearest, nullptr});
+    require_consistent(file.layout(), file_size);
+    require(result.count == file.layout().count, "not every element was summed");
+    for (int part = 0; part < result.parts(); ++part)
+      require(!part_text(result, part).empty(), "no text");
+    return result;
+  } catch (const wf::error& e) {
+    require_one_line(e);
+    return std::nullopt;
+  }
+}
+
+/// The content in a pipe, which must hold it: at most 64 KiB.
+std::optional<io::sum_result> sum_of_pipe(std::span<const std::byte> content,
+                                          std::optional<io::raw_format> raw) {
+  int ends[2];
+  require(::pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+  const ssize_t written = ::write(ends[1], content.data(), content.size());
+  require(written == static_cast<ssize_t>(content.size()), "the pipe does not hold the input");
+  ::close(ends[1]);
+  const std::string path = "/proc/self/fd/" + std::to_string(ends[0]);
+  const auto result = sum_of([&] { return io::array_file::open(path, raw); }, content.size());
+  ::close(ends[0]);
+  return result;
+}
+
+void check(std::span<const std::byte> content, std::optional<io::raw_format> raw) {
+  const auto in_memory = [&] {
+    return io::array_file::from(io::input::in_memory(content, "input"), raw);
+  };
+  const auto mapped = sum_of(in_memory, content.size());
+  if (content.size() > 65536) return;
+  const auto piped = sum_of_pipe(content, raw);
+  require(mapped.has_value() == piped.has_value(), "read one way and refused the other");
+  if (mapped) require(mapped->bits == piped->bits && mapped->high == piped->high, "two sums");
+}
+
+}  // namespace
+
+void check_npy(std::span<const std::byte> content) {
+  check(content, std::nullopt);
+  if (content.empty()) return;
+  // The last byte chooses the type and order of the same bytes as raw binary, the one before the
+  // offset.
+  const auto last = std::to_integer<std::uint64_t>(content.back());
+  const auto rest = content.first(content.size() - 1);
+  const io::raw_format raw{
+      static_cast<wf::dtype>(last % wf::dtypes.size()),
+      last & 0x80 ? wf::byte_order::big : wf::byte_order::little,
+      1 + (rest.empty() ? 0 : std::to_integer<std::uint64_t>(rest.back()) % 16)};
+  check(rest, raw);
+}

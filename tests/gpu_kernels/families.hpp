@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file families.hpp
+/// The data that sums are tried on, as the bits of their elements, and the answers by the host's exact
+/// state.
+#pragma once
+
+#include <warpfold/exact/sum_state.hpp>
+#include <warpfold/half.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernel_runner.hpp"
+
+inline const std::vector<std::string>& family_names() {
+  static const std::vector<std::string> names{
+      "normal",   "bits",     "finite_bits", "subnormals", "huge",    "cancelling", "minus_zeros",
+      "zeros",    "sparse",   "one_nan",     "one_inf",    "two_infs", "ties",       "wide"};
+  return names;
+}
+
+/// n elements of a family whose parameters are those of wf::exact::format<T>.
+template <class T>
+std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64_t seed) {
+  using f = wf::exact::format<T>;
+  using bits = typename f::bits;
+  std::mt19937_64 g(seed);
+  std::normal_distribution<double> normal;
+  const auto random_bits = [&] { return static_cast<bits>(g()); };
+  const auto finite = [&] {
+    bits b = random_bits();
+    while (!f::is_finite(b)) b = random_bits();
+    return b;
+  };
+  const auto of_exponent = [&](int field) {
+    return static_cast<bits>((random_bits() & (f::sign_mask | f::mantissa_mask)) |
+                             static_cast<bits>(static_cast<bits>(field) << f::mantissa_bits));
+  };
+  std::vector<bits> v(n);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    bits& b = v[i];
+    b = f::to_bits(T(normal(g)));
+    if (name == "bits") b = random_bits();
+    if (name == "finite_bits") b = finite();
+    if (name == "subnormals") b = static_cast<bits>(random_bits() & (f::sign_mask | f::mantissa_mask));
+    if (name == "huge") {  // partial sums overflow, the sum does for some n
+      b = static_cast<bits>(f::greatest - (random_bits() & 7));
+      if (g() % 3 == 0) b = static_cast<bits>(b | f::sign_mask);
+    }
+    if (name == "cancelling") {
+      b = i % 2 == 1 && i != 1 ? static_cast<bits>(v[i - 1] ^ f::sign_mask) : finite();
+    }
+    if (name == "minus_zeros") b = f::sign_mask;
+    if (name == "zeros") b = g() % 2 == 0 ? f::sign_mask : bits{0};
+    if (name == "sparse" && g() % 16 != 0) b = 0;
+    if (name == "ties") {  // 1 and halves of its last place, and now and then a crumb
+      const int one = f::exponent_field_max / 2;
+      const int half_ulp = one - f::mantissa_bits - 1;
+      b = static_cast<bits>(static_cast<bits>(i == 0 ? one : half_ulp > 0 ? half_ulp : 0)
+                            << f::mantissa_bits);
+      if (i > 1) b = g() % 64 == 0 ? bits{1} : bits{0};
+    }
+    if (name == "wide") b = of_exponent(static_cast<int>(g() % static_cast<std::uint64_t>(f::exponent_field_max)));
+  }
+  if (n > 0) {
+    const auto at = [&] { return g() % n; };
+    const auto nan = static_cast<bits>(f::infinity | 1 | (g() % 2 == 0 ? f::sign_mask : bits{0}));
+    const auto minus_inf = static_cast<bits>(f::infinity | f::sign_mask);
+    if (name == "one_nan") v[at()] = nan;
+    if (name == "one_inf") v[at()] = g() % 2 == 0 ? f::infinity : minus_inf;
+    if (name == "two_infs") {
+      v[at()] = f::infinity;
+      v[at()] = minus_inf;
+    }
+  }
+  std::vector<T> x(n);
+  for (std::uint64_t i = 0; i < n; ++i) x[i] = f::from_bits(v[i]);
+  return x;
+}
+
+/// Data and what its sums must be.
+struct sum_case {
+  std::vector<unsigned char> data;
+  std::uint64_t exact_bits = 0;  ///< of the exact answer, in the type of exact sums
+  double exact_value = 0;        ///< rounded to double
+  double magnitude = 0;          ///< sum of |x|
+  bool finite = true;            ///< no NaN, no infinity
+};
+
+template <class T>
+sum_case make_case_of(const std::string& name, std::uint64_t n, std::uint64_t seed) {
+  sum_case c;
+  c.data.resize(n * sizeof(T));
+  if constexpr (std::is_same_v<T, int>) {
+    std::mt19937_64 g(seed);
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const int x = name == "huge" ? std::numeric_limits<int>::min() : static_cast<int>(g());
+      std::memcpy(&c.data[i * sizeof(T)], &x, sizeof x);
+      sum += static_cast<std::uint64_t>(std::int64_t{x});
+    }
+    c.exact_bits = sum;
+  } else {
+    using f = wf::exact::format<T>;
+    const auto x = make_family<T>(name, n, seed);
+    if (n > 0) std::memcpy(c.data.data(), x.data(), c.data.size());
+    auto s = wf::exact::sum_state<T>::identity();
+    for (const T v : x) {
+      s.add(v);
+      c.magnitude += std::fabs(static_cast<double>(v));
+    }
+    c.exact_bits = f::to_bits(s.value());
+    c.exact_value = s.template value<double>();
+    c.finite = s.seen.finite();
+  }
+  return c;
+}
+
+inline sum_case make_case(element type, const std::string& name, std::uint64_t n, std::uint64_t seed) {
+  switch (type) {
+    case element::f16: return make_case_of<wf::f16>(name, n, seed);
+    case element::bf16: return make_case_of<wf::bf16>(name, n, seed);
+    case element::f32: return make_case_of<float>(name, n, seed);
+    case element::f64: return make_case_of<double>(name, n, seed);
+    case element::i32: return make_case_of<int>(name, n, seed);
+  }
+  return {};
+}

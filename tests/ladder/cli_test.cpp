@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpfold ladder`, driven as a user would.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <sys/wait.h>
+
+namespace {
+
+struct finished {
+  int status;
+  std::string text;
+};
+
+/// `errors`: standard error instead of standard output.
+finished warpfold(const std::string& arguments, bool errors = false) {
+  const std::string command = std::string(WARPFOLD) + " ladder " + arguments +
+                              (errors ? " 2>&1 >/dev/null" : " 2>/dev/null");
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string text;
+  std::array<char, 4096> piece;
+  for (std::size_t n; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;)
+    text.append(piece.data(), n);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+
+TEST(ladder, json_lists_every_rung_with_its_verdict) {
+  const finished run = warpfold("--device simt --n 10000 --json");
+  ASSERT_EQ(run.status, 0) << run.text;
+  const auto j = nlohmann::json::parse(run.text);
+  EXPECT_EQ(j["place"], "simt");
+  EXPECT_EQ(j["n"], 10000);
+  EXPECT_EQ(j["dtype"], "f32");
+  std::map<std::string, std::string> verdicts;
+  for (const auto& rung : j["rungs"]) {
+    verdicts[rung["name"]] = rung["verdict"];
+    const bool wrong = rung["name"] == "race" || rung["name"] == "unroll_warp";
+    EXPECT_EQ(rung["verdict"], wrong ? "wrong as expected" : "right")
+        << rung["name"] << ": " << rung["reason"];
+    EXPECT_EQ(rung.value("races", 0) > 0, wrong) << rung["name"];
+  }
+  EXPECT_EQ(verdicts.size(), 36u);
+  for (const auto& race : j["races"]) {
+    const std::string file = race["a"]["file"];
+    EXPECT_TRUE(file == "ladder/02_race.cuh" || file == "ladder/11_unroll_warp.cuh") << file;
+  }
+}
+
+TEST(ladder, prints_a_table_for_every_type) {
+  for (const std::string type : {"f32", "f64", "i32", "f16"})
+    for (const std::string data : {"ones", "uniform", "normal", "hard"}) {
+      const finished run = warpfold("--device simt --n 3000 --dtype " + type + " --data " + data);
+      EXPECT_EQ(run.status, 0) << run.text;
+      EXPECT_NE(run.text.find("tree_sequential"), run.text.npos);
+      EXPECT_NE(run.text.find("race in race: ladder/02_race.cuh:"), run.text.npos);
+      EXPECT_EQ(run.text.find("WRONG"), run.text.npos);
+    }
+}
+
+TEST(ladder, runs_what_is_asked_for_only) {
+  const finished run = warpfold("--device simt --n 2^12 --only atomic,cpu/kahan --json");
+  ASSERT_EQ(run.status, 0);
+  const auto j = nlohmann::json::parse(run.text);
+  ASSERT_EQ(j["rungs"].size(), 2u);
+  EXPECT_EQ(j["rungs"][0]["name"], "cpu/kahan");
+  EXPECT_EQ(j["rungs"][1]["counters"]["atomics"], 4096);
+  EXPECT_EQ(j["rungs"][1]["counters"]["threads"], 4096);
+}
+
+TEST(ladder, counts_are_what_the_source_says) {
+  const auto j = nlohmann::json::parse(
+      warpfold("--device simt --n 1M --only tree_sequential,shuffle --json").text);
+  ASSERT_EQ(j["rungs"].size(), 2u);
+  // 4096 blocks of 256: a barrier after the load and after each of 8 steps; an atomic a block.
+  EXPECT_EQ(j["rungs"][0]["counters"]["barriers"], 4096 * 9);
+  EXPECT_EQ(j["rungs"][0]["counters"]["atomics"], 4096);
+  const std::uint64_t threads = j["rungs"][1]["counters"]["threads"];
+  EXPECT_EQ(j["rungs"][1]["counters"]["shuffles"], threads / 32 * 5);
+  EXPECT_EQ(j["rungs"][1]["counters"]["atomics"], threads / 32);
+}
+
+TEST(ladder, sums_a_file) {
+  const std::string path = testing::TempDir() + "ladder_input.npy";
+  std::string header = "{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  std::ofstream(path, std::ios::binary) << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header
+                                        << std::string("\x3f\x80\0\0\x40\0\0\0\x40\x40\0\0", 12);
+  const finished run = warpfold("--device simt --json --only record,exact --input " + path);
+  ASSERT_EQ(run.status, 0) << run.text;
+  const auto j = nlohmann::json::parse(run.text);
+  EXPECT_EQ(j["n"], 3);
+  for (const auto& rung : j["rungs"]) EXPECT_EQ(rung["result"], "6");
+  const finished mismatch = warpfold("--device simt --dtype f64 --input " + path, true);
+  EXPECT_EQ(mismatch.status, 2);
+  EXPECT_NE(mismatch.text.find("f32"), mismatch.text.npos);
+}
+
+TEST(ladder, refuses_bad_input_in_one_line) {
+  for (const std::string arguments :
+       {"--n 1.5", "--n -1", "--n 2^41", "--n 1e13", "--n ''", "--block 48", "--block 0",
+        "--block 2048", "--dtype f80", "--only nothing", "--data bad", "--device tpu", "--seed x",
+        "--blocks-per-sm 1000", "--input /nonexistent.npy", "--block 96 --only tree_modulo",
+        "--block 32 --only unroll_all", "--n 2^40"}) {
+    const finished run = warpfold("--device simt " + arguments, true);
+    EXPECT_EQ(run.status, 2) << arguments;
+    EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 1)
+        << arguments << ": " << run.text;
+  }
+}
+
+TEST(ladder, skips_what_the_block_does_not_suit_if_all_are_asked_for) {
+  const finished run = warpfold("--device simt --n 1000 --block 96 --json");
+  ASSERT_EQ(run.status, 0);
+  for (const auto& rung : nlohmann::json::parse(run.text)["rungs"])
+    if (rung["name"] == "tree_modulo") {
+      EXPECT_EQ(rung["verdict"], "skipped");
+      EXPECT_NE(std::string(rung["reason"]).find("power of two"), std::string::npos);
+    }
+}
+
+TEST(ladder, lists_and_climbs_the_side_stairs) {
+  EXPECT_NE(warpfold("--device simt --list").text.find("02_race.cuh"), std::string::npos);
+  const finished run = warpfold("--device simt --stairs --n 20000 --json");
+  ASSERT_EQ(run.status, 0);
+  const auto j = nlohmann::json::parse(run.text);
+  EXPECT_EQ(j["transpose"]["rows"].size(), 4u);
+  EXPECT_EQ(j["overlap"]["rows"].size(), 8u);
+  EXPECT_EQ(warpfold("--device simt --stairs --n 20000").status, 0);
+}
+
+}  // namespace

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled as instrumented CUDA.
+#include "kernels.hpp"
+
+#include <cuda/atomic>
+#include <cuda_runtime.h>
+
+#include "registry.hpp"
+
+extern __shared__ __align__(16) unsigned char lens_dynamic[];
+SIMT_DEFINE_DYNAMIC_SHARED(lens_dynamic)
+
+namespace lens_test {
+
+namespace {
+
+constexpr auto device = cuda::thread_scope_device;
+
+__global__ void racing_add(const float* in, float* out, unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) *out += in[i];  // @racing-add
+}
+
+template <bool Barrier>
+__global__ void tree(const float* in, float* out, unsigned n) {
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  const unsigned tid = threadIdx.x, i = blockIdx.x * blockDim.x + tid;
+  if (!Barrier) {  // else it would be a fault at once, not a race
+    s[tid] = 0;
+    __syncthreads();
+  }
+  s[tid] = i < n ? in[i] : 0.0f;  // @tree-store
+  if (Barrier) __syncthreads();
+  for (unsigned step = blockDim.x / 2; step > 0; step /= 2) {
+    if (tid < step) s[tid] += s[tid + step];  // @tree-add
+    __syncthreads();
+  }
+  if (tid == 0) atomicAdd(out, s[0]);
+}
+
+template <bool Modulo>
+__global__ void tree_interleaved(const float* in, float* out, unsigned) {
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  const unsigned tid = threadIdx.x;
+  s[tid] = in[blockIdx.x * blockDim.x + tid];
+  __syncthreads();
+  for (unsigned step = 1; step < blockDim.x; step *= 2) {
+    const unsigned at = Modulo ? tid : 2 * step * tid;
+    if (Modulo ? tid % (2 * step) == 0 : at < blockDim.x) s[at] += s[at + step];
+    __syncthreads();
+  }
+  if (tid == 0) atomicAdd(out, s[0]);
+}
+
+template <int Order>  // 0 none, 1 __syncwarp, 2 the half mask, 3 shuffle
+__global__ void neighbours(const float* in, float* out, unsigned) {
+  __shared__ float s[64];
+  const unsigned tid = threadIdx.x;
+  s[tid] = 0;
+  __syncthreads();
+  s[tid] = in[tid];  // @neighbour-store
+  if (Order == 1) __syncwarp();
+  if (Order == 2) __syncwarp(tid % 32 < 16 ? 0x0000FFFFu : 0xFFFF0000u);
+  const float moved = Order == 3 ? __shfl_xor_sync(~0u, in[tid], 1) : 0;
+  out[tid] = s[tid ^ 1] + moved;  // @neighbour-load
+  if (Order == 2) out[64 + tid] = s[tid ^ 16];  // @neighbour-far
+}
+
+__global__ void between_warps(const float*, float* out, unsigned) {
+  __shared__ float s[64];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  s[threadIdx.x] = 1;  // @warps-store
+  __syncwarp();
+  out[threadIdx.x] = s[63 - threadIdx.x];  // @warps-load
+}
+
+// Block 0 clears what the others add to: right when it runs first.
+__global__ void clear_in_block_0(const float* in, float* out, unsigned) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *out = 0;  // @clear
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(out, in[0]);  // @clear-add
+}
+
+template <class T>
+__device__ void last_warp(volatile T* s, unsigned tid) {
+  s[tid] = s[tid] + s[tid + 32];  // @unroll-32
+  s[tid] = s[tid] + s[tid + 16];  // @unroll-16
+  s[tid] = s[tid] + s[tid + 8];   // @unroll-8
+  s[tid] = s[tid] + s[tid + 4];   // @unroll-4
+  s[tid] = s[tid] + s[tid + 2];   // @unroll-2
+  s[tid] = s[tid] + s[tid + 1];   // @unroll-1
+}
+
+__device__ void last_warp_sync(float* s, unsigned tid) {
+  for (unsigned step = 32; step > 0; step /= 2) {
+    const float sum = s[tid] + s[tid + step];
+    __syncwarp();
+    s[tid] = sum;
+    __syncwarp();
+  }
+}
+
+template <bool Sync>
+__global__ void unrolled(const float* in, float* out, unsigned) {
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  const unsigned tid = threadIdx.x;
+  s[tid] = in[blockIdx.x * blockDim.x + tid];
+  __syncthreads();
+  for (unsigned step = blockDim.x / 2; step > 32; step /= 2) {
+    if (tid < step) s[tid] += s[tid + step];
+    __syncthreads();
+  }
+  if (tid < 32) {
+    if (Sync) last_warp_sync(s, tid);
+    else last_warp<float>(s, tid);
+  }
+  if (tid == 0) out[blockIdx.x] = s[0];
+}
+
+__device__ float warp_sum(float x) {
+  for (int d = 16; d > 0; d /= 2) x += __shfl_down_sync(~0u, x, d);
+  return x;
+}
+
+__global__ void shuffle_block(const float* in, float* out, unsigned n) {
+  __shared__ float part[32];
+  float x = 0;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x += in[i];
+  x = warp_sum(x);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    x = warp_sum(threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0.0f);
+    if (threadIdx.x == 0) atomicAdd(out, x);
+  }
+}
+
+__device__ float partials[4096];
+__device__ unsigned arrived = 0;
+
+template <bool Fence>
+__global__ void last_block(const float* in, float* out, unsigned n) {
+  __shared__ bool is_last;
+  const unsigned tid = threadIdx.x;
+  if (tid == 0) {
+    float x = 0;
+    for (unsigned i = blockIdx.x; i < n; i += gridDim.x) x += in[i];
+    partials[blockIdx.x] = x;  // @ticket-store
+    if (Fence) __threadfence();
+    is_last = atomicInc(&arrived, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  float x = 0;
+  for (unsigned i = tid; i < gridDim.x; i += blockDim.x) x += partials[i];  // @ticket-load
+  atomicAdd(out, x);
+}
+
+__device__ unsigned turn = 0;
+
+// A chain: each block waits for the one before it, and adds to a plain word.
+template <bool Acquire>
+__global__ void mailbox(const float* in, float* out, unsigned) {
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<unsigned, device> next(turn);
+  while (next.load(Acquire ? cuda::memory_order_acquire : cuda::memory_order_relaxed) != blockIdx.x)
+    __nanosleep(20);
+  *out = *out + in[blockIdx.x];  // @mail
+  next.store((blockIdx.x + 1) % gridDim.x, cuda::memory_order_release);
+}
+
+__global__ void halves(const float*, float* out, unsigned) {
+  __shared__ unsigned short s[64];
+  s[threadIdx.x] = static_cast<unsigned short>(threadIdx.x);
+  out[threadIdx.x] = s[threadIdx.x];
+}
+
+__global__ void vectors(const float* in, float* out, unsigned) {
+  const float4 v = reinterpret_cast<const float4*>(in)[threadIdx.x];
+  reinterpret_cast<float4*>(out)[threadIdx.x] = v;
+}
+
+__global__ void vectors_race(const float*, float* out, unsigned) {
+  out[4 * threadIdx.x + 3] = 1;  // @vector-store
+  const float4 v = reinterpret_cast<const float4*>(out)[(threadIdx.x + 1) % blockDim.x];  // @vector-load
+  if (v.x == -1) out[0] = v.w;
+}
+
+// ---- Out of bounds
+
+__global__ void past_static(const float*, float* out, unsigned n) {
+  __shared__ float s[64], t[64];
+  s[threadIdx.x] = t[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x + n] + t[threadIdx.x];  // @past-static
+}
+
+__global__ void past_dynamic(const float*, float* out, unsigned n) {
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  s[threadIdx.x + n] = 1;  // @past-dynamic
+  out[threadIdx.x] = s[threadIdx.x + n];
+}
+
+__global__ void past_global(const float* in, float* out, unsigned n) {
+  const float x = in[threadIdx.x + n];  // @past-global
+  out[threadIdx.x] = x;
+}
+
+__global__ void across_the_end(const float* in, float* out, unsigned n) {
+  const auto* p = reinterpret_cast<const double*>(in + n);
+  out[0] = static_cast<float>(*p);  // @across
+}
+
+__global__ void atomic_past_global(const float*, float* out, unsigned n) {
+  atomicAdd(out + n, 1.0f);  // @atomic-past
+}
+
+// ---- Shared memory that nobody wrote
+
+__global__ void unwritten(const float*, float* out, unsigned n) {
+  __shared__ float s[64];
+  if (threadIdx.x != n) s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];  // @unwritten
+}
+
+__global__ void unwritten_dynamic(const float*, float* out, unsigned n) {
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  if (threadIdx.x < n) s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];  // @unwritten-dynamic
+}
+
+__global__ void unwritten_in_block_1(const float*, float* out, unsigned) {
+  __shared__ float s[32];
+  if (blockIdx.x == 0) s[threadIdx.x] = 1;
+  out[threadIdx.x] = s[threadIdx.x];  // @unwritten-block
+}
+
+__global__ void unwritten_half(const float*, float* out, unsigned) {
+  __shared__ unsigned short s[64];
+  s[2 * threadIdx.x] = 7;
+  out[threadIdx.x] = static_cast<float>(*reinterpret_cast<unsigned*>(s + 2 * threadIdx.x));  // @unwritten-half
+}
+
+struct padded {
+  double value;
+  int index;
+};
+
+__global__ void copies_with_padding(const float*, float* out, unsigned) {
+  __shared__ padded s[64];
+  s[threadIdx.x].value = 1;
+  s[threadIdx.x].index = 2;
+  __syncthreads();
+  const padded mine = s[63 - threadIdx.x];
+  out[threadIdx.x] = static_cast<float>(mine.value) + static_cast<float>(mine.index);
+}
+
+// ---- What is none of the checks' business
+
+__constant__ float table[4] = {1, 2, 3, 4};
+
+__global__ void constants(const float*, float* out, unsigned) {
+  static constexpr float more[] = {5, 6, 7, 8};
+  float local[8];
+  for (unsigned i = 0; i < 8; ++i) local[(i * 3 + threadIdx.x) % 8] = i < 4 ? table[i] : more[i % 4];
+  out[threadIdx.x] = local[threadIdx.x % 8];
+}
+
+const registered all[] = {
+    {"racing_add", racing_add},
+    {"tree", tree<true>},
+    {"tree_without_barrier", tree<false>},
+    {"tree_modulo", tree_interleaved<true>},
+    {"tree_strided", tree_interleaved<false>},
+    {"neighbours", neighbours<0>},
+    {"neighbours_syncwarp", neighbours<1>},
+    {"neighbours_half", neighbours<2>},
+    {"neighbours_shuffle", neighbours<3>},
+    {"between_warps", between_warps},
+    {"clear_in_block_0", clear_in_block_0},
+    {"unrolled", unrolled<false>},
+    {"unrolled_sync", unrolled<true>},
+    {"shuffle_block", shuffle_block},
+    {"last_block", last_block<true>},
+    {"last_block_without_fence", last_block<false>},
+    {"mailbox", mailbox<true>},
+    {"mailbox_relaxed", mailbox<false>},
+    {"halves", halves},
+    {"vectors", vectors},
+    {"vectors_race", vectors_race},
+    {"past_static", past_static},
+    {"past_dynamic", past_dynamic},
+    {"past_global", past_global},
+    {"across_the_end", across_the_end},
+    {"atomic_past_global", atomic_past_global},
+    {"unwritten", unwritten},
+    {"unwritten_dynamic", unwritten_dynamic},
+    {"unwritten_in_block_1", unwritten_in_block_1},
+    {"unwritten_half", unwritten_half},
+    {"copies_with_padding", copies_with_padding},
+    {"constants", constants},
+};
+
+}  // namespace
+
+std::span<const registered> plain_kernels() { return all; }
+
+}  // namespace lens_test

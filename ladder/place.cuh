@@ -175,6 +175,10 @@ class device_place final : public place {
           e.info.name);
     check(cudaStreamSynchronize(stream_), e.info.name);
     o.result = e.info.on_host || e.info.waits ? host_out_ : words[1];
+    // What lies above a narrow result is poison, or a rung's before it.
+    const bool narrow = e.info.element_result && type_ == wf::dtype::f16;
+    const unsigned bits = type_ == wf::dtype::f64 ? 64 : narrow ? 16 : 32;
+    o.result &= ~std::uint64_t{0} >> (64 - bits);
     if ((words[0] & words[2] & words[3]) != ~std::uint64_t{0}) o.damage = "wrote beside its output";
     if (ticket != 0) o.damage = "left its ticket at " + std::to_string(ticket);
   }

@@ -425,10 +425,12 @@ int main(int argc, char** argv) {
         add_fast<float, 512, walk<4>, 32>(v, s, n, 2, 0);
         add_fast<float, 1024, keep4, 1024>(v, s, n, 2, 0);
         add_fast<float, 1024, walk<4>, 1024>(v, s, n, 2, 0);
-        add_fast<float, 1024, walk<2, true>, 1024>(v, s, n, 2, 0);
       }
       if (n >= 1 << 22) {
-        for (double mb : {12, 20, 26, 32, 40}) add_fast<float, 1024, share4, 1024>(v, s, n, 2, 0, mb);
+        for (double mb : {16, 24}) {
+          add_fast<float, 1024, share4, 1024>(v, s, n, 2, 0, mb);
+          add_fast<float, 512, share4, 32>(v, s, n, 2, 0, mb);
+        }
       }
       return v;
     };

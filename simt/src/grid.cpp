@@ -74,8 +74,10 @@ worker& acquire_worker() {
 }
 
 void release_worker(worker& w) {
-  // One launch uses up to 8192 stacks; what several at once have mapped beyond that goes back.
-  if (mapped_stack_sets.load(std::memory_order_relaxed) > 256) {
+  // One launch uses up to 256 sets of stacks, and launches of all shapes keep some 400 between them: to map
+  // and unmap them each time took most of the ladder's time. Beyond 640 (each is 64 of the 65530 mappings
+  // that Linux gives a process) they go back.
+  if (mapped_stack_sets.load(std::memory_order_relaxed) > 640) {
     for (std::byte* set : w.stacks) unmap_stacks(set);
     w.stacks.clear();
     w.contexts_valid = false;

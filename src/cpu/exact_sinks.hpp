@@ -101,6 +101,7 @@ inline void for_carriers(const void* const* x, std::int64_t n, bool pairs, F f) 
   if constexpr (sizeof(T) >= 4) {
     f(x[0], pairs ? x[1] : nullptr, n);
   } else {
+    const ieee_environment environment;  // widening f16 multiplies
     constexpr bool is_bf16 = std::is_same_v<T, bf16>;
     alignas(64) float a[tile];
     alignas(64) float b[tile];

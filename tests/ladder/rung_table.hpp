@@ -61,6 +61,8 @@ inline int check_rungs(ladder::place& place, wf::dtype type, std::uint64_t n, un
       continue;
     }
     EXPECT_EQ(o.damage, "") << label(k);
+    const auto bits = 8 * wf::info(ladder::result_type(type, rungs[k])).size;
+    EXPECT_TRUE(bits == 64 || o.result >> bits == 0) << label(k) << ": bits above the result";
     EXPECT_TRUE(matches(pattern, rungs[k], o.result))
         << label(k) << ": " << ladder::result_text(ladder::result_type(type, rungs[k]), o.result)
         << " is not " << pattern.sum;

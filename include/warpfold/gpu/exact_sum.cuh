@@ -289,27 +289,31 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
   } else if constexpr (std::is_same_v<T, double>) {
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
+    if (packs <= 32) return exact_sum_small<T, 32, 1>(x, n, out, stream);
     if (packs <= 128) return exact_sum_small<T, 32, 4>(x, n, out, stream);
     if (packs <= 512) return exact_sum_small<T, 128, 4>(x, n, out, stream);
     if (packs <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, stream);
     if (packs <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, stream);
     constexpr bool columns = !std::is_same_v<T, __half>;
-    using accumulator_128 = std::conditional_t<columns, float_column<T, 128>, half_registers<128>>;
     using accumulator_256 = std::conditional_t<columns, float_column<T, 256>, half_registers<256>>;
-    // Small grids of small blocks first: what costs time there is the way from the last load to the
-    // answer, and that grows with the block.
-    if (packs <= 32768) {
-      const exact_shape s = exact_shape_for(bytes, 128, columns ? 2 : 1, 8, sm, l2);
-      return exact_sum_shaped<T, accumulator_128, 128, near, 8>(x, n, out, scratch, stream, s.workers,
-                                                                true);
+    if constexpr (columns) {
+      if (packs <= 1 << 18) {
+        const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
+        return exact_sum_shaped<T, accumulator_256, 256, walk<2, false, cache::keep>, 6>(
+            x, n, out, scratch, stream, at_most(s.workers, 256), true);
+      }
+    } else if (packs <= 32768) {
+      // Small blocks: their way from the last load to the answer is shorter.
+      const exact_shape s = exact_shape_for(bytes, 128, 1, 8, sm, l2);
+      return exact_sum_shaped<T, half_registers<128>, 128, near, 8>(x, n, out, scratch, stream,
+                                                                    s.workers, true);
+    }
+    if (bytes <= l2 / 4 * 3) {
+      const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
+      return exact_sum_shaped<T, accumulator_256, 256, near, 4>(x, n, out, scratch, stream, s.workers);
     }
     constexpr int resident = columns ? 6 : 4;
-    const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, resident, sm, l2);
-    if (bytes <= l2 / 4 * 3) {
-      using walk_here = std::conditional_t<columns, walk<2, false, cache::keep>, near>;
-      return exact_sum_shaped<T, accumulator_256, 256, walk_here, resident>(x, n, out, scratch, stream,
-                                                                            s.workers, true);
-    }
+    const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);
     if (s.kept > 0) {
       return exact_sum_shaped<T, accumulator_256, 256, far, resident>(x, n, out, scratch, stream,
                                                                       s.workers, false, s.kept);

@@ -40,13 +40,15 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
   if (packs <= 1024) return {fast_kind::small_256_4, 1, 1};
   if (packs <= 2048) return {fast_kind::small_512_4, 1, 1};
   if (packs <= 4096) return {fast_kind::small_1024_4, 1, 1};
-  // One pack a thread, until four blocks but one in eight multiprocessors are busy: room for the
-  // collector, which so starts at once.
-  const std::uint32_t most = sm * 4 - (sm + 7) / 8;
-  if (bytes <= (std::uint64_t{20} << 20)) {
-    return {fast_kind::grid_256, at_most(divide_up(packs, 256), most), 1};
+  // At most 256 workers: the collector's warp looks at so many messages at once. Of up to two blocks a
+  // multiprocessor, some room is left for the collector, which so starts with the others.
+  if (packs <= 65536) return {fast_kind::grid_256, divide_up(packs, 256), 1};
+  if (packs <= 131072) return {fast_kind::grid_256, divide_up(packs, 1024), 1};
+  const std::uint32_t two = at_most(2 * sm - (sm + 7) / 8, 256);
+  const bool middling = bytes > (std::uint64_t{12} << 20) && bytes <= (std::uint64_t{24} << 20);
+  if (bytes <= l2_bytes / 4 * 3) {
+    return {middling ? fast_kind::grid_256 : fast_kind::grid_512, two, 1};
   }
-  if (bytes <= l2_bytes / 4 * 3) return {fast_kind::grid_512, most, 1};
   const int kept = kept_sixteenths(bytes, l2_bytes);
   if (kept > 0) return {fast_kind::share, 2 * sm, static_cast<float>(kept) / 16};
   return {fast_kind::stream, 2 * sm, 1};

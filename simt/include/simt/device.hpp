@@ -25,10 +25,19 @@
 
 // A block is an OS thread. Instrumented, shared variables lie far apart, so that an access past the end
 // of one is seen before it reaches the next.
-#if defined(SIMT_LENS)
-#define __shared__ __attribute__((aligned(32768))) thread_local
+//
+// A class with a constructor, such as float4 or __half, gets a guard variable from g++, as if it had
+// something to run: a read of what nobody wrote. `constinit` takes it away; clang++ makes none, and
+// refuses the word.
+#if defined(__clang__)
+#define SIMT_NO_GUARD
 #else
-#define __shared__ thread_local
+#define SIMT_NO_GUARD constinit
+#endif
+#if defined(SIMT_LENS)
+#define __shared__ __attribute__((aligned(32768))) SIMT_NO_GUARD thread_local
+#else
+#define __shared__ SIMT_NO_GUARD thread_local
 #endif
 
 namespace simt {

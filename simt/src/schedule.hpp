@@ -32,10 +32,11 @@ SIMT_HOT cuda_thread* next_ready(block& b, std::uint32_t lane) {
       const auto next = static_cast<std::uint32_t>(std::countr_zero(above != 0 ? above : w.ready));
       w.ready &= ~(1u << next);
       cuda_thread* t = &b.threads[at * 32 + next];
-      const char* soon = static_cast<const char*>(t[2].context);  // two spare records end the array
-      __builtin_prefetch(soon);
-      __builtin_prefetch(soon + 64);
-      __builtin_prefetch(soon + 128);
+      // Two spare records end the array; theirs is null, which a prefetch does not mind.
+      const auto soon = reinterpret_cast<std::uintptr_t>(t[2].context);
+      __builtin_prefetch(reinterpret_cast<const void*>(soon));
+      __builtin_prefetch(reinterpret_cast<const void*>(soon + 64));
+      __builtin_prefetch(reinterpret_cast<const void*>(soon + 128));
       return t;
     }
     if (w.probing != 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_leader: thread 0 of each block does what the warp's leader did.
 //
-// Fewer atomics again, and yet slower: the leader's walk grew as long as the block, one load at a
-// time, and every other thread of the block waits for it. Less contention is worth nothing that is
-// paid for in idle threads.
+// Fewer atomics again, but the leader's walk grew as long as the block, one load at a time, and
+// every other thread idles. Which weighs more is the GPU's to say: where atomics are quick, this
+// rung is the slower one.
 #pragma once
 #include "rung.cuh"
 

@@ -2,7 +2,7 @@
 // grid_stride: as many blocks as the GPU holds at once; each thread walks the array with the grid's
 // stride and adds in a register. Then the tree, once, and one atomic a block.
 //
-// The biggest step of all. The tree's barriers and the atomics are paid once a resident block
+// The step that large arrays feel. The tree's barriers and the atomics are paid once a resident block
 // rather than once for every few hundred elements, and what is left in the loop is loads: enough of
 // them in flight to keep the memory busy.
 #pragma once

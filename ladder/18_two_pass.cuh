@@ -3,8 +3,8 @@
 //
 // Launches on one stream follow each other, so the second sees all that the first wrote: no
 // atomics, no zeroed output, the same bits every run, and the answer stays on the GPU. It costs the
-// second launch, which shows at a million elements and vanishes at a hundred million. Where atomics
-// are dear (f16 sums, wide states) it wins.
+// second launch, which shows at a million elements and vanishes at a hundred million. It suits
+// states too wide for an atomic.
 #pragma once
 #include "16_shuffle_block.cuh"
 

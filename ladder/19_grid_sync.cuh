@@ -4,8 +4,8 @@
 //
 // A barrier across blocks can only be met if all of them are resident, so the launch is
 // cooperative: the occupancy query says how many blocks fit, and a larger grid is refused. One
-// launch, no atomics, the same bits every run; the barrier costs about what a second launch inside
-// a graph would.
+// launch, no atomics, the same bits every run. Whether the barrier is cheaper than two_pass's second
+// launch is for the table to say.
 #pragma once
 #include <cooperative_groups.h>
 

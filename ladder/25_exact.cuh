@@ -3,8 +3,7 @@
 //
 // The true sum, rounded once, at the end: the same bits on every device, in every order, with any
 // launch. Elements are added as integers of their mantissas, weighted by their exponents, and
-// integers lose nothing. Where the array does not fit the caches it takes no longer than the best
-// inexact sum.
+// integers lose nothing. The row before tells the price.
 #pragma once
 #include <warpfold/gpu/exact_sum.cuh>
 

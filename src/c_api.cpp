@@ -48,15 +48,14 @@ void require(const void* p, const char* what) {
   if (p == nullptr) refuse(std::string(what) + " is null");
 }
 
-op checked(wf_op o) {
-  if (static_cast<int>(o) < 0 || static_cast<int>(o) >= op_count)
-    refuse("operation " + std::to_string(static_cast<int>(o)) + "; they are 0 to " + std::to_string(op_count - 1));
+op checked_op(int o) {
+  if (o < 0 || o >= op_count)
+    refuse("operation " + std::to_string(o) + "; they are 0 to " + std::to_string(op_count - 1));
   return static_cast<op>(o);
 }
 
-dtype checked(wf_dtype d) {
-  if (static_cast<int>(d) < 0 || static_cast<int>(d) > WF_C128)
-    refuse("element type " + std::to_string(static_cast<int>(d)) + "; they are 0 to 14");
+dtype checked_dtype(int d) {
+  if (d < 0 || d > WF_C128) refuse("element type " + std::to_string(d) + "; they are 0 to 14");
   return static_cast<dtype>(d);
 }
 
@@ -78,7 +77,7 @@ struct told {
 };
 
 void add_input(cpu::operands& to, const wf_array& a, int k) {
-  const auto size = static_cast<std::int64_t>(info(checked(a.dtype)).size);
+  const auto size = static_cast<std::int64_t>(info(checked_dtype(a.dtype)).size);
   if (a.rank < 0 || a.rank > max_rank) refuse("array: rank " + std::to_string(a.rank) + "; it is 0 to 32");
   if (a.rank > 0) require(a.shape, "array: shape");
   const extents shape(a.shape, a.shape + a.rank);
@@ -99,13 +98,13 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
 
 /// Checks everything, then f(functions, inputs, told).
 template <class F>
-int with(wf_op o, const wf_array* x, const wf_array* y, const wf_options* given, void* out, F f) noexcept {
+int with(int o, const wf_array* x, const wf_array* y, const wf_options* given, void* out, F f) noexcept {
   return guarded([&] {
     require(x, "x");
     require(out, "out");
     const told t(given);
-    const op which = checked(o);
-    const cpu::erased& r = builtin(which, checked(x->dtype), t.context.accuracy);
+    const op which = checked_op(o);
+    const cpu::erased& r = builtin(which, checked_dtype(x->dtype), t.context.accuracy);
     if (r.inputs == 2) {
       require(y, "y");
       if (y->dtype != x->dtype) refuse("x and y are of different element types");
@@ -123,24 +122,24 @@ int with(wf_op o, const wf_array* x, const wf_array* y, const wf_options* given,
 
 extern "C" {
 
-int wf_result_type(wf_op o, wf_dtype element, wf_dtype* type, int* values) {
+int wf_result_type(int o, int element, int* type, int* values) {
   return guarded([&] {
     require(type, "type");
     require(values, "values");
-    builtin(checked(o), checked(element), accuracy::exact);
-    const result_kind kind = result_of_builtin(checked(o), checked(element));
-    *type = static_cast<wf_dtype>(kind.type);
+    builtin(checked_op(o), checked_dtype(element), accuracy::exact);
+    const result_kind kind = result_of_builtin(checked_op(o), checked_dtype(element));
+    *type = static_cast<int>(kind.type);
     *values = kind.values;
   });
 }
 
-int wf_reduce(wf_op o, const wf_array* x, const wf_array* y, const wf_options* options, void* out) {
+int wf_reduce(int o, const wf_array* x, const wf_array* y, const wf_options* options, void* out) {
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     cpu::reduce_all(r, &t.options, in, t.context, out);
   });
 }
 
-int wf_reduce_axes(wf_op o, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+int wf_reduce_axes(int o, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out) {
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     if (axis_count < 0) refuse("axis_count is below 0");
@@ -150,7 +149,7 @@ int wf_reduce_axes(wf_op o, const wf_array* x, const wf_array* y, const int* axe
   });
 }
 
-int wf_reduce_segments(wf_op o, const wf_array* x, const wf_array* y, const int64_t* offsets,
+int wf_reduce_segments(int o, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out) {
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     require(offsets, "offsets");
@@ -159,7 +158,7 @@ int wf_reduce_segments(wf_op o, const wf_array* x, const wf_array* y, const int6
   });
 }
 
-int wf_reduce_by_label(wf_op o, const wf_array* x, const wf_array* y, const int64_t* labels,
+int wf_reduce_by_label(int o, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out) {
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     const std::size_t n = in.shape.size() == 1 ? static_cast<std::size_t>(in.shape[0]) : 0;
@@ -168,7 +167,7 @@ int wf_reduce_by_label(wf_op o, const wf_array* x, const wf_array* y, const int6
   });
 }
 
-int wf_reduce_many(const wf_op* ops, int count, const wf_array* x, const wf_options* options,
+int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_options* options,
                    void* const* out) {
   return guarded([&] {
     require(ops, "ops");
@@ -176,11 +175,11 @@ int wf_reduce_many(const wf_op* ops, int count, const wf_array* x, const wf_opti
     require(out, "out");
     if (count <= 0) refuse("op_count is " + std::to_string(count) + "; it is 1 or more");
     const told t(options);
-    const dtype element = checked(x->dtype);
+    const dtype element = checked_dtype(x->dtype);
     std::vector<cpu::fusion::part> parts;
     for (int k = 0; k < count; ++k) {
       require(out[k], "out[k]");
-      parts.push_back({&builtin(checked(ops[k]), element, t.context.accuracy), &t.options});
+      parts.push_back({&builtin(checked_op(ops[k]), element, t.context.accuracy), &t.options});
     }
     const cpu::fusion all(parts);
     if (all.functions().inputs != 1) refuse("operations of two inputs cannot be fused here");

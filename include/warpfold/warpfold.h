@@ -2,7 +2,8 @@
 /* The C interface of the compiled library. Every function returns 0 or a wf_status, throws nothing
  * and prints nothing; wf_last_error() has the text of the calling thread's last failure.
  * Arrays are n-dimensional: a shape and strides in BYTES, which may be zero or negative; elements
- * need no alignment. A null `strides` means C order without gaps. */
+ * need no alignment. A null `strides` means C order without gaps.
+ * Enumerations travel as int, so a value that is none of theirs is refused, not undefined. */
 #ifndef WARPFOLD_H
 #define WARPFOLD_H
 
@@ -42,7 +43,7 @@ typedef enum wf_rounding { WF_NEAREST, WF_TOWARD_ZERO, WF_AWAY, WF_UP, WF_DOWN }
 
 typedef struct wf_array {
   const void* data;
-  wf_dtype dtype;
+  int dtype; /* wf_dtype */
   int rank;
   const int64_t* shape;
   const int64_t* strides; /* bytes, or null */
@@ -50,34 +51,34 @@ typedef struct wf_array {
 
 /* Zeroed, it holds the defaults. */
 typedef struct wf_options {
-  wf_accuracy accuracy;
-  wf_rounding rounding; /* of exact answers */
-  int64_t correction;   /* var, std: divided by n - correction */
-  int threads;          /* at most; 0: all */
+  int accuracy;       /* wf_accuracy */
+  int rounding;       /* wf_rounding, of exact answers */
+  int64_t correction; /* var, std: divided by n - correction */
+  int threads;        /* at most; 0: all */
 } wf_options;
 
-/* The type of an answer and the number of values in it (2 for WF_MEAN_VAR and WF_MINMAX). */
-int wf_result_type(wf_op op, wf_dtype element, wf_dtype* type, int* values);
+/* The type (wf_dtype) of an answer of a wf_op and the number of values in it (2 for WF_MEAN_VAR and WF_MINMAX). */
+int wf_result_type(int op, int element, int* type, int* values);
 
 /* One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
  * null. `out` has room for the answer (wf_result_type). */
-int wf_reduce(wf_op op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
+int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 
 /* An answer for each position along the axes that are not named, C-ordered. Negative axes count
  * from the last. */
-int wf_reduce_axes(wf_op op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out);
 
 /* Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. */
-int wf_reduce_segments(wf_op op, const wf_array* x, const wf_array* y, const int64_t* offsets,
+int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out);
 
 /* Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers. */
-int wf_reduce_by_label(wf_op op, const wf_array* x, const wf_array* y, const int64_t* labels,
+int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out);
 
 /* Several reductions of x in one pass; out[k] gets the answer of ops[k]. */
-int wf_reduce_many(const wf_op* ops, int op_count, const wf_array* x, const wf_options* options,
+int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
 /* What went wrong in this thread's last call that failed; never null. */

@@ -23,8 +23,7 @@ int main(void) {
 
   CHECK(wf_reduce(WF_SUM, &all, NULL, NULL, out) == WF_OK && out[0] == 1e308);
 
-  wf_dtype type;
-  int values;
+  int type, values;
   CHECK(wf_result_type(WF_MINMAX, WF_F32, &type, &values) == WF_OK && type == WF_F32 && values == 2);
   CHECK(wf_result_type(WF_ARGMAX, WF_F32, &type, &values) == WF_OK && type == WF_I64 && values == 1);
   CHECK(wf_result_type(WF_NORM2, WF_I32, &type, &values) == WF_UNSUPPORTED);
@@ -49,7 +48,7 @@ int main(void) {
   CHECK(wf_reduce(WF_SUM, &all, &all, NULL, out) == WF_BAD_ARGUMENT);
   CHECK(wf_reduce(WF_SUM, NULL, NULL, NULL, out) == WF_BAD_ARGUMENT);
   CHECK(strcmp(wf_last_error(), "x is null") == 0);
-  CHECK(wf_reduce((wf_op)99, &all, NULL, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(wf_reduce(99, &all, NULL, NULL, out) == WF_BAD_ARGUMENT);
 
   const float y[3] = {1.0f, 5.9604645e-8f, 8.6736174e-19f}; /* 1, 2^-24, 2^-60 */
   const wf_array small = {y, WF_F32, 1, three, NULL};
@@ -61,7 +60,7 @@ int main(void) {
   options.threads = -1;
   CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_BAD_ARGUMENT);
 
-  const wf_op ops[2] = {WF_SUM, WF_ARGMIN};
+  const int ops[2] = {WF_SUM, WF_ARGMIN};
   void* const outs[2] = {out, &where};
   CHECK(wf_reduce_many(ops, 2, &all, NULL, outs) == WF_OK && out[0] == 1e308 && where == 2);
 

@@ -163,11 +163,11 @@ void extract(const void* x, const void* y, std::int64_t n, int bound, extraction
   for (int j = 0; j < step; ++j) largest = m[j] > largest ? m[j] : largest;
   for (int p = 0; p < parts; ++p) {
     for (int j = 0; j < Bins; ++j) {
-      i64s total{};
-      const auto anchor = __builtin_bit_cast(std::int64_t, anchors[p][j]);
+      u64s total{};  // unsigned: those of a refused tile are anything
+      const auto anchor = __builtin_bit_cast(std::uint64_t, anchors[p][j]);
       WF_UNROLL
-      for (int l = 0; l < state::in_flight; ++l) total += (i64s)s.t[p][j][l] - anchor;
-      out.sums[p][j] = sum_lanes(total);
+      for (int l = 0; l < state::in_flight; ++l) total += (u64s)s.t[p][j][l] - anchor;
+      out.sums[p][j] = sum_lanes((i64s)total);
     }
   }
   // -0 is left where -0 came in. A NaN or an infinity leaves a NaN.

@@ -186,6 +186,7 @@ std::uint64_t integer_sum(const void* x, std::int64_t n) {
   if constexpr (sizeof(T) == 8) {
     u64s a{}, b{};
     for (; i + 2 * per <= n; i += 2 * per) {
+      prefetch_lines<2 * width>(p + i * 8);
       a += load<u64s>(p + i * 8);
       b += load<u64s>(p + (i + per) * 8);
     }
@@ -204,6 +205,7 @@ std::uint64_t integer_sum(const void* x, std::int64_t n) {
     while (i < full) {
       W even{}, odd{};
       for (std::int64_t k = 0; k < vectors && i < full; ++k, i += per) {
+        prefetch(p + i * static_cast<std::int64_t>(sizeof(T)));
         const W v = (W)(load<vec<narrow>>(p + i * static_cast<std::int64_t>(sizeof(T))) ^ flip);
         even += v & low;
         odd += v >> bits;

@@ -500,17 +500,21 @@ int main(int argc, char** argv) {
       std::vector<contender<double>> v;
       add_references(v, s, true);
       if (s.library) return v;
-      if (n <= 1 << 18) {
-        add_exact<double, double_column<128>, 128, keep4, 1>(v, s, n, 4);
-        add_exact<double, double_column<256>, 256, keep4, 1>(v, s, n, 4);
-        add_exact<double, double_column<352>, 352, keep4, 2>(v, s, n, 4);
+      if (n <= 1 << 20) {
+        add_exact<double, anchored_doubles<128>, 128, keep4, 1>(v, s, n, 4);
+        add_exact<double, anchored_doubles<256>, 256, keep4, 1>(v, s, n, 4);
+        add_exact<double, anchored_doubles<256>, 256, keep2, 1>(v, s, n, 2);
+        add_exact<double, anchored_doubles<352>, 352, keep4, 2>(v, s, n, 4);
       }
       if (n >= 1 << 12) {
-        add_exact<double, double_column<704>, 704, walk<4>, 1>(v, s, n, 0);
-        add_exact<double, double_column<704>, 704, walk<4, true>, 1>(v, s, n, 0);
-        add_exact<double, double_column<704>, 704, walk<2, true>, 1>(v, s, n, 0);
-        add_exact<double, double_column<352>, 352, walk<4, true>, 2>(v, s, n, 0);
-        add_exact<double, double_column<640>, 640, walk<4, true>, 1>(v, s, n, 0);
+        add_exact<double, anchored_doubles<704>, 704, keep4, 1>(v, s, n, 0);
+        add_exact<double, anchored_doubles<704>, 704, walk<4, true>, 1>(v, s, n, 0);
+        add_exact<double, anchored_doubles<704>, 704, walk<8>, 1>(v, s, n, 0);
+        add_exact<double, anchored_doubles<352>, 352, walk<4, true>, 2>(v, s, n, 0);
+        add_exact<double, anchored_doubles<352>, 352, walk<8>, 2>(v, s, n, 0);
+      }
+      if (n >= 1 << 22) {
+        for (double mb : {20, 32}) add_exact<double, anchored_doubles<704>, 704, share4, 1>(v, s, n, 0, mb);
       }
       return v;
     };

@@ -21,7 +21,8 @@
 inline const std::vector<std::string>& family_names() {
   static const std::vector<std::string> names{
       "normal",   "bits",     "finite_bits", "subnormals", "huge",    "cancelling", "minus_zeros",
-      "zeros",    "sparse",   "one_nan",     "one_inf",    "two_infs", "ties",       "wide"};
+      "zeros",    "sparse",   "one_nan",     "one_inf",    "two_infs", "ties",       "wide",
+      "rising",   "falling",  "steps",       "edge"};
   return names;
 }
 
@@ -77,6 +78,19 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
     if (name == "two_infs") {
       v[at()] = f::infinity;
       v[at()] = minus_inf;
+    }
+  }
+  // What moves an anchor: sizes that grow, that shrink, that jump; and two that are as far apart as one
+  // anchor reaches, give or take.
+  constexpr auto fields = static_cast<std::uint64_t>(f::exponent_field_max);
+  const int middle = f::exponent_field_max / 2;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    if (name == "rising") v[i] = of_exponent(static_cast<int>(i * fields / n));
+    if (name == "falling") v[i] = of_exponent(static_cast<int>((n - 1 - i) * fields / n));
+    if (name == "steps") v[i] = of_exponent(static_cast<int>((i * 40 / n * 7919) % fields));
+    if (name == "edge") {
+      const int down = middle > 64 ? 25 + static_cast<int>(g() % 12) : 1;
+      v[i] = of_exponent(g() % 8 == 0 ? middle : middle - down);
     }
   }
   std::vector<T> x(n);

@@ -42,7 +42,7 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::gpu::exact_t<T>* out, wor
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum_shaped<int, 64, walk<4>, 32>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, double>) {
-    return exact_sum_shaped<T, double_column<64>, 64, walk<4>, 1>(x, n, out, ws, stream, blocks, collector);
+    return exact_sum_shaped<T, anchored_doubles<64>, 64, walk<4, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, __half>) {
     return exact_sum_shaped<T, half_registers<64>, 64, walk<4>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {

@@ -42,7 +42,7 @@ TEST_P(types, the_launches_that_the_library_chooses) {
 }
 
 TEST_P(types, carries_of_threads_with_many_elements) {
-  for (const char* family : {"huge", "finite_bits", "normal"}) {
+  for (const char* family : {"huge", "finite_bits", "normal", "rising", "falling", "steps", "edge"}) {
     check_family(run_on_simt, GetParam(), family, {200003}, {shape::one_block}, {0});
   }
 }

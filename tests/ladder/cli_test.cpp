@@ -121,7 +121,8 @@ TEST(ladder, refuses_bad_input_in_one_line) {
 TEST(ladder, skips_what_the_block_does_not_suit_if_all_are_asked_for) {
   const finished run = warpfold("--device simt --n 1000 --block 96 --json");
   ASSERT_EQ(run.status, 0);
-  for (const auto& rung : nlohmann::json::parse(run.text)["rungs"])
+  const nlohmann::json all = nlohmann::json::parse(run.text);
+  for (const auto& rung : all["rungs"])
     if (rung["name"] == "tree_modulo") {
       EXPECT_EQ(rung["verdict"], "skipped");
       EXPECT_NE(std::string(rung["reason"]).find("power of two"), std::string::npos);

@@ -2,6 +2,8 @@
 #include "launching.hpp"
 
 #include <cuda/atomic>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <climits>
 #include <vector>
@@ -171,6 +173,47 @@ TEST(atomics, references_of_integers_and_floats) {
   check_references<std::uint64_t>();
   check_references<float>();
   check_references<double>();
+}
+
+// Multiples of 2^-4 up to 16: every partial sum is exact in each half type.
+template <class Half, class Pair>
+__global__ void add_halves(Half* out, Pair* pairs) {
+  __shared__ Half word;
+  __shared__ Pair pair;
+  if (threadIdx.x == 0) {
+    word = Half(0.0f);
+    pair = Pair{Half(0.0f), Half(0.0f)};
+  }
+  __syncthreads();
+  const Pair one{Half(0.0625f), Half(-0.0625f)};
+  atomicAdd(&word, Half(0.0625f));
+  atomicAdd(&pair, one);
+  atomicAdd(out, Half(0.0625f));
+  atomicAdd(pairs, one);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    out[1 + blockIdx.x] = word;
+    pairs[1 + blockIdx.x] = pair;
+  }
+}
+
+template <class Half, class Pair>
+void check_halves() {
+  std::vector<Half> out(1 + blocks);
+  std::vector<Pair> pairs(1 + blocks);
+  const options_for scope(simt::block_order::forward, 2);
+  ASSERT_EQ(run(add_halves<Half, Pair>, blocks, 32, out.data(), pairs.data()), cudaSuccess);
+  for (unsigned b = 0; b <= blocks; ++b) {
+    const float sum = (b == 0 ? blocks : 1) * 32 * 0.0625f;
+    EXPECT_EQ(static_cast<float>(out[b]), sum) << b;
+    EXPECT_EQ(static_cast<float>(pairs[b].x), sum) << b;
+    EXPECT_EQ(static_cast<float>(pairs[b].y), -sum) << b;
+  }
+}
+
+TEST(atomics, halves_and_pairs_of_them) {
+  check_halves<__half, __half2>();
+  check_halves<__nv_bfloat16, __nv_bfloat162>();
 }
 
 struct alignas(16) wide {

@@ -12,6 +12,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/exact/ieee.hpp>
+#include <warpfold/gpu/exact_anchored.cuh>
 #include <warpfold/gpu/exact_thread.cuh>
 #include <warpfold/gpu/fast_sum.cuh>
 #include <warpfold/gpu/grid.cuh>
@@ -79,7 +80,7 @@ __device__ __forceinline__ T round_by_warp(const std::int64_t (&v)[PerLane], std
 }
 
 template <class T, class Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
-__global__ void __launch_bounds__(Threads, MinBlocks)
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
   constexpr int per_lane = digits_a_lane<Accumulator>;
   constexpr int lanes = digit_lanes<Accumulator>;
@@ -87,9 +88,15 @@ __global__ void __launch_bounds__(Threads, MinBlocks)
   __shared__ typename Accumulator::room room;
   __shared__ std::uint32_t kinds_of_warp[Threads / 32];
   Accumulator a;
-  for_each_pack<Walk, Aligned>(
-      part, blockIdx.x * Threads + threadIdx.x, [&] { a.start(); },
-      [&](const pack& p) { a.add(p); }, [&] { a.after_batch(Walk::loads); });
+  const auto add = [&](const pack& p) { a.add(p); };
+  const auto after = [&] { a.after_batch(Walk::loads); };
+  const std::uint32_t thread = blockIdx.x * Threads + threadIdx.x;
+  if constexpr (requires { Accumulator::looks_ahead; }) {
+    for_each_pack<Walk, Aligned>(
+        part, thread, [&](const pack(&p)[Walk::loads], int count) { a.start(room, p, count); }, add, after);
+  } else {
+    for_each_pack<Walk, Aligned>(part, thread, [&] { a.start(); }, add, after);
+  }
   a.finish();
   std::uint32_t kinds = warp_or(a.kinds());
   if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
@@ -241,30 +248,44 @@ cudaError_t exact_sum_small(const T* x, std::uint64_t n, T* out, cudaStream_t st
   return launch(kernel, {1, Threads, accumulator::shared_bytes, stream}, cut_array(x, n, Threads), out);
 }
 
-/// As many columns as a block may have on this device: 704 on CC 9.0, 256 where it is 99 KiB, else 128.
+/// Few blocks and a collector as long as the answer's latency counts, then as many columns as a
+/// multiprocessor has room for: 704 on CC 9.0, 256 where a block may have 99 KiB, else 128.
 inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double* out,
                                         workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(double);
+  const std::uint64_t packs = bytes / 16;
   const std::uint32_t sm = scratch.multiprocessors();
   const std::uint64_t l2 = scratch.l2_bytes();
-  constexpr std::size_t other = sizeof(double_column<128>::room) + 2048;
+  using near = walk<4, false, cache::keep>;
+  using near2 = walk<2, false, cache::keep>;
+  using far = walk<4, false, cache::share>;
+  using ahead = walk<4, true>;
+  constexpr std::size_t other = sizeof(anchored_doubles<704>::room) + 2048;
   const auto resident = [&](std::size_t columns) {
     return static_cast<std::uint32_t>((scratch.block_shared_bytes() - other) / columns);
   };
-  if (bytes > (1 << 20) && resident(double_column<704>::shared_bytes) > 0) {
-    const exact_shape s = exact_shape_for(bytes, 704, 4, 1, sm, l2);
-    return exact_sum_shaped<double, double_column<704>, 704, walk<4, true>, 1>(x, n, out, scratch,
-                                                                              stream, s.workers);
+  const auto sum = [&]<int Threads, class Walk, int MinBlocks>(std::uint32_t workers, bool collector,
+                                                               float kept) {
+    return exact_sum_shaped<double, anchored_doubles<Threads>, Threads, Walk, MinBlocks>(
+        x, n, out, scratch, stream, workers, collector, kept);
+  };
+  if (packs <= 512) return sum.template operator()<128, near, 1>(1, false, 1);
+  if (packs <= 8192) return sum.template operator()<128, near, 1>(divide_up(packs, 256), true, 1);
+  if (resident(double_column<704>::shared_bytes) > 0) {
+    if (packs <= 32768) return sum.template operator()<256, near2, 1>(divide_up(packs, 512), true, 1);
+    if (bytes <= std::uint64_t{10} << 20) {
+      return sum.template operator()<352, ahead, 2>(at_most(divide_up(packs, 704), sm - sm / 8), true, 1);
+    }
+    if (bytes <= std::uint64_t{24} << 20) return sum.template operator()<352, ahead, 2>(sm, false, 1);
+    const int kept = bytes > l2 / 4 * 3 ? kept_sixteenths(bytes, l2) : 0;
+    if (kept > 0) return sum.template operator()<704, far, 1>(sm, false, static_cast<float>(kept) / 16);
+    return sum.template operator()<704, ahead, 1>(sm, false, 1);
   }
-  if (const auto r = resident(double_column<256>::shared_bytes); bytes > (1 << 14) && r > 0) {
-    const exact_shape s = exact_shape_for(bytes, 256, 4, r, sm, l2);
-    return exact_sum_shaped<double, double_column<256>, 256, walk<4>, 1>(x, n, out, scratch, stream,
-                                                                        s.workers);
+  if (const auto r = resident(double_column<256>::shared_bytes); r > 0) {
+    return sum.template operator()<256, near2, 1>(exact_shape_for(bytes, 256, 4, r, sm, l2).workers, false, 1);
   }
-  const exact_shape s =
-      exact_shape_for(bytes, 128, 8, resident(double_column<128>::shared_bytes), sm, l2);
-  return exact_sum_shaped<double, double_column<128>, 128, walk<4>, 1>(x, n, out, scratch, stream,
-                                                                      s.workers);
+  const auto r = resident(double_column<128>::shared_bytes);
+  return sum.template operator()<128, near, 1>(exact_shape_for(bytes, 128, 8, r, sm, l2).workers, false, 1);
 }
 
 /// What an exact sum of T is answered as: T, and 64 bits for int (modulo 2^64).

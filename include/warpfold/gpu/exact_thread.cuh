@@ -190,6 +190,20 @@ struct double_column {
     adds += 2 * packs;
     if (adds > adds_between_carries - 2 * packs) carry();
   }
+  /// v·2^place more, in units of the sum; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(std::int64_t v, int place) {
+    const int slot = place * 1237 >> 16;
+    const int shift = place - spacing * slot;
+    const std::uint64_t m = v < 0 ? 0u - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+    const std::uint64_t upper = m >> (spacing - shift);
+    const std::uint64_t part[3] = {m << shift & part_mask, upper & part_mask, upper >> spacing};
+#pragma unroll
+    for (int j = 0; j < 3; ++j) {
+      const auto a = static_cast<std::int64_t>(part[j]);
+      if (a != 0) column[(slot + j) * Threads] += v < 0 ? -a : a;
+    }
+    if (++adds > adds_between_carries - 2) carry();
+  }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds() const {
     return kinds_seen | (not_minus_zero != 0 ? special::ordinary : 0u);

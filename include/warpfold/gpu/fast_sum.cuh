@@ -94,8 +94,9 @@ __device__ __forceinline__ V one_nan(V v) {
 /// Readers: the threads of the last block that look into the mailbox, 32 or all. The launch bound lets
 /// 2048 threads share a multiprocessor (1280 with more than four loads in flight).
 template <class T, int Threads, class Walk, bool Aligned, int Readers>
-__global__ void __launch_bounds__(Threads, (Walk::loads * (Walk::ahead ? 2 : 1) > 4 ? 1280 : 2048) /
-                                               Threads / (Readers == 32 ? 2 : 1))
+__global__ void __launch_bounds__(
+    Threads, resident_blocks(Threads, (Walk::loads * (Walk::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Threads /
+                                          (Readers == 32 ? 2 : 1)))
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
   using value = fast_t<T>;
   constexpr value nothing = std::is_integral_v<value> ? value(0) : value(-0.0);

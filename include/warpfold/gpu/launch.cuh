@@ -11,6 +11,19 @@
 
 namespace wf::gpu::inline WF_BUILD {
 
+/// Blocks of `threads` that a multiprocessor can hold, at most `wanted`: what __launch_bounds__ may ask
+/// of the architecture that is compiled for.
+constexpr int resident_blocks(int threads, int wanted) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+  constexpr int most = 1024;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+  constexpr int most = 1536;
+#else
+  constexpr int most = 2048;
+#endif
+  return wanted * threads <= most ? wanted : most / threads;
+}
+
 /// Blocks, threads a block, bytes of dynamic shared memory a block, stream.
 struct launch_config {
   unsigned blocks = 1;

@@ -14,6 +14,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 
@@ -189,8 +190,8 @@ struct walk {
 };
 
 /// Feeds the packs of thread `first` of the grid to fold(pack), in batches: the odd batch first, so
-/// that for small arrays its loads are on their way while start() prepares the fold. after_batch()
-/// follows each batch. The order of the packs depends on n and the cut alone.
+/// that for small arrays its loads are on their way while start() prepares the fold; a start that
+/// takes (packs, count) is shown it. All threads call start(). after_batch() follows each batch. The order of the packs depends on n and the cut alone.
 template <class Walk, bool Aligned, class T, class Start, class Fold, class AfterBatch>
 __device__ __forceinline__ void for_each_pack(const array_part<T>& part, std::uint32_t first,
                                               Start start, Fold fold, AfterBatch after_batch) {
@@ -219,7 +220,11 @@ __device__ __forceinline__ void for_each_pack(const array_part<T>& part, std::ui
   const bool has_tail = part.rest != 0 && first == part.whole_rest;
   if (has_tail) tail = load_part(part.x + part.last * pack_items<T>, static_cast<int>(part.rest));
   if (Walk::ahead && batches != 0) load_batch(next);
-  start();
+  if constexpr (std::is_invocable_v<Start, const pack(&)[loads], int>) {
+    start(p, odd);
+  } else {
+    start();
+  }
 #pragma unroll
   for (int u = 0; u < loads; ++u) {
     if (u < odd) fold(p[u]);

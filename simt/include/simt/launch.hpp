@@ -13,7 +13,7 @@
 
 namespace simt {
 
-enum cudaLaunchAttributeID {
+enum cudaLaunchAttributeID : int {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeAccessPolicyWindow = 1,
   cudaLaunchAttributeCooperative = 2,

@@ -10,7 +10,7 @@
 
 namespace simt {
 
-enum cudaError {
+enum cudaError : int {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
@@ -91,7 +91,7 @@ inline constexpr unsigned int cudaHostAllocDefault = 0, cudaHostAllocPortable = 
                               cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
 inline constexpr unsigned int cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 
-enum cudaMemcpyKind {
+enum cudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
@@ -99,7 +99,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4,
 };
 
-enum cudaMemoryType {
+enum cudaMemoryType : int {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
   cudaMemoryTypeDevice = 2,
@@ -114,7 +114,7 @@ struct cudaPointerAttributes {
   long reserved[8];
 };
 
-enum cudaMemLocationType {
+enum cudaMemLocationType : int {
   cudaMemLocationTypeInvalid = 0,
   cudaMemLocationTypeNone = 0,
   cudaMemLocationTypeDevice = 1,
@@ -124,8 +124,8 @@ struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
-enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
-enum cudaMemAllocationHandleType {
+enum cudaMemAllocationType : int { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
+enum cudaMemAllocationHandleType : int {
   cudaMemHandleTypeNone = 0,
   cudaMemHandleTypePosixFileDescriptor = 1
 };
@@ -138,7 +138,7 @@ struct cudaMemPoolProps {
   unsigned short usage;
   unsigned char reserved[54];
 };
-enum cudaMemPoolAttr {
+enum cudaMemPoolAttr : int {
   cudaMemPoolReuseFollowEventDependencies = 1,
   cudaMemPoolReuseAllowOpportunistic = 2,
   cudaMemPoolReuseAllowInternalDependencies = 3,
@@ -149,12 +149,12 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrUsedMemHigh = 8,
 };
 
-enum cudaStreamCaptureStatus {
+enum cudaStreamCaptureStatus : int {
   cudaStreamCaptureStatusNone = 0,
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2,
 };
-enum cudaStreamCaptureMode {
+enum cudaStreamCaptureMode : int {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
   cudaStreamCaptureModeRelaxed = 2,
@@ -163,12 +163,12 @@ struct cudaGraphEdgeData {
   unsigned char from_port, to_port, type, reserved[5];
 };
 
-enum cudaFuncAttribute {
+enum cudaFuncAttribute : int {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
-enum cudaFuncCache {
+enum cudaFuncCache : int {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
   cudaFuncCachePreferL1 = 2,
@@ -183,7 +183,7 @@ struct cudaFuncAttributes {
   int clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
 };
 
-enum cudaDeviceAttr {
+enum cudaDeviceAttr : int {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,
   cudaDevAttrMaxBlockDimY = 3,

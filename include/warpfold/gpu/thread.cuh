@@ -191,7 +191,8 @@ struct walk {
 
 /// Feeds the packs of thread `first` of the grid to fold(pack), in batches: the odd batch first, so
 /// that for small arrays its loads are on their way while start() prepares the fold; a start that
-/// takes (packs, count) is shown it. All threads call start(). after_batch() follows each batch. The order of the packs depends on n and the cut alone.
+/// takes (packs, count) is shown it. All threads call start(). after_batch() follows each batch. The
+/// order of the packs depends on n and the cut alone.
 template <class Walk, bool Aligned, class T, class Start, class Fold, class AfterBatch>
 __device__ __forceinline__ void for_each_pack(const array_part<T>& part, std::uint32_t first,
                                               Start start, Fold fold, AfterBatch after_batch) {

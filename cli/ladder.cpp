@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "counts.hpp"
 
 #include <ladder/report.hpp>
 #include <ladder/runner.hpp>
@@ -10,7 +11,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -38,41 +38,6 @@ const std::map<std::string, ladder::distribution> distributions{
     {"uniform", ladder::distribution::uniform},
     {"normal", ladder::distribution::normal},
     {"hard", ladder::distribution::hard}};
-
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 40;
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
-  return value;
-}
-
-/// 1000, 1M and 32K (units of 1024), 2^20, 1e6. Nothing if it is none of these, or over 2^40.
-std::optional<std::uint64_t> parse_count(std::string_view text) {
-  std::uint64_t unit = 1;
-  std::optional<std::uint64_t> value;
-  if (text.starts_with("2^")) {
-    value = whole_number(text.substr(2));
-    if (!value || *value > 40) return {};
-    return std::uint64_t{1} << *value;
-  }
-  if (const auto e = text.find('e'); e != text.npos) {
-    const auto power = whole_number(text.substr(e + 1));
-    if (!power || *power > 12) return {};
-    for (std::uint64_t k = 0; k < *power; ++k) unit *= 10;
-    value = whole_number(text.substr(0, e));
-  } else {
-    const auto suffix = text.empty() ? text.npos : std::string_view("KMG").find(text.back());
-    if (suffix != text.npos) {
-      unit = std::uint64_t{1} << (10 * (suffix + 1));
-      text.remove_suffix(1);
-    }
-    value = whole_number(text);
-  }
-  if (!value || *value > most_elements / unit) return {};
-  return *value * unit;
-}
 
 ladder::array read_input(const std::string& path, const std::string& dtype) {
   auto file = wf::io::array_file::open(path);
@@ -160,11 +125,7 @@ std::string command_of(const ladder_request& q, wf::dtype type, std::uint64_t n)
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 int run_ladder_command(const ladder_request& q) {
-  const auto count = parse_count(q.n);
-  if (!count)
-    throw wf::error(
-        wf::errc::bad_argument,
-        "--n " + wf::io::quoted(q.n) + ": not a count up to 2^40, as 1000, 1M (2^20), 2^20 or 1e6");
+  const std::uint64_t count = count_option("--n", q.n);
   if (q.block < 32 || q.block > 1024 || q.block % 32 != 0)
     throw wf::error(wf::errc::bad_argument, "--block " + std::to_string(q.block) +
                                                 ": not a multiple of 32 from 32 to 1024");
@@ -181,7 +142,7 @@ int run_ladder_command(const ladder_request& q) {
   }
   ladder::options o;
   o.type = type;
-  o.n = input ? input->n : *count;
+  o.n = input ? input->n : count;
   o.data = distributions.at(q.data);
   o.seed = q.seed;
   o.input = input ? &*input : nullptr;

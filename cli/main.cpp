@@ -48,10 +48,12 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit status: 0 done, 1 a result was wrong, 2 bad usage or bad input, 3 the device failed.");
   run_state state;
-  add_sum(app, state);
+  add_reductions(app, state);
   add_info(app, state);
 #if WARPFOLD_HAS_LADDER
   add_ladder(app, state);
+  add_explain(app, state);
+  add_profile(app, state);
 #endif
   try {
     app.parse(argc, argv);

@@ -24,8 +24,8 @@ function(wf_add_simt_library name)
     # The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked.
     -fsanitize=thread
     $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>  # fences are simt's own functions
-    "$<$<CXX_COMPILER_ID:GNU>:-fsanitize-coverage=trace-pc;--param=tsan-distinguish-volatile=1;--param=tsan-instrument-func-entry-exit=0>"
-    "$<$<CXX_COMPILER_ID:Clang>:-fsanitize-coverage=trace-pc-guard,no-prune;SHELL:-mllvm -tsan-instrument-read-before-write=1;SHELL:-mllvm -tsan-distinguish-volatile=1;SHELL:-mllvm -tsan-instrument-func-entry-exit=0>")
+    "$<$<CXX_COMPILER_ID:GNU>:-fsanitize-coverage=trace-pc;--param=tsan-distinguish-volatile=1>"
+    "$<$<CXX_COMPILER_ID:Clang>:-fsanitize-coverage=trace-pc-guard,no-prune;SHELL:-mllvm -tsan-instrument-read-before-write=1;SHELL:-mllvm -tsan-distinguish-volatile=1>")
   # Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not.
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND ${CMAKE_OBJCOPY}
     --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset

@@ -13,13 +13,13 @@
 namespace ladder::inline WF_BUILD {
 
 template <class T>
-using record_t = wf::gpu::fast_t<T>;
+using record_t = wf::device::fast_t<T>;
 
 template <class T>
 cudaError_t record(const T* x, std::uint64_t n, record_t<T>* out, run& r) {
   // At least 32 threads share any array, and blocks of at most 1024 finish.
   r.depth = double(n) / 32 + 160;
-  return wf::gpu::fast_sum(x, n, out, *r.workspace, r.stream);
+  return wf::device::fast_sum(x, n, out, *r.workspace, r.stream);
 }
 
 }  // namespace ladder::inline WF_BUILD

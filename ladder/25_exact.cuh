@@ -20,7 +20,7 @@ cudaError_t exact(const T* x, std::uint64_t n, T* out, run& r) {
     return r.refuse("a sum of integers is exact already");
   } else {
     r.depth = 1;
-    return wf::gpu::exact_sum(x, n, out, *r.workspace, r.stream);
+    return wf::device::exact_sum(x, n, out, *r.workspace, r.stream);
   }
 }
 

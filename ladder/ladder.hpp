@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@ std::string full_name(const rung_info&);
 struct request {
   unsigned block = 256;        ///< threads a block: a multiple of 32, at most 1024
   unsigned blocks_per_sm = 0;  ///< 0: as the rung likes
+  unsigned sms = 0;            ///< launch as on a device of so many; 0: as on this one
 };
 
 /// The grid that a rung launched. Of several launches, the first.
@@ -93,6 +95,11 @@ class place {
   virtual void load(wf::dtype, const void* host, std::uint64_t n) = 0;
   /// Poisons the output and the scratch memory, runs the rung on what was loaded, waits.
   virtual outcome run(std::size_t rung, const request&) = 0;
+  /// Runs the rung again and again on what was loaded, as a program would: nothing is poisoned or
+  /// looked at in between. around(true) is called before each run, around(false) after it was
+  /// enqueued; before the first, and outside of those, the device is idle. hot as below.
+  virtual outcome repeat(std::size_t rung, const request&, unsigned times, bool hot,
+                         const std::function<void(bool)>& around) = 0;
   /// Times a rung that ran before. hot: the L2 keeps what the run before left in it.
   virtual timing time(std::size_t rung, const request&, bool hot) = 0;
   /// Median seconds of a kernel that only loads `bytes` bytes of the device's own memory.
@@ -100,7 +107,7 @@ class place {
   virtual double empty_seconds(bool hot) = 0;  ///< of an empty kernel, measured as the rungs are
 
   // The side stairs; each verifies what it did. Times are 0 on simt.
-  virtual std::vector<transpose_row> transposes(unsigned side) = 0;
+  virtual std::vector<transpose_row> transposes(unsigned side, bool timed = true) = 0;
   virtual std::vector<overlap_row> overlaps(std::uint64_t n) = 0;
   virtual std::vector<precision_row> precisions(std::uint64_t n) = 0;
 };

@@ -86,6 +86,26 @@ class device_place final : public place {
     return o;
   }
 
+  outcome repeat(std::size_t index, const request& asked, unsigned times, bool hot,
+                 const std::function<void(bool)>& around) override {
+    const entry& e = entries_of(type_)[index];
+    poison_output();
+    outcome o;
+    for (unsigned k = 0; k < times && o.refused.empty(); ++k) {
+      if (!hot && !e.info.on_host) the_timer().flush();
+      check(cudaStreamSynchronize(stream_), e.info.name);
+      ladder::run r = prepare(asked);
+      around(true);
+      enqueue(e, r);
+      around(false);
+      o.shape = r.shape;
+      o.depth = r.depth;
+      o.refused = r.refused;
+    }
+    if (o.refused.empty()) collect(e, o);
+    return o;
+  }
+
   timing time(std::size_t index, const request& asked, bool hot) override {
     const entry& e = entries_of(type_)[index];
     poison_output();
@@ -113,8 +133,8 @@ class device_place final : public place {
   }
   double empty_seconds(bool hot) override { return the_timer().empty_seconds(hot); }
 
-  std::vector<transpose_row> transposes(unsigned side) override {
-    return run_transposes(side, stream_);
+  std::vector<transpose_row> transposes(unsigned side, bool timed) override {
+    return run_transposes(side, stream_, timed);
   }
   std::vector<overlap_row> overlaps(std::uint64_t n) override {
     return run_overlaps(n, facts_.sms);
@@ -144,7 +164,7 @@ class device_place final : public place {
     ladder::run r;
     r.block = asked.block;
     r.blocks_per_sm = asked.blocks_per_sm;
-    r.sms = facts_.sms;
+    r.sms = asked.sms != 0 ? asked.sms : facts_.sms;
     r.capability = facts_.capability;
     r.stream = stream_;
     r.scratch = scratch_.get();
@@ -196,7 +216,7 @@ class device_place final : public place {
   std::uint64_t capacity_ = 0, n_ = 0, host_out_ = 0;
   const void* host_ = nullptr;
   wf::dtype type_ = wf::dtype::f32;
-  wf::gpu::workspace workspace_{};
+  wf::device::workspace workspace_{};
   std::unique_ptr<timer> timer_;
 };
 

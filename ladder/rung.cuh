@@ -48,7 +48,7 @@ struct run {
   void* host_scratch = nullptr;  ///< as much again, pinned, on the host
   std::size_t scratch_bytes = 0;
   unsigned* ticket = nullptr;               ///< device memory, 0 before a run, and again after it
-  wf::gpu::workspace* workspace = nullptr;  ///< the library's own scratch memory
+  wf::device::workspace* workspace = nullptr;  ///< the library's own scratch memory
 
   launch_shape shape;
   double depth = 0;     ///< the most additions that one element passes through

@@ -161,6 +161,10 @@ class timer {
         .median;
   }
 
+  /// Leaves other lines in the L2. By reading: written lines would be put back during what is
+  /// timed. It takes long enough for the host to enqueue all that is timed behind it.
+  void flush() { read(read_kernel<false>, flush_, flush_bytes_, 512, 4); }
+
  private:
   template <class Work>
   timing by_events(const Work& work, bool hot) {
@@ -170,10 +174,6 @@ class timer {
       return seconds(work);
     });
   }
-
-  /// Leaves other lines in the L2. By reading: written lines would be put back during what is
-  /// timed. It takes long enough for the host to enqueue all that is timed behind it.
-  void flush() { read(read_kernel<false>, flush_, flush_bytes_, 512, 4); }
 
   void read(void (*kernel)(const uint4*, std::uint64_t, unsigned*), const void* from,
             std::uint64_t bytes, unsigned block, unsigned per_sm) {
@@ -238,6 +238,7 @@ class timer {
   }
   double read_seconds(const void*, std::uint64_t, bool) { refuse(); }
   double empty_seconds(bool) { refuse(); }
+  void flush() { refuse(); }
 
  private:
   [[noreturn]] static void refuse() {

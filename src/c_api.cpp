@@ -3,11 +3,13 @@
 
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <string>
 
 #include <warpfold/builtin.hpp>
 #include <warpfold/cpu/fusion.hpp>
 #include <warpfold/cpu/target.hpp>
+#include <warpfold/results.hpp>
 
 namespace {
 
@@ -190,6 +192,33 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
     for (int k = 0; k < count; ++k)
       std::memcpy(out[k], raw.data() + all.result_offset(static_cast<std::size_t>(k)),
                   parts[static_cast<std::size_t>(k)].functions->result_size);
+  });
+}
+
+int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+                      const wf_options* options, void* out, unsigned char* overflow) {
+  return with(o, x, y, options, out, [&](const cpu::erased&, const cpu::operands& in, const told& t) {
+    require(overflow, "overflow");
+    if (axis_count < 0) refuse("axis_count is below 0");
+    const auto element = static_cast<dtype>(x->dtype);
+    const cpu::erased* r = find_checked(static_cast<op>(o), element);
+    if (r == nullptr)
+      throw error(errc::unsupported, std::string(properties_of(static_cast<op>(o)).name) + " of " +
+                                         std::string(info(element).name) + " cannot overflow; sum, prod, "
+                                         "sum_of_squares, norm1 and dot of integers can");
+    std::vector<int> which(x->rank);
+    std::iota(which.begin(), which.end(), 0);
+    if (axes != nullptr)
+      which = cpu::checked_axes(axis(std::vector<int>(axes, axes + axis_count)), x->rank, "wf_reduce_checked");
+    std::int64_t answers = 1;
+    for (const std::int64_t n : cpu::kept_shape(in.shape, which, false)) answers *= n;
+    std::vector<checked<std::uint64_t>> found(static_cast<std::size_t>(answers));
+    cpu::reduce_axes(*r, &t.options, in, which, t.context, found.data());
+    auto* to = static_cast<std::uint64_t*>(out);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      std::memcpy(to + k, &found[k].value, sizeof(std::uint64_t));
+      overflow[k] = found[k].overflow;
+    }
   });
 }
 

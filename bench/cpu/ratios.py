@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the ratios of a run of bench_cpu, medians over its repetitions.
+"""Prints a run of bench_cpu: times and ratios, then PASS or MISS for every bar.
 
-    ratios.py run.json             the table
+    ratios.py run.json             the table and the bars
     ratios.py run.json --python    with NumPy's sum (pairwise) and math.fsum, timed here and now
 
-Exit 1 if a contender was wrong, 2 if the file cannot be read.
+A time is the least of a benchmark's repetitions: what else a machine does only ever adds. The spread is
+that of the median above it. Exit 1 if a contender was wrong or a bar could not be judged, 2 if the file
+cannot be read; a MISS is told, not an error.
 """
 import argparse
 import collections
@@ -16,10 +18,33 @@ import sys
 import time
 
 UNIT = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+FLOATS, INTEGERS = ("f64", "f32"), ("i8", "i16", "i32", "i64")
+OF_READ = 1 / 0.95  # a share of the read ceiling, as a ratio of times
+
+
+def bars():
+    """(place, type, contender, what it is measured against, most that the ratio may be, aim or None)"""
+    for kind in FLOATS:
+        for what in ("sum fast", "min", "max", "argmin"):
+            yield "DRAM", kind, what, "read", OF_READ, None
+    for kind in INTEGERS:
+        yield "DRAM", kind, "sum", "read", OF_READ, None
+    for kind in FLOATS:
+        yield "DRAM", kind, "sum exact", "sum fast", 2.0, 1.2
+    yield "L2", "f64", "sum exact", "sum fast", 5.0, None
+    for kind in FLOATS:
+        for what in ("dot", "norm", "mean", "var"):
+            yield "DRAM", kind, f"{what} exact", f"{what} fast", 2.5, None
+    for place in ("DRAM", "L2"):
+        for kind in FLOATS:
+            yield place, kind, "sum exact, random bits", "sum exact", 2.0, None
+
+
+SMALL = [(f"n={n}", kind) for n in (1, 10, 100, 1000) for kind in FLOATS]
 
 
 def read(path):
-    """{(place, type): {contender: median ns a call}}, elements of each, and contenders that were wrong."""
+    """{(place, type): {contender: (least ns a call, spread)}}, elements of each, and who was wrong."""
     with open(path) as file:
         run = json.load(file)
     times, elements, wrong = collections.defaultdict(list), {}, []
@@ -35,27 +60,26 @@ def read(path):
     table, size = collections.defaultdict(dict), {}
     for name, t in times.items():
         place, kind, contender = name.split("/", 2)
-        table[place, kind][contender] = (statistics.median(t), (max(t) - min(t)) / statistics.median(t))
+        table[place, kind][contender] = (min(t), statistics.median(t) / min(t) - 1)
         size[place, kind] = elements[name]
+    for contenders in table.values():  # the ceiling is the faster of two ways to read
+        ways = [t for name, t in contenders.items() if name.startswith("read")]
+        if ways:
+            contenders["read"] = min(ways)
     return run["context"], table, size, sorted(set(wrong))
 
 
-def bounds(place, kind, contender):
-    """What a contender is measured against, and the most that the ratio may be."""
-    exact = contender.endswith("exact")
+def beside(place, contender):
+    """What the table compares a contender with."""
     if place.startswith("n="):
-        return ("sum loop", None) if exact else (None, None)
-    if contender == "sum exact, random bits":
-        return "sum exact", 2.0
-    if contender == "sum exact":
-        return "sum fast", 2.0 if place == "DRAM" else 5.0 if kind == "f64" else None
-    if exact:
-        return contender.replace("exact", "fast"), 2.5 if place == "DRAM" else None
-    if contender in ("sum fast", "min", "argmin", "sum"):
-        return "read", 1 / 0.95 if place == "DRAM" else None
-    if contender == "read":
-        return None, None
-    return "sum fast", None
+        return "sum loop" if contender == "sum exact" else None
+    if contender.endswith("random bits"):
+        return contender.removesuffix(", random bits")
+    if contender.endswith(" exact"):
+        return contender.removesuffix("exact") + "fast"
+    if contender.startswith("read"):
+        return None
+    return "read" if contender in ("sum", "sum fast", "min", "max", "argmin") else "sum fast"
 
 
 def python_contenders(n):
@@ -76,6 +100,53 @@ def python_contenders(n):
             "math.fsum (list of 1000000 floats)": median(lambda: math.fsum(some)) / len(some)}
 
 
+def print_table(table, size):
+    print(f"{'':38}{'ns/element':>11}{'GB/s':>8}{'spread':>8}   ratio")
+    for (place, kind), contenders in table.items():
+        for contender, (t, spread) in contenders.items():
+            n = size[place, kind]
+            bytes_each = int(kind[1:]) // 8 * (2 if contender.startswith("dot") else 1)
+            line = f"{place + ' ' + kind + ' ' + contender:<38}{t / n:>11.3f}{bytes_each * n / t:>8.1f}{spread:>8.0%}"
+            against = beside(place, contender)
+            if against in contenders:
+                line += f"   {t / contenders[against][0]:.2f} of {against}"
+            print(line)
+
+
+def print_bars(table):
+    """One line a bar; returns how many of them (passed, missed, could not be judged)."""
+    count = [0, 0, 0]
+
+    def judge(name, ratio, most, told):
+        count[0 if ratio <= most else 1] += 1
+        print(f"{'PASS' if ratio <= most else 'MISS'}  {name:<44} {told}")
+
+    for place, kind, what, against, most, aim in bars():
+        contenders = table.get((place, kind), {})
+        name = f"{place} {kind} {what} / {against}"
+        if what not in contenders or against not in contenders:
+            count[2] += 1
+            print(f"NONE  {name:<44} not in this run")
+            continue
+        ratio = contenders[what][0] / contenders[against][0]
+        told = f"{ratio:.3f}, at most {most:.3f}"
+        if against == "read":
+            told += f" ({1 / ratio:.3f} of the ceiling, at least 0.950)"
+        if aim is not None:
+            told += f"; aim {aim:.1f} {'met' if ratio <= aim else 'not met'}"
+        judge(name, ratio, most, told)
+    for place, kind in SMALL:
+        contenders = table.get((place, kind), {})
+        name = f"{place} {kind} sum exact / plain loop"
+        if "sum exact" not in contenders or "sum loop" not in contenders:
+            count[2] += 1
+            print(f"NONE  {name:<44} not in this run")
+            continue
+        t, most = contenders["sum exact"][0], 3 * contenders["sum loop"][0] + 30
+        judge(name, t, most, f"{t:.1f} ns, at most {most:.1f} (3 loops + 30 ns)")
+    return count
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", help="what bench_cpu wrote with --benchmark_out")
@@ -86,28 +157,19 @@ def main():
     except (OSError, ValueError, KeyError) as e:
         print(f"ratios: {given.run}: {e}; it must be the JSON of bench_cpu", file=sys.stderr)
         return 2
-    told = {k: context.get(k) for k in ("cpu_target", "threads", "load_avg", "mhz_per_cpu")}
+    told = {k: context.get(k) for k in ("cpu_target", "threads", "dram_bytes", "load_avg", "mhz_per_cpu")}
     print(f"{context.get('date')}  {told}")
-    print(f"{'':34}{'ns/element':>11}{'spread':>8}   ratio")
-    for (place, kind), contenders in table.items():
-        for contender, (t, spread) in contenders.items():
-            against, most = bounds(place, kind, contender)
-            line = f"{place + ' ' + kind + ' ' + contender:<34}{t / size[place, kind]:>11.3f}{spread:>8.0%}"
-            if against in contenders:
-                base = contenders[against][0]
-                line += f"   {t / base:.2f} of {against}"
-                if place.startswith("n="):
-                    line += f"; {t:.0f} ns, asked: {3 * base + 30:.0f}"
-                elif most is not None:
-                    line += f", asked {most:.2f}{'' if t / base <= most else ': MISSED'}"
-            print(line)
-    if given.python:
+    print_table(table, size)
+    if given.python and ("DRAM", "f64") in table:
         ours = table["DRAM", "f64"]["sum exact"][0] / size["DRAM", "f64"]
         for name, t in python_contenders(int(size["DRAM", "f64"])).items():
             print(f"{name}: {t:.3f} ns/element, {t / ours:.1f} times wf::sum (exact, all cores)")
+    print()
+    passed, missed, unjudged = print_bars(table)
+    print(f"{passed} bars passed, {missed} missed, {unjudged} not in this run")
     for w in wrong:
         print(f"WRONG: {w}")
-    return 1 if wrong else 0
+    return 1 if wrong or unjudged else 0
 
 
 if __name__ == "__main__":

@@ -35,15 +35,15 @@ void check(cudaError_t e, const char* what) {
 }
 #define CHECK(call) check(call, #call)
 
-using wf::gpu::array_part;
-using wf::gpu::pack;
-using wf::gpu::workspace;
+using wf::device::array_part;
+using wf::device::pack;
+using wf::device::workspace;
 
 /// The floor: every byte is loaded and nothing is done with it.
 template <int Threads, int Loads>
 __global__ void __launch_bounds__(Threads) read_kernel(array_part<float> part, unsigned* out) {
   unsigned any = 0;
-  wf::gpu::for_each_pack<wf::gpu::walk<Loads>, true>(
+  wf::device::for_each_pack<wf::device::walk<Loads>, true>(
       part, blockIdx.x * Threads + threadIdx.x, [] {},
       [&](const pack& p) { any |= p.word[0] & p.word[1] & p.word[2] & p.word[3]; }, [] {});
   if (any == 0xdeadbeefu) *out = any;
@@ -99,7 +99,7 @@ float time_graph(setting& s, F&& enqueue, int launches, bool cold) {
 }
 
 template <class T>
-using out_of = wf::gpu::fast_t<T>;
+using out_of = wf::device::fast_t<T>;
 
 template <class T>
 struct contender {
@@ -253,8 +253,8 @@ void add_references(std::vector<contender<T>>& v, setting& s, bool exact) {
                }});
   v.push_back({"library",
                [&s, exact](const T* x, std::uint64_t n, void* out) {
-                 return exact ? wf::gpu::exact_sum(x, n, static_cast<T*>(out), *s.ws, s.stream)
-                              : wf::gpu::fast_sum(x, n, static_cast<out_of<T>*>(out), *s.ws, s.stream);
+                 return exact ? wf::device::exact_sum(x, n, static_cast<T*>(out), *s.ws, s.stream)
+                              : wf::device::fast_sum(x, n, static_cast<out_of<T>*>(out), *s.ws, s.stream);
                },
                exact});
   v.push_back({"read", [&s](const T* x, std::uint64_t n, void* out) {
@@ -262,8 +262,8 @@ void add_references(std::vector<contender<T>>& v, setting& s, bool exact) {
                  const std::uint64_t floats = n * sizeof(T) / 4;
                  const auto blocks = static_cast<std::uint32_t>(
                      std::clamp<std::uint64_t>(floats / 4 / threads, 1, s.sm * 4));
-                 return wf::gpu::launch(read_kernel<threads, 4>, {blocks, threads, 0, s.stream},
-                                        wf::gpu::cut_array(reinterpret_cast<const float*>(x), floats, blocks * threads),
+                 return wf::device::launch(read_kernel<threads, 4>, {blocks, threads, 0, s.stream},
+                                        wf::device::cut_array(reinterpret_cast<const float*>(x), floats, blocks * threads),
                                         static_cast<unsigned*>(out));
                }, false, false});
 }
@@ -305,10 +305,10 @@ void add_shapes(std::vector<contender<T>>& v, setting& s, std::uint64_t n, const
 template <class Walk>
 std::string walk_name(int threads, double megabytes) {
   char name[48];
-  const char* mode = Walk::mode == wf::gpu::cache::keep ? "k" : Walk::mode == wf::gpu::cache::stream ? "s" : "f";
+  const char* mode = Walk::mode == wf::device::cache::keep ? "k" : Walk::mode == wf::device::cache::stream ? "s" : "f";
   std::snprintf(name, sizeof name, "%d/%d%s%s", threads, Walk::loads, Walk::ahead ? "a" : "", mode);
   std::string text = name;
-  if (Walk::mode == wf::gpu::cache::share) text += std::to_string(int(megabytes));
+  if (Walk::mode == wf::device::cache::share) text += std::to_string(int(megabytes));
   return text;
 }
 
@@ -318,7 +318,7 @@ void add_fast(std::vector<contender<T>>& v, setting& s, std::uint64_t n, int mos
   const float kept = megabytes == 0 ? 1.0f : float(std::min(1.0, megabytes * 1048576 / double(n * sizeof(T))));
   add_shapes<T>(v, s, n, (Readers == 32 ? "w" : "a") + walk_name<Walk>(Threads, megabytes), Threads, most_a_sm, single_to, false,
                 [&s, kept](const T* x, std::uint64_t m, void* out, std::uint32_t workers, bool collector) {
-                  return wf::gpu::fast_sum_shaped<T, Threads, Walk, Readers>(x, m, static_cast<out_of<T>*>(out), *s.ws,
+                  return wf::device::fast_sum_shaped<T, Threads, Walk, Readers>(x, m, static_cast<out_of<T>*>(out), *s.ws,
                                                                              s.stream, workers, collector, kept);
                 });
 }
@@ -329,9 +329,9 @@ void add_small(std::vector<contender<T>>& v, setting& s, std::uint64_t n) {
   v.push_back({"one" + std::to_string(Threads) + "/" + std::to_string(Loads),
                [&s](const T* x, std::uint64_t m, void* out) {
                  if constexpr (Exact) {
-                   return wf::gpu::exact_sum_small<T, Threads, Loads>(x, m, static_cast<T*>(out), s.stream);
+                   return wf::device::exact_sum_small<T, Threads, Loads>(x, m, static_cast<T*>(out), s.stream);
                  } else {
-                   return wf::gpu::fast_sum_small<T, Threads, Loads>(x, m, static_cast<out_of<T>*>(out), s.stream);
+                   return wf::device::fast_sum_small<T, Threads, Loads>(x, m, static_cast<out_of<T>*>(out), s.stream);
                  }
                },
                Exact});
@@ -341,7 +341,7 @@ void add_exact(std::vector<contender<T>>& v, setting& s, std::uint64_t n, int si
   const float kept = megabytes == 0 ? 1.0f : float(std::min(1.0, megabytes * 1048576 / double(n * sizeof(T))));
   add_shapes<T>(v, s, n, walk_name<Walk>(Threads, megabytes) + "/" + std::to_string(MinBlocks), Threads, MinBlocks, single_to, true,
                 [&s, kept](const T* x, std::uint64_t m, void* out, std::uint32_t workers, bool collector) {
-                  return wf::gpu::exact_sum_shaped<T, Accumulator, Threads, Walk, MinBlocks>(
+                  return wf::device::exact_sum_shaped<T, Accumulator, Threads, Walk, MinBlocks>(
                       x, m, static_cast<T*>(out), *s.ws, s.stream, workers, collector, kept);
                 });
 }
@@ -392,9 +392,9 @@ int main(int argc, char** argv) {
   }
   std::printf("%s, %u SMs, L2 %d MB, driver %d, CUB %d\n", prop.name, s.sm, prop.l2CacheSize >> 20, driver, CUB_VERSION);
   std::printf("an empty kernel in a graph: %.2f us\n",
-              time_graph(s, [&](int) { CHECK(wf::gpu::launch(empty_kernel, {1, 32, 0, s.stream})); }, 32, false));
+              time_graph(s, [&](int) { CHECK(wf::device::launch(empty_kernel, {1, 32, 0, s.stream})); }, 32, false));
   const auto wants = [&](const char* k) { return ("," + only + ",").find("," + std::string(k) + ",") != std::string::npos; };
-  using namespace wf::gpu;
+  using namespace wf::device;
 
   using keep2 = walk<2, false, cache::keep>;
   using keep4 = walk<4, false, cache::keep>;
@@ -560,9 +560,16 @@ int main(int argc, char** argv) {
       add_exact<t, float_column<t, 512>, 512, walk<2, true>, 3>(v, s, n, 4);
       add_exact<t, float_column<t, 1024>, 1024, walk<2>, 2>(v, s, n, 4);
       add_exact<t, float_column<t, 1024>, 1024, walk<1, true>, 2>(v, s, n, 4);
+      add_exact<t, anchored_bf16<128>, 128, keep2, 8>(v, s, n, 4);
+      add_exact<t, anchored_bf16<256>, 256, keep4, 4>(v, s, n, 4);
+      add_exact<t, anchored_bf16<256>, 256, walk<4>, 4>(v, s, n, 4);
+      add_exact<t, anchored_bf16<256>, 256, walk<2, true>, 4>(v, s, n, 4);
+      add_exact<t, anchored_bf16<256>, 256, walk<4>, 5>(v, s, n, 4);
+      add_exact<t, anchored_bf16<512>, 512, walk<4>, 2>(v, s, n, 4);
       return v;
     };
     sweep<__nv_bfloat16>(s, "exact bf16", "normal", true, std::max(least, 10), std::min(most, 29), false, shapes);
+    sweep<__nv_bfloat16>(s, "exact bf16", "bits", true, std::max(least, 20), std::min(most, 29), false, shapes);
   }
   if (s.json) {
     std::fprintf(s.json, "]}\n");

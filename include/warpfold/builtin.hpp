@@ -37,5 +37,8 @@ result_kind result_of_builtin(op o, dtype element);
 const cpu::erased& builtin(op o, dtype element, accuracy a);
 /// The same, but null.
 const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
+/// Those that also say whether the answer overflowed, in a `checked` (results.hpp) of the same type.
+/// Of integers: sum, prod, sum_of_squares, norm1, dot; else null.
+const cpu::erased* find_checked(op o, dtype element) noexcept;
 
 }  // namespace wf

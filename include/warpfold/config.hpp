@@ -17,7 +17,7 @@
 #endif
 
 /// The inline namespace that keeps apart the builds of code holding kernels:
-/// `namespace wf::gpu::inline WF_BUILD { … }`. Only `.cuh` files use it.
+/// `namespace wf::device::inline WF_BUILD { … }`. Only `.cuh` files use it.
 #if defined(__CUDACC__)
 #define WF_BUILD cuda_build
 #elif defined(SIMT_LENS)

@@ -4,6 +4,8 @@
 /// of the compiled library (builtin.hpp) says the same at run time; a test compares them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <type_traits>
 
 #include <warpfold/builtin.hpp>
@@ -22,12 +24,20 @@ struct minmax_result {
   T max;
 };
 
+/// An integer answer, and what the true one is: high[1]·2^128 + high[0]·2^64 + value, `value` as 64
+/// bits without a sign, the whole in two's complement. Of a product `high` is zero.
+template <class T>
+struct checked {
+  T value;
+  std::array<std::uint64_t, 2> high;
+  bool overflow;  ///< the true answer does not fit T
+};
+
 template <op O, class T>
 inline constexpr bool takes = [] {
   if constexpr (O == op::sum || O == op::mean || O == op::prod || O == op::any || O == op::all ||
-                O == op::count || O == op::count_nonzero)
+                O == op::count || O == op::count_nonzero || O == op::var || O == op::std_dev)
     return element<T>;
-  else if constexpr (O == op::norm2 || O == op::norm_inf) return floating<T>;
   else return real<T>;
 }();
 
@@ -38,12 +48,13 @@ constexpr auto result_type() {
   using std::type_identity;
   if constexpr (O == op::sum || O == op::prod || O == op::sum_of_squares || O == op::dot)
     return type_identity<sum_type<T>>();
-  else if constexpr (O == op::norm1) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
-  else if constexpr (O == op::mean || O == op::var || O == op::std_dev || O == op::logsumexp)
+  else if constexpr (O == op::norm1 || O == op::norm_inf) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
+  else if constexpr (O == op::var || O == op::std_dev) return type_identity<var_type<T>>();
+  else if constexpr (O == op::mean || O == op::norm2 || O == op::logsumexp)
     return type_identity<mean_type<T>>();
   else if constexpr (O == op::mean_var) return type_identity<mean_var_result<mean_type<T>>>();
   else if constexpr (O == op::minmax) return type_identity<minmax_result<T>>();
-  else if constexpr (O == op::norm2 || O == op::norm_inf || O == op::min || O == op::max)
+  else if constexpr (O == op::min || O == op::max)
     return type_identity<T>();
   else if constexpr (O == op::any || O == op::all) return type_identity<bool>();
   else return type_identity<std::int64_t>();
@@ -53,5 +64,10 @@ constexpr auto result_type() {
 
 template <op O, class T>
 using result = typename decltype(detail::result_type<O, T>())::type;
+
+/// The operations whose integer answers can overflow.
+template <op O>
+inline constexpr bool can_overflow =
+    O == op::sum || O == op::prod || O == op::sum_of_squares || O == op::norm1 || O == op::dot;
 
 }  // namespace wf

@@ -81,6 +81,12 @@ int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64
 int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
+/* Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
+ * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
+ * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT. */
+int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+                      const wf_options* options, void* out, unsigned char* overflow);
+
 /* What went wrong in this thread's last call that failed; never null. */
 const char* wf_last_error(void);
 

@@ -8,6 +8,7 @@
 ///     auto [m, v] = wf::mean_var(values, wf::correction{1});
 ///     auto [s, lo, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);   // one pass
 ///     auto r    = wf::reduce(values, my_reduction{});         // your own, see reduction.hpp
+///     auto [t, high, overflow] = wf::checked_sum(integers);   // and whether the true sum fits
 ///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
 ///
 /// `values` is a contiguous range (vector, span, array …) of an element type (reductions/types.hpp)
@@ -32,9 +33,8 @@
 #include <warpfold/results.hpp>
 #include <warpfold/view.hpp>
 
-#if __has_include(<warpfold/exact/exact_sum.hpp>)
+#include <warpfold/exact/exact_moments.hpp>
 #include <warpfold/exact/exact_sum.hpp>
-#endif
 
 namespace wf {
 
@@ -184,10 +184,35 @@ auto answer(const cpu::erased& r, const void* self, const settings& s, const cha
   }
 }
 
+/// The functions of an operation and the type of its answer.
 template <op O>
+struct plain_answer {
+  template <class T>
+  using type = result<O, T>;
+  template <class T>
+  static const cpu::erased& functions(const settings& s) { return builtin(O, dtype_of<T>, s.context.accuracy); }
+};
+template <op O>
+struct checked_answer {
+  template <class T>
+  using type = checked<result<O, T>>;
+  template <class T>
+  static const cpu::erased& functions(const settings&) {
+    static_assert(integer<T>, "only reductions of integers can overflow");
+    return *find_checked(O, dtype_of<T>);
+  }
+};
+
+template <op O, class Answer = plain_answer<O>>
 struct function {
   static constexpr op operation = O;
 
+  /// On another place than the CPU: see gpu.hpp.
+  template <class P, class... A>
+    requires(P::is_place)
+  void operator()(const P& where, const A&... a) const {
+    where.template run<O>(a...);
+  }
   template <input X, class... S>
     requires(O != op::dot)
   auto operator()(const X& x, const S&... s) const {
@@ -207,8 +232,8 @@ struct function {
     static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
-    const cpu::erased& r = builtin(O, dtype_of<T>, s.context.accuracy);
-    return answer<result<O, T>, places<S...> == 1>(r, &s.options, s, "reduction", x, y...);
+    const cpu::erased& r = Answer::template functions<T>(s);
+    return answer<typename Answer::template type<T>, places<S...> == 1>(r, &s.options, s, "reduction", x, y...);
   }
 };
 
@@ -236,6 +261,16 @@ inline constexpr detail::function<op::count> count;
 inline constexpr detail::function<op::count_nonzero> count_nonzero;
 inline constexpr detail::function<op::logsumexp> logsumexp;
 
+/// Of integers: the answer in a wf::checked, which says whether the true one fits its type.
+template <op O>
+  requires can_overflow<O>
+using checked_function = detail::function<O, detail::checked_answer<O>>;
+inline constexpr checked_function<op::sum> checked_sum;
+inline constexpr checked_function<op::prod> checked_prod;
+inline constexpr checked_function<op::sum_of_squares> checked_sum_of_squares;
+inline constexpr checked_function<op::norm1> checked_norm1;
+inline constexpr checked_function<op::dot> checked_dot;
+
 /// A reduction of your own: see reduction.hpp.
 template <detail::input X, class R, class... S>
   requires reduction<R, detail::element_of<X>>
@@ -251,6 +286,10 @@ class fused {
  public:
   explicit constexpr fused(const F&... f) : parts_(f...) {}
 
+  /// On another place than the CPU, an answer for each part: see gpu.cuh.
+  template <class P, detail::input X, class... Out>
+    requires(P::is_place && sizeof...(Out) == sizeof...(F))
+  void operator()(const P& where, const X& x, Out*... out) const;
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {
     return call<X, S...>(detail::settings(s...), x, std::index_sequence_for<F...>());

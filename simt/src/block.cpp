@@ -87,6 +87,11 @@ void wait_outside(arrivals& mine, std::uint64_t phase, std::uintptr_t site) {
   leave(b, t);
 }
 
+void tell_arrival(simt::meeting at, std::uintptr_t site) {
+  const cuda_thread& t = *this_thread;
+  if (t.in->watch) t.in->watch->arrive(t.in->linear, t.linear, {at, 0, 0, site});
+}
+
 std::uint64_t arrive_outside(arrivals& mine) {
   block& b = *this_thread->in;
   const std::uint64_t phase = mine.phases + 1;
@@ -182,6 +187,7 @@ void run_block(worker& w, grid& g) {
   for (std::uint32_t i = 0, x = 0, y = 0, z = 0; i < b.size; ++i) {
     cuda_thread& t = b.threads[i];
     t.state = waits::nothing;
+    t.in_kernel = false;
     t.index[0] = x, t.index[1] = y, t.index[2] = z;
     if (++x == sx) x = 0, ++y;
     if (y == sy) y = 0, ++z;
@@ -231,6 +237,7 @@ void run_block(worker& w, grid& g) {
 int block_barrier(vote kind, int predicate) {
   cuda_thread& t = *this_thread;
   block& b = *t.in;
+  if (b.watch) b.watch->arrive(b.linear, t.linear, {simt::meeting::block_barrier, 0, 0, SIMT_SITE});
   b.votes += predicate != 0;
   if (++b.arrived == b.size) {
     b.arrived = 0;
@@ -287,12 +294,14 @@ void yield_lane() {
 void grid_barrier() {
   if (!is_cooperative())
     fail_with(fault::trap, 0, SIMT_SITE, "a barrier of the grid needs a cooperative launch");
+  tell_arrival(simt::meeting::grid_barrier, SIMT_SITE);
   arrivals& mine = this_thread->in->at_grid;
   wait_outside(mine, arrive_outside(mine), SIMT_SITE);
 }
 
 std::uint64_t cluster_arrive() {
   arrivals& mine = this_thread->in->at_cluster;
+  if (mine.at) tell_arrival(simt::meeting::cluster_barrier, SIMT_SITE);
   return mine.at ? arrive_outside(mine) : 0;
 }
 

@@ -70,6 +70,17 @@ void compute(warp& w, collective what, lanes mask) {
   }
 }
 
+simt::meeting kind_of(collective what) {
+  switch (what) {
+    case collective::sync: return simt::meeting::warp_sync;
+    case collective::gather: return simt::meeting::shuffle;
+    case collective::ballot: return simt::meeting::vote;
+    case collective::match_any:
+    case collective::match_all: return simt::meeting::match;
+    default: return simt::meeting::warp_reduction;
+  }
+}
+
 std::string hex(lanes mask) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", mask);
@@ -90,6 +101,7 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
     fail_with(fault::bad_collective, 0, site,
               "the mask " + hex(mask) + " names lanes that have ended, " + hex(mask & w.ended));
   mask &= w.exists;  // a last warp that is not full: its missing lanes never take part
+  if (b.watch) b.watch->arrive(b.linear, t.linear, {kind_of(what), mask, source, site});
   w.value[lane] = value;
   w.source[lane] = source;
   std::uint32_t at = 0;

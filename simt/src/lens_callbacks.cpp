@@ -106,10 +106,24 @@ inline void atomic(const volatile void* p, std::uint32_t size, access_kind kind,
 }
 
 inline void entered(std::uintptr_t site) {
-  cuda_thread* t = watched_thread();
-  if (t == nullptr) return;
+  const cuda_thread* t = this_thread;
+  if (t == nullptr || !t->in_kernel) return;
   const block& b = *t->in;
   if (b.watch) b.watch->basic_block(b.linear, t->linear, site);
+}
+
+inline void called(std::uintptr_t site) {
+  const cuda_thread* t = this_thread;
+  if (t == nullptr || !t->in_kernel) return;
+  const block& b = *t->in;
+  if (b.watch) b.watch->call(b.linear, t->linear, site);
+}
+
+inline void left() {
+  const cuda_thread* t = this_thread;
+  if (t == nullptr || !t->in_kernel) return;
+  const block& b = *t->in;
+  if (b.watch) b.watch->leave(b.linear, t->linear);
 }
 
 }  // namespace
@@ -124,8 +138,8 @@ inline void entered(std::uintptr_t site) {
 extern "C" {
 
 void __tsan_init() { simt::detail::instrumentation_present(); }
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
+void __tsan_func_entry(void* back_to) { simt::detail::called(reinterpret_cast<std::uintptr_t>(back_to)); }
+void __tsan_func_exit() { simt::detail::left(); }
 void __tsan_ignore_thread_begin() {}
 void __tsan_ignore_thread_end() {}
 

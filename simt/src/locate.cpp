@@ -124,6 +124,7 @@ source_line look_up(Dwfl* program, Dwarf_Addr pc) {
   if (Dwarf_Line* line = dwarf_getsrc_die(unit, pc - bias)) {
     if (const char* file = dwarf_linesrc(line, nullptr, nullptr)) found.file = file;
     dwarf_lineno(line, &found.line);
+    dwarf_linecol(line, &found.column);
   }
 
   std::vector<Dwarf_Die> chain;
@@ -134,6 +135,7 @@ source_line look_up(Dwfl* program, Dwarf_Addr pc) {
       if (file == nullptr) break;
       found.file = file;
       found.line = call_line(&*scope);
+      found.column = 0;
     } else if (dwarf_tag(&*scope) == DW_TAG_subprogram) {
       if (std::string name = function_name(&*scope); !name.empty()) found.function = std::move(name);
       break;

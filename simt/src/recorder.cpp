@@ -46,6 +46,7 @@ void recorder::block_begin(std::uint64_t block) {
   fresh->launch = &launch_;
   fresh->block = block;
   fresh->threads.resize(std::size_t{launch_.block[0]} * launch_.block[1] * launch_.block[2]);
+  fresh->chains.assign(fresh->threads.size(), 0);
   last_ = fresh.get();
   running_[block] = std::move(fresh);
 }
@@ -119,6 +120,13 @@ void recorder::fence(std::uint64_t block, std::uint32_t thread, scope reach) {
   at(block).threads[thread].push_back(plain(event_kind::fence, 0, static_cast<std::uint32_t>(reach)));
 }
 
+void recorder::arrive(std::uint64_t block, std::uint32_t thread, const arrival& a) {
+  event e = plain(event_kind::arrival, site_index(a.site), a.mask);
+  e.size = static_cast<std::uint64_t>(a.at) & 0xFFu;
+  e.address = a.source;
+  at(block).threads[thread].push_back(e);
+}
+
 void recorder::access(std::uint64_t block, std::uint32_t thread, const memory_access& a) {
   const bool atomic = a.kind >= access_kind::atomic_load;
   event e = plain(static_cast<event_kind>(a.kind), site_index(a.site),
@@ -130,8 +138,34 @@ void recorder::access(std::uint64_t block, std::uint32_t thread, const memory_ac
   at(block).threads[thread].push_back(e);
 }
 
+std::uint32_t recorder::node_index(std::uint32_t chain, std::uint32_t site) {
+  const std::uint64_t key = std::uint64_t{chain} << 32 | site;
+  auto& line = recent_nodes_[(site + chain * 67) % recent_nodes_.size()];
+  if (line.first != key || line.second == 0)
+    line = {key, node_numbers_.try_emplace(key, static_cast<std::uint32_t>(node_numbers_.size()) + 1).first->second};
+  return line.second;
+}
+
+void recorder::call(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) {
+  if (!basic_blocks_) return;
+  std::uint32_t& chain = at(block).chains[thread];
+  const std::uint64_t key = std::uint64_t{chain} << 32 | site_index(site);
+  const auto [it, fresh] = chain_numbers_.try_emplace(key, static_cast<std::uint32_t>(callers_.size()));
+  if (fresh) callers_.push_back(chain);
+  chain = it->second;
+}
+
+void recorder::leave(std::uint64_t block, std::uint32_t thread) {
+  if (!basic_blocks_) return;
+  std::uint32_t& chain = at(block).chains[thread];
+  chain = callers_[chain];
+}
+
 void recorder::basic_block(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) {
-  if (basic_blocks_) at(block).threads[thread].push_back(plain(event_kind::basic_block, site_index(site), 0));
+  if (!basic_blocks_) return;
+  block_recording& b = at(block);
+  const std::uint32_t index = site_index(site);
+  b.threads[thread].push_back(plain(event_kind::basic_block, index, node_index(b.chains[thread], index)));
 }
 
 }  // namespace simt

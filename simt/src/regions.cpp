@@ -165,6 +165,7 @@ ground slow_bounds(const cuda_thread& t, const touch& a) {
 void instrumentation_present() { instrumented.store(true, std::memory_order_relaxed); }
 
 void instrumented_kernel(const void* arguments, std::size_t bytes) {
+  this_thread->in_kernel = true;
   block& b = *this_thread->in;
   b.arguments_begin = reinterpret_cast<std::uintptr_t>(arguments);
   b.arguments_end = b.arguments_begin + bytes;

@@ -40,6 +40,7 @@ struct alignas(64) cuda_thread {
   std::uint32_t mask = 0;   // of the collective it waits in
   std::uint32_t index[3] = {};
   waits state = waits::nothing;
+  bool in_kernel = false;  // an instrumented one: what leads there is instrumented, too, and not its own
   phase_barrier* outside = nullptr;
   std::uint64_t phase = 0;     // of *outside, that it waits for
   std::byte* stack = nullptr;  // lowest byte

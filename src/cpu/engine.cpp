@@ -70,7 +70,9 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   const std::int64_t panels_a_row = (side_by_side + width - 1) / width;
   const std::int64_t groups = p.answers / side_by_side * panels_a_row;
 
-  const std::int64_t chunk = chunk_size(p.elements);
+  std::size_t bytes = 0;
+  for (int k = 0; k < r.inputs; ++k) bytes += r.element_sizes[k];
+  const std::int64_t chunk = chunk_size(p.elements, bytes);
   const std::int64_t chunks = (p.elements + chunk - 1) / chunk;
 
   const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,

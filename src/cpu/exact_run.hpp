@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include <warpfold/exact/products.hpp>
 
@@ -34,30 +33,13 @@ struct window_hint {
   int level = 0;
   int until_retry = 0;
 };
-inline constexpr int bucket_level = 3;
+inline constexpr int bucket_level = 2;
 
 window_hint& hint_of(term t, bool is_f64);  // of this thread
 
-/// Elements that are not finite, counted and replaced by zeros in a copy of the tile.
-template <class C>
-struct finite_copy {
-  C x[tile];
-  std::int64_t nan = 0, pos_inf = 0, neg_inf = 0;
-
-  finite_copy(const void* from, std::int64_t n) {
-    std::memcpy(x, from, static_cast<std::size_t>(n) * sizeof(C));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const C v = x[i];
-      nan += v != v;
-      pos_inf += v == std::numeric_limits<C>::infinity();
-      neg_inf += v == -std::numeric_limits<C>::infinity();
-      if (!(v - v == 0)) x[i] = 0;
-    }
-  }
-};
-
 /// `Sink` is where a term's sums go: part(p, v, exponent) adds to part p; scalar(x, y, n) adds
-/// elements one by one; counted(n, zeros, x, y) counts finite ones, which may be all zeros.
+/// elements one by one; counted(n, zeros, x, y) counts finite ones, which may be all zeros. `finish`
+/// after the last run.
 template <term Term, class C, class Sink>
 class exact_runner {
  public:
@@ -71,15 +53,15 @@ class exact_runner {
     constexpr auto size = static_cast<std::int64_t>(sizeof(C));
     for (std::int64_t i = 0; i < n; i += tile)
       add_tile(px + i * size, Term == term::product ? py + i * size : nullptr, std::min(tile, n - i));
-    drain();
   }
+
+  void finish() { drain(); }
 
  private:
   static constexpr bool is_f64 = sizeof(C) == 8;
   static constexpr int parts = Term == term::value ? 1
                                : Term == term::moments ? (is_f64 ? 3 : 2)
                                                        : (is_f64 ? 2 : 1);
-  static constexpr bool for_any_data = Term == term::value && !is_f64;  // of the last level
 
   void add_tile(const void* x, const void* y, std::int64_t n) {
     int bound = hint_.bound;
@@ -91,9 +73,7 @@ class exact_runner {
     }
     extraction e;
     while (level < bucket_level) {
-      const auto extract = kernels_.extract[static_cast<int>(Term)][is_f64][level];
-      if (extract == nullptr) break;
-      extract(x, y, n, for_any_data && level == 2 ? 128 : bound, e);
+      kernels_.extract[static_cast<int>(Term)][is_f64][level](x, y, n, bound, e);
       if (e.exact) {
         take(e);
         sink_.counted(n, e.largest == 0, x, y);
@@ -112,16 +92,7 @@ class exact_runner {
       ++level;
     }
     remember(bucket_level, bound);
-    if constexpr (for_any_data) {
-      const finite_copy<C> f(x, n);
-      sink_.specials(f.nan, f.pos_inf, f.neg_inf);
-      kernels_.extract[static_cast<int>(Term)][is_f64][2](f.x, nullptr, n, 128, e);
-      take(e);
-      sink_.counted(n - f.nan - f.pos_inf - f.neg_inf, false, x, y);
-      hint_.level = 2;
-    } else {
-      add_to_buckets(x, y, n);
-    }
+    add_to_buckets(x, y, n);
   }
 
   void take(const extraction& e) {
@@ -138,75 +109,70 @@ class exact_runner {
     }
   }
 
+  // The parts of a term that are the elements themselves, and those that are products.
+  static constexpr bool of_values = Term == term::value || Term == term::moments;
+  static constexpr bool of_products = Term != term::value;
+  static constexpr bucket_shape value_shape = bucket_shapes[is_f64];
+  static constexpr bucket_shape product_shape = bucket_shapes[1 + is_f64];
+  static constexpr std::int64_t value_size = of_values ? value_shape.size() : 0;
+  static constexpr std::int64_t product_size = of_products ? product_shape.size() : 0;
+  static constexpr std::int64_t worth_buckets = 256;  // clearing and emptying them costs as much
+
   void add_to_buckets(const void* x, const void* y, std::int64_t n) {
-    const auto bucket = kernels_.bucket[static_cast<int>(Term)][is_f64];
-    if (bucket == nullptr) {
+    if (held_ == 0 && n < worth_buckets) {
       sink_.scalar(x, y, n);
       return;
     }
-    // Copies of the buckets take turns: a run that is no multiple of them counts as one.
-    const std::int64_t rounded = (n + buckets::copies - 1) / buckets::copies * buckets::copies;
-    if (buckets_ != nullptr && held_ + rounded > bucket_capacity) drain();
-    if (buckets_ == nullptr) {
-      buckets_ = new (memory_) buckets;
-      for (int p = 0; p < parts; ++p) std::memset(buckets_->sums[p], 0, sizeof buckets_->sums[p]);
-    }
-    if (products && !all_finite(x, y, n)) {
-      sink_.scalar(x, y, n);  // products of infinities are not those of their factors' terms
-      return;
-    }
-    held_ += rounded;
-    if (bucket(x, y, n, *buckets_)) {
-      const finite_copy<C> f(x, n);
-      sink_.specials(f.nan, f.pos_inf, f.neg_inf);
-      sink_.counted(n - f.nan - f.pos_inf - f.neg_inf, false, x, y);
-    } else {
-      sink_.counted(n, true, x, y);
-    }
+    if (held_ + n > bucket_capacity) drain();
+    if (held_ == 0) std::memset(sums_, 0, sizeof sums_);
+    held_ += n;
+    bool special = false;
+    if constexpr (of_values) special = kernels_.bucket[0][is_f64](x, nullptr, n, sums_);
+    if constexpr (of_products)
+      special = kernels_.bucket[1][is_f64](x, Term == term::product ? y : x, n, sums_ + value_size);
+    const std::int64_t left_out = special ? add_specials(x, y, n) : 0;
+    sink_.counted(n - left_out, left_out == 0, x, y);
   }
 
-  static constexpr bool products = Term != term::value;
-
-  static bool all_finite(const void* x, const void* y, std::int64_t n) {
-    C any = 0;
+  /// What buckets leave out.
+  std::int64_t add_specials(const void* x, const void* y, std::int64_t n) {
+    std::int64_t found = 0;
     for (std::int64_t i = 0; i < n; ++i) {
+      const auto at = [i](const void* p) {
+        return static_cast<const unsigned char*>(p) + i * static_cast<std::int64_t>(sizeof(C));
+      };
       C v, w = 0;
-      std::memcpy(&v, static_cast<const unsigned char*>(x) + i * static_cast<std::int64_t>(sizeof(C)), sizeof(C));
-      if constexpr (Term == term::product)
-        std::memcpy(&w, static_cast<const unsigned char*>(y) + i * static_cast<std::int64_t>(sizeof(C)), sizeof(C));
-      any += (v - v) + (w - w);
+      std::memcpy(&v, at(x), sizeof v);
+      if constexpr (Term == term::product) std::memcpy(&w, at(y), sizeof w);
+      if (v - v == 0 && w - w == 0) continue;
+      sink_.scalar(at(x), Term == term::product ? at(y) : nullptr, 1);
+      ++found;
     }
-    return any == 0;
+    return found;
   }
 
-  /// Buckets to states: hi counts 2^26 units of the last bit that a number of the bucket can have.
-  void drain() {
-    if (buckets_ == nullptr) return;
-    for (int p = 0; p < parts; ++p) {
-      for (int b = 0; b < buckets::count; ++b) {
-        const int unit = std::max(16 * b, 1) - 1075;
-        const int scaled_unit = unit + (b < buckets::scaled_from ? buckets::scaled_by : -buckets::scaled_by);
-        const double to_integer =
-            __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 - scaled_unit) << 52);
-        std::int64_t hi = 0, lo = 0;
-        for (auto& copy : buckets_->sums[p]) {
-          hi += static_cast<std::int64_t>(copy[b][0] * to_integer * 0x1p-26);
-          lo += static_cast<std::int64_t>(copy[b][1] * to_integer);
-        }
-        sink_.part(p, hi, unit + 26);
-        sink_.part(p, lo, unit);
+  template <int Part>
+  void drain(const bucket_shape& shape, const std::int64_t* sums) {
+    for (int b = 0; b < shape.count; ++b) {
+      for (int w = 0; w < shape.words; ++w) {
+        std::int64_t sum = 0;
+        for (int c = 0; c < shape.copies; ++c) sum += sums[(c * shape.count + b) * shape.stride + w];
+        sink_.part(Part, sum, shape.units[w] + shape.span * b);
       }
     }
-    buckets_ = nullptr;
+  }
+  void drain() {
+    if (held_ == 0) return;
+    if constexpr (of_values) drain<0>(value_shape, sums_);
+    if constexpr (of_products) drain<of_values ? 1 : 0>(product_shape, sums_ + value_size);
     held_ = 0;
   }
 
   Sink& sink_;
   const kernel_table& kernels_;
   window_hint& hint_;
-  buckets* buckets_ = nullptr;
-  std::int64_t held_ = 0;
-  alignas(64) unsigned char memory_[sizeof(buckets)];
+  std::int64_t held_ = 0;  // elements in the buckets; none: sums_ holds nothing
+  alignas(64) std::int64_t sums_[value_size + product_size];
 };
 
 }  // namespace wf::cpu

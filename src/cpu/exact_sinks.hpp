@@ -34,12 +34,6 @@ struct value_sink {
   exact::sum_state<T>& s;
 
   void part(int, std::int64_t v, int exponent) { deposit(s.sum, v, exponent); }
-  void specials(std::int64_t nan, std::int64_t pos, std::int64_t neg) {
-    s.seen.nan += nan;
-    s.seen.pos_inf += pos;
-    s.seen.neg_inf += neg;
-    s.seen.count += nan + pos + neg;
-  }
   void counted(std::int64_t n, bool zeros, const void* x, const void*) {
     s.seen.count += n;
     if (zeros && is_negative_zero(load_one<C>(x, 0)) && kernels().all_negative_zero[sizeof(C) == 8](x, n))
@@ -56,7 +50,6 @@ struct product_sink {
   State& s;
 
   void part(int, std::int64_t v, int exponent) { deposit(s.sum, v, exponent); }
-  void specials(std::int64_t, std::int64_t, std::int64_t) {}  // such tiles go to scalar
   void counted(std::int64_t n, bool zeros, const void* x, const void* y) {
     s.seen.count += n;
     if constexpr (Dot) {
@@ -86,7 +79,6 @@ struct moment_sink {
     if (p == 0) deposit(s.first.sum, v, exponent);
     else deposit(s.second, v, exponent);
   }
-  void specials(std::int64_t, std::int64_t, std::int64_t) {}
   void counted(std::int64_t n, bool zeros, const void* x, const void* y) {
     value_sink<T>{s.first}.counted(n, zeros, x, y);
   }
@@ -138,6 +130,7 @@ inline void exact_values(exact::sum_state<T>& s, const void* const* x, std::int6
     else
       runner.run(p, nullptr, m);
   });
+  runner.finish();
   carry(s.sum, before, s.seen.count);
 }
 
@@ -148,6 +141,7 @@ inline void exact_squares(exact::squares_state<T>& s, const void* const* x, std:
   sink_type sink{s};
   exact_runner<term::square, carrier<T>, sink_type> runner(sink);
   for_carriers<T>(x, n, false, [&](const void* p, const void*, std::int64_t m) { runner.run(p, nullptr, m); });
+  runner.finish();
   carry(s.sum, before, s.seen.count);
 }
 
@@ -158,6 +152,7 @@ inline void exact_products(exact::dot_state<T>& s, const void* const* x, std::in
   sink_type sink{s};
   exact_runner<term::product, carrier<T>, sink_type> runner(sink);
   for_carriers<T>(x, n, true, [&](const void* p, const void* q, std::int64_t m) { runner.run(p, q, m); });
+  runner.finish();
   carry(s.sum, before, s.seen.count);
 }
 
@@ -167,6 +162,7 @@ inline void exact_moments(exact::moments_state<T>& s, const void* const* x, std:
   moment_sink<T> sink{s};
   exact_runner<term::moments, carrier<T>, moment_sink<T>> runner(sink);
   for_carriers<T>(x, n, false, [&](const void* p, const void*, std::int64_t m) { runner.run(p, nullptr, m); });
+  runner.finish();
   carry(s.first.sum, before, s.first.seen.count);
   carry(s.second, before, s.first.seen.count);
 }

@@ -12,7 +12,7 @@ namespace wf::cpu {
 /// adds a lane that bins never round.
 inline constexpr std::int64_t tile = 4096;
 /// A tile that fits no window goes to buckets, at most this many elements between two drains.
-inline constexpr std::int64_t bucket_capacity = 8192;
+inline constexpr std::int64_t bucket_capacity = std::int64_t{1} << 16;
 
 inline constexpr int max_parts = 3;
 inline constexpr int max_bins = 8;
@@ -35,22 +35,27 @@ inline constexpr int measure_first = 4096;
 enum class term : int { value, square, product, moments };  // x | x² | x·y | x and x²
 inline constexpr int term_count = 4;
 
-/// Numbers of wildly different exponents: each splits into a high and a low half, added in plain f64
-/// to the bucket of its top seven exponent bits. Buckets from `scaled_from` on hold x·2^-64, those
-/// below x·2^64: nothing overflows, and halves of small numbers are not subnormal, which is slow.
-struct buckets {
-  static constexpr int copies = 4;
-  static constexpr int count = 128;
-  static constexpr int scaled_from = 64;
-  static constexpr int scaled_by = 64;
-  alignas(64) double sums[max_parts][copies][count][2];
+/// Tables of buckets, for numbers of wildly different exponents (simd/bucket.hpp): of f32; of f64,
+/// which products of f32 are; of products of f64.
+enum class bucket_kind : int { narrow, wide, product };
+
+/// Element k adds to copy k % copies. A bucket has `words`, padded to `stride`; word w of bucket b
+/// counts units of 2^(units[w] + span·b).
+struct bucket_shape {
+  int copies, count, words, stride, span;
+  int units[3];
+
+  constexpr std::int64_t size() const { return std::int64_t{copies} * count * stride; }
 };
+inline constexpr bucket_shape bucket_shapes[] = {{8, 16, 1, 1, 16, {-150}},
+                                                 {8, 64, 2, 2, 32, {-1033, -1075}},
+                                                 {4, 128, 3, 4, 32, {-2059, -2105, -2150}}};
 
 /// n <= tile. |measured| < 2^bound, else the answer says so by `largest`.
 using extract_function = void (*)(const void* x, const void* y, std::int64_t n, int bound,
                                   extraction& out);
-/// n <= bucket_capacity less what the buckets hold. True if a NaN or an infinity was left out.
-using bucket_function = bool (*)(const void* x, const void* y, std::int64_t n, buckets& out);
+/// Adds to a table: 0 < n <= bucket_capacity less what it holds. True if a NaN or an infinity was left out.
+using bucket_function = bool (*)(const void* x, const void* y, std::int64_t n, std::int64_t* sums);
 
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
@@ -68,9 +73,8 @@ enum class lane : int { i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f6
 inline constexpr int lane_count = 12;
 
 struct kernel_table {
-  extract_function extract[term_count][2][3];  // [term][f64?][few, more, many bins]: null if none
-  bucket_function bucket[term_count][2];       // null where `many` is for any data, and for products
-                                               // of f64, which overflow f64
+  extract_function extract[term_count][2][2];  // [term][f64?][few, more bins]
+  bucket_function bucket[2][2];                // [products?][f64?]
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16
   /// Any n; the same bits on every target.
   double (*fast_sum[2])(const void* x, std::int64_t n);

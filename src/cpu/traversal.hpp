@@ -26,9 +26,16 @@ inline constexpr std::int64_t gather_size = 4096;
 inline constexpr std::int64_t panel = 16;
 inline constexpr std::int64_t panel_rows = 1024;
 
-inline std::int64_t chunk_size(std::int64_t n) {
+/// Where there are plenty, chunks have `good_chunk` bytes: a chunk costs a state and a restart of the
+/// hardware's prefetchers (sums of i8 took 1.13 times as long in chunks of 128 KiB).
+inline constexpr std::int64_t good_chunk = std::int64_t{1} << 20;
+inline constexpr std::int64_t plenty = 128;
+
+/// Of n elements of so many bytes (those of all inputs).
+inline std::int64_t chunk_size(std::int64_t n, std::size_t bytes) {
   std::int64_t size = least_chunk;
-  while (n / size >= most_chunks) size *= 2;
+  const auto small = [&] { return size * static_cast<std::int64_t>(bytes) < good_chunk; };
+  while (n / size >= most_chunks || (small() && n / size >= plenty)) size *= 2;
   return size;
 }
 

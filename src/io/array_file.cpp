@@ -20,14 +20,18 @@ std::string plural(std::uint64_t n, const char* what) {
 
 /// "(3, 4) of f64": at most `npy::max_dimensions` sizes, so one line.
 std::string describe(const array_layout& layout) {
-  std::string text = "(";
-  for (const std::uint64_t n : layout.shape) text += std::to_string(n) + ", ";
-  if (layout.shape.size() > 1) text.resize(text.size() - 2);
-  if (layout.shape.size() == 1) text.pop_back();
-  return text + ") of " + std::string(info(layout.type).name);
+  return shape_text(layout.shape) + " of " + std::string(info(layout.type).name);
 }
 
 }  // namespace
+
+std::string shape_text(std::span<const std::uint64_t> shape) {
+  std::string text = "(";
+  for (const std::uint64_t n : shape) text += std::to_string(n) + ", ";
+  if (shape.size() > 1) text.resize(text.size() - 2);
+  if (shape.size() == 1) text.pop_back();
+  return text + ")";
+}
 
 array_file array_file::open(const std::string& path, std::optional<raw_format> raw) {
   return from(input::open(path), raw);
@@ -101,7 +105,7 @@ void array_file::open_raw(const raw_format& raw) {
   }
   size_known_ = false;
   layout_.shape = {0};
-  grow_buffer();
+  grow_buffer(0);
   for (std::uint64_t left = raw.offset; left > 0;) {
     const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, capacity_));
     const std::size_t came = source_.read({buffer_.get(), wanted});
@@ -136,19 +140,26 @@ std::span<const std::byte> array_file::next() {
 }
 
 /// Small inputs, of which there may be many, should not pay for a large buffer.
-void array_file::grow_buffer() {
-  if (capacity_ == piece) return;
+void array_file::grow_buffer(std::size_t kept) {
   capacity_ = capacity_ == 0 ? std::size_t{64} << 10 : std::min(piece, 4 * capacity_);
-  buffer_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+  auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+  if (kept != 0) std::memcpy(larger.get(), buffer_.get(), kept);
+  buffer_ = std::move(larger);
 }
 
 std::span<const std::byte> array_file::next_piece() {
-  if (delivered_ >= capacity_) grow_buffer();
   const std::size_t size = info(layout_.type).size;
   const std::uint64_t left =
       size_known_ ? layout_.data_bytes() - delivered_ : std::numeric_limits<std::uint64_t>::max();
-  const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, capacity_));
-  const std::size_t came = source_.read({buffer_.get(), wanted});
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece));
+  std::size_t came = 0;
+  for (bool ended = false; came < wanted && !ended;) {
+    if (came == capacity_) grow_buffer(came);
+    const std::size_t room = std::min(wanted, capacity_) - came;
+    const std::size_t more = source_.read({buffer_.get() + came, room});
+    came += more;
+    ended = more < room;
+  }
   delivered_ += came;
   if (size_known_ && came < wanted)
     refuse("the data ends after " + plural(delivered_, "byte") + "; the shape " +

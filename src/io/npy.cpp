@@ -155,7 +155,7 @@ class dictionary {
                                     : native_order;
       return;
     }
-    wrong("cannot be summed; b1, i1 to i8, u1 to u8, f2, f4, f8, c8 and c16 can");
+    wrong("cannot be reduced; b1, i1 to i8, u1 to u8, f2, f4, f8, c8 and c16 can");
   }
 
   void shape() {

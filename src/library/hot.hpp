@@ -191,8 +191,10 @@ template <real T, bool Least>
   requires(!std::is_same_v<T, bool>)
 void hot(const arg_fold<T, Least>& r, typename arg_fold<T, Least>::state& s, const void* const* x,
          std::int64_t n, std::int64_t first) {
-  for (std::int64_t i = 0; i < n && !s.nan; i += cpu::tile) {
-    const std::int64_t m = std::min(cpu::tile, n - i);
+  // The extreme of a piece, then where it is, if it beats the one so far, while the piece is in L1.
+  constexpr std::int64_t piece = 32768 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < n && !s.nan; i += piece) {
+    const std::int64_t m = std::min(piece, n - i);
     const void* p = static_cast<const unsigned char*>(x[0]) + i * static_cast<std::int64_t>(sizeof(T));
     const cpu::extremes e = extremes_in<T>(p, m);
     if (e.nan) {

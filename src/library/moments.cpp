@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry.hpp"
-#include "hot.hpp"
+#include "hot_complex.hpp"
 
 namespace wf::library {
 
 using namespace reductions;
 
-WF_ROW(var_exact, real, var<T, true>, T);
-WF_ROW(var_fast, real, var<T, false>, T);
-WF_ROW(std_exact, real, std_dev<T, true>, T);
-WF_ROW(std_fast, real, std_dev<T, false>, T);
+WF_ROW(var_exact, element, var<T, true>, T);
+WF_ROW(var_fast, element, var<T, false>, T);
+WF_ROW(std_exact, element, std_dev<T, true>, T);
+WF_ROW(std_fast, element, std_dev<T, false>, T);
 WF_ROW(mean_var_exact, real, mean_var<T, true>, T);
 WF_ROW(mean_var_fast, real, mean_var<T, false>, T);
 

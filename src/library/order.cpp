@@ -11,7 +11,7 @@ using namespace reductions;
 WF_ROW(min_any, real, min<T>, T);
 WF_ROW(max_any, real, max<T>, T);
 WF_ROW(minmax_any, real, minmax<T>, T);
-WF_ROW(norm_inf_any, floating, norm_inf<T>, T);
+WF_ROW(norm_inf_any, real, norm_inf<T>, T);
 WF_ROW(argmin_any, real, argmin<T>, T);
 WF_ROW(argmax_any, real, argmax<T>, T);
 WF_ROW(any_any, element, any<T>, T);

@@ -24,8 +24,9 @@ struct line {
   properties told;
 };
 
-constexpr std::string_view all_types = "all", reals = "real", floats = "float";
+constexpr std::string_view all_types = "all", reals = "real";
 constexpr std::string_view same_or_64 = "T; i64, u64 of integers", same_or_f64 = "T; f64 of integers";
+constexpr std::string_view var_types = "T; f64 of integers; f32, f64 of complex";
 constexpr std::string_view nan_wins = "NaN", once = "rounded once", never = "native", integral = "exact";
 
 const line lines[] = {
@@ -36,9 +37,9 @@ const line lines[] = {
     {op::prod, &library::prod_any, &library::prod_any,
      {"prod", all_types, same_or_64, "1", nan_wins, never, false}},
     {op::var, &library::var_exact, &library::var_fast,
-     {"var", reals, same_or_f64, "NaN", nan_wins, once, true}},
+     {"var", all_types, var_types, "NaN", nan_wins, once, true}},
     {op::std_dev, &library::std_exact, &library::std_fast,
-     {"std", reals, same_or_f64, "NaN", nan_wins, once, true}},
+     {"std", all_types, var_types, "NaN", nan_wins, once, true}},
     {op::mean_var, &library::mean_var_exact, &library::mean_var_fast,
      {"mean_var", reals, "two of T; f64 of integers", "NaN, NaN", nan_wins, once, true}},
     {op::sum_of_squares, &library::squares_exact, &library::squares_fast,
@@ -46,9 +47,9 @@ const line lines[] = {
     {op::norm1, &library::norm1_exact, &library::norm1_fast,
      {"norm1", reals, "T; u64 of integers", "+0", nan_wins, once, true}},
     {op::norm2, &library::norm2_exact, &library::norm2_fast,
-     {"norm2", floats, "T", "+0", nan_wins, once, true}},
+     {"norm2", reals, same_or_f64, "+0", nan_wins, once, true}},
     {op::norm_inf, &library::norm_inf_any, &library::norm_inf_any,
-     {"norm_inf", floats, "T", "+0", nan_wins, integral, true}},
+     {"norm_inf", reals, "T; u64 of integers", "+0", nan_wins, integral, true}},
     {op::dot, &library::dot_exact, &library::dot_fast,
      {"dot", reals, same_or_64, "+0", nan_wins, once, true}},
     {op::min, &library::min_any, &library::min_any,
@@ -104,12 +105,15 @@ result_kind result_of_builtin(op o, dtype element) {
   switch (o) {
     case op::sum: case op::prod: case op::sum_of_squares: case op::dot:
       return {whole ? wide : element, 1};
-    case op::norm1: return {whole ? dtype::u64 : element, 1};
-    case op::mean: case op::var: case op::std_dev: case op::logsumexp:
+    case op::norm1: case op::norm_inf: return {whole ? dtype::u64 : element, 1};
+    case op::var: case op::std_dev:
+      if (is_complex(element)) return {element == dtype::c64 ? dtype::f32 : dtype::f64, 1};
+      [[fallthrough]];
+    case op::mean: case op::norm2: case op::logsumexp:
       return {whole ? dtype::f64 : element, 1};
     case op::mean_var: return {whole ? dtype::f64 : element, 2};
     case op::minmax: return {element, 2};
-    case op::norm2: case op::norm_inf: case op::min: case op::max: return {element, 1};
+    case op::min: case op::max: return {element, 1};
     case op::any: case op::all: return {dtype::boolean, 1};
     case op::argmin: case op::argmax: case op::count: case op::count_nonzero: break;
   }

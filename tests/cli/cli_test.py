@@ -314,6 +314,308 @@ class Sum(ProgramTest):
         self.assertIn(self.json_of(path)[0]["bits"], readme)
 
 
+def rounded_root(x, mantissa_bits, exponent_bits):
+    """The square root of a fraction, rounded once to a float's bits: 400 bits of it and a sticky one."""
+    if not x:
+        return 0
+    scale = 400 + x.denominator.bit_length()
+    square = x * 4**scale
+    root = math.isqrt(math.floor(square))
+    return rounded_bits((root + Fraction(root * root != square, 2)) / 2**scale, mantissa_bits, exponent_bits)
+
+
+class Family(ProgramTest):
+    """Every reduction × element type × byte order × memory order × axes, against the definitions."""
+    SHAPE = (3, 4, 5)
+    AXES = (None, "0", "1", "-1", "0,2", "1,0", "0,1,2")
+
+    def arrays(self, generator):
+        """(path, name, elements in C order as fractions, or pairs of them, options)"""
+        cells = [(i, j, k) for i in range(3) for j in range(4) for k in range(5)]
+        for name in (*FLOATS, *INTEGERS, "bool"):
+            for order in "<>":
+                for fortran in (False, True):
+                    if name in FLOATS:
+                        code, letter, size, mantissa_bits, exponent_bits = FLOATS[name]
+                        parts = 2 if name[0] == "c" else 1
+                        bias = 2 ** (exponent_bits - 1) - 1
+                        words = [generator.getrandbits(mantissa_bits) | generator.randint(bias - 3, bias + 3) << mantissa_bits
+                                 | generator.getrandbits(1) << 8 * size - 1 for _ in range(60 * parts)]
+                        values = [value_of(w, mantissa_bits, exponent_bits) for w in words]
+                        if parts == 2:
+                            values = list(zip(values[::2], values[1::2]))
+                            words = list(zip(words[::2], words[1::2]))
+                    else:
+                        letter = INTEGERS.get(name, "B")
+                        bits = 8 * struct.calcsize("<" + letter)
+                        words = [generator.getrandbits(1 if name == "bool" else bits) - (2 ** (bits - 1) if name[0] == "i" else 0)
+                                 for _ in range(60)]
+                        code, values, parts = "b1" if name == "bool" else name[0] + str(bits // 8), words, 1
+                    if not code and fortran:
+                        continue  # bf16 comes raw, and raw files have one dimension
+                    place = dict(zip(cells, words))
+                    stored = sorted(cells, key=lambda c: c[::-1]) if fortran else cells
+                    flat = [w for c in stored for w in (place[c] if parts == 2 else [place[c]])]
+                    data = struct.pack(order + str(len(flat)) + letter, *flat)
+                    label = f"{name}{'le' if order == '<' else 'be'}{'F' if fortran else 'C'}"
+                    path = self.file(label, npy(order + code, str(self.SHAPE), data, fortran) if code else data)
+                    options = [] if code else ["--dtype", name, "--byte-order", "big" if order == ">" else "little"]
+                    yield path, name, values, options
+
+    def answers(self, values, axes, raw):
+        """The elements of each answer in order, and the shapes of the answers without and with keepdims."""
+        shape = (60,) if raw else self.SHAPE
+        which = range(len(shape)) if axes is None else {int(a) % len(shape) for a in axes.split(",")}
+        groups = {}
+        for at, value in enumerate(values):
+            index = []
+            for n in reversed(shape):
+                index.insert(0, at % n)
+                at //= n
+            groups.setdefault(tuple(i for d, i in enumerate(index) if d not in which), []).append(value)
+        kept = [n for d, n in enumerate(shape) if d not in which]
+        return list(groups.values()), kept, [1 if d in which else n for d, n in enumerate(shape)]
+
+    def expected(self, reduction, name, x):
+        """Bits in hexadecimal, or the value itself."""
+        n, integer = len(x), name not in FLOATS
+        if reduction in ("min", "max"):
+            return bool((min if reduction == "min" else max)(x)) if name == "bool" else (min if reduction == "min" else max)(x)
+        if reduction == "minmax":
+            return [self.expected(r, name, x) for r in ("min", "max")]
+        if reduction in ("argmin", "argmax"):
+            return x.index((min if reduction == "argmin" else max)(x))
+        zeros = sum(1 for v in x if v == 0 or v == (0, 0))
+        if reduction in ("count", "any", "all"):
+            return {"count": n, "any": zeros < n, "all": zeros == 0}[reduction]
+        if name[0] == "c":
+            parts = list(zip(*x))
+            if reduction in ("sum", "mean"):
+                return [self.expected(reduction, {"c64": "f32", "c128": "f64"}[name], list(p)) for p in parts]
+            x = None
+        signed = name[0] == "i" or name == "bool"
+        wrapped = lambda v: (v + 2**63) % 2**64 - 2**63 if signed else v % 2**64
+        if integer and reduction == "sum":
+            return wrapped(sum(x))
+        if integer and reduction == "dot":
+            return wrapped(sum(v * v for v in x))
+        if integer and reduction == "prod":
+            return wrapped(math.prod(x))
+        if integer and reduction == "norm1":
+            return sum(map(abs, x)) % 2**64
+        if integer and reduction == "norminf":
+            return max(map(abs, x))
+        _, _, size, mantissa_bits, exponent_bits = FLOATS["f64" if integer else name]
+        if x is None:  # variance of complex numbers
+            true = sum(Fraction(sum(v * v for v in p), n) - Fraction(sum(p), n) ** 2 for p in parts)
+        elif reduction in ("var", "std"):
+            true = Fraction(sum(v * v for v in x), n) - Fraction(sum(x), n) ** 2
+        else:
+            true = {"sum": lambda: sum(x), "mean": lambda: Fraction(sum(x), n), "dot": lambda: sum(v * v for v in x),
+                    "norm": lambda: sum(v * v for v in x), "norm1": lambda: sum(map(abs, x)),
+                    "norminf": lambda: max(map(abs, x))}[reduction]()
+        root = reduction in ("std", "norm")
+        bits = rounded_root(true, mantissa_bits, exponent_bits) if root else \
+            rounded_bits(Fraction(true), mantissa_bits, exponent_bits) if true else 0
+        return value_of(bits, mantissa_bits, exponent_bits)
+
+    def flat(self, nested, depth):
+        return nested if depth <= 1 else [x for row in nested for x in self.flat(row, depth - 1)]
+
+    def test_every_reduction_type_order_and_axis(self):
+        generator = random.Random(SEED)
+        arrays = list(self.arrays(generator))
+        reals = [a for a in arrays if a[1][0] != "c"]
+        for reduction, options, takes in (
+                ("sum", [], arrays), ("mean", [], arrays), ("var", [], arrays), ("std", [], arrays),
+                ("norm", [], reals), ("norm1", ["--ord", "1"], reals), ("norminf", ["--ord", "inf"], reals),
+                ("dot", [], reals), ("min", [], reals), ("max", [], reals), ("minmax", [], reals),
+                ("argmin", [], reals), ("argmax", [], reals), ("count", [], arrays), ("any", [], arrays),
+                ("all", [], arrays), ("prod", [], [a for a in reals if a[1] not in FLOATS])):
+            command = "norm" if reduction.startswith("norm") else reduction
+            pairs = 2 if reduction == "dot" else 1
+            for axes in self.AXES:
+                keep = axes == "1,0"
+                for more in ([], *[a[3] for a in takes if a[3]]):
+                    files = [a for a in takes if a[3] == more]
+                    if more and axes not in (None, "0", "-1"):
+                        continue
+                    arguments = [*options, *more, *(["--axis=" + axes] if axes else []), *(["--keepdims"] if keep else [])]
+                    run = self.run_program(command, "--json", *arguments, *[f[0] for f in files for _ in range(pairs)])
+                    self.assertEqual(run.returncode, 0, run.stderr)
+                    told = list(map(json.loads, run.stdout.splitlines()))
+                    self.assertEqual(len(told), len(files))
+                    for t, (path, name, values, _) in zip(told, files):
+                        groups, kept, keptdims = self.answers(values, axes, bool(more))
+                        want = [self.expected(reduction, name, g) for g in groups]
+                        self.assertEqual(t["count"], 60)
+                        if axes is None or not (keep or kept):
+                            got = [t["value"]]
+                        else:
+                            self.assertEqual(t["shape"], keptdims if keep else kept)
+                            got = self.flat(t["values"], len(t["shape"]))
+                        self.check_values(t, name, reduction, axes, got, want)
+
+    def check_values(self, told, name, reduction, axes, got, want):
+        kind = told["result_dtype"]
+        self.assertEqual(len(got), len(want))
+        for g, w in zip(got, want):
+            parts = zip(g, w) if isinstance(w, list) else [(g, w)]
+            for one, true in parts:
+                where = (reduction, name, axes, told["file" if "file" in told else "files"], one, true, SEED)
+                if isinstance(true, (bool, int)) and not isinstance(true, Fraction):
+                    if kind in FLOATS:
+                        true = Fraction(true)
+                    else:
+                        self.assertIs(type(one), type(true), where)
+                        self.assertEqual(one, true, where)
+                        continue
+                _, _, _, mantissa_bits, exponent_bits = FLOATS[kind]
+                read = Fraction(str(one))
+                bits = rounded_bits(read, mantissa_bits, exponent_bits) if read else 0
+                self.assertEqual(value_of(bits, mantissa_bits, exponent_bits), true, where)
+
+    def test_correction_rounding_and_accuracy(self):
+        path = self.file("x.npy", npy("<f8", (4,), struct.pack("<4d", 1, 2, 3, 5)))
+        self.assertEqual(self.ok("var", path), "2.1875\n")
+        self.assertEqual(self.ok("var", path, "--correction", 1), "2.9166666666666665\n")
+        self.assertEqual(self.ok("var", path, "--correction", 1, "--round", "up"), "2.916666666666667\n")
+        self.assertEqual(self.ok("std", path, "--correction", "4"), "nan\n")
+        self.assertEqual(self.ok("mean", path, "--accuracy", "fast"), "2.75\n")
+        cancels = self.file("y.npy", npy("<f8", (3,), struct.pack("<3d", 1e16, 1, -1e16)))
+        self.assertEqual(self.ok("sum", cancels), "1\n")
+        self.assertEqual(self.ok("norm", path, "--ord", "1"), "11\n")
+        self.assertEqual(self.ok("norm", cancels, "--ord", "inf"), "1e+16\n")
+        self.assertAlmostEqual(float(self.ok("logsumexp", path)), math.log(sum(map(math.exp, (1, 2, 3, 5)))), 14)
+        self.assertEqual(self.ok("prod", path), "30\n")
+        self.assertEqual(self.ok("minmax", path), "1 5\n")
+
+    def test_fast_is_the_same_however_it_comes(self):
+        generator = random.Random(SEED)
+        n = 3_000_000  # three pieces of a pipe
+        values = [generator.gauss(0, 1) for _ in range(n)]
+        little, big = struct.pack(f"<{n}d", *values), struct.pack(f">{n}d", *values)
+        told = set()
+        for content, order in ((little, "<"), (big, ">")):
+            path = self.file("x.npy", npy(order + "f8", (n,), content))
+            for threads in ("1", "2", "5"):
+                told.add(self.ok("sum", path, "--accuracy", "fast", "--threads", threads))
+                told.add(self.ok("sum", "-", "--accuracy", "fast", "--threads", threads, stdin=None,
+                                 input=npy(order + "f8", (n,), content)))
+            told.add(self.ok("sum", "-", "--accuracy", "fast", "--dtype", "f64", "--byte-order",
+                             "big" if order == ">" else "little", stdin=None, input=content))
+        self.assertEqual(len(told), 1)
+        self.assertAlmostEqual(float(told.pop()), math.fsum(values), 8)
+
+    def test_pipes(self):
+        data = struct.pack("<6d", 5, -1, 2, 9, -7, 2)
+        plain, fortran = npy("<f8", (2, 3), data), npy("<f8", (2, 3), data, fortran=True)
+        for command, expected in (("sum", "10"), ("argmin", "4"), ("argmax", "3"), ("prod", "1260"), ("minmax", "-7 9")):
+            self.assertEqual(self.ok(command, "-", stdin=None, input=plain), expected + "\n")
+        # In memory order 5 -1 2 9 -7 2; by index 5 2 -7 / -1 9 2.
+        self.assertEqual(self.ok("argmin", "-", stdin=None, input=fortran), "2\n")
+        self.assertEqual(self.ok("argmin", self.file("f.npy", fortran)), "2\n")
+        self.assertEqual(self.ok("sum", "-", "--axis", "0", stdin=None, input=fortran), "4\n11\n-5\n")
+        self.assertEqual(self.ok("max", "-", "--axis", "0", "--dtype", "f64", stdin=None, input=data), "9\n")
+        path = self.file("x.npy", plain)
+        self.assertEqual(self.ok("dot", path, "-", stdin=None, input=plain), "164\n")
+        self.refused("dot", path, "-", "--dtype", "f64", "--offset", "128", stdin=None, input=data, says="past the end")
+        raw = self.file("x.raw", data)
+        self.refused("dot", raw, "-", "--dtype", "f64", stdin=None, input=data[:-8],
+                     says="one ends before the other; they must have as many elements")
+
+    def test_dot_pairs_by_index(self):
+        rows = struct.pack("<6d", 1, 2, 3, 4, 5, 6)
+        columns = struct.pack("<6d", 1, 4, 2, 5, 3, 6)
+        c = self.file("c.npy", npy("<f8", (2, 3), rows))
+        f = self.file("f.npy", npy("<f8", (2, 3), columns, fortran=True))
+        big = self.file("b.npy", npy(">f8", (2, 3), struct.pack(">6d", 1, 2, 3, 4, 5, 6)))
+        self.assertEqual(self.ok("dot", c, f, big, big), f"{c} {f}: 91\n{big} {big}: 91\n")
+        self.assertEqual(self.ok("dot", f, big, "--axis", "1"), "14\n77\n")
+        (told,) = map(json.loads, self.ok("dot", "--json", c, big).splitlines())
+        self.assertEqual((told["files"], told["value"]), ([c, big], 91))
+        flat = self.file("flat.npy", npy("<f8", (6,), rows))
+        whole = self.file("whole.npy", npy("<i8", (2, 3), rows))
+        self.refused("dot", c, flat, says=f"{c} and {flat}: shapes (2, 3) and (6,); they must be the same")
+        self.refused("dot", c, whole, says=f"{c} and {whole}: elements of f64 and of i64; they must be of one type")
+        self.refused("dot", c, says="1 files; dot takes two, or each two of an even number")
+
+    def test_axes_print_a_line_an_answer_and_out_writes_them(self):
+        path = self.file("x.npy", npy("<i4", (2, 3), struct.pack("<6i", 3, 1, 2, -5, 7, 0)))
+        self.assertEqual(self.ok("sum", path, "--axis", "0"), "-2\n8\n2\n")
+        self.assertEqual(self.ok("minmax", path, path, "--axis=-1"), f"{path}: 1 3\n{path}: -5 7\n" * 2)
+        out = os.path.join(self.folder.name, "out.npy")
+        for arguments, descr, shape, data in (
+                (["sum", "--axis", "0"], "<i8", "(3,)", struct.pack("<3q", -2, 8, 2)),
+                (["sum"], "<i8", "()", struct.pack("<q", 8)),
+                (["mean", "--axis", "1", "--keepdims"], "<f8", "(2, 1)", struct.pack("<2d", 2, 2 / 3)),
+                (["mean", "--keepdims"], "<f8", "(1, 1)", struct.pack("<d", 8 / 6)),
+                (["minmax", "--axis", "1"], "<i4", "(2, 2)", struct.pack("<4i", 1, 3, -5, 7)),
+                (["any", "--axis", "0"], "|b1", "(3,)", b"\1\1\1")):
+            self.assertEqual(self.ok(*arguments, path, "--out", out), "")
+            self.assertEqual(pathlib.Path(out).read_bytes(), npy(descr, shape, data), arguments)
+        self.assertEqual(self.ok("sum", out), "3\n")  # it reads what it writes
+        raw = self.file("x.raw", bytes(4))
+        self.refused("sum", raw, "--dtype", "bf16", "--out", out, says=".npy files have no type for bf16")
+        self.refused("sum", path, "--out", "/no/such/x.npy", says="/no/such/x.npy.part: cannot be created: No such file")
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["out.npy", "x.npy", "x.raw"])
+
+    def test_of_nothing(self):
+        path = self.file("x.npy", npy("<f8", (0, 3), b""))
+        for command, text in (("sum", "0"), ("mean", "nan"), ("prod", "1"), ("min", "inf"), ("argmax", "-1"),
+                              ("count", "0"), ("any", "false"), ("all", "true"), ("logsumexp", "-inf"), ("norm", "0")):
+            self.assertEqual(self.ok(command, path), text + "\n")
+            self.assertEqual(self.ok(command, path, "--axis", "0"), (text + "\n") * 3)
+            self.assertEqual(self.ok(command, path, "--axis", "1"), "")
+        told = self.json_of(path, "--axis", "1")[0]
+        self.assertEqual((told["shape"], told["values"], told["count"]), ([0], [], 0))
+        many = self.file("many.npy", npy("<f8", (0, 1 << 40), b""))
+        self.refused("sum", many, "--axis", "0", says="no elements, but answers of the shape (1099511627776,)")
+
+    def test_overflow(self):
+        path = self.file("x.npy", npy("<i8", (2, 2), struct.pack("<4q", 2**62, 2**62, -2**62, 1)))
+        self.refused("dot", path, path, "--check-overflow", status=1, output=b"1\n",
+                     says=f"the true dot {3 * 2**124 + 1} does not fit i64; what is printed is it modulo 2^64")
+        self.assertEqual(self.ok("dot", path, path), "1\n")
+        self.refused("prod", path, "--check-overflow", status=1, output=b"0\n", says="the true product does not fit i64")
+        self.refused("sum", path, "--axis", "1", status=0, output=b"-9223372036854775808\n-4611686018427387903\n",
+                     says="of 2 true answers 1 does not fit i64; what is given is they modulo 2^64")
+        self.assertEqual(self.ok("norm", path, "--ord", "1", "--check-overflow"), f"{3 * 2**62 + 1}\n")
+
+    def test_refusals(self):
+        path = self.file("x.npy", npy("<f8", (2, 3), bytes(48)))
+        numbers = self.file("c.npy", npy("<c16", (1,), bytes(16)))
+        for arguments, says in (
+                (["sum", path, "--axis", "2"], f"{path}: axis 2 of an array of 2 dimensions; axes are -2 to 1"),
+                (["sum", path, "--axis", "0,-2"], "axis -2 is named twice"),
+                (["sum", path, "--axis", "one"], "'one' is no list of axes; 0 or 0,2 or -1 are"),
+                (["sum", path, "--axis", "0,"], "'0,' is no list of axes"),
+                (["sum", path, "--axis", "99999999999"], "is no list of axes"),
+                (["sum", path, path, "--out", "y.npy"], "--out: 2 answers for one file; reduce one at a time"),
+                (["sum", path, "--accuracy", "fast", "--round", "up"], "up goes with exact answers"),
+                (["min", path, "--round", "up"], "--round"),
+                (["norm", path, "--ord", "3"], "3 not in {1,2,inf}"),
+                (["var", path, "--correction", "x"], "--correction"),
+                (["max", path, "--device", "gpu"], "gpu does not run max in this version"),
+                (["min", numbers], "min: elements of type c128; it takes real types"),
+                (["dot", numbers, numbers], "dot: elements of type c128; it takes real types")):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, says=says)
+
+
+class Documents(ProgramTest):
+    def test_what_the_page_shows(self):
+        text = pathlib.Path(SOURCES, "docs/cli.md").read_text()
+        shown = [line for block in re.findall(r"```console\n(.*?)```", text, re.S) for line in block.splitlines()]
+        commands = [k for k, line in enumerate(shown) if line.startswith("$ warpfold ")]
+        self.assertGreaterEqual(len(commands), 3)
+        for k, following in zip(commands, [*commands[1:], len(shown)]):
+            told = self.ok(*shown[k].split()[2:], cwd=SOURCES)
+            self.assertEqual(told.splitlines(), shown[k + 1:following])
+        for option in re.findall(r"(?m)^\| `(--[a-z-]+)", text):
+            self.assertTrue(any(option in self.ok(command, "--help") for command in ("sum", "var", "norm")), option)
+
+
 class Usage(ProgramTest):
     def test_refusals(self):
         path = self.file("x.npy", npy("<f8", (1,), bytes(8)))

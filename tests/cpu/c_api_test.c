@@ -26,7 +26,7 @@ int main(void) {
   int type, values;
   CHECK(wf_result_type(WF_MINMAX, WF_F32, &type, &values) == WF_OK && type == WF_F32 && values == 2);
   CHECK(wf_result_type(WF_ARGMAX, WF_F32, &type, &values) == WF_OK && type == WF_I64 && values == 1);
-  CHECK(wf_result_type(WF_NORM2, WF_I32, &type, &values) == WF_UNSUPPORTED);
+  CHECK(wf_result_type(WF_NORM2, WF_C64, &type, &values) == WF_UNSUPPORTED);
   CHECK(strstr(wf_last_error(), "norm2") != NULL);
 
   const int last = -1;
@@ -63,6 +63,22 @@ int main(void) {
   const int ops[2] = {WF_SUM, WF_ARGMIN};
   void* const outs[2] = {out, &where};
   CHECK(wf_reduce_many(ops, 2, &all, NULL, outs) == WF_OK && out[0] == 1e308 && where == 2);
+
+  const int64_t whole[4] = {INT64_MAX, 1, -3, 2}, two_by_two[2] = {2, 2};
+  const wf_array integers = {whole, WF_I64, 2, two_by_two, NULL};
+  int64_t totals[2] = {0, 0};
+  unsigned char overflow[2] = {7, 7};
+  CHECK(wf_reduce_checked(WF_SUM, &integers, NULL, NULL, 0, NULL, totals, overflow) == WF_OK &&
+        totals[0] == INT64_MAX && overflow[0] == 0 && overflow[1] == 7);  /* overflows on the way only */
+  CHECK(wf_reduce_checked(WF_SUM, &integers, NULL, &last, 1, NULL, totals, overflow) == WF_OK &&
+        totals[0] == INT64_MIN && totals[1] == -1 && overflow[0] == 1 && overflow[1] == 0);
+  CHECK(wf_reduce_checked(WF_DOT, &integers, &integers, &last, 1, NULL, totals, overflow) == WF_OK &&
+        totals[1] == 13 && overflow[0] == 1 && overflow[1] == 0);
+  CHECK(wf_reduce_checked(WF_PROD, &integers, NULL, &last, 1, NULL, totals, overflow) == WF_OK &&
+        totals[0] == INT64_MAX && totals[1] == -6 && overflow[0] == 0 && overflow[1] == 0);
+  CHECK(wf_reduce_checked(WF_SUM, &all, NULL, NULL, 0, NULL, totals, overflow) == WF_UNSUPPORTED);
+  CHECK(wf_reduce_checked(WF_MAX, &integers, NULL, NULL, 0, NULL, totals, overflow) == WF_UNSUPPORTED);
+  CHECK(wf_reduce_checked(WF_SUM, &integers, NULL, NULL, 0, NULL, totals, NULL) == WF_BAD_ARGUMENT);
 
   CHECK(wf_force_cpu_target("scalar") == WF_OK && strcmp(wf_cpu_target(), "scalar") == 0);
   CHECK(wf_force_cpu_target("abacus") == WF_BAD_ARGUMENT);

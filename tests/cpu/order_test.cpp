@@ -5,72 +5,71 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include <warpfold/exact/products.hpp>
 #include <warpfold/warpfold.hpp>
 
-#include "../exact/families.hpp"
 #include "targets.hpp"
+#include "typeless.hpp"
 
 namespace wf::test {
 namespace {
 
-template <class T>
-bool is_nan(T x) {
-  if constexpr (floating<T>) return std::isnan(static_cast<double>(x));
-  else return false;
-}
-
-// -0 below +0; NaN apart.
-template <class T>
-bool below(T a, T b) {
-  if constexpr (floating<T>) {
-    const double x = static_cast<double>(a), y = static_cast<double>(b);
-    return x < y || (x == y && std::signbit(x) && !std::signbit(y));
-  } else {
-    return a < b;
+// The numbers of x as V: floats as double, integers as 128 bits.
+template <class V>
+std::vector<V> values(const numbers& x) {
+  std::vector<V> out;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    if constexpr (std::is_same_v<V, double>) out.push_back(number(x, i));
+    else out.push_back(whole(x, i));
   }
+  return out;
 }
 
-template <class T>
-bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
-}
+bool is_nan(double x) { return std::isnan(x); }
+bool is_nan(i128) { return false; }
+// -0 below +0; NaN apart.
+bool below(double x, double y) { return x < y || (x == y && std::signbit(x) && !std::signbit(y)); }
+bool below(i128 x, i128 y) { return x < y; }
+bool same_value(double got, double want) { return same_number(got, want); }
+bool same_value(i128 got, i128 want) { return got == want; }
 
-template <class T>
-std::vector<T> some(std::size_t n, generator& random, int kind) {
-  std::vector<T> x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<T, bool>) {
-      x[i] = false;  // not reached: see bool_test
-    } else if constexpr (floating<T>) {
-      if (kind == 0) x[i] = from<T>(random());               // NaNs among them
-      else if (kind == 1) x[i] = finite_bits<T>(random);
-      else if (kind == 2) x[i] = T(static_cast<float>(random() % 4) - 1.0f);  // many equal, zeros
-      else x[i] = from<T>(random() % 2 != 0 ? exact::format<T>::sign_mask : 0);  // ±0
-    } else {
+// Kinds of data: 0 random bits, 1 few values, 2 rising integers, or floats many of them equal with both
+// zeros, 3 falling integers, or only zeros of both signs.
+numbers some(dtype type, std::int64_t n, generator& random, int kind) {
+  numbers x = random_elements(type, n, random, kind == 1);
+  if (type == dtype::boolean || kind == 0) return x;
+  if (is_floating(type)) {
+    if (kind == 1) return make(type, family::finite_bits, n, random);
+    if (kind == 3) return make(type, family::zeros, n, random);
+    const numbers few = make(type, family::zeros, 2, random), more = make(type, family::finite_bits, 2, random);
+    const std::size_t size = info(type).size;
+    for (std::int64_t i = 0; i < n; ++i) {
       const std::uint64_t r = random();
-      x[i] = static_cast<T>(kind == 0 ? r : kind == 1 ? r % 5 : kind == 2 ? i : ~i);  // also rising, falling
+      std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * size, (r % 2 != 0 ? few : more).at(r / 2 % 2), size);
+    }
+  } else if (kind >= 2) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t v = kind == 2 ? i : ~i;
+      std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * info(type).size, &v, info(type).size);
     }
   }
   return x;
 }
 
-template <class T>
+template <class V>
 struct told {
-  T least, greatest;
+  V least, greatest;
   bool nan = false;
   std::int64_t argmin = -1, argmax = -1, nonzero = 0;
 };
 
-template <class T>
-told<T> loop(const std::vector<T>& x) {
-  told<T> t{x[0], x[0]};
+template <class V>
+told<V> loop(const std::vector<V>& x) {
+  told<V> t{x[0], x[0]};
   bool any = false;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
-    t.nonzero += is_nan(x[i]) || static_cast<double>(x[i]) != 0;
+    t.nonzero += is_nan(x[i]) || x[i] != 0;
     if (is_nan(x[i])) {
       if (!t.nan) t.argmin = t.argmax = at;
       t.nan = true;
@@ -80,135 +79,135 @@ told<T> loop(const std::vector<T>& x) {
     if (!any || below(t.greatest, x[i])) t.greatest = x[i];
     any = true;
     if (t.nan) continue;
-    const auto value = [&](std::int64_t k) { return x[static_cast<std::size_t>(k)]; };
-    if constexpr (floating<T>) {
-      if (t.argmin < 0 || double(x[i]) < double(value(t.argmin))) t.argmin = at;
-      if (t.argmax < 0 || double(x[i]) > double(value(t.argmax))) t.argmax = at;
-    } else {
-      if (t.argmin < 0 || x[i] < value(t.argmin)) t.argmin = at;
-      if (t.argmax < 0 || x[i] > value(t.argmax)) t.argmax = at;
-    }
+    if (t.argmin < 0 || x[i] < x[static_cast<std::size_t>(t.argmin)]) t.argmin = at;
+    if (t.argmax < 0 || x[i] > x[static_cast<std::size_t>(t.argmax)]) t.argmax = at;
   }
-  if constexpr (floating<T>)
-    if (t.nan) t.least = t.greatest = from<T>(exact::format<T>::quiet_nan);
+  if constexpr (std::is_same_v<V, double>)
+    if (t.nan) t.least = t.greatest = std::numeric_limits<double>::quiet_NaN();
   return t;
 }
 
-template <class T>
-class ordered : public testing::Test {};
-using types = testing::Types<f16, bf16, float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-                             std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(ordered, types);
+template <class V>
+V value(const answer& a, int part = 0) {
+  if constexpr (std::is_same_v<V, double>) return a.number(part);
+  else return a.whole(part);
+}
 
-constexpr std::size_t sizes[] = {1, 2, 3, 15, 31, 64, 65, 127, 1000, 4096, 4097, 20'001, 300'007};
+constexpr std::int64_t sizes[] = {1, 2, 3, 15, 31, 64, 65, 127, 1000, 4096, 4097, 20'001, 300'007};
 
-TYPED_TEST(ordered, extremes_positions_and_counts) {
-  using T = TypeParam;
+template <class V>
+void check_order(const numbers& x) {
+  const told<V> e = loop(values<V>(x));
+  const std::int64_t n = x.size();
+  const auto same = [](V got, V want) { return same_value(got, want); };
+  for_each_target([&] {
+    const answer both = reduce(op::minmax, x);
+    EXPECT_TRUE(same(value<V>(reduce(op::min, x)), e.least));
+    EXPECT_TRUE(same(value<V>(reduce(op::max, x)), e.greatest));
+    EXPECT_TRUE(same(value<V>(both, 0), e.least));
+    EXPECT_TRUE(same(value<V>(both, 1), e.greatest));
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::argmin, x).whole()), e.argmin);
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::argmax, x).whole()), e.argmax);
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::count_nonzero, x).whole()), e.nonzero);
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::count, x).whole()), n);
+    EXPECT_EQ(reduce(op::any, x).whole() != 0, e.nonzero > 0);
+    EXPECT_EQ(reduce(op::all, x).whole() != 0, e.nonzero == n);
+    const V a = e.least < 0 ? -e.least : e.least, b = e.greatest < 0 ? -e.greatest : e.greatest;
+    EXPECT_TRUE(same(value<V>(reduce(op::norm_inf, x)), e.nan ? e.least : (a > b ? a : b) + 0)) << "norm inf";
+  });
+}
+
+class ordered : public testing::TestWithParam<dtype> {};
+INSTANTIATE_TEST_SUITE_P(of, ordered, testing::ValuesIn(real_types), [](const auto& p) { return name(p.param); });
+
+TEST_P(ordered, extremes_positions_and_counts) {
   generator random(seed());
-  for (const std::size_t n : sizes) {
+  for (const std::int64_t n : sizes) {
     for (int kind = 0; kind < 4; ++kind) {
       SCOPED_TRACE("n = " + std::to_string(n) + ", kind " + std::to_string(kind));
-      const std::vector<T> x = some<T>(n, random, kind);
-      const told<T> e = loop(x);
-      for_each_target([&] {
-        EXPECT_PRED2(same_bits<T>, wf::min(x), e.least);
-        EXPECT_PRED2(same_bits<T>, wf::max(x), e.greatest);
-        const auto both = wf::minmax(x);
-        EXPECT_PRED2(same_bits<T>, both.min, e.least);
-        EXPECT_PRED2(same_bits<T>, both.max, e.greatest);
-        EXPECT_EQ(wf::argmin(x), e.argmin);
-        EXPECT_EQ(wf::argmax(x), e.argmax);
-        EXPECT_EQ(wf::count_nonzero(x), e.nonzero);
-        EXPECT_EQ(wf::count(x), static_cast<std::int64_t>(n));
-        EXPECT_EQ(wf::any(x), e.nonzero > 0);
-        EXPECT_EQ(wf::all(x), e.nonzero == static_cast<std::int64_t>(n));
-        if constexpr (floating<T>) {
-          const double a = std::fabs(static_cast<double>(e.least)), b = std::fabs(static_cast<double>(e.greatest));
-          const double want = e.nan ? std::nan("") : std::max(a, b);
-          const double got = static_cast<double>(wf::norm_inf(x));
-          EXPECT_TRUE(e.nan ? std::isnan(got) : got == want) << got << " for " << want;
-        }
-      });
+      const numbers x = some(GetParam(), n, random, kind);
+      is_floating(GetParam()) ? check_order<double>(x) : check_order<i128>(x);
       if (testing::Test::HasFailure()) return;
     }
   }
 }
 
-TYPED_TEST(ordered, empty_results_are_as_documented) {
-  using T = TypeParam;
-  const std::vector<T> none;
+TEST_P(ordered, empty_results_are_as_documented) {
+  const dtype type = GetParam();
+  const numbers none{type, {}};
+  const bool whole = is_integer(type);
   for_each_target([&] {
-    EXPECT_EQ(wf::argmin(none), -1);
-    EXPECT_EQ(wf::argmax(none), -1);
-    EXPECT_EQ(wf::count(none), 0);
-    EXPECT_EQ(wf::count_nonzero(none), 0);
-    EXPECT_FALSE(wf::any(none));
-    EXPECT_TRUE(wf::all(none));
-    EXPECT_TRUE(std::isnan(static_cast<double>(wf::mean(none))));
-    EXPECT_TRUE(std::isnan(static_cast<double>(wf::var(none))));
-    EXPECT_EQ(static_cast<double>(wf::logsumexp(none)), -INFINITY);
-    EXPECT_EQ(static_cast<double>(wf::prod(none)), 1);
-    for (const double zero : {static_cast<double>(wf::sum(none)), static_cast<double>(wf::sum(none, wf::fast)),
-                              static_cast<double>(wf::norm1(none)), static_cast<double>(wf::dot(none, none)),
-                              static_cast<double>(wf::dot(none, none, wf::fast)),
-                              static_cast<double>(wf::sum_of_squares(none))}) {
-      EXPECT_EQ(zero, 0);
-      EXPECT_FALSE(std::signbit(zero));
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::argmin, none).whole()), -1);
+    EXPECT_EQ(static_cast<std::int64_t>(reduce(op::argmax, none).whole()), -1);
+    for (const op o : {op::count, op::count_nonzero, op::any}) EXPECT_EQ(reduce(o, none).whole() != 0, false);
+    EXPECT_TRUE(reduce(op::all, none).whole() != 0);
+    for (const op o : {op::mean, op::var, op::std_dev}) EXPECT_TRUE(std::isnan(reduce(o, none).number()));
+    EXPECT_EQ(reduce(op::logsumexp, none).number(), -INFINITY);
+    EXPECT_EQ(reduce(op::prod, none).number(), 1);
+    for (const accuracy a : {accuracy::exact, accuracy::fast}) {
+      how h;
+      h.c.accuracy = a;
+      for (const op o : {op::sum, op::norm1, op::norm2, op::norm_inf, op::dot, op::sum_of_squares}) {
+        const double zero = reduce(o, none, h).number();
+        EXPECT_EQ(zero, 0) << properties_of(o).name;
+        EXPECT_FALSE(std::signbit(zero)) << properties_of(o).name;
+      }
     }
-    if constexpr (floating<T>) {
-      EXPECT_EQ(static_cast<double>(wf::min(none)), INFINITY);
-      EXPECT_EQ(static_cast<double>(wf::max(none)), -INFINITY);
-      EXPECT_EQ(static_cast<double>(wf::norm(none)), 0);
-      EXPECT_EQ(static_cast<double>(wf::norm_inf(none)), 0);
+    if (!whole) {
+      EXPECT_EQ(reduce(op::min, none).number(), INFINITY);
+      EXPECT_EQ(reduce(op::max, none).number(), -INFINITY);
     } else {
-      EXPECT_EQ(wf::min(none), std::numeric_limits<T>::max());
-      EXPECT_EQ(wf::max(none), std::numeric_limits<T>::lowest());
+      const bool is_signed = type <= dtype::i64;
+      const int bits = type == dtype::boolean ? 1 : static_cast<int>(8 * info(type).size);
+      const i128 span = i128{1} << bits;
+      EXPECT_TRUE(reduce(op::min, none).whole() == (is_signed ? span / 2 - 1 : span - 1));
+      EXPECT_TRUE(reduce(op::max, none).whole() == (is_signed ? -span / 2 : 0));
     }
   });
 }
 
-template <class T>
-class integers : public testing::Test {};
-using integer_types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                                     std::uint16_t, std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(integers, integer_types);
+class integers : public testing::TestWithParam<dtype> {};
+INSTANTIATE_TEST_SUITE_P(of, integers, testing::ValuesIn(std::vector<dtype>(std::begin(real_types) + 4, std::end(real_types))),
+                         [](const auto& p) { return name(p.param); });
 
-TYPED_TEST(integers, sums_products_and_moments) {
-  using T = TypeParam;
+std::uint64_t low(i128 x) { return static_cast<std::uint64_t>(x); }
+std::uint64_t low(const answer& a) { return low(a.whole()); }
+
+TEST_P(integers, sums_products_and_moments) {
+  const dtype type = GetParam();
   generator random(seed() + 1);
-  for (const std::size_t n : sizes) {
+  for (const std::int64_t n : sizes) {
     for (int kind = 0; kind < 4; ++kind) {
       SCOPED_TRACE("n = " + std::to_string(n) + ", kind " + std::to_string(kind));
-      const std::vector<T> x = some<T>(n, random, kind), y = some<T>(n, random, 0);
+      const numbers x = some(type, n, random, kind), y = some(type, n, random, 0);
       std::uint64_t sum = 0, squares = 0, dot = 0, product = 1, norm1 = 0;
-      __extension__ typedef __int128 i128;
       i128 wide = 0;
-      auto exact_moments = exact::moments_state<double>::identity();
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto v = static_cast<std::uint64_t>(x[i]), w = static_cast<std::uint64_t>(y[i]);
-        sum += v;
-        squares += v * v;
-        dot += v * w;
-        product *= v;
-        norm1 += x[i] < T{} ? -v : v;
-        wide += x[i];
-        if (sizeof(T) < 8) exact_moments.add(static_cast<double>(x[i]));
+      exact_moments moments;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const i128 a = whole(x, i), b = whole(y, i);
+        sum += low(a);
+        squares += low(a) * low(a);
+        dot += low(a) * low(b);
+        product *= low(a);
+        norm1 += low(a < 0 ? -a : a);
+        wide += a;
+        if (a < 0) moments.add(static_cast<std::int64_t>(a));
+        else moments.add(low(a));
       }
       for_each_target([&] {
-        EXPECT_EQ(static_cast<std::uint64_t>(wf::sum(x)), sum);
-        EXPECT_EQ(static_cast<std::uint64_t>(wf::sum_of_squares(x)), squares);
-        EXPECT_EQ(static_cast<std::uint64_t>(wf::dot(x, y)), dot);
-        EXPECT_EQ(static_cast<std::uint64_t>(wf::prod(x)), product);
-        EXPECT_EQ(wf::norm1(x), norm1);
-        if (sizeof(T) < 8) {
-          EXPECT_EQ(wf::mean(x), exact_moments.mean());
-          EXPECT_EQ(wf::var(x), exact_moments.var());
-          EXPECT_EQ(wf::mean_var(x).var, exact_moments.var());
-        } else {
-          // A quotient of 80-bit numbers: two roundings, so within an ulp.
-          const double near = static_cast<double>(static_cast<long double>(wide) / static_cast<long double>(n));
-          EXPECT_DOUBLE_EQ(wf::mean(x), near);
-        }
+        EXPECT_EQ(low(reduce(op::sum, x)), sum);
+        EXPECT_EQ(low(reduce(op::sum_of_squares, x)), squares);
+        EXPECT_EQ(low(reduce(op::dot, x, y)), dot);
+        EXPECT_EQ(low(reduce(op::prod, x)), product);
+        EXPECT_EQ(low(reduce(op::norm1, x)), norm1);
+        EXPECT_EQ(reduce(op::norm2, x).number(), moments.norm());
+        EXPECT_EQ(reduce(op::mean, x).number(), moments.mean());
+        EXPECT_EQ(reduce(op::var, x).number(), moments.var());
+        EXPECT_EQ(reduce(op::std_dev, x).number(), moments.std_dev());
+        EXPECT_EQ(reduce(op::mean_var, x).number(1), moments.var());
+        // A quotient of 80-bit numbers: two roundings, so within an ulp.
+        EXPECT_DOUBLE_EQ(reduce(op::mean, x).number(),
+                         static_cast<double>(static_cast<long double>(wide) / static_cast<long double>(n)));
       });
       if (testing::Test::HasFailure()) return;
     }

@@ -11,7 +11,7 @@ namespace wf::test {
 inline std::string elements_of(op o) {
   const auto takes = [o](dtype d) { return find_builtin(o, d, accuracy::exact) != nullptr; };
   if (takes(dtype::c64)) return "all";
-  return takes(dtype::i8) ? "real" : "float";
+  return takes(dtype::i8) ? "real" : "none";
 }
 
 inline std::string reductions_page() {
@@ -29,8 +29,8 @@ inline std::string reductions_page() {
   }
   page +=
       "\n"
-      "- **elements**: `float` is f16, bf16, f32, f64; `real` adds i8 … i64, u8 … u64 and bool; `all` adds c64 and\n"
-      "  c128, whose parts are summed apart. T is the element type.\n"
+      "- **elements**: `real` is f16, bf16, f32, f64, i8 … i64, u8 … u64 and bool; `all` adds c64 and c128, whose parts\n"
+      "  are summed apart; their `var` is E|x - E x|², as NumPy has it. T is the element type.\n"
       "- **answer**: sums of integers are taken mod 2^64; bool counts in i64. In C++, `norm2` is `wf::norm` and `std`\n"
       "  is `wf::std_dev`.\n"
       "- **a NaN**: `NaN`: the answer is NaN, under `exact` one canonical quiet NaN. `not zero`: it counts\n"
@@ -42,6 +42,9 @@ inline std::string reductions_page() {
       "  every level, for any number of threads.\n"
       "- Zeros: sums of nothing but -0 are -0; `min` and `max` hold -0 to be below +0, so their answer does not depend\n"
       "  on the order; `argmin` and `argmax` take zeros as equal and answer with the first.\n"
+      "- Overflow: sums, products, dots, `sum_of_squares` and `norm1` of integers are answered mod 2^64. `wf::checked_sum`,\n"
+      "  `checked_prod`, `checked_dot`, `checked_sum_of_squares` and `checked_norm1` (in C `wf_reduce_checked`) also say\n"
+      "  whether the true answer fits 64 bits. `norm2` of integers cannot overflow.\n"
       "- `var` and `std` divide by n less the correction, 0 unless told; they are NaN where that is not positive, and\n"
       "  where an element is infinite.\n"
       "- `fast` gives the same bits on every run, for any number of threads, and with every CPU instruction set.\n";

@@ -2,6 +2,7 @@
 // The run-time table agrees with the compile-time types, and docs/reductions.md with the table.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -12,36 +13,60 @@
 namespace wf::test {
 namespace {
 
+// What the types say of an operation and an element type.
+struct typed {
+  bool takes;
+  std::size_t size;  // of the answer
+  int type;          // the dtype of an answer of one value, else -1
+  bool checked_too;
+};
+using typed_row = std::array<typed, dtypes.size()>;
+
 template <op O, class T>
-void check() {
-  const dtype type = dtype_of<T>;
-  const cpu::erased* found = find_builtin(O, type, accuracy::exact);
-  EXPECT_EQ(found != nullptr, (takes<O, T>)) << properties_of(O).name << " of " << info(type).name;
-  EXPECT_EQ(find_builtin(O, type, accuracy::fast) != nullptr, found != nullptr);
+constexpr typed said() {
   if constexpr (takes<O, T>) {
-    if (found == nullptr) return;
-    const result_kind kind = result_of_builtin(O, type);
-    EXPECT_EQ(found->result_size, sizeof(result<O, T>)) << properties_of(O).name << " of " << info(type).name;
-    EXPECT_EQ(info(kind.type).size * static_cast<std::size_t>(kind.values), sizeof(result<O, T>));
-    if constexpr (element<result<O, T>>) {
-      EXPECT_EQ(kind.type, (dtype_of<result<O, T>>));
-    }
-    EXPECT_EQ(found->inputs, O == op::dot ? 2 : 1);
+    using answer = result<O, T>;
+    int type = -1;
+    if constexpr (element<answer>) type = static_cast<int>(dtype_of<answer>);
+    return {true, sizeof(answer), type, can_overflow<O> && integer<T>};
+  } else {
+    return {false, 0, -1, false};
   }
 }
-
+template <op O, class... T>
+constexpr typed_row row_of() { return {said<O, T>()...}; }
 template <std::size_t... K>
-void check_all(std::index_sequence<K...>) {
-  const auto one = []<op O>() {
-    check<O, f16>(), check<O, bf16>(), check<O, float>(), check<O, double>();
-    check<O, std::int8_t>(), check<O, std::int16_t>(), check<O, std::int32_t>(), check<O, std::int64_t>();
-    check<O, std::uint8_t>(), check<O, std::uint16_t>(), check<O, std::uint32_t>(), check<O, std::uint64_t>();
-    check<O, bool>(), check<O, c64>(), check<O, c128>();
-  };
-  (one.template operator()<static_cast<op>(K)>(), ...);
+constexpr auto rows(std::index_sequence<K...>) {
+  return std::array{row_of<static_cast<op>(K), f16, bf16, float, double, std::int8_t, std::int16_t, std::int32_t,
+                           std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool, c64, c128>()...};
 }
 
-TEST(table, agrees_with_the_types) { check_all(std::make_index_sequence<op_count>()); }
+TEST(table, agrees_with_the_types) {
+  static constexpr auto all = rows(std::make_index_sequence<op_count>());
+  for (int k = 0; k < op_count; ++k) {
+    for (std::size_t d = 0; d < dtypes.size(); ++d) {
+      const op o = static_cast<op>(k);
+      const dtype type = static_cast<dtype>(d);
+      const typed& t = all[static_cast<std::size_t>(k)][d];
+      SCOPED_TRACE(std::string(properties_of(o).name) + " of " + std::string(info(type).name));
+      const cpu::erased* found = find_builtin(o, type, accuracy::exact);
+      EXPECT_EQ(found != nullptr, t.takes);
+      EXPECT_EQ(find_builtin(o, type, accuracy::fast) != nullptr, t.takes);
+      EXPECT_EQ(find_checked(o, type) != nullptr, t.checked_too);
+      if (found == nullptr || !t.takes) continue;
+      const result_kind kind = result_of_builtin(o, type);
+      EXPECT_EQ(found->result_size, t.size);
+      EXPECT_EQ(info(kind.type).size * static_cast<std::size_t>(kind.values), t.size);
+      if (t.type >= 0) {
+        EXPECT_EQ(static_cast<int>(kind.type), t.type);
+      }
+      EXPECT_EQ(found->inputs, o == op::dot ? 2 : 1);
+      if (t.checked_too) {
+        EXPECT_EQ(find_checked(o, type)->result_size, sizeof(checked<std::uint64_t>));
+      }
+    }
+  }
+}
 
 TEST(table, names_are_found) {
   for (int k = 0; k < op_count; ++k)

@@ -11,7 +11,7 @@
 
 namespace runner::inline WF_BUILD {
 
-using wf::gpu::workspace;
+using wf::device::workspace;
 
 /// Device memory that frees itself.
 struct device_bytes {
@@ -24,9 +24,9 @@ struct device_bytes {
 };
 
 template <class T>
-cudaError_t run_exact(const T* x, std::uint64_t n, wf::gpu::exact_t<T>* out, workspace& ws,
+cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, workspace& ws,
                       cudaStream_t stream, shape launch) {
-  using namespace wf::gpu;
+  using namespace wf::device;
 #if defined(SIMT_LENS)
   // Each shared variable of each instrumented kernel takes 32 KiB of every thread: one shape of each.
   if constexpr (std::is_same_v<T, float> || sizeof(T) == 2) {
@@ -45,15 +45,17 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::gpu::exact_t<T>* out, wor
     return exact_sum_shaped<T, anchored_doubles<64>, 64, walk<4, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, __half>) {
     return exact_sum_shaped<T, half_registers<64>, 64, walk<4>, 1>(x, n, out, ws, stream, blocks, collector);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return exact_sum_shaped<T, anchored_bf16<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {
     return exact_sum_shaped<T, float_column<T, 64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   }
 }
 
 template <class T>
-cudaError_t run_fast(const T* x, std::uint64_t n, wf::gpu::fast_t<T>* out, workspace& ws,
+cudaError_t run_fast(const T* x, std::uint64_t n, wf::device::fast_t<T>* out, workspace& ws,
                      cudaStream_t stream, shape launch) {
-  using namespace wf::gpu;
+  using namespace wf::device;
 #if defined(SIMT_LENS)
   if (launch == shape::library) return fast_sum_small<T, 64, 4>(x, n, out, stream);
 #else
@@ -71,9 +73,9 @@ cudaError_t enqueue(const sum_request& r, const void* x, void* out, workspace& w
                     cudaStream_t stream) {
   const auto* elements = static_cast<const T*>(x);
   if (r.exact) {
-    return run_exact(elements, r.n, static_cast<wf::gpu::exact_t<T>*>(out), ws, stream, r.launch);
+    return run_exact(elements, r.n, static_cast<wf::device::exact_t<T>*>(out), ws, stream, r.launch);
   }
-  return run_fast(elements, r.n, static_cast<wf::gpu::fast_t<T>*>(out), ws, stream, r.launch);
+  return run_fast(elements, r.n, static_cast<wf::device::fast_t<T>*>(out), ws, stream, r.launch);
 }
 
 inline cudaError_t enqueue_typed(const sum_request& r, const void* x, void* out, workspace& ws,

@@ -32,15 +32,15 @@ sum_answer run_large(bool exact, std::uint64_t n, std::size_t skipped) {
   cudaError_t e = in.error != cudaSuccess ? in.error : out.error;
   if (e == cudaSuccess) {
     T* x = static_cast<T*>(in.p) + skipped;
-    wf::gpu::workspace ws;
-    e = wf::gpu::launch(fill_large<T>, {1024, 256, 0, nullptr}, x, n);
+    wf::device::workspace ws;
+    e = wf::device::launch(fill_large<T>, {1024, 256, 0, nullptr}, x, n);
     if (e == cudaSuccess && exact) {
-      e = wf::gpu::exact_sum(x, n, static_cast<wf::gpu::exact_t<T>*>(out.p), ws, nullptr);
+      e = wf::device::exact_sum(x, n, static_cast<wf::device::exact_t<T>*>(out.p), ws, nullptr);
     } else if (e == cudaSuccess) {
-      e = wf::gpu::fast_sum(x, n, static_cast<wf::gpu::fast_t<T>*>(out.p), ws, nullptr);
+      e = wf::device::fast_sum(x, n, static_cast<wf::device::fast_t<T>*>(out.p), ws, nullptr);
     }
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
-    const std::size_t bytes = exact ? sizeof(wf::gpu::exact_t<T>) : sizeof(wf::gpu::fast_t<T>);
+    const std::size_t bytes = exact ? sizeof(wf::device::exact_t<T>) : sizeof(wf::device::fast_t<T>);
     if (e == cudaSuccess) e = cudaMemcpy(&answer.bits, out.p, bytes, cudaMemcpyDeviceToHost);
   }
   if (e != cudaSuccess) answer.error = cudaGetErrorString(e);
@@ -71,7 +71,7 @@ std::string run_streams_on_gpu(const sum_request& r, std::uint64_t expected, int
   std::string failure;
   const auto work = [&] {
     std::vector<cudaStream_t> stream(static_cast<std::size_t>(streams));
-    std::vector<wf::gpu::workspace> ws(stream.size());
+    std::vector<wf::device::workspace> ws(stream.size());
     const std::size_t answers = stream.size() * static_cast<std::size_t>(rounds);
     runner::device_bytes out(8 * answers);
     std::vector<std::uint64_t> got(answers);
@@ -89,7 +89,7 @@ std::string run_streams_on_gpu(const sum_request& r, std::uint64_t expected, int
       if (e == cudaSuccess) e = cudaStreamSynchronize(s);
     }
     if (e == cudaSuccess) e = cudaMemcpy(got.data(), out.p, 8 * answers, cudaMemcpyDeviceToHost);
-    for (auto& w : ws) w = wf::gpu::workspace();
+    for (auto& w : ws) w = wf::device::workspace();
     for (auto s : stream) {
       if (s != nullptr) cudaStreamDestroy(s);
     }

@@ -5,7 +5,7 @@
 
 #include <warpfold/error.hpp>
 #include <warpfold/io/array_file.hpp>
-#include <warpfold/io/sum.hpp>
+#include <warpfold/io/reduce.hpp>
 
 #include <gtest/gtest.h>
 
@@ -73,21 +73,21 @@ const wrong_file wrong_files[] = {
     {"descr_one_letter", "type 'f' is not one"},
     {"descr_without_byte_order", "type 'f8' has no byte order"},
     {"descr_spelled_out", "type 'float64' has no byte order"},
-    {"descr_runs_on", "type '<f8x' cannot be summed"},
+    {"descr_runs_on", "type '<f8x' cannot be reduced"},
     {"descr_with_backslash", "a backslash in '\\x3cf8'"},
     {"descr_calls", "found '__import__('os')'"},
     {"structured", "the elements are records"},
     {"sub_array", "the elements are records"},
     {"objects", "type '|O' means Python objects"},
     {"bf16_as_void", "if they are bf16, save the bytes alone and give --dtype bf16"},
-    {"void", "type '|V8' cannot be summed"},
-    {"strings", "type '<U2' cannot be summed"},
-    {"bytes", "type '|S8' cannot be summed"},
-    {"dates", "type '<M8[ns]' cannot be summed"},
-    {"long_double", "type '<f16' cannot be summed"},
-    {"c32", "type '<c32' cannot be summed"},
-    {"f0", "type '<f0' cannot be summed"},
-    {"i3", "type '<i3' cannot be summed"},
+    {"void", "type '|V8' cannot be reduced"},
+    {"strings", "type '<U2' cannot be reduced"},
+    {"bytes", "type '|S8' cannot be reduced"},
+    {"dates", "type '<M8[ns]' cannot be reduced"},
+    {"long_double", "type '<f16' cannot be reduced"},
+    {"c32", "type '<c32' cannot be reduced"},
+    {"f0", "type '<f0' cannot be reduced"},
+    {"i3", "type '<i3' cannot be reduced"},
     {"shape_is_a_number", "'shape' must be a tuple"},
     {"shape_is_a_list", "'shape' must be a tuple"},
     {"shape_without_comma", "(n) is no tuple"},
@@ -152,7 +152,7 @@ TEST_P(malformed, is_refused_in_a_pipe) {
   ASSERT_TRUE(pipe.ok);
   try {
     auto file = io::array_file::open(pipe.path);
-    io::sum(file);
+    io::reduce(wf::op::sum, file);
     FAIL() << "was read";
   } catch (const wf::error& e) {
     EXPECT_EQ(e.code(), wf::errc::bad_input);
@@ -174,7 +174,7 @@ TEST(corpus, every_wrong_file_has_its_test_and_every_right_one_is_read) {
     ++right;
     EXPECT_NO_THROW({
       auto file = io::array_file::open(entry.path().string());
-      EXPECT_EQ(io::sum(file).count, file.layout().count);
+      EXPECT_EQ(io::reduce(wf::op::sum, file).count, file.layout().count);
     }) << name;
   }
   EXPECT_GE(right, 21u);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include <warpfold/error.hpp>
@@ -24,6 +25,26 @@ template <class T>
 concept exact_element =
     requires { exact::format<T>::min_exponent; } ||
     (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
+
+namespace detail {
+
+/// Throws errc::capacity if `more` elements beside `count` are more than a state counts.
+inline void reserve_elements(std::int64_t count, std::uint64_t more, const char* who) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (more > most - static_cast<std::uint64_t>(count))
+    throw error(errc::capacity, std::string(who) + ": more than 2^63 - 1 elements");
+}
+
+inline std::size_t hash_of_words(const std::int64_t* words, int n) {
+  std::uint64_t h = 0;
+  for (int k = 0; k < n; ++k) {
+    h = (h ^ static_cast<std::uint64_t>(words[k])) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  return static_cast<std::size_t>(h);
+}
+
+}  // namespace detail
 
 /// The true sum of everything added, in any order and from any number of pieces: the same state,
 /// the same bytes, the same value.
@@ -117,12 +138,7 @@ class exact_sum {
   }
   std::size_t hash() const {
     const state_type s = state();
-    std::uint64_t h = 0;
-    for (int k = 0; k < state_type::words; ++k) {
-      h = (h ^ static_cast<std::uint64_t>(s.data()[k])) * 0x9e3779b97f4a7c15u;
-      h ^= h >> 32;
-    }
-    return static_cast<std::size_t>(h);
+    return detail::hash_of_words(s.data(), state_type::words);
   }
 
   /// Canonical digits and counters.
@@ -134,10 +150,7 @@ class exact_sum {
 
  private:
   void reserve(std::uint64_t more) const {
-    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (more > most - static_cast<std::uint64_t>(count())) {
-      throw error(errc::capacity, "exact_sum: more than 2^63 - 1 elements");
-    }
+    detail::reserve_elements(count(), more, "exact_sum");
   }
 
   template <class T>

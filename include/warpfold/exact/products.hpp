@@ -87,6 +87,7 @@ struct moments_state {
   digits<format<T>::product_digits, 2 * format<T>::min_exponent> second;
 
   static constexpr int words = sum_state<T>::words + format<T>::product_digits;
+  static constexpr std::int64_t adds_between_carries = sum_state<T>::adds_between_carries;
 
   static WF_HD moments_state identity() { return {sum_state<T>::identity(), second_type::zero()}; }
 
@@ -98,7 +99,7 @@ struct moments_state {
       const std::uint64_t m = f::mantissa(b);
       second.add_wide(u128{m} * m, 2 * f::shift(b), false);
     }
-    if ((first.seen.count & (sum_state<T>::adds_between_carries - 1)) == 0) second.normalise();
+    if ((first.seen.count & (adds_between_carries - 1)) == 0) second.normalise();
   }
   WF_HD void merge(const moments_state& o) {
     first.merge(o.first);
@@ -124,33 +125,51 @@ struct moments_state {
   /// there was an infinity or a NaN.
   template <class U = T>
   WF_HD U var(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
-    return spread<U>(correction, mode, false);
+    return of_spread<U>(seen(), spread(), correction, mode, false);
   }
   /// The root of the same, rounded once.
   template <class U = T>
   WF_HD U std(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
-    return spread<U>(correction, mode, true);
+    return of_spread<U>(seen(), spread(), correction, mode, true);
+  }
+
+  /// Of complex numbers, whose parts have a state each: n·Σ|x|² - |Σx|² over n(n - correction).
+  template <class U = T>
+  static WF_HD U complex_var(const moments_state& re, const moments_state& im, std::int64_t correction = 0,
+                             rounding mode = rounding::nearest, bool take_root = false) {
+    counters c = re.seen();
+    c.nan |= static_cast<std::int64_t>(!im.seen().finite());
+    return of_spread<U>(c, re.spread().plus(im.spread()), correction, mode, take_root);
   }
 
  private:
   using second_type = digits<format<T>::product_digits, 2 * format<T>::min_exponent>;
 
-  template <class U>
-  WF_HD U spread(std::int64_t correction, rounding mode, bool take_root) const {
-    using f = format<U>;
-    const std::int64_t n = first.seen.count;
-    if (!first.seen.finite() || n <= 0 || n <= correction) return f::from_bits(f::quiet_nan);
+  static constexpr int sum_limbs = format<T>::digits, square_limbs = format<T>::product_digits;
+  /// Has room for the sum of two.
+  static constexpr int spread_limbs = 2 * sum_limbs > square_limbs + 2 ? 2 * sum_limbs : square_limbs + 2;
+
+  WF_HD const counters& seen() const { return first.seen; }
+
+  /// n·Σx² - (Σx)² in units of 2^(2 min_exponent).
+  WF_HD natural<spread_limbs> spread() const {
     auto s1 = first.sum;
     auto s2 = second;
     s1.normalise();
     s2.normalise();
-    constexpr int sum_limbs = format<T>::digits, square_limbs = format<T>::product_digits;
-    constexpr int limbs = 2 * sum_limbs > square_limbs + 2 ? 2 * sum_limbs : square_limbs + 2;
     const auto scaled_squares =
-        natural<square_limbs>::magnitude(s2).times(static_cast<std::uint64_t>(n));
+        natural<square_limbs>::magnitude(s2).times(static_cast<std::uint64_t>(seen().count));
     const auto square = natural<sum_limbs>::magnitude(s1).squared();
-    const auto difference = widen<limbs>(scaled_squares).minus(widen<limbs>(square));
-    window w = window::of(difference, 2 * format<T>::min_exponent);
+    return widen<spread_limbs>(scaled_squares).minus(widen<spread_limbs>(square));
+  }
+
+  template <class U>
+  static WF_HD U of_spread(const counters& c, const natural<spread_limbs>& spread, std::int64_t correction,
+                           rounding mode, bool take_root) {
+    using f = format<U>;
+    const std::int64_t n = c.count;
+    if (!c.finite() || n <= 0 || n <= correction) return f::from_bits(f::quiet_nan);
+    window w = window::of(spread, 2 * format<T>::min_exponent);
     w.divide(static_cast<std::uint64_t>(n));
     w.divide(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(correction));
     const scaled r = take_root ? root(w) : leading_bits(w, false);

@@ -68,6 +68,18 @@ struct natural {
     return r;
   }
 
+  /// this + other, which must fit.
+  WF_HD natural plus(const natural& other) const {
+    natural r;
+    std::uint64_t carry = 0;
+    for (int k = 0; k < Limbs; ++k) {
+      carry += std::uint64_t{limb[k]} + other.limb[k];
+      r.limb[k] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    return r;
+  }
+
   /// this - other, which must not be greater.
   WF_HD natural minus(const natural& other) const {
     natural r;

@@ -72,6 +72,11 @@ struct reader {
   throw error(code, "stored exact sum: " + why);
 }
 
+inline bool same_counters(const counters& a, const counters& b) {
+  return a.count == b.count && a.nan == b.nan && a.pos_inf == b.pos_inf && a.neg_inf == b.neg_inf &&
+         a.neg_zero == b.neg_zero;
+}
+
 /// What no sequence of adds can give, though the checksum may fit.
 template <int Count, int MinExponent>
 inline bool plausible(const state<Count, MinExponent>& s) {

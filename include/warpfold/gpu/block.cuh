@@ -8,7 +8,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/warp.cuh>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 /// What block_sum needs of shared memory. One use each; a second needs a barrier or room of its own.
 template <class V, int Threads>
@@ -41,4 +41,4 @@ __device__ __forceinline__ V block_sum(V v, block_room<V, Threads>& room) {
   return v;
 }
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

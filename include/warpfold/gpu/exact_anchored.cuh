@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_anchored.cuh
-/// The level of a thread for exact sums of f64 at the speed of memory: two registers take what lies
-/// near the anchor, without rounding, and the column of exact_thread.cuh the rest.
+/// The level of a thread for exact sums of f64 and bf16 at the speed of memory: one or two doubles take
+/// what lies near the anchor, without rounding, and the column of exact_thread.cuh the rest.
 ///
-/// s1 = 1.5·2^k + (a sum): as long as the sum is small, s1 + x rounds x to a multiple of s1's last
-/// place, and (s1 + x) - s1 and what it leaves of x are exact (Dekker 1971). The remainder goes to s2,
-/// whose last place is 42 bits further down. A pack that leaves a remainder there too, or is larger
-/// than the anchor allows, goes to the column as it is. So any data is summed exactly; only the time
-/// depends on it: 31 binades below the anchor and 3 above the largest element seen are free. Anchored
-/// extraction is due to Rump, Ogita and Oishi (2008), its use in bins to Demmel and Nguyen (2013).
+/// s = 1.5·2^k + (a sum): as long as the sum is small, s + x rounds x to a multiple of s's last place,
+/// and (s + x) - s and what it leaves of x are exact (Dekker 1971). What is left goes to the next level,
+/// whose last place is 42 bits further down. A pack that leaves something after the last one, or holds
+/// more than the anchor allows, goes to the column as it is. So any data is summed exactly; only the
+/// time depends on it. With two levels, f64 from 31 binades below the anchor to 3 above the largest
+/// element seen is free; with one, bf16 from 34 on. Anchored extraction is due to Rump, Ogita and Oishi
+/// (2008), its use in bins to Demmel and Nguyen (2013).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,38 +21,104 @@
 #include <warpfold/gpu/thread.cuh>
 #include <warpfold/gpu/warp.cuh>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
-template <int Threads>
-struct anchored_doubles {
-  using column = double_column<Threads>;
-  static constexpr int unit = column::unit;
-  static constexpr int digits = column::digits;
-  static constexpr std::size_t shared_bytes = column::shared_bytes;
+/// The greater of each pair of halves.
+__device__ __forceinline__ std::uint32_t max_halves(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __vmaxu2(a, b);
+#else
+  return max(a & 0xffff0000u, b & 0xffff0000u) | max(a & 0xffffu, b & 0xffffu);
+#endif
+}
+
+/// Packs of T as doubles. `size` is the upper word of the largest magnitude as a double, or `infinite`.
+template <class T>
+struct anchored_items;
+
+inline constexpr std::uint32_t infinite_size = 0x7ff00000u;
+
+template <>
+struct anchored_items<double> {
+  static __device__ __forceinline__ std::uint32_t size(const pack& p) {
+    return max(p.word[1] & 0x7fffffffu, p.word[3] & 0x7fffffffu);
+  }
+  static __device__ __forceinline__ double value(const pack& p, int i) {
+    return __hiloint2double(static_cast<int>(p.word[2 * i + 1]), static_cast<int>(p.word[2 * i]));
+  }
+  /// The greatest upper word, as a signed number: that of -0 is the least of all.
+  using signs = std::int32_t;
+  static constexpr signs all_minus_zero = static_cast<std::int32_t>(0x80000000u);
+  static __device__ __forceinline__ signs greatest(signs g, const pack& p) {
+    return max(g, max(static_cast<std::int32_t>(p.word[1]), static_cast<std::int32_t>(p.word[3])));
+  }
+};
+
+template <>
+struct anchored_items<__nv_bfloat16> {
+  static __device__ __forceinline__ std::uint32_t size(const pack& p) {
+    std::uint32_t m = p.word[0] & 0x7fff7fffu;
+#pragma unroll
+    for (int i = 1; i < 4; ++i) m = max_halves(m, p.word[i] & 0x7fff7fffu);
+    m = max(m & 0xffffu, m >> 16);
+    return m >= 0x7f80u ? infinite_size : m == 0 ? 0u : (m << 13) + (896u << 20);
+  }
+  static __device__ __forceinline__ double value(const pack& p, int i) {
+    const std::uint32_t w = p.word[i / 2];
+    const float f = __uint_as_float(i % 2 == 0 ? w << 16 : w & 0xffff0000u);
+#if defined(__CUDA_ARCH__)
+    double d;  // of this conversion subnormal numbers come through, whatever nvcc was told of floats
+    asm("cvt.f64.f32 %0, %1;" : "=d"(d) : "f"(f));
+    return d;
+#else
+    return static_cast<double>(f);
+#endif
+  }
+  using signs = std::uint32_t;  ///< bits in which any half differs from -0
+  static constexpr signs all_minus_zero = 0;
+  static __device__ __forceinline__ signs greatest(signs g, const pack& p) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) g |= p.word[i] ^ 0x80008000u;
+    return g;
+  }
+};
+
+/// Column: where what is not anchored goes.
+template <class T, int Levels, class Column, int Threads>
+struct anchored {
+  using items = anchored_items<T>;
+  static constexpr int unit = Column::unit;
+  static constexpr int digits = Column::digits;
+  static constexpr int per_lane = digits > 32 ? 3 : 1;
+  static constexpr std::size_t shared_bytes = Column::shared_bytes;
   static constexpr int warps = Threads / 32;
   static constexpr bool looks_ahead = true;  ///< start() wants the first packs
   struct room {
-    typename column::room columns;
-    std::int64_t of_warp[warps][4];
+    typename Column::room columns;
+    std::int64_t of_warp[warps][2 * Levels];
     std::uint32_t greatest_of_warp[warps];
   };
 
-  /// Elements below 2^(field - 1023) are anchored. Weights, over 2^unit, of the last places of s1, s2.
-  static constexpr std::uint32_t least_field = 200, most_field = 2030;
-  static __device__ __forceinline__ int place1(std::uint32_t field) { return static_cast<int>(field) + 10; }
-  static __device__ __forceinline__ int place2(std::uint32_t field) { return static_cast<int>(field) - 32; }
+  /// Elements below 2^(field - 1023) are anchored. A level holds 1024 of them: its last place is 41 bits
+  /// below the field, and the next level begins 42 bits below.
+  static constexpr int least_place = 1064 + 42 * (Levels - 1) + unit;
+  static constexpr std::uint32_t least_field = least_place > 200 ? least_place : 200;
+  static constexpr std::uint32_t most_field = 2030;
+  static __device__ __forceinline__ int place(std::uint32_t field, int level) {
+    return static_cast<int>(field) - 1023 - 41 - 42 * level - unit;
+  }
 
-  double s1, s2;
-  std::int64_t sum1, sum2;   ///< in units of the last places of s1 and s2
-  std::int32_t greatest;     ///< of the elements' upper words: tells whether all were -0
-  std::uint32_t limit;       ///< upper words of what is anchored are below; 0: nothing is any more
-  int adds;                  ///< to s1 since it was last emptied: at most 1024
-  bool used;                 ///< the column
-  std::uint32_t misses;      ///< packs that went to the column since s1 was last emptied
+  double s[Levels];
+  std::int64_t sum[Levels];  ///< in units of the last places of s
+  typename items::signs greatest;
+  std::uint32_t limit;  ///< upper words of what is anchored are below; 0: nothing is any more
+  int adds;             ///< since s was last emptied: at most 1000
+  bool used;            ///< the column
+  int misses;           ///< elements that went to the column since s was last emptied
   std::uint32_t greatest_miss;
   int moves, empties;
   std::uint32_t block_limit;
-  column rest;
+  Column rest;
 
   /// By all threads of the block, with the packs that a thread has already loaded: the anchor is common.
   template <int Loads>
@@ -59,7 +126,7 @@ struct anchored_doubles {
     std::uint32_t most = 0;
 #pragma unroll
     for (int u = 0; u < Loads; ++u) {
-      if (u < count) most = max(most, max(finite_size(first[u].word[1]), finite_size(first[u].word[3])));
+      if (u < count) most = max(most, finite(items::size(first[u])));
     }
     most = warp_max(most);
     if constexpr (Threads > 32) {
@@ -67,135 +134,140 @@ struct anchored_doubles {
       __syncthreads();
       most = warp_max(lane_index() < warps ? r.greatest_of_warp[lane_index()] : 0u);
     }
-    sum1 = sum2 = 0;
-    greatest = static_cast<std::int32_t>(0x80000000u);
+#pragma unroll
+    for (int l = 0; l < Levels; ++l) sum[l] = 0;
+    greatest = items::all_minus_zero;
     used = false;
-    rest.kinds_seen = rest.not_minus_zero = 0;
+    rest.saw_nothing();
     moves = 0;
     anchor(most != 0 ? most : 0x3ff00000u);
     block_limit = limit;
   }
 
   __device__ __forceinline__ void add(const pack& p) {
-    const auto h0 = static_cast<std::int32_t>(p.word[1]), h1 = static_cast<std::int32_t>(p.word[3]);
-    const std::uint32_t size = max(p.word[1] & 0x7fffffffu, p.word[3] & 0x7fffffffu);
-    const double x0 = value(p.word[0], p.word[1]), x1 = value(p.word[2], p.word[3]);
-    const double a0 = s1 + x0;
-    const double left0 = x0 - (a0 - s1);
-    const double a1 = a0 + x1;
-    const double left1 = x1 - (a1 - a0);
-    const double b0 = s2 + left0;
-    const double lost0 = left0 - (b0 - s2);
-    const double b1 = b0 + left1;
-    const double lost1 = left1 - (b1 - b0);
-    if (size < limit && lost0 == 0 && lost1 == 0) {
-      s1 = a1;
-      s2 = b1;
-      greatest = max(greatest, max(h0, h1));
+    const std::uint32_t size = items::size(p);
+    double a[Levels];
+#pragma unroll
+    for (int l = 0; l < Levels; ++l) a[l] = s[l];
+    bool lost = false;
+#pragma unroll
+    for (int i = 0; i < pack_items<T>; ++i) {
+      double x = items::value(p, i);
+#pragma unroll
+      for (int l = 0; l < Levels; ++l) {
+        const double next = a[l] + x;
+        x -= next - a[l];
+        a[l] = next;
+      }
+      lost = lost || x != 0;
+    }
+    if (size < limit && !lost) {
+#pragma unroll
+      for (int l = 0; l < Levels; ++l) s[l] = a[l];
+      greatest = items::greatest(greatest, p);
     } else {
       miss(p, size);
     }
   }
 
   __device__ __forceinline__ void after_batch(int packs) {
-    adds += 2 * packs;
-    if (adds > 1000 - 2 * packs) review();
+    adds += pack_items<T> * packs;
+    if (adds > 1000 - pack_items<T> * packs) review();
   }
 
   __device__ __forceinline__ void finish() {
     empty();
-    if (limit != block_limit && (sum1 | sum2) != 0) spill();
+    if (limit != block_limit) spill();
   }
 
   __device__ __forceinline__ std::uint32_t kinds() const {
-    return rest.kinds() | (greatest != static_cast<std::int32_t>(0x80000000u) ? special::ordinary : 0u);
+    return rest.kinds() | (greatest != items::all_minus_zero ? special::ordinary : 0u);
   }
 
-  /// In warp 0: digits 3 l, 3 l + 1 and 3 l + 2 in lane l.
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[3]) {
+  /// In warp 0: digits per_lane·l … in lane l.
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[per_lane]) {
     // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.
-    const std::int64_t piece[4] = {warp_sum_wide(static_cast<std::uint32_t>(sum1)), warp_sum_wide(sum1 >> 32),
-                                   warp_sum_wide(static_cast<std::uint32_t>(sum2)), warp_sum_wide(sum2 >> 32)};
-    if (lane_index() < 4) {
-      r.of_warp[warp_index()][lane_index()] = lane_index() == 0   ? piece[0]
-                                              : lane_index() == 1 ? piece[1]
-                                              : lane_index() == 2 ? piece[2]
-                                                                  : piece[3];
+#pragma unroll
+    for (int l = 0; l < Levels; ++l) {
+      const std::int64_t low = warp_sum_wide(static_cast<std::uint32_t>(sum[l]));
+      const std::int64_t high = warp_sum_wide(sum[l] >> 32);
+      if (lane_index() == 0) {
+        r.of_warp[warp_index()][2 * l] = low;
+        r.of_warp[warp_index()][2 * l + 1] = high;
+      }
     }
+#pragma unroll
+    for (int j = 0; j < per_lane; ++j) v[j] = 0;
     if (__syncthreads_or(used ? 1 : 0) != 0) {
       if (!used) rest.start();
       rest.sum_over_block(r.columns, v);
-    } else {
-      v[0] = v[1] = v[2] = 0;
     }
     if (warp_index() != 0) return;
-    const auto field = block_limit >> 20;
-    const int place[4] = {place1(field), place1(field) + 32, place2(field), place2(field) + 32};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 2 * Levels; ++i) {
       const std::int64_t total = warp_sum_wide(lane_index() < warps ? r.of_warp[lane_index()][i] : 0);
-      const int k = place[i] >> 5, at = place[i] & 31;
+      const int at = place(block_limit >> 20, i / 2) + 32 * (i % 2);
 #pragma unroll
-      for (int j = 0; j < 3; ++j) {
-        const int here = 3 * lane_index() + j;
-        if (here == k) v[j] += static_cast<std::uint32_t>(total) << at;
-        if (here == k + 1) v[j] += total >> (32 - at);
+      for (int j = 0; j < per_lane; ++j) {
+        const int above = per_lane * lane_index() + j - (at >> 5);
+        if (above == 0) v[j] += static_cast<std::uint32_t>(total) << (at & 31);
+        if (above == 1) v[j] += total >> (32 - (at & 31));
       }
     }
   }
 
  private:
-  static __device__ __forceinline__ double value(std::uint32_t low, std::uint32_t high) {
-    return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
+  static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) {
+    return size < infinite_size ? size : 0u;
   }
-  static __device__ __forceinline__ std::uint32_t finite_size(std::uint32_t high) {
-    const std::uint32_t size = high & 0x7fffffffu;
-    return size < 0x7ff00000u ? size : 0u;
+
+  /// 1.5·2^(e + 11 - 42·level), where what is anchored is below 2^e.
+  __device__ __forceinline__ double anchor_of(int level) const {
+    return __hiloint2double(static_cast<int>(limit + (11u << 20) - (42u << 20) * level + 0x80000u), 0);
   }
-  /// 1.5·2^(e + 11) and 1.5·2^(e - 31), where what is anchored is below 2^e.
-  __device__ __forceinline__ double anchor1() const { return value(0, limit + (11u << 20) + 0x80000u); }
-  __device__ __forceinline__ double anchor2() const { return value(0, limit - (31u << 20) + 0x80000u); }
 
   /// So that elements up to eight times as large as `size` are anchored, where there is room for it.
   __device__ __forceinline__ void anchor(std::uint32_t size) {
     limit = min(max((size >> 20) + 4, least_field), most_field) << 20;
-    s1 = anchor1();
-    s2 = anchor2();
+#pragma unroll
+    for (int l = 0; l < Levels; ++l) s[l] = anchor_of(l);
     adds = empties = 0;
-    misses = greatest_miss = 0;
+    misses = 0;
+    greatest_miss = 0;
   }
 
-  /// s1 and s2 differ from their anchors by whole numbers of their last places.
+  /// s differs from its anchor by a whole number of its last places.
   __device__ __forceinline__ void empty() {
     if (limit != 0) {
-      const double at1 = anchor1(), at2 = anchor2();
-      sum1 += __double_as_longlong(s1) - __double_as_longlong(at1);
-      sum2 += __double_as_longlong(s2) - __double_as_longlong(at2);
-      s1 = at1;
-      s2 = at2;
+#pragma unroll
+      for (int l = 0; l < Levels; ++l) {
+        const double from = anchor_of(l);
+        sum[l] += __double_as_longlong(s[l]) - __double_as_longlong(from);
+        s[l] = from;
+      }
     }
     adds = 0;
   }
 
-  /// Rare: once in 500 packs.
+  /// Once in a thousand elements.
   __device__ __forceinline__ void review() {
     empty();
     if (++empties == 1024) {  // the sums are within 1024·2^51
       spill();
       empties = 0;
     }
-    if (limit != 0 && misses > 350) {
-      // Most packs missed. If a lower anchor would have caught them, and not too often yet, take it.
-      const bool lower = (greatest_miss >> 20) + 8 < limit >> 20 && moves < 16;
+    if (limit != 0 && misses > 700) {
+      // Most missed. If a lower anchor would have caught them, and not too often yet, take it.
       spill();
-      if (lower) {
+      if ((greatest_miss >> 20) + 8 < limit >> 20 && moves < 16) {
         ++moves;
         anchor(greatest_miss);
       } else {
         limit = 0;
       }
     }
-    misses = greatest_miss = 0;
+    misses = 0;
+    greatest_miss = 0;
   }
 
   __device__ __forceinline__ void use_column() {
@@ -209,25 +281,31 @@ struct anchored_doubles {
     use_column();
     rest.add(p);
     rest.after_batch(1);
-    ++misses;
-    const std::uint32_t finite = size < 0x7ff00000u ? size : 0u;
-    greatest_miss = max(greatest_miss, finite);
-    if (limit != 0 && finite >= limit && limit < most_field << 20 && moves < 16) {
+    misses += pack_items<T>;
+    greatest_miss = max(greatest_miss, finite(size));
+    if (limit != 0 && finite(size) >= limit && limit < most_field << 20 && moves < 16) {
       empty();
       spill();
       ++moves;
-      anchor(finite);
+      anchor(finite(size));
     }
   }
 
   __device__ __forceinline__ void spill() {
-    use_column();
-    if (limit != 0) {
-      rest.add_scaled(sum1, place1(limit >> 20));
-      rest.add_scaled(sum2, place2(limit >> 20));
+#pragma unroll
+    for (int l = 0; l < Levels; ++l) {
+      if (sum[l] != 0) {
+        use_column();
+        rest.add_scaled(sum[l], place(limit >> 20, l));
+        sum[l] = 0;
+      }
     }
-    sum1 = sum2 = 0;
   }
 };
 
-}  // namespace wf::gpu::inline WF_BUILD
+template <int Threads>
+using anchored_doubles = anchored<double, 2, double_column<Threads>, Threads>;
+template <int Threads>
+using anchored_bf16 = anchored<__nv_bfloat16, 1, float_column<__nv_bfloat16, Threads>, Threads>;
+
+}  // namespace wf::device::inline WF_BUILD

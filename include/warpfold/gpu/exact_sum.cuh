@@ -21,7 +21,7 @@
 #include <warpfold/gpu/warp.cuh>
 #include <warpfold/gpu/workspace.cuh>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 /// How the digits of a sum of T lie on a warp.
 template <class Accumulator>
@@ -85,8 +85,12 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   constexpr int per_lane = digits_a_lane<Accumulator>;
   constexpr int lanes = digit_lanes<Accumulator>;
   using message = digit_tally<Accumulator>;
-  __shared__ typename Accumulator::room room;
-  __shared__ std::uint32_t kinds_of_warp[Threads / 32];
+  __shared__ struct {
+    typename Accumulator::room room;
+    std::uint32_t kinds_of_warp[Threads / 32];
+  } shared;
+  auto& room = shared.room;
+  auto& kinds_of_warp = shared.kinds_of_warp;
   Accumulator a;
   const auto add = [&](const pack& p) { a.add(p); };
   const auto after = [&] { a.after_batch(Walk::loads); };
@@ -169,9 +173,16 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
   constexpr int warps = Threads / 32;
   constexpr bool always = std::is_same_v<T, __half>;  // 40 bits, and 14 of count
   static_assert(Threads * Loads * pack_items<T> < 1 << 15);
-  __shared__ double sum_of_warp[warps];
-  __shared__ float size_of_warp[warps];
-  __shared__ std::uint32_t least_of_warp[warps];
+  __shared__ struct {
+    double sum_of_warp[warps];
+    float size_of_warp[warps];
+    std::uint32_t least_of_warp[warps];
+    typename Accumulator::room room;
+    std::uint32_t kinds_of_warp[warps];
+  } shared;
+  auto& sum_of_warp = shared.sum_of_warp;
+  auto& size_of_warp = shared.size_of_warp;
+  auto& least_of_warp = shared.least_of_warp;
   double chain[2] = {-0.0, -0.0};
   float size = 0;             // sum of |x|
   std::uint32_t least = 255;  // exponent field, as in f32, of what is not zero
@@ -222,15 +233,14 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
     return;
   }
   if constexpr (!always) {
-    __shared__ typename Accumulator::room room;
-    __shared__ std::uint32_t kinds_of_warp[warps];
+    auto& kinds_of_warp = shared.kinds_of_warp;
     Accumulator a;
     a.start();
     for_each_pack_small<Loads, Aligned>(part, [&](const pack& p) { a.add(p); });
     std::uint32_t kinds = warp_or(a.kinds());
     if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
     std::int64_t v[1];
-    a.sum_over_block(room, v);
+    a.sum_over_block(shared.room, v);
     if (warp_index() != 0) return;
     kinds = warp_or(lane_index() < warps ? kinds_of_warp[lane_index()] : 0u);
     const T answer = round_by_warp<T>(v, kinds, Accumulator::unit);
@@ -333,15 +343,17 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
       const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
       return exact_sum_shaped<T, accumulator_256, 256, near, 4>(x, n, out, scratch, stream, s.workers);
     }
-    constexpr int resident = columns ? 6 : 4;
+    // Twice as many bf16 a byte are more than the column's way keeps up with.
+    constexpr bool narrow = std::is_same_v<T, __nv_bfloat16>;
+    using large = std::conditional_t<narrow, anchored_bf16<256>, accumulator_256>;
+    constexpr int resident = columns && !narrow ? 6 : 4;
     const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);
     if (s.kept > 0) {
-      return exact_sum_shaped<T, accumulator_256, 256, far, resident>(x, n, out, scratch, stream,
-                                                                      s.workers, false, s.kept);
+      return exact_sum_shaped<T, large, 256, far, resident>(x, n, out, scratch, stream, s.workers, false,
+                                                            s.kept);
     }
-    return exact_sum_shaped<T, accumulator_256, 256, walk<4>, resident>(x, n, out, scratch, stream,
-                                                                        s.workers);
+    return exact_sum_shaped<T, large, 256, walk<4>, resident>(x, n, out, scratch, stream, s.workers);
   }
 }
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

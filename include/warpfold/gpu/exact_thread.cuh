@@ -27,7 +27,7 @@ template <>
 struct wf::exact::format<__nv_bfloat16>
     : wf::exact::float_format<__nv_bfloat16, wf::exact::ieee_bf16> {};
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 /// What decides a sum whatever its digits are, and that something else than -0 was there.
 namespace special {
@@ -85,9 +85,12 @@ struct float_column {
     column = reinterpret_cast<std::int64_t*>(wf_dynamic_shared) + threadIdx.x;
 #pragma unroll
     for (int k = 0; k < slots; ++k) column[k * Threads] = 0;
+    adds = 0;
+    saw_nothing();
+  }
+  __device__ __forceinline__ void saw_nothing() {
     greatest = static_cast<std::int32_t>(0x80000000u);  // -0 is the least of all, as an integer
     greatest_bits = 0;
-    adds = 0;
   }
 
   __device__ __forceinline__ void add(const pack& p) {
@@ -107,6 +110,22 @@ struct float_column {
     if (adds > adds_between_carries - packs * pack_items<T>) carry();
   }
 
+  /// v·2^place more, in units of the sum; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(std::int64_t v, int place) {
+    const std::uint64_t m = v < 0 ? 0u - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+    const int slot = place >> 5, shift = place & 31;
+    const std::uint64_t upper = m >> (32 - shift);
+    // The last slot takes all that is above it.
+    const bool last = slot + 2 == slots;
+    const std::uint64_t part[3] = {m << shift & 0xffffffffu, last ? upper : upper & 0xffffffffu,
+                                   last ? 0u : upper >> 32};
+#pragma unroll
+    for (int j = 0; j < 3; ++j) {
+      const auto a = static_cast<std::int64_t>(part[j]);
+      if (a != 0) column[(slot + j) * Threads] += v < 0 ? -a : a;
+    }
+    if (++adds > adds_between_carries - 16) carry();
+  }
   __device__ __forceinline__ void finish() {}
 
   __device__ __forceinline__ std::uint32_t kinds() const {
@@ -178,9 +197,10 @@ struct double_column {
     column = reinterpret_cast<std::int64_t*>(wf_dynamic_shared) + threadIdx.x;
 #pragma unroll 8
     for (int j = 0; j < slots; ++j) column[j * Threads] = 0;
-    kinds_seen = not_minus_zero = 0;
     adds = 0;
+    saw_nothing();
   }
+  __device__ __forceinline__ void saw_nothing() { kinds_seen = not_minus_zero = 0; }
 
   __device__ __forceinline__ void add(const pack& p) {
     add_bits(p.word[0], p.word[1]);
@@ -366,4 +386,4 @@ struct half_registers {
   __device__ __forceinline__ void clear() { upper[0] = upper[1] = lower[0] = lower[1] = 0; }
 };
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

@@ -16,7 +16,7 @@
 #include <warpfold/gpu/thread.cuh>
 #include <warpfold/gpu/workspace.cuh>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 template <class T>
 struct fast_of {
@@ -202,4 +202,4 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
                                                                          s.workers);
 }
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

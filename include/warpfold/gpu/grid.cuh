@@ -26,7 +26,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/warp.cuh>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 __device__ __forceinline__ bool is_last_block() { return blockIdx.x + 1 == gridDim.x; }
 
@@ -166,4 +166,4 @@ struct tally {
   }
 };
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

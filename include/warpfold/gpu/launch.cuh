@@ -9,7 +9,7 @@
 
 #include <warpfold/config.hpp>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 /// Blocks of `threads` that a multiprocessor can hold, at most `wanted`: what __launch_bounds__ may ask
 /// of the architecture that is compiled for.
@@ -51,4 +51,4 @@ cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, Argume
   return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...);
 }
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace wf::gpu {
+namespace wf::device {
 
 constexpr std::uint32_t divide_up(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint32_t>((a + b - 1) / b);
@@ -74,4 +74,4 @@ constexpr exact_shape exact_shape_for(std::uint64_t bytes, std::uint32_t threads
   return {at_most(wanted, sm * at_most(a_sm, resident)), 1};
 }
 
-}  // namespace wf::gpu
+}  // namespace wf::device

@@ -18,7 +18,7 @@
 
 #include <warpfold/config.hpp>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
 /// Sixteen bytes of elements as they lie in memory.
 struct pack {
@@ -267,4 +267,4 @@ __device__ __forceinline__ void for_each_pack_small(const array_part<T>& part, F
   if (has_tail) fold(tail);
 }
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

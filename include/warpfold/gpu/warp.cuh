@@ -11,7 +11,11 @@
 #include <warpfold/config.hpp>
 #include <warpfold/exact/ieee.hpp>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
+
+// CUDA's own, which wf::min and wf::max would hide.
+using ::max;
+using ::min;
 
 inline constexpr int warp_lanes = 32;
 inline constexpr unsigned all_lanes = 0xffffffffu;
@@ -187,4 +191,4 @@ struct warp_number {
   }
 };
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

@@ -11,9 +11,9 @@
 
 #include <warpfold/config.hpp>
 
-namespace wf::gpu::inline WF_BUILD {
+namespace wf::device::inline WF_BUILD {
 
-/// Owns what the blocks of one launch tell each other through: 37 KiB of device memory, all zero
+/// Owns what the blocks of one launch tell each other through: 133 KiB of device memory, all zero
 /// between launches, since the block that reads a message erases it. So a launch needs no reset, and
 /// a captured graph that holds only the kernel can be replayed.
 ///
@@ -23,7 +23,8 @@ namespace wf::gpu::inline WF_BUILD {
 class workspace {
  public:
   static constexpr std::uint32_t most_blocks = 2048;  ///< of one launch
-  static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox
+  static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox of a sum
+  static constexpr std::uint32_t mailbox_words = 1 << 14;  ///< in all: 264 states of 248 bytes
   static constexpr std::uint32_t tally_words = 8 * 80;
 
   workspace() = default;
@@ -37,6 +38,12 @@ class workspace {
   /// Waits for the launches that use the memory, as cudaFree does.
   ~workspace() {
     if (words_ != nullptr) cudaFree(words_);
+  }
+
+  /// Gives the memory back in stream order, without waiting; the workspace is empty after that.
+  void release(cudaStream_t stream) {
+    if (words_ != nullptr && cudaFreeAsync(words_, stream) != cudaSuccess) cudaFree(words_);
+    words_ = nullptr;
   }
 
   /// Allocates and zeroes the memory in stream order on the current device; does nothing the second
@@ -53,7 +60,8 @@ class workspace {
     }
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device);
     if (e != cudaSuccess) return e;
-    constexpr std::size_t bytes = 8 * (most_blocks * message_words + tally_words);
+    static_assert(most_blocks * message_words <= mailbox_words);
+    constexpr std::size_t bytes = 8 * (mailbox_words + tally_words);
     void* p = nullptr;
     e = cudaMallocAsync(&p, bytes, stream);
     if (e != cudaSuccess) return e;
@@ -67,7 +75,7 @@ class workspace {
   }
 
   std::uint64_t* mailbox() const { return words_; }
-  std::uint64_t* tally() const { return words_ + std::size_t{most_blocks} * message_words; }
+  std::uint64_t* tally() const { return words_ + mailbox_words; }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
@@ -86,4 +94,4 @@ class workspace {
   int l2_bytes_ = 0;
 };
 
-}  // namespace wf::gpu::inline WF_BUILD
+}  // namespace wf::device::inline WF_BUILD

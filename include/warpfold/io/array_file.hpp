@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file array_file.hpp
-/// An array in a file: .npy, or raw binary of a type that the caller knows.
+/// An array in a file: .npy, or raw binary of a type that the caller knows; and .npy files written.
 #pragma once
 
 #include <warpfold/io/dtype.hpp>
@@ -38,8 +38,12 @@ class array_file {
   /// False for a raw pipe until its end.
   bool size_known() const { return size_known_; }
 
+  /// Its bytes are in the address space, and next() gives them all at once.
+  bool mapped() const { return source_.bytes().has_value(); }
+
   /// The next whole elements as bytes of any alignment, valid until the next call; empty at the
-  /// end. All at once if the file is mapped, else at most `piece` bytes.
+  /// end. All at once if the file is mapped (they are then valid as long as the file is), else
+  /// `piece` bytes, and what is left at the end.
   std::span<const std::byte> next();
 
   static constexpr std::size_t piece = std::size_t{8} << 20;
@@ -50,7 +54,7 @@ class array_file {
   void open_raw(const raw_format&);
   void check_mapped_size();
   std::span<const std::byte> next_piece();
-  void grow_buffer();
+  void grow_buffer(std::size_t kept);
   [[noreturn]] void refuse(const std::string& text) const;
 
   input source_;
@@ -60,5 +64,10 @@ class array_file {
   std::unique_ptr<std::byte[]> buffer_;  // for pipes; grows with what has come, up to `piece`
   std::size_t capacity_ = 0;
 };
+
+/// Writes a C-ordered array of this machine's byte order, format 1.0, by way of a new file beside
+/// it that takes its name at the end. Throws wf::error: unsupported (numpy has no bf16), io.
+void write_npy(const std::string& path, dtype type, std::span<const std::int64_t> shape,
+               std::span<const std::byte> data);
 
 }  // namespace wf::io

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace wf::io {
@@ -26,6 +27,9 @@ struct array_layout {
 
   std::uint64_t data_bytes() const { return count * info(type).size; }
 };
+
+/// As Python writes a tuple: (3, 4), (3,), ().
+std::string shape_text(std::span<const std::uint64_t> shape);
 
 namespace npy {
 

@@ -95,8 +95,18 @@ struct minmax : extreme_fold<T>, options {
     return {keys<T>::value(s.least), keys<T>::value(s.greatest)};
   }
 };
+template <real T>
+struct norm_inf;
+template <integer T>
+struct norm_inf<T> : extreme_fold<T>, options {
+  std::uint64_t finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
+    if (n == 0) return 0;
+    const std::uint64_t a = magnitude(keys<T>::value(s.least)), b = magnitude(keys<T>::value(s.greatest));
+    return a > b ? a : b;
+  }
+};
 template <floating T>
-struct norm_inf : extreme_fold<T>, options {
+struct norm_inf<T> : extreme_fold<T>, options {
   T finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
     if (s.nan) return keys<T>::nan();
     if (n == 0) return keys<T>::value(0);

@@ -60,8 +60,43 @@ struct fast_moments {
 template <real T, bool Exact>
 using moment_fold = std::conditional_t<Exact, exact_moments<T>, fast_moments<T>>;
 
+/// Of complex numbers: the moments of each part. Their variance is E|x - E x|², a real number.
+template <complex_number T, bool Exact>
+struct complex_moments {
+  static constexpr bool commutes = true;
+  using part = typename T::value_type;
+  using of_part = moment_fold<part, Exact>;
+  struct state {
+    state_of<of_part> re, im;
+  };
+  state identity() const { return {of_part().identity(), of_part().identity()}; }
+  state lift(T x, std::int64_t i) const { return {of_part().lift(x.real(), i), of_part().lift(x.imag(), i)}; }
+  state combine(const state& a, const state& b) const {
+    return {of_part().combine(a.re, b.re), of_part().combine(a.im, b.im)};
+  }
+  static part spread(const state& s, std::int64_t n, const options& o, bool take_root) {
+    if constexpr (Exact) {
+      using moments = exact::moments_state<part>;
+      return moments::template complex_var<part>(s.re, s.im, o.correction, o.rounding, take_root);
+    } else {
+      if (n <= o.correction || n == 0) return std::numeric_limits<part>::quiet_NaN();
+      const double v = (s.re.squares + s.im.squares) / static_cast<double>(n - o.correction);
+      return narrow<part>(take_root ? std::sqrt(v) : v);
+    }
+  }
+};
+
+template <element T, bool Exact>
+struct var;
+
+template <complex_number T, bool Exact>
+struct var<T, Exact> : complex_moments<T, Exact>, options {
+  var_type<T> finish(const typename complex_moments<T, Exact>::state& s, std::int64_t n) const {
+    return this->spread(s, n, *this, false);
+  }
+};
 template <real T, bool Exact>
-struct var : moment_fold<T, Exact>, options {
+struct var<T, Exact> : moment_fold<T, Exact>, options {
   using result = mean_type<T>;
   result finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
     if constexpr (Exact) {
@@ -73,8 +108,17 @@ struct var : moment_fold<T, Exact>, options {
   }
 };
 
+template <element T, bool Exact>
+struct std_dev;
+
+template <complex_number T, bool Exact>
+struct std_dev<T, Exact> : complex_moments<T, Exact>, options {
+  var_type<T> finish(const typename complex_moments<T, Exact>::state& s, std::int64_t n) const {
+    return this->spread(s, n, *this, true);
+  }
+};
 template <real T, bool Exact>
-struct std_dev : moment_fold<T, Exact>, options {
+struct std_dev<T, Exact> : moment_fold<T, Exact>, options {
   using result = mean_type<T>;
   result finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
     if constexpr (Exact) {
@@ -146,8 +190,8 @@ struct sum_of_squares<T, Exact> : options {
   sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
 };
 
-template <floating T, bool Exact>
-struct norm2;
+template <real T, bool Exact>
+struct norm2;  // of integers: checked.hpp
 template <floating T>
 struct norm2<T, true> : exact_squares<T>, options {
   T finish(const exact::squares_state<T>& s, std::int64_t) const { return s.template norm<T>(rounding); }

@@ -53,6 +53,15 @@ using sum_type = typename detail::sum_result<T>::type;
 /// The type of means, variances, logarithms: a float's own, of integers f64.
 template <element T>
 using mean_type = std::conditional_t<integer<T>, double, T>;
+namespace detail {
+template <class T>
+struct var_result { using type = mean_type<T>; };
+template <complex_number T>
+struct var_result<T> { using type = typename T::value_type; };
+}  // namespace detail
+/// The type of variances: as of means, but real for complex numbers.
+template <element T>
+using var_type = typename detail::var_result<T>::type;
 
 /// The `dtype` of an element type; of the fundamental integer types by size and sign.
 template <element T>

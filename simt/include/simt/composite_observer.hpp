@@ -26,8 +26,17 @@ class composite_observer : public observer {
     each(&observer::blocks_barrier, first, count);
   }
   void fence(std::uint64_t b, std::uint32_t t, scope s) override { each(&observer::fence, b, t, s); }
+  void arrive(std::uint64_t b, std::uint32_t t, const arrival& a) override {
+    for (observer* o : parts_) o->arrive(b, t, a);
+  }
   void access(std::uint64_t b, std::uint32_t t, const memory_access& a) override {
     for (observer* o : parts_) o->access(b, t, a);
+  }
+  void call(std::uint64_t b, std::uint32_t t, std::uintptr_t site) override {
+    for (observer* o : parts_) o->call(b, t, site);
+  }
+  void leave(std::uint64_t b, std::uint32_t t) override {
+    for (observer* o : parts_) o->leave(b, t);
   }
   void basic_block(std::uint64_t b, std::uint32_t t, std::uintptr_t site) override {
     for (observer* o : parts_) o->basic_block(b, t, site);

@@ -51,7 +51,7 @@ const char* to_string(fault);
 /// A place in the source, found from the address of an instruction.
 struct source_line {
   std::string file, function;
-  int line = 0;
+  int line = 0, column = 0;
 };
 source_line locate(std::uintptr_t instruction);
 
@@ -104,6 +104,19 @@ struct memory_access {
   std::uintptr_t site;    ///< an instruction of the source line that made it
 };
 
+/// What threads wait for together.
+enum class meeting : std::uint8_t {
+  block_barrier, grid_barrier, cluster_barrier, warp_sync, shuffle, vote, match, warp_reduction,
+};
+
+/// A thread comes to a meeting; it may be the last, or have to wait.
+struct arrival {
+  meeting at;
+  std::uint32_t mask;    ///< of lanes, where a warp meets
+  std::uint32_t source;  ///< the lane that a shuffle reads
+  std::uintptr_t site;   ///< an instruction of the source line that came
+};
+
 struct launch_info {
   std::string kernel;
   std::uint32_t grid[3], block[3], cluster[3];
@@ -127,7 +140,13 @@ class observer {
   /// All threads of the `count` blocks from `first` on met (a cluster, or the whole grid).
   virtual void blocks_barrier(std::uint64_t /*first*/, std::uint64_t /*count*/) {}
   virtual void fence(std::uint64_t /*block*/, std::uint32_t /*thread*/, scope) {}
+  /// Before the thread waits; block_barrier() and its like follow when all have come.
+  virtual void arrive(std::uint64_t /*block*/, std::uint32_t /*thread*/, const arrival&) {}
   virtual void access(std::uint64_t /*block*/, std::uint32_t /*thread*/, const memory_access&) {}
+  /// A function was called, from the instruction before `site`, or left. Only those that access memory or
+  /// call others are told; what was inlined is no call.
+  virtual void call(std::uint64_t /*block*/, std::uint32_t /*thread*/, std::uintptr_t /*site*/) {}
+  virtual void leave(std::uint64_t /*block*/, std::uint32_t /*thread*/) {}
   /// A basic block was entered (instrumented kernels only).
   virtual void basic_block(std::uint64_t /*block*/, std::uint32_t /*thread*/, std::uintptr_t /*site*/) {}
 };

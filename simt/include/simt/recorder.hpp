@@ -23,12 +23,13 @@ enum class event_kind : std::uint8_t {
   atomic_load,
   atomic_store,
   atomic_update,
-  basic_block,     ///< one was entered
+  basic_block,     ///< one was entered; extra: a number of this block within this chain of calls, from 1
   block_barrier,
   warp_sync,       ///< extra: the mask
   blocks_barrier,  ///< extra: the number of blocks
   fence,           ///< extra: the scope
   end,             ///< of the thread
+  arrival,         ///< size: which meeting; extra: the mask; address: the lane that a shuffle reads
 };
 
 struct event {
@@ -52,6 +53,7 @@ struct block_recording {
   const launch_info* launch = nullptr;
   std::uint64_t block = 0;
   std::vector<std::vector<event>> threads;
+  std::vector<std::uint32_t> chains;  ///< of calls, that each thread is in: the recorder's own numbers
 
   std::uint32_t warps() const { return static_cast<std::uint32_t>((threads.size() + 31) / 32); }
   /// Empty for the lanes that the last warp lacks.
@@ -79,11 +81,15 @@ class recorder : public observer {
   void warp_sync(std::uint64_t block, std::uint32_t warp, std::uint32_t mask) override;
   void blocks_barrier(std::uint64_t first, std::uint64_t count) override;
   void fence(std::uint64_t block, std::uint32_t thread, scope) override;
+  void arrive(std::uint64_t block, std::uint32_t thread, const arrival&) override;
   void access(std::uint64_t block, std::uint32_t thread, const memory_access&) override;
+  void call(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) override;
+  void leave(std::uint64_t block, std::uint32_t thread) override;
   void basic_block(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) override;
 
  private:
   block_recording& at(std::uint64_t block);
+  std::uint32_t node_index(std::uint32_t chain, std::uint32_t site);
   std::uint32_t site_index(std::uintptr_t site);
   space space_of(std::uintptr_t address);
   void append_to_all(block_recording&, const event&);
@@ -94,6 +100,10 @@ class recorder : public observer {
   std::vector<std::uintptr_t> sites_;
   std::unordered_map<std::uintptr_t, std::uint32_t> numbers_;
   std::array<std::pair<std::uintptr_t, std::uint32_t>, 256> recent_sites_{};
+  // Chains of calls, 0 being the kernel itself: of each its caller's; by caller and place their numbers.
+  std::vector<std::uint32_t> callers_{0};
+  std::unordered_map<std::uint64_t, std::uint32_t> chain_numbers_, node_numbers_;
+  std::array<std::pair<std::uint64_t, std::uint32_t>, 256> recent_nodes_{};
   struct page {
     std::uintptr_t number = 0;
     std::uint64_t generation = 0;

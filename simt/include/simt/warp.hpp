@@ -69,6 +69,9 @@ SIMT_INLINE std::uint64_t meet(detail::collective what, unsigned mask, std::uint
 
 SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { lanes::meet(detail::collective::sync, mask, 0); }
 
+// Which lane is read is computed without a branch: on a GPU there is none, and the lens would see one.
+SIMT_INLINE constexpr unsigned lane_if(bool condition, unsigned value) { return value & (0u - unsigned{condition}); }
+
 // The warp as rows of `width` lanes (a power of two): a source outside of the row gives the own value;
 // __shfl_sync wraps around.
 template <lanes::portable T>
@@ -79,19 +82,20 @@ SIMT_INLINE lanes::value_t<T> __shfl_sync(unsigned mask, T value, int source, in
 template <lanes::portable T>
 SIMT_INLINE lanes::value_t<T> __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const unsigned own = lanes::own(), in_row = own & static_cast<unsigned>(width - 1);
-  return lanes::read(mask, value, delta <= in_row ? own - delta : own);
+  return lanes::read(mask, value, own - lane_if(delta <= in_row, delta));
 }
 template <lanes::portable T>
 SIMT_INLINE lanes::value_t<T> __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const unsigned own = lanes::own(), in_row = own & static_cast<unsigned>(width - 1);
-  return lanes::read(mask, value, delta < static_cast<unsigned>(width) - in_row ? own + delta : own);
+  return lanes::read(mask, value, own + lane_if(delta < static_cast<unsigned>(width) - in_row, delta));
 }
 /// A lower row can be read, a higher one not, as on the hardware.
 template <lanes::portable T>
 SIMT_INLINE lanes::value_t<T> __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   const unsigned own = lanes::own(), source = own ^ static_cast<unsigned>(lane_mask);
   const unsigned last = own | static_cast<unsigned>(width - 1);
-  return lanes::read(mask, value, source <= last && source < 32 ? source : own);
+  const bool there = (source <= last) & (source < 32);
+  return lanes::read(mask, value, own ^ lane_if(there, own ^ source));
 }
 
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {

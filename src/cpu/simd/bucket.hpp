@@ -2,11 +2,15 @@
 /// \file bucket.hpp
 /// Exact sums of numbers of any exponents: the tile that no window fits.
 ///
-/// The top seven bits of the exponent choose a bucket; a bucket spans 16 exponents. v splits into
-/// hi, its leading 27 bits, and lo = v - hi, 26 bits, exact. In units of the last bit that hi can
-/// have in its bucket, hi is below 2^(27+15); so 2^11 of them add in f64 without rounding, and of lo
-/// 2^12. Four copies take turns, so a bucket that repeats does not wait for itself, and the tile of
-/// `bucket_capacity` fits. Values are scaled by 2^-64 from bucket 64 on (|v| >= 2), by 2^64 below: exact.
+/// The top bits of the exponent choose a bucket. The number, its exponent's low bits kept and the
+/// rest set to a constant, is cut by the anchors of extract.hpp into integer words of a fixed unit,
+/// which are added to those of the bucket: one load, addition and store of 8, 16 or 32 bytes an
+/// element. Words have 17 bits or more to spare (kernels.hpp has the units), so buckets are emptied
+/// every `bucket_capacity` elements. Copies of the buckets take turns: a bucket that repeats would
+/// wait for its own last store.
+///
+/// The idea is that of the "large superaccumulator" of R. Neal, "Fast exact summation using small and
+/// large superaccumulators", 2015; vectors do all but the addition, and few buckets stay in L1.
 #pragma once
 
 #include <utility>
@@ -15,65 +19,341 @@
 
 namespace wf::cpu::WF_TARGET {
 
-static_assert(bucket_capacity / buckets::copies <= 1 << 11);
+/// Elements are cut this far ahead of being added. Picked from registers, lanes wait for the one port
+/// that shuffles; from memory just written, for the store: 1.3 ns an f64 then, and 0.54 so.
+inline constexpr std::int64_t bucket_block = 64;
 
-using f64x2 = vec<double, 16>;
+template <class T>
+using bits_of = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
+/// An IEEE format seen as vectors of signed integers.
+template <class T>
+struct layout {
+  using bits = bits_of<T>;
+  using V = vec<bits>;
+  static constexpr int mantissa_bits = sizeof(T) == 8 ? 52 : 23;
+  static constexpr bits one = bits{1} << mantissa_bits;  // a step of the exponent
+  static constexpr bits mantissa = one - 1;
+  static constexpr bits magnitude = static_cast<bits>(~std::uint64_t{0} >> (sizeof(T) == 8 ? 1 : 33));
+  static constexpr bits sign = -magnitude - 1;
+  static constexpr bits infinity = magnitude & ~mantissa;
+};
+
+/// Of vectors: is any lane infinite or NaN?
+template <class T>
+class finite_check {
+  using l = layout<T>;
+#if defined(__AVX512DQ__)
+ public:
+  WF_INLINE void look_at(vec<T> v) {
+    constexpr int infinite_or_nan = 0x01 | 0x08 | 0x10 | 0x80;
+    if constexpr (sizeof(T) == 8) seen_ = _kor_mask16(seen_, _mm512_fpclass_pd_mask(v, infinite_or_nan));
+    else seen_ = _kor_mask16(seen_, _mm512_fpclass_ps_mask(v, infinite_or_nan));
+  }
+  WF_INLINE bool all() const { return seen_ == 0; }
+
+ private:
+  __mmask16 seen_ = 0;
+#else
+ public:
+  /// An exponent field of all ones overflows into the sign.
+  WF_INLINE void look_at(vec<T> v) {
+    using U = vec<std::make_unsigned_t<typename l::bits>>;
+    seen_ |= (typename l::V)((U)((typename l::V)v & l::infinity) + static_cast<std::make_unsigned_t<typename l::bits>>(l::one));
+  }
+  WF_INLINE bool all() const {
+    const typename l::V s = seen_ & l::sign;
+    return or_lanes((i64s)s) == 0;
+  }
+
+ private:
+  typename l::V seen_{};
+#endif
+};
+
+/// A word: v in units of 2^Unit, rounded; `rest` is what is left of v.
+template <int Unit>
+WF_INLINE i64s take_word(f64s v, f64s& rest) {
+  constexpr double anchor = 1.5 * power_of_two(Unit + 52);
+  const f64s t = v + anchor;
+  rest = v - (t - anchor);
+  return (i64s)t - __builtin_bit_cast(std::int64_t, anchor);
+}
+template <int Unit>
+WF_INLINE i64s last_word(f64s v) {
+  constexpr double anchor = 1.5 * power_of_two(Unit + 52);
+  return (i64s)(v + anchor) - __builtin_bit_cast(std::int64_t, anchor);
+}
+
+/// Zeros and subnormals: they lack the leading one that every `scaled` below is given.
+template <class T>
+struct small_lanes {
+  using l = layout<T>;
+  using V = typename l::V;
+#if defined(__AVX512DQ__)
+  static constexpr int zero_or_subnormal = 0x02 | 0x04 | 0x20;
+  __mmask16 which;
+
+  explicit WF_INLINE small_lanes(vec<T> v) {
+    if constexpr (sizeof(T) == 8) which = _mm512_fpclass_pd_mask(v, zero_or_subnormal);
+    else which = _mm512_fpclass_ps_mask(v, zero_or_subnormal);
+  }
+  /// Their exponent is that of field 1, not 0.
+  WF_INLINE V raise(V scaled) const {
+    if constexpr (sizeof(T) == 8) return (V)_mm512_mask_add_epi64((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi64(l::one));
+    else return (V)_mm512_mask_add_epi32((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi32(l::one));
+  }
+  WF_INLINE vec<T> less_one(V scaled) const {
+    const V one = scaled & (l::sign | l::infinity);
+    if constexpr (sizeof(T) == 8) return _mm512_mask_sub_pd((__m512d)scaled, which, (__m512d)scaled, (__m512d)one);
+    else return _mm512_mask_sub_ps((__m512)scaled, which, (__m512)scaled, (__m512)one);
+  }
+#else
+  V which;
+
+  explicit WF_INLINE small_lanes(vec<T> v) {
+    constexpr T least_normal = sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126);
+    which = (V)(abs(v) < least_normal);
+  }
+  WF_INLINE V raise(V scaled) const { return (V)(scaled + (which & l::one)); }
+  WF_INLINE vec<T> less_one(V scaled) const {
+    return (vec<T>)scaled - (vec<T>)(scaled & which & (l::sign | l::infinity));
+  }
+#endif
+};
+
+/// Words and byte offsets of their buckets, on the way from vectors to single elements.
+template <bucket_kind Kind, int Words, class Offset>
+struct cut_block {
+  static constexpr bucket_kind kind = Kind;
+  alignas(64) std::int64_t words[Words * bucket_block];  // those of an element side by side
+  alignas(64) Offset offsets[bucket_block];
+};
+
+using narrow_block = cut_block<bucket_kind::narrow, 1, std::uint32_t>;
+using wide_block = cut_block<bucket_kind::wide, 2, std::int64_t>;
+using product_block = cut_block<bucket_kind::product, 4, std::int64_t>;
 
 /// {a0, b0, a2, b2, …} for Odd = 0 and {a1, b1, a3, b3, …} for Odd = 1.
 template <int Odd, int... J>
-WF_INLINE f64s interleave(f64s a, f64s b, std::integer_sequence<int, J...>) {
+WF_INLINE i64s interleave(i64s a, i64s b, std::integer_sequence<int, J...>) {
   return __builtin_shufflevector(a, b, (J % 2 == 0 ? J + Odd : step + J - 1 + Odd)...);
 }
+/// Pairs of words: {a0, a1, b0, b1, a4, …} of the even pairs for Odd = 0, of the odd ones for 1.
+template <int Odd, int... J>
+WF_INLINE i64s join_pairs(i64s a, i64s b, std::integer_sequence<int, J...>) {
+  constexpr int n = step < 4 ? 4 : step;
+  return __builtin_shufflevector(a, b, ((J % 4 < 2 ? 0 : n) + J / 4 * 4 + J % 2 + 2 * Odd) % (2 * step)...);
+}
 
-template <class Source>
+template <int Half, int... J>
+WF_INLINE half_f32s half_of(f32s v, std::integer_sequence<int, J...>) {
+  return __builtin_shufflevector(v, v, (Half * step + J)...);
+}
+template <int Half>
+WF_INLINE half_f32s half(f32s v) {
+  return half_of<Half>(v, std::make_integer_sequence<int, step>());
+}
+
+/// f32: 24 bits within 16 exponents, one word of 39 bits.
+WF_INLINE void cut_narrow(f32s v, narrow_block& to, std::int64_t at) {
+  using l = layout<float>;
+  const i32s bits = (i32s)v;
+  const small_lanes<float> small(v);
+  const f32s scaled = small.less_one(
+      small.raise((bits & (l::sign | l::mantissa | 15 * l::one)) | 112 * l::one));
+  store(to.words + at, last_word<-38>(widen(half<0>(scaled))));
+  store(to.words + at + step, last_word<-38>(widen(half<1>(scaled))));
+  store(to.offsets + at, (i32s)((vec<std::uint32_t>)bits >> 24) & 0x78);
+}
+
+/// f64: 53 bits within 32 exponents, two words of 42 bits.
+WF_INLINE void cut_wide(f64s v, wide_block& to, std::int64_t at) {
+  using l = layout<double>;
+  constexpr std::make_integer_sequence<int, step> numbers;
+  const i64s bits = (i64s)v;
+  const small_lanes<double> small(v);
+  const f64s scaled = small.less_one(
+      small.raise((bits & (l::sign | l::mantissa | 31 * l::one)) | 992 * l::one));
+  f64s rest;
+  const i64s high = take_word<-41>(scaled, rest);
+  const i64s low = last_word<-83>(rest);
+  store(to.words + 2 * at, interleave<0>(high, low, numbers));
+  store(to.words + 2 * at + step, interleave<1>(high, low, numbers));
+  store(to.offsets + at, (i64s)((u64s)bits >> 53) & 0x3f0);
+}
+
+/// A product of two f64: 106 bits within 32 exponents of it, three words of 46 bits.
+WF_INLINE void cut_product(f64s a, f64s b, product_block& to, std::int64_t at) {
+  using l = layout<double>;
+  constexpr std::make_integer_sequence<int, step> numbers;
+  const i64s x = (i64s)a, y = (i64s)b;
+  const small_lanes<double> small_x(a), small_y(b);
+  const u64s exponents = (u64s)small_x.raise(x & l::infinity) + (u64s)small_y.raise(y & l::infinity);
+  const f64s sx = small_x.less_one((x & (l::sign | l::mantissa)) | 1023 * l::one);
+  const f64s sy = small_y.less_one(
+      ((y & (l::sign | l::mantissa)) | ((i64s)exponents & 31 * l::one)) + 992 * l::one);
+  f64s lo;
+  f64s hi = two_product(sx, sy, lo);
+  const i64s first = take_word<-44>(hi, hi);
+  const i64s second = take_word<-90>(hi, hi) + take_word<-90>(lo, lo);
+  const i64s third = last_word<-135>(hi + lo);
+  store(to.offsets + at, (i64s)((u64s)exponents >> 52) & ~std::int64_t{31});
+  std::int64_t* words = to.words + 4 * at;
+  const i64s none{};
+  const i64s even = interleave<0>(first, second, numbers), odd = interleave<1>(first, second, numbers);
+  const i64s even_low = interleave<0>(third, none, numbers), odd_low = interleave<1>(third, none, numbers);
+  if constexpr (step == 2) {
+    store(words, even), store(words + 2, even_low), store(words + 4, odd), store(words + 6, odd_low);
+  } else {
+    store(words, join_pairs<0>(even, even_low, numbers));
+    store(words + step, join_pairs<0>(odd, odd_low, numbers));
+    store(words + 2 * step, join_pairs<1>(even, even_low, numbers));
+    store(words + 3 * step, join_pairs<1>(odd, odd_low, numbers));
+  }
+}
+
+/// In which place of cut_wide's (Words = 2) or cut_product's (4) output element j of a vector is.
+template <int Words>
+WF_INLINE constexpr int place(int j) {
+  if (Words == 1) return j;
+  if (Words == 2) return j / step * step * 2 + j % step / 2 * 2 + j % 2 * step;
+  if (step == 2) return 4 * j;
+  const int k = j % step;
+  return j / step * step * 4 + k / 4 * 4 + k % 2 * step + k / 2 % 2 * 2 * step;
+}
+
+/// Adds elements first … first + 7 to their buckets.
+template <bucket_kind Kind, int Words, class Offset>
+WF_INLINE void add_eight(const cut_block<Kind, Words, Offset>& from, std::int64_t first, std::int64_t* sums) {
+  constexpr bucket_shape shape = bucket_shapes[static_cast<int>(Kind)];
+  static_assert(shape.stride == Words && 8 % shape.copies == 0);
+  using V = vec<std::int64_t, 8 * Words>;
+  WF_UNROLL
+  for (int j = 0; j < 8; ++j) {
+    unsigned char* to = reinterpret_cast<unsigned char*>(sums + j % shape.copies * shape.count * Words) +
+                        from.offsets[first + j];
+    const std::int64_t* word = from.words + Words * first + place<Words>(j);
+    if constexpr (Words == 1) {
+      std::int64_t sum;
+      __builtin_memcpy(&sum, to, 8);
+      sum += *word;
+      __builtin_memcpy(to, &sum, 8);
+    } else if constexpr (8 * Words <= width) {
+      store(to, load<V>(to) + load<V>(word));
+    } else {
+      store(to, load<i64s>(to) + load<i64s>(word));
+      store(to + 16, load<i64s>(to + 16) + load<i64s>(word + 2));
+    }
+  }
+}
+
+template <class T, bool Pairs>
 struct bucket_pass {
-  static constexpr int parts = Source::parts;
-  i64s special{}, lost{};
+  static constexpr bool is_f64 = sizeof(T) == 8;
+  using block = std::conditional_t<is_f64, std::conditional_t<Pairs, product_block, wide_block>,
+                                   std::conditional_t<Pairs, wide_block, narrow_block>>;
+  using check = finite_check<std::conditional_t<Pairs, double, T>>;
+  /// Elements cut at once: whole vectors, and a turn of all copies.
+  static constexpr int unit = !is_f64 && !Pairs && lanes<T> > 8 ? lanes<T> : 8;
 
-  /// `first`: the number of the first element, by which copies take turns.
-  template <class Lanes>
-  WF_INLINE void add(const void* x, const void* y, std::int64_t i, std::int64_t first, buckets& out,
-                     const Lanes& kept) {
-    constexpr auto size = static_cast<std::int64_t>(sizeof(typename Source::element));
-    prefetch(static_cast<const unsigned char*>(x) + i * size);
-    f64s part[parts];
-    Source::at(x, y, i, part, lost, kept);
+  static constexpr std::int64_t size = sizeof(T);
+  using bytes = const unsigned char*;
+
+  /// Elements k … k + unit - 1 of a block's.
+  static WF_INLINE void cut(bytes x, bytes y, std::int64_t k, block& to, check& finite) {
+    prefetch_lines<unit * size>(x + k * size);
+    if constexpr (Pairs) prefetch_lines<unit * size>(y + k * size);
+    constexpr int per = Pairs || is_f64 ? step : lanes<T>;
     WF_UNROLL
-    for (int p = 0; p < parts; ++p) {
-      constexpr std::int64_t infinity = 0x7ff0000000000000;
-      const i64s magnitude = (i64s)part[p] & INT64_MAX;
-      const i64s not_finite = (i64s)(magnitude >= infinity);
-      special |= not_finite;
-      const i64s large = (i64s)(magnitude >= std::int64_t{1024} << 52);
-      const f64s scale = (f64s)((large & (i64s)all_lanes<f64s>(0x1p-64)) |
-                                (~large & (i64s)all_lanes<f64s>(0x1p64)));
-      const i64s finite = (i64s)part[p] & ~not_finite;
-      const f64s hi = (f64s)(finite & ~((std::int64_t{1} << 26) - 1)) * scale;
-      const f64s lo = (f64s)finite * scale - hi;
-      constexpr std::make_integer_sequence<int, step> numbers;
-      alignas(64) double halves[2 * step];  // hi and lo of an element side by side
-      alignas(64) std::int64_t offsets[step];
-      store(halves, interleave<0>(hi, lo, numbers));
-      store(halves + step, interleave<1>(hi, lo, numbers));
-      store(offsets, (i64s)(((u64s)magnitude >> 56) << 4));
-      WF_UNROLL
-      for (int j = 0; j < step; ++j) {
-        auto* copy = reinterpret_cast<unsigned char*>(out.sums[p][(first + j) % buckets::copies]);
-        unsigned char* sums = copy + offsets[j];
-        store(sums, load<f64x2>(sums) + load<f64x2>(halves + j / 2 * 2 + j % 2 * step));
+    for (int j = 0; j < unit; j += per) {
+      const std::int64_t i = k + j;
+      if constexpr (is_f64 && Pairs) {
+        const f64s a = load_f64<T>(x, i), b = load_f64<T>(y, i);
+        finite.look_at(a);
+        finite.look_at(b);
+        cut_product(a, b, to, i);
+      } else if constexpr (is_f64 || Pairs) {
+        f64s v = load_f64<T>(x, i);
+        if constexpr (Pairs) v *= load_f64<T>(y, i);
+        finite.look_at(v);
+        cut_wide(v, to, i);
+      } else {
+        const f32s v = load<f32s>(x + i * size);
+        finite.look_at(v);
+        cut_narrow(v, to, i);
       }
     }
   }
+
+  /// A whole block. False if something was not finite.
+  __attribute__((noinline)) static bool cut_block(bytes x, bytes y, block& to) {
+    check finite;
+    for (std::int64_t k = 0; k < bucket_block; k += unit) cut(x, y, k, to, finite);
+    return finite.all();
+  }
+
+  /// n elements of a block; zeros take the place of the rest and of all that is not finite. False if
+  /// something was not.
+  __attribute__((noinline)) static bool cut_finite(bytes x, bytes y, std::int64_t n, block& to) {
+    alignas(64) T a[bucket_block] = {};
+    alignas(64) T b[Pairs ? bucket_block : 1] = {};
+    bool all = true;
+    for (std::int64_t k = 0; k < n; ++k) {
+      T v, w{};
+      __builtin_memcpy(&v, x + k * size, sizeof(T));
+      if constexpr (Pairs) __builtin_memcpy(&w, y + k * size, sizeof(T));
+      const bool finite = v - v == 0 && w - w == 0;
+      all = all && finite;
+      if (!finite) continue;
+      a[k] = v;
+      if constexpr (Pairs) b[k] = w;
+    }
+    cut_block(reinterpret_cast<bytes>(a), reinterpret_cast<bytes>(b), to);
+    return all;
+  }
+
+  static WF_INLINE void add(const block& from, std::int64_t first, std::int64_t* sums) {
+    WF_UNROLL
+    for (int k = 0; k < unit; k += 8) add_eight(from, first + k, sums);
+  }
 };
 
-template <class Source>
-bool bucket(const void* x, const void* y, std::int64_t n, buckets& out) {
-  bucket_pass<Source> pass;
-  std::int64_t i = 0;
-  for (; i + step <= n; i += step) pass.add(x, y, i, i, out, every_lane());
-  for_tail<Source>(x, y, i, n, [&](const void* tx, const void* ty, std::int64_t at, const auto& kept)
-                   __attribute__((always_inline)) { pass.add(tx, ty, at, i, out, kept); });
-  return or_lanes(pass.special) != 0;
+/// True if a NaN or an infinity was left out.
+template <class T, bool Pairs>
+bool bucket(const void* from_x, const void* from_y, std::int64_t n, std::int64_t* sums) {
+  using pass = bucket_pass<T, Pairs>;
+  const auto* x = static_cast<const unsigned char*>(from_x);
+  const auto* y = static_cast<const unsigned char*>(Pairs ? from_y : from_x);
+  typename pass::block blocks[2];
+  bool special = false;
+  const auto next = [&](std::int64_t i, auto& to) {
+    const auto *px = x + i * pass::size, *py = y + i * pass::size;
+    if (n - i >= bucket_block && pass::cut_block(px, py, to)) return;
+    const std::int64_t here = n - i < bucket_block ? n - i : bucket_block;
+    special = !pass::cut_finite(px, py, here, to) || special;
+  };
+  int current = 0;
+  next(0, blocks[0]);
+  std::int64_t i = bucket_block;
+  for (; i + bucket_block <= n; i += bucket_block) {
+    const auto& ready = blocks[current];
+    auto& to = blocks[current ^= 1];
+    typename pass::check finite;
+#pragma GCC unroll 1
+    for (std::int64_t k = 0; k < bucket_block; k += pass::unit) {
+      pass::cut(x + i * pass::size, y + i * pass::size, k, to, finite);
+      asm("" : "+m"(to));  // lanes are to come from memory
+      pass::add(ready, k, sums);
+    }
+    if (!finite.all()) next(i, to);
+  }
+  for (;; i += bucket_block) {
+    for (std::int64_t k = 0; k < bucket_block; k += pass::unit) pass::add(blocks[current], k, sums);
+    if (i >= n) break;
+    next(i, blocks[current]);
+  }
+  return special;
 }
 
 }  // namespace wf::cpu::WF_TARGET

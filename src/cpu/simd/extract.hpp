@@ -18,8 +18,6 @@
 /// int64 for each bin. Sources: Zielke and Drygalla 2003; Ogita, Rump, Oishi, "Accurate floating-point
 /// summation", 2008; Demmel and Nguyen, "Fast reproducible floating-point summation", 2013.
 ///
-/// With 7 bins (8 where vectors are short) f32 needs no luck: they span 2^-149 to 2^128.
-///
 /// Products: hi + lo are exact unless lo underflows, which takes |hi| < 2^-968. Then hi is no
 /// multiple of the unit of a last bin above 2^-968, and is refused with the residual (`floor_of_hi`
 /// checks that the bin is that high), or hi is zero, which the source reports as lost.
@@ -38,7 +36,7 @@ inline constexpr int streams = (registers / 2) / Bins >= 8   ? 8
 
 constexpr int log2_of(std::int64_t n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
 
-WF_INLINE double power_of_two(int e) {  // normal ones
+WF_INLINE constexpr double power_of_two(int e) {  // normal ones
   const std::uint64_t bits = static_cast<std::uint64_t>(e + 1023) << 52;
   return __builtin_bit_cast(double, bits);
 }
@@ -52,8 +50,6 @@ WF_INLINE int bound_of(double x) {
 template <class Source>
 WF_INLINE double largest_in(const void* x, const void* y, std::int64_t n);
 
-inline constexpr int bins_for_all_f32 = step == 2 ? 8 : 7;
-
 template <class Source, int Bins>
 struct bins {
   static constexpr int parts = Source::parts;
@@ -61,9 +57,6 @@ struct bins {
   static constexpr int group = in_flight * step;
   static constexpr int log2_adds = log2_of(tile / group) + 1;  // twice as many: the first gets the tail
   static_assert(in_flight <= tile / group);
-
-  static_assert(Bins != bins_for_all_f32 ||
-                128 + log2_adds + 2 - 52 - (Bins - 1) * (51 - log2_adds) <= -149);
 
   f64s t[parts][Bins][in_flight];
   f64s largest[2];

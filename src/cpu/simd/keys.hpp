@@ -74,7 +74,7 @@ WF_INLINE void for_vectors(const void* x, std::int64_t n, F f) {
   }
 }
 
-/// n > 0.
+/// n > 0. The keys of NaNs lie beyond those of the infinities, so they need no look of their own.
 template <class L>
 extremes extremes_of(const void* x, std::int64_t n) {
   using T = typename L::element;
@@ -83,22 +83,23 @@ extremes extremes_of(const void* x, std::int64_t n) {
   __builtin_memcpy(&first, x, sizeof(T));
   const V start = key_of<L>(all_lanes<V>(first));
   V least[4] = {start, start, start, start}, greatest[4] = {start, start, start, start};
-  V nan{};
   for_vectors<L>(x, n, [&](V bits, int s) __attribute__((always_inline)) {
     const V key = key_of<L>(bits);
     least[s] = key < least[s] ? key : least[s];
     greatest[s] = key > greatest[s] ? key : greatest[s];
-    if constexpr (L::floating) nan |= nan_mask<L>(bits);
   });
-  T a = least[0][0], b = greatest[0][0], any = 0;
-  for (int j = 0; j < lanes<T>; ++j) {
-    for (int s = 0; s < 4; ++s) {
-      a = least[s][j] < a ? least[s][j] : a;
-      b = greatest[s][j] > b ? greatest[s][j] : b;
-    }
-    any = static_cast<T>(any | nan[j]);
+  WF_UNROLL
+  for (int s = 1; s < 4; ++s) {
+    least[0] = least[s] < least[0] ? least[s] : least[0];
+    greatest[0] = greatest[s] > greatest[0] ? greatest[s] : greatest[0];
   }
-  return {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), any != 0};
+  T a = least[0][0], b = greatest[0][0];
+  for (int j = 0; j < lanes<T>; ++j) {
+    a = least[0][j] < a ? least[0][j] : a;
+    b = greatest[0][j] > b ? greatest[0][j] : b;
+  }
+  const bool nan = L::floating && (b > L::infinity || a < static_cast<T>(~L::infinity));
+  return {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), nan};
 }
 
 /// The first index where `matches(vector)` has a lane set, or n.
@@ -174,8 +175,9 @@ std::int64_t count_nonzero(const void* x, std::int64_t n) {
   return total;
 }
 
-/// Mod 2^64. Lanes of 8, 16 and 32 bits are added as the even and odd halves of twice as wide ones;
-/// signed ones get their sign bit flipped, which adds half their range, taken off at the end.
+/// Mod 2^64. Lanes of 8, 16 and 32 bits are added two at a time, as lanes twice as wide: all = Σ(odd·2^bits
+/// + even) wraps, but with Σodd beside it Σeven = all - 2^bits·Σodd does not. Signed lanes get their
+/// sign bit flipped, which adds half their range, taken off at the end.
 template <class T>
 std::uint64_t integer_sum(const void* x, std::int64_t n) {
   const auto* p = static_cast<const unsigned char*>(x);
@@ -184,33 +186,40 @@ std::uint64_t integer_sum(const void* x, std::int64_t n) {
   std::uint64_t total = 0;
   std::int64_t i = 0;
   if constexpr (sizeof(T) == 8) {
-    u64s a{}, b{};
-    for (; i + 2 * per <= n; i += 2 * per) {
-      prefetch_lines<2 * width>(p + i * 8);
-      a += load<u64s>(p + i * 8);
-      b += load<u64s>(p + (i + per) * 8);
+    u64s a[4] = {};
+    for (; i + 4 * per <= n; i += 4 * per) {
+      prefetch_lines<4 * width>(p + i * 8);
+      WF_UNROLL
+      for (int s = 0; s < 4; ++s) a[s] += load<u64s>(p + (i + s * per) * 8);
     }
-    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a + b)));
+    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
   } else {
     using wide = std::conditional_t<sizeof(T) == 1, std::uint16_t,
                  std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>>;
     using narrow = std::make_unsigned_t<T>;
     using W = vec<wide>;
     constexpr int bits = 8 * sizeof(T);
-    constexpr auto low = static_cast<wide>(static_cast<narrow>(-1));
     constexpr auto flip = static_cast<narrow>(is_signed ? 1u << (bits - 1) : 0u);
     // 2^bits - 1 at most each time: 257, 65537 and 2^32 + 1 times fit.
-    constexpr std::int64_t vectors = sizeof(T) == 1 ? 256 : 65536;
+    constexpr std::int64_t most = (sizeof(T) == 1 ? 256 : 65536) * per;
     const std::int64_t full = n / per * per;
     while (i < full) {
-      W even{}, odd{};
-      for (std::int64_t k = 0; k < vectors && i < full; ++k, i += per) {
-        prefetch(p + i * static_cast<std::int64_t>(sizeof(T)));
-        const W v = (W)(load<vec<narrow>>(p + i * static_cast<std::int64_t>(sizeof(T))) ^ flip);
-        even += v & low;
-        odd += v >> bits;
+      W all[2] = {}, odd[2] = {};
+      const auto add = [&](int s) __attribute__((always_inline)) {
+        const W v = (W)(load<vec<narrow>>(p + (i + s * per) * static_cast<std::int64_t>(sizeof(T))) ^ flip);
+        all[s & 1] += v;
+        odd[s & 1] += v >> bits;
+      };
+      const std::int64_t end = full - i < most ? full : i + most;
+      for (; i + 4 * per <= end; i += 4 * per) {
+        prefetch_lines<4 * width>(p + i * static_cast<std::int64_t>(sizeof(T)));
+        WF_UNROLL
+        for (int s = 0; s < 4; ++s) add(s);
       }
-      for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odd[j];
+      for (; i < end; i += per) add(0);
+      odd[0] += odd[1];
+      const W even = all[0] + all[1] - (W)(odd[0] << bits);
+      for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odd[0][j];
     }
     total -= static_cast<std::uint64_t>(full) * flip;
   }

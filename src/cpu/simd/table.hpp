@@ -3,8 +3,6 @@
 /// All kernels of one target. Included once by each target_*.cpp, which names the target.
 #pragma once
 
-#include <type_traits>
-
 #include "bucket.hpp"
 #include "extract.hpp"
 #include "fast.hpp"
@@ -16,19 +14,15 @@ const kernel_table& table() {
   using f = float;
   using d = double;
   static constexpr kernel_table kernels = {
-      .extract = {{{extract<value_source<f>, 1>, extract<value_source<f>, 2>,
-                    extract<value_source<f>, bins_for_all_f32>},
-                   {extract<value_source<d>, 2>, extract<value_source<d>, 3>, nullptr}},
-                  {{extract<square_source<f>, 2>, extract<square_source<f>, 3>, nullptr},
-                   {extract<square_source<d>, 2>, extract<square_source<d>, 3>, nullptr}},
-                  {{extract<product_source<f>, 2>, extract<product_source<f>, 3>, nullptr},
-                   {extract<product_source<d>, 2>, extract<product_source<d>, 3>, nullptr}},
-                  {{extract<moment_source<f>, 2>, extract<moment_source<f>, 3>, nullptr},
-                   {extract<moment_source<d>, 2>, extract<moment_source<d>, 3>, nullptr}}},
-      .bucket = {{nullptr, bucket<value_source<d>>},
-                 {bucket<square_source<f>>, nullptr},
-                 {bucket<product_source<f>>, nullptr},
-                 {bucket<moment_source<f>>, nullptr}},
+      .extract = {{{extract<value_source<f>, 1>, extract<value_source<f>, 2>},
+                   {extract<value_source<d>, 2>, extract<value_source<d>, 3>}},
+                  {{extract<square_source<f>, 2>, extract<square_source<f>, 3>},
+                   {extract<square_source<d>, 2>, extract<square_source<d>, 3>}},
+                  {{extract<product_source<f>, 2>, extract<product_source<f>, 3>},
+                   {extract<product_source<d>, 2>, extract<product_source<d>, 3>}},
+                  {{extract<moment_source<f>, 2>, extract<moment_source<f>, 3>},
+                   {extract<moment_source<d>, 2>, extract<moment_source<d>, 3>}}},
+      .bucket = {{bucket<f, false>, bucket<d, false>}, {bucket<f, true>, bucket<d, true>}},
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
       .fast_sum = {fast_sum<f>, fast_sum<d>},
       .fast_dot = {fast_dot<f>, fast_dot<d>},

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -106,7 +107,13 @@ WF_INLINE f32s max(f32s a, f32s b) {
 #endif
 }
 
-WF_INLINE f64s widen(half_f32s x) { return __builtin_convertvector(x, f64s); }
+WF_INLINE f64s widen(half_f32s x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtps_pd(0xff, x);  // GCC 12 converts the halves apart
+#else
+  return __builtin_convertvector(x, f64s);
+#endif
+}
 
 /// hi = a·b rounded and lo = a·b - hi: exact if hi is finite and lo does not underflow.
 WF_INLINE f64s two_product(f64s a, f64s b, f64s& lo) {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file gpu.hpp
+/// The front door on a GPU: the reductions of warpfold.hpp with a place as first argument.
+///
+///     wf::gpu place{stream};                                   // keep it: it owns scratch memory
+///     wf::sum(place, std::span(device_values, n), device_out); // exact; asynchronous
+///     wf::max(place, wf::view<float>(device_values, {n}, {3}), device_out);
+///     wf::dot(place, x, y, device_out, wf::fast);
+///
+/// Inputs are spans or views of memory that the device reads, `out` points to memory that it writes
+/// (device memory, or pinned host memory). Nothing but one kernel goes to the stream, once the place
+/// has its scratch memory: the first call allocates 133 KiB from the stream's pool, in stream order.
+/// Errors of the call are thrown as wf::error with CUDA's own text; those of the kernel come where
+/// the stream is waited for. Needs no nvcc: link warpfold::gpu.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <warpfold/gpu/library.hpp>
+#include <warpfold/warpfold.hpp>
+
+namespace wf {
+
+const device_library& cuda_library();  ///< in warpfold::gpu
+const device_library& simt_library();  ///< in warpfold_simt: for tests, and for machines with no GPU
+
+/// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may
+/// use a place; streams that may run at once need a place each. It must not outlive its stream, and
+/// must outlive graphs that captured its reductions. To capture, reduce once before, or call prepare().
+class device_place {
+ public:
+  static constexpr bool is_place = true;
+
+  device_place(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
+
+  void* stream() const { return stream_; }
+  const device_library& kernels() const { return *kernels_; }
+  /// A device::workspace of the build that `kernels` come from.
+  void* scratch() const {
+    if (!scratch_) scratch_ = {kernels_->make_scratch(), {kernels_, stream_}};
+    return scratch_.get();
+  }
+
+  /// Enqueues operation O: what wf::sum and the others call.
+  template <op O, detail::input X, class... S>
+    requires(O != op::dot)
+  void run(const X& x, result<O, detail::element_of<X>>* out, const S&... s) const {
+    enqueue<O, detail::element_of<X>>(detail::operands_of(x), out, s...);
+  }
+  template <op O, detail::input X, detail::input Y, class... S>
+    requires(O == op::dot)
+  void run(const X& x, const Y& y, result<O, detail::element_of<X>>* out, const S&... s) const {
+    static_assert(std::same_as<detail::element_of<X>, detail::element_of<Y>>, "dot takes two inputs of one element type");
+    enqueue<O, detail::element_of<X>>(detail::operands_of(x, y), out, s...);
+  }
+
+  /// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another
+  /// without gaps. Throws wf::error (unsupported) of others.
+  static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
+    std::int64_t stride = 0, length = 1;  // of what has been looked at, the last dimension first
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (shape[d] == 0) return 1;
+      if (shape[d] == 1) continue;
+      if (length == 1) stride = byte_strides[d];
+      else if (byte_strides[d] != stride * length)
+        throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
+                                       "dimension with one stride");
+      length *= shape[d];
+    }
+    return length == 1 ? 1 : stride / static_cast<std::int64_t>(size);
+  }
+
+ private:
+  struct deleter {
+    const device_library* kernels;
+    void* stream;
+    void operator()(void* scratch) const { kernels->free_scratch(scratch, stream); }
+  };
+
+  template <op O, class T, class... S>
+  void enqueue(const cpu::operands& o, void* out, const S&... s) const {
+    static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
+    static_assert(detail::places<S...> == 0, "on a GPU, whole arrays only so far");
+    const detail::settings told(s...);
+    device_request r{O, dtype_of<T>, told.context.accuracy, told.options, {}, {1, 1}, 1, out};
+    for (const std::int64_t d : o.shape) r.n *= d;
+    for (std::size_t k = 0; k < (O == op::dot ? 2 : 1); ++k) {
+      r.x[k] = o.data[k];
+      r.stride[k] = stride_of(o.shape, o.strides[k], sizeof(T));
+    }
+    kernels_->run(r, scratch(), stream_);
+  }
+
+  const device_library* kernels_;
+  void* stream_;
+  mutable std::unique_ptr<void, deleter> scratch_{nullptr, {nullptr, nullptr}};
+};
+
+/// A stream (a cudaStream_t; none is the default one) of the current CUDA device.
+class gpu : public device_place {
+ public:
+  explicit gpu(void* stream = nullptr) : device_place(cuda_library(), stream) {}
+};
+
+/// The same on simt, where kernels run on the CPU and have ended when the call returns.
+class simulated_gpu : public device_place {
+ public:
+  explicit simulated_gpu(void* stream = nullptr) : device_place(simt_library(), stream) {}
+};
+
+}  // namespace wf

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_column.cuh
+/// Where a thread keeps an exact sum of anything: a private column of int64 slots in shared memory.
+/// exact_thread.cuh has columns tuned for sums of f32 and f64; this one serves products too.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/exact/digits.hpp>
+#include <warpfold/exact/format.hpp>
+#include <warpfold/gpu/exact_thread.cuh>
+#include <warpfold/gpu/warp.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// Numbers mantissa·2^p of Mantissa bits, p <= Greatest. Slot j weighs 2^(Spacing·j). A number that
+/// leaves room for sums in one slot is added to one, else it is cut into parts of Spacing bits.
+template <int Mantissa, int Greatest, int Spacing, int Threads>
+struct slot_column {
+  static constexpr int shifted_bits = Mantissa + Spacing - 1;
+  static constexpr int parts = shifted_bits <= 56 ? 1 : (shifted_bits + Spacing - 1) / Spacing;
+  static constexpr int slots = (Greatest + Mantissa + Spacing - 1) / Spacing + 1;  // the last: carries only
+  static constexpr int spare_bits = 63 - (parts == 1 ? shifted_bits : Spacing);
+  static constexpr int adds_between_carries = spare_bits > 20 ? 1 << 20 : (1 << spare_bits) - 4;
+  static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Threads;
+  using mantissa = std::conditional_t<(Mantissa > 64), exact::u128, std::uint64_t>;
+  static constexpr std::uint64_t part_mask = (std::uint64_t{1} << Spacing) - 1;
+
+  std::int64_t* column;  ///< slot j is column[j * Threads]
+
+  __device__ __forceinline__ void start(unsigned char* shared) {
+    column = reinterpret_cast<std::int64_t*>(shared) + threadIdx.x;
+#pragma unroll 4
+    for (int j = 0; j < slots; ++j) column[j * Threads] = 0;
+  }
+
+  __device__ __forceinline__ void add(mantissa m, int p, bool negative) {
+    const int slot = static_cast<int>(static_cast<unsigned>(p) / Spacing);
+    const int shift = p - Spacing * slot;
+    std::int64_t* s = column + slot * Threads;
+    if constexpr (Mantissa < 31 && Spacing == 32) {
+      // (-m)·(-2^s) is one wide multiply-add; +2^31 would not fit its signed factor.
+      const auto minus = static_cast<std::int32_t>(negative ? m : 0 - m);
+      const auto weight = static_cast<std::int32_t>(0xffffffffu << shift);
+      s[0] += std::int64_t{minus} * weight;
+    } else if constexpr (parts == 1) {
+      const auto v = static_cast<std::int64_t>(m << shift);
+      s[0] += negative ? -v : v;
+    } else {
+      std::int64_t part[parts];
+#pragma unroll
+      for (int j = 0; j < parts; ++j) {
+        const auto bits = static_cast<std::uint64_t>(j == 0 ? m << shift : m >> (Spacing * j - shift));
+        part[j] = static_cast<std::int64_t>(bits & part_mask);
+        part[j] = s[j * Threads] + (negative ? -part[j] : part[j]);
+      }
+#pragma unroll
+      for (int j = 0; j < parts; ++j) s[j * Threads] = part[j];
+    }
+  }
+
+  __device__ __forceinline__ void carry() {
+    std::int64_t c = 0;
+#pragma unroll 4
+    for (int j = 0; j < slots - 1; ++j) {
+      const std::int64_t v = column[j * Threads] + c;
+      column[j * Threads] = v & static_cast<std::int64_t>(part_mask);
+      c = v >> Spacing;
+    }
+    column[(slots - 1) * Threads] += c;
+  }
+};
+
+/// Digit k of Count, from the pieces of slots Spacing bits apart: no digit takes more than one slot's
+/// beginning. The top digit takes all that is above it.
+template <int Spacing, int Slots, int Count>
+__device__ __forceinline__ std::int64_t digit_of_pieces(const piece_room<Slots>& r, int k) {
+  static_assert(Spacing >= 32 && Spacing < 64);
+  std::int64_t v = 0;
+#pragma unroll
+  for (int up = 0; up < 3; ++up) {
+    const int from = k - up;  // the digit in which the slot begins
+    if (from < 0) continue;
+    const int slot = (32 * from + Spacing - 1) / Spacing;
+    const int at = Spacing * slot - 32 * from;
+    if (slot >= Slots || at >= 32) continue;
+    const std::int64_t low = r.low[slot], high = r.high[slot];
+    const bool top = k == Count - 1;
+    const auto cut = [&](std::int64_t x) {  // its bits below 2^32, shifted, for this digit
+      const auto ux = static_cast<std::uint64_t>(x) << at;
+      return static_cast<std::int64_t>(top ? ux : ux & 0xffffffffu);
+    };
+    if (up == 0) {
+      v += cut(low);
+      if (top) v += static_cast<std::int64_t>(static_cast<std::uint64_t>(high) << 32 << at);
+    }
+    if (up == 1) v += (low >> (32 - at)) + cut(high);
+    if (up == 2) v += high >> (32 - at);
+  }
+  return v;
+}
+
+/// A finite element of T as mantissa·2^(p + min_exponent): an infinity or a NaN gives some number that
+/// spoils digits which nobody reads.
+template <class T>
+struct decoded {
+  using f = exact::format<T>;
+  std::uint64_t mantissa;
+  int p;
+  bool negative;
+  __device__ __forceinline__ explicit decoded(T x) {
+    const auto b = f::to_bits(x);
+    const auto magnitude = static_cast<typename f::bits>(b & ~f::sign_mask);
+    const int e = static_cast<int>(magnitude >> f::mantissa_bits) - 1;
+    p = e > 0 ? e : 0;
+    mantissa = magnitude - (static_cast<std::uint64_t>(p) << f::mantissa_bits);
+    negative = f::negative(b);
+  }
+};
+
+/// What special values there were, of a sum of elements of T.
+template <class T>
+struct special_watch {
+  using f = exact::format<T>;
+  std::uint32_t seen;
+  __device__ __forceinline__ void start() { seen = 0; }
+  __device__ __forceinline__ void add(T x) {
+    const auto b = f::to_bits(x);
+    if (!f::is_finite(b)) {  // rare: the sum is decided by it
+      seen |= f::is_nan(b) ? special::nan : f::negative(b) ? special::neg_inf : special::pos_inf;
+    }
+    if (b != f::sign_mask) seen |= special::ordinary;
+  }
+  /// Adds a product as one element.
+  __device__ __forceinline__ void add_product(T x, T y) {
+    const auto a = f::to_bits(x), b = f::to_bits(y);
+    const bool negative = f::negative(a) != f::negative(b);
+    const bool zero_a = f::exponent_field(a) == 0 && f::mantissa(a) == 0;
+    const bool zero_b = f::exponent_field(b) == 0 && f::mantissa(b) == 0;
+    if (!f::is_finite(a) || !f::is_finite(b)) {
+      const bool nan = f::is_nan(a) || f::is_nan(b) || zero_a || zero_b;
+      seen |= nan ? special::nan : negative ? special::neg_inf : special::pos_inf;
+    }
+    if (!((zero_a || zero_b) && negative)) seen |= special::ordinary;
+  }
+  __device__ __forceinline__ std::uint32_t kinds() const {
+    // What is special is not -0 either.
+    return seen == 0 ? 0 : seen | special::ordinary;
+  }
+};
+
+}  // namespace wf::device::inline WF_BUILD

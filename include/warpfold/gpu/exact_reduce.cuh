@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_reduce.cuh
+/// Exact reductions of whole arrays in one launch: sum, mean, norm1, sum_of_squares, norm2, dot, var,
+/// std, mean_var. The true value, rounded once in any mode; the bits of the CPU's on every input.
+/// (exact_sum.cuh is the narrower, faster twin for sums rounded to nearest.)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/gpu/exact_answer.cuh>
+#include <warpfold/gpu/exact_rows.cuh>
+#include <warpfold/gpu/grid.cuh>
+#include <warpfold/gpu/items.cuh>
+#include <warpfold/gpu/launch.cuh>
+#include <warpfold/gpu/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// The message of a block: its digits, and a word of special values for each watch.
+template <class Rows>
+struct rows_message {
+  static constexpr int digits = Rows::digits0 + (Rows::rows == 2 ? Rows::digits1 : 0);
+  static constexpr int words = digits + Rows::watches;
+  static constexpr int stride = (words + 15) / 16 * 16;
+  static constexpr int copies = static_cast<int>(workspace::tally_words) / stride;
+  using tally_type = tally<words, (copies < 4 ? copies : 4)>;
+
+  /// One step of carrying, so that a digit is within ±2^34. The top digits keep what they have.
+  static __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
+    const bool first = k == 0 || k == Rows::digits0;
+    const bool top = k == Rows::digits0 - 1 || k == digits - 1;
+    return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
+  }
+  /// Blocks that saw each kind, in fields of 12 bits: at most 4095 blocks.
+  static __device__ __forceinline__ std::int64_t spread(std::uint32_t kinds) {
+    std::int64_t fields = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) fields |= std::int64_t{kinds >> i & 1} << (12 * i);
+    return fields;
+  }
+  static __device__ __forceinline__ std::uint32_t gather(std::int64_t fields) {
+    std::uint32_t kinds = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) kinds |= (fields >> (12 * i) & 0xfff) != 0 ? 1u << i : 0u;
+    return kinds;
+  }
+};
+
+/// The answers of a row set, by warp 0, from the carry-save digits of the whole array. Out is the type
+/// of one number of the answer.
+template <class Rows, class Out>
+__device__ __forceinline__ void answer_of_rows(std::int64_t* digits, std::int64_t* room, int room_count,
+                                               const std::uint32_t* kinds, std::uint64_t n,
+                                               const exact_question& q, Out* out) {
+  shared_sum sum[Rows::rows];
+  std::int64_t* d = digits;
+#pragma unroll
+  for (int r = 0; r < Rows::rows; ++r) {  // a lane a row
+    sum[r] = {d, r == 0 ? Rows::digits0 : Rows::digits1, r == 0 ? Rows::unit0 : Rows::unit1, false};
+    if (lane_index() == r) sum[r] = shared_sum::of(d, r == 0 ? Rows::digits0 : Rows::digits1, r == 0 ? Rows::unit0 : Rows::unit1);
+    sum[r].negative = __shfl_sync(all_lanes, static_cast<int>(sum[r].negative), r) != 0;
+    d += (r == 0 ? Rows::digits0 : Rows::digits1);
+  }
+  __syncwarp();
+  const bool spread = q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
+  if constexpr (Rows::rows == 2 && Rows::watches == 1) {
+    if (spread) {
+      const Out v = answer_of_moments<Out>(sum[0], sum[1], room, room_count, kinds[0], n, q);
+      if (lane_index() == 0) out[q.what == op::mean_var ? 1 : 0] = v;
+      if (q.what != op::mean_var) return;
+    }
+  }
+  if (lane_index() < Rows::watches) {
+    // Of integers, the root of the second row; of complex numbers, a row a part.
+    const bool second = lane_index() != 0 || (Rows::rows == 2 && q.what == op::norm2);
+    out[lane_index()] = answer_of_sum<Out>(second ? sum[Rows::rows - 1] : sum[0],
+                                           n == 0 ? special::ordinary : kinds[lane_index()], n, q);
+  }
+}
+
+template <class Rows, class Out, int Threads, int MinBlocks, class... T>
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
+    exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
+  using message = rows_message<Rows>;
+  using tally_type = typename message::tally_type;
+  constexpr int spread_count = Rows::rows == 2 && Rows::watches == 1
+                                   ? 2 * Rows::digits0 + 2 + Rows::digits1 : 1;
+  __shared__ typename Rows::room room;
+  __shared__ std::int64_t digits[message::digits], work[spread_count];
+  __shared__ std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
+  Rows rows;
+  rows.start(q.what);
+  for_each_share<Rows::loads, Rows::item_size, true>(
+      a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); },
+      [&](std::uint64_t i) {
+        [&]<std::size_t... K>(std::index_sequence<K...>) {
+          rows.add_item(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+        }(std::index_sequence_for<T...>());
+      },
+      [&] { rows.after_batch(); });
+  rows.finish();
+#pragma unroll
+  for (int w = 0; w < Rows::watches; ++w) {
+    const std::uint32_t k = warp_or(rows.kinds(w));
+    if (lane_index() == 0) kinds_of_warp[warp_index()][w] = k;
+  }
+  rows.sum_over_block(room, digits);
+  __syncthreads();
+  if (threadIdx.x < Rows::watches) {
+    std::uint32_t k = 0;
+    for (int w = 0; w < Threads / 32; ++w) k |= kinds_of_warp[w][threadIdx.x];
+    kinds[threadIdx.x] = k;
+  }
+  __syncthreads();
+  if (gridDim.x > 1) {
+    if (!is_last_block()) {
+      for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
+        tally_type::post(tallies, k, k < message::digits ? message::settled(digits, k)
+                                                         : message::spread(kinds[k - message::digits]));
+      }
+      return;
+    }
+    for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
+      std::int64_t others[1];
+      tally_type::template collect<1>(tallies, k, gridDim.x - 1, others);
+      if (k < message::digits) digits[k] += others[0];
+      else kinds[k - message::digits] |= message::gather(others[0]);
+    }
+    __syncthreads();
+  }
+  if (warp_index() == 0) answer_of_rows<Rows, Out>(digits, work, spread_count, kinds, a.n, q, out);
+}
+
+/// Blocks of a row set that a multiprocessor is to hold: five of 256 threads, fewer if their columns
+/// are large.
+template <class Rows, int Threads>
+inline constexpr int exact_resident = [] {
+  constexpr int by_threads = 1280 / Threads;
+  constexpr int by_shared = static_cast<int>(232448 / (Rows::shared_bytes + sizeof(typename Rows::room) + 4096));
+  return by_shared < 1 ? 1 : by_shared < by_threads ? by_shared : by_threads;
+}();
+
+/// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
+/// inputs as Rows takes them.
+template <class Rows, class Out, int Threads, class... T>
+cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
+                         std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
+                         std::uint32_t workers = 0) {
+  const cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  arrays<sizeof...(T)> a;
+  if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  constexpr int resident = exact_resident<Rows, Threads>;
+  if (workers == 0) {
+    const std::uint64_t work = a.packs != 0 ? a.packs : n;
+    workers = at_most(divide_up(work + 1, 2 * Threads), resident * scratch.multiprocessors());
+  }
+  return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
+                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream}, a, q,
+                static_cast<Out*>(out), scratch.tally());
+}
+
+}  // namespace wf::device::inline WF_BUILD

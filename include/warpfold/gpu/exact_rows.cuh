@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_rows.cuh
+/// What exact reductions add up: one or two rows of exact digits. Row sets give
+///   digits0, digits1           of each row: how many digits
+///   unit0, unit1               and the exponent of the weight of the first
+///   watches                    how many sets of special values: one, or one for each row
+///   shared_bytes, loads, item_size, inputs
+///   start(), add(packs), add_item(x…), after_batch(), finish()
+///   kinds(watch)               of this thread, as bits of `special`
+///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
+///                              the other, within ±2^46; complete after a barrier
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/gpu/exact_column.cuh>
+#include <warpfold/gpu/items.cuh>
+#include <warpfold/gpu/native_folds.cuh>
+#include <warpfold/gpu/shared_memory.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// The column of sums of T, and of products of two.
+template <class T, int Threads>
+using sum_column = slot_column<exact::format<T>::mantissa_bits + 1, exact::format<T>::max_shift + 1,
+                               sizeof(T) == 8 ? 53 : 32, Threads>;
+template <class T, int Threads>
+using product_column = slot_column<2 * exact::format<T>::mantissa_bits + 2,
+                                   2 * exact::format<T>::max_shift + 2, sizeof(T) >= 4 ? 53 : 32, Threads>;
+
+template <class T>
+inline constexpr int sum_spacing = sizeof(T) == 8 ? 53 : 32;
+template <class T>
+inline constexpr int product_spacing = sizeof(T) >= 4 ? 53 : 32;
+
+template <class T, int Threads>
+__device__ __forceinline__ void add_sum(sum_column<T, Threads>& to, T x) {
+  const decoded<T> d(x);
+  to.add(d.mantissa, d.p, d.negative);
+}
+template <class T, int Threads>
+__device__ __forceinline__ void add_product(product_column<T, Threads>& to, T x, T y) {
+  using mantissa = typename product_column<T, Threads>::mantissa;
+  const decoded<T> a(x), b(y);
+  if constexpr (sizeof(T) == 8) {
+    to.add(mantissa{a.mantissa} * b.mantissa, a.p + b.p, a.negative != b.negative);
+  } else {  // one wide multiplication
+    to.add(std::uint64_t{static_cast<std::uint32_t>(a.mantissa)} * static_cast<std::uint32_t>(b.mantissa),
+           a.p + b.p, a.negative != b.negative);
+  }
+}
+
+/// Two columns' pieces go through one room, one after the other.
+template <int Spacing, int Count, int Threads, int Slots>
+__device__ __forceinline__ void digits_of_columns(const unsigned char* shared, piece_room<Slots>& room,
+                                                  std::int64_t* digits) {
+  sum_columns<Threads, Slots>(reinterpret_cast<const std::int64_t*>(shared), room);
+  for (int k = static_cast<int>(threadIdx.x); k < Count; k += Threads) {
+    digits[k] = digit_of_pieces<Spacing, Slots, Count>(room, k);
+  }
+}
+
+/// Σx of floats, or Σ|x| where the question is norm1.
+template <class T, int Threads>
+struct sum_rows {
+  using column_type = sum_column<T, Threads>;
+  static constexpr int inputs = 1, rows = 1, watches = 1, loads = 4;
+  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int digits0 = exact::format<T>::digits, digits1 = 0;
+  static constexpr int unit0 = exact::format<T>::min_exponent, unit1 = 0;
+  static constexpr std::size_t shared_bytes = column_type::shared_bytes;
+  using room = piece_room<column_type::slots>;
+
+  column_type column;
+  special_watch<T> watch;
+  std::uint32_t mask;  ///< of a word of elements: without signs for norm1
+  int adds;
+
+  __device__ __forceinline__ void start(op what) {
+    column.start(wf_dynamic_shared);
+    watch.start();
+    mask = what == op::norm1 ? (sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu) : 0xffffffffu;
+    adds = 0;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
+    constexpr int items = 16 / item_size;
+    pack q = p[0];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) q.word[j] &= sizeof(T) == 8 && j % 2 == 0 ? 0xffffffffu : mask;
+#pragma unroll
+    for (int i = 0; i < items; ++i) add_one(item_of<T>(q, i));
+    adds += items;
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    using f = exact::format<T>;
+    if (mask != 0xffffffffu) x = f::from_bits(static_cast<typename f::bits>(f::to_bits(x) & ~f::sign_mask));
+    add_one(x);
+    ++adds;
+  }
+  __device__ __forceinline__ void after_batch() {
+    if (adds > column_type::adds_between_carries - loads * 16 / item_size) {
+      column.carry();
+      adds = 0;
+    }
+  }
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r, to);
+  }
+
+ private:
+  __device__ __forceinline__ void add_one(T x) {
+    add_sum<T, Threads>(column, x);
+    watch.add(x);
+  }
+};
+
+/// Σx·y, or Σx² of one input.
+template <class T, int Threads, int Inputs>
+struct product_rows {
+  using column_type = product_column<T, Threads>;
+  static constexpr int inputs = Inputs, rows = 1, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int digits0 = exact::format<T>::product_digits, digits1 = 0;
+  static constexpr int unit0 = 2 * exact::format<T>::min_exponent, unit1 = 0;
+  static constexpr std::size_t shared_bytes = column_type::shared_bytes;
+  using room = piece_room<column_type::slots>;
+
+  column_type column;
+  special_watch<T> watch;
+  int adds;
+
+  __device__ __forceinline__ void start(op) {
+    column.start(wf_dynamic_shared);
+    watch.start();
+    adds = 0;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[Inputs]) {
+    constexpr int items = 16 / item_size;
+#pragma unroll
+    for (int i = 0; i < items; ++i) add_one(item_of<T>(p[0], i), item_of<T>(p[Inputs - 1], i));
+    adds += items;
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    add_one(x, x);
+    ++adds;
+  }
+  __device__ __forceinline__ void add_item(T x, T y) {
+    add_one(x, y);
+    ++adds;
+  }
+  __device__ __forceinline__ void after_batch() {
+    if (adds > column_type::adds_between_carries - loads * 16 / item_size) {
+      column.carry();
+      adds = 0;
+    }
+  }
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    digits_of_columns<product_spacing<T>, digits0, Threads>(wf_dynamic_shared, r, to);
+  }
+
+ private:
+  __device__ __forceinline__ void add_one(T x, T y) {
+    wf::device::add_product<T, Threads>(column, x, y);
+    if constexpr (Inputs == 1) watch.add_product(x, x);
+    else watch.add_product(x, y);
+  }
+};
+
+/// Σx and Σx² of floats.
+template <class T, int Threads>
+struct moment_rows {
+  using first_type = sum_column<T, Threads>;
+  using second_type = product_column<T, Threads>;
+  static constexpr int inputs = 1, rows = 2, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int digits0 = exact::format<T>::digits, digits1 = exact::format<T>::product_digits;
+  static constexpr int unit0 = exact::format<T>::min_exponent, unit1 = 2 * exact::format<T>::min_exponent;
+  static constexpr std::size_t shared_bytes = first_type::shared_bytes + second_type::shared_bytes;
+  struct room {
+    piece_room<first_type::slots> first;
+    piece_room<second_type::slots> second;
+  };
+
+  first_type first;
+  second_type second;
+  special_watch<T> watch;
+  int adds;
+
+  __device__ __forceinline__ void start(op) {
+    first.start(wf_dynamic_shared);
+    second.start(wf_dynamic_shared + first_type::shared_bytes);
+    watch.start();
+    adds = 0;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
+    constexpr int items = 16 / item_size;
+#pragma unroll
+    for (int i = 0; i < items; ++i) add_one(item_of<T>(p[0], i));
+    adds += items;
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    add_one(x);
+    ++adds;
+  }
+  __device__ __forceinline__ void after_batch() {
+    constexpr int a = first_type::adds_between_carries, b = second_type::adds_between_carries;
+    if (adds > (a < b ? a : b) - loads * 16 / item_size) {
+      first.carry();
+      second.carry();
+      adds = 0;
+    }
+  }
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r.first, to);
+    digits_of_columns<product_spacing<T>, digits1, Threads>(wf_dynamic_shared + first_type::shared_bytes,
+                                                              r.second, to + digits0);
+  }
+
+ private:
+  __device__ __forceinline__ void add_one(T x) {
+    add_sum<T, Threads>(first, x);
+    wf::device::add_product<T, Threads>(second, x, x);
+    watch.add(x);
+  }
+};
+
+/// Re and im of complex numbers apart.
+template <class P, int Threads>
+struct complex_rows {
+  using T = parts<P>;
+  using column_type = sum_column<P, Threads>;
+  static constexpr int inputs = 1, rows = 2, watches = 2, loads = 4;
+  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int digits0 = exact::format<P>::digits, digits1 = exact::format<P>::digits;
+  static constexpr int unit0 = exact::format<P>::min_exponent, unit1 = exact::format<P>::min_exponent;
+  static constexpr std::size_t shared_bytes = 2 * column_type::shared_bytes;
+  using room = piece_room<column_type::slots>;
+
+  column_type re, im;
+  special_watch<P> watch_re, watch_im;
+  int adds;
+
+  __device__ __forceinline__ void start(op) {
+    re.start(wf_dynamic_shared);
+    im.start(wf_dynamic_shared + column_type::shared_bytes);
+    watch_re.start();
+    watch_im.start();
+    adds = 0;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
+#pragma unroll
+    for (int i = 0; i < 16 / item_size; ++i) add_item(item_of<T>(p[0], i));
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    add_sum<P, Threads>(re, x.re);
+    add_sum<P, Threads>(im, x.im);
+    watch_re.add(x.re);
+    watch_im.add(x.im);
+    ++adds;
+  }
+  __device__ __forceinline__ void after_batch() {
+    if (adds > column_type::adds_between_carries - loads * 16 / item_size) {
+      re.carry();
+      im.carry();
+      adds = 0;
+    }
+  }
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int watch) const {
+    return watch == 0 ? watch_re.kinds() : watch_im.kinds();
+  }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    digits_of_columns<sum_spacing<P>, digits0, Threads>(wf_dynamic_shared, r, to);
+    __syncthreads();
+    digits_of_columns<sum_spacing<P>, digits1, Threads>(wf_dynamic_shared + column_type::shared_bytes, r,
+                                                          to + digits0);
+  }
+};
+
+/// Σx, and Σx² if Squares, of integers: 32-bit digits in registers.
+template <class T, int Threads, bool Squares>
+struct integer_rows {
+  static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
+  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int digits0 = 6, digits1 = 8;
+  static constexpr int unit0 = 0, unit1 = 0;
+  static constexpr std::size_t shared_bytes = 0;
+  static constexpr int first_words = sizeof(T) == 8 ? 3 : 2;
+  static constexpr int second_words = !Squares ? 0 : sizeof(T) == 8 ? 5 : 3;
+  static constexpr int words = first_words + second_words;
+  struct room {
+    std::int64_t of_warp[Threads / 32][words];
+  };
+
+  std::int64_t word[words];  ///< word j of each row weighs 2^(32 j)
+  bool any;
+
+  __device__ __forceinline__ void start(op) {
+#pragma unroll
+    for (int j = 0; j < words; ++j) word[j] = 0;
+    any = false;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
+    any = true;
+    if constexpr (item_size == 1 && !std::is_same_v<T, bool>) {
+      using narrow = std::conditional_t<std::is_signed_v<T>, int, unsigned>;
+      narrow sum = 0, squares = 0;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const auto w = static_cast<narrow>(p[0].word[j]);
+        sum = __dp4a(w, static_cast<narrow>(0x01010101), sum);
+        if constexpr (Squares) squares = __dp4a(w, w, squares);
+      }
+      word[0] += std::int64_t{sum};
+      if constexpr (Squares) word[first_words] += std::int64_t{squares};
+    } else {
+#pragma unroll
+      for (int i = 0; i < 16 / item_size; ++i) add_one(item_of<T>(p[0], i));
+    }
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    any = true;
+    add_one(x);
+  }
+  __device__ __forceinline__ void after_batch() {
+    carry(0, first_words);
+    if constexpr (Squares) carry(first_words, words);
+  }
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return any ? special::ordinary : 0; }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+#pragma unroll
+    for (int j = 0; j < words; ++j) {
+      const std::int64_t v = warp_sum_wide(word[j]);
+      if (lane_index() == 0) r.of_warp[warp_index()][j] = v;
+    }
+    __syncthreads();
+    const int k = static_cast<int>(threadIdx.x);
+    if (k < digits0 + (Squares ? digits1 : 0)) {
+      const int in_row = k < digits0 ? k : k - digits0;
+      const int from = k < digits0 ? 0 : first_words, size = k < digits0 ? first_words : second_words;
+      std::int64_t v = 0;
+      if (in_row < size) {
+#pragma unroll 1
+        for (int w = 0; w < Threads / 32; ++w) v += r.of_warp[w][from + in_row];
+      }
+      to[k] = v;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void carry(int from, int to) {
+#pragma unroll
+    for (int j = from; j < to - 1; ++j) {
+      word[j + 1] += word[j] >> 32;
+      word[j] &= 0xffffffff;
+    }
+  }
+  __device__ __forceinline__ void add_one(T x) {
+    if constexpr (sizeof(T) < 8) {
+      word[0] += std::int64_t{x};
+      if constexpr (Squares && sizeof(T) < 4) {
+        word[first_words] += std::int64_t{x} * x;
+      } else if constexpr (Squares) {
+        const auto square = static_cast<std::uint64_t>(std::int64_t{x}) * static_cast<std::uint64_t>(std::int64_t{x});
+        word[first_words] += static_cast<std::uint32_t>(square);
+        word[first_words + 1] += static_cast<std::int64_t>(square >> 32);
+      }
+    } else {
+      word[0] += static_cast<std::uint32_t>(x);
+      word[1] += static_cast<std::int64_t>(x >> 32);
+      if constexpr (Squares) {
+        const auto u = static_cast<std::uint64_t>(x);
+        const std::uint64_t m = std::is_signed_v<T> && static_cast<std::int64_t>(u) < 0 ? ~u + 1 : u;
+        const exact::u128 square = exact::u128{m} * m;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) word[first_words + j] += static_cast<std::uint32_t>(square >> (32 * j));
+      }
+    }
+  }
+};
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file library.hpp
+/// How host code asks the compiled kernels for a reduction; gpu.hpp is the front door.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/context.hpp>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/reductions/types.hpp>
+
+namespace wf {
+
+/// What a device is asked to reduce: n elements of each input, strides in elements.
+struct device_request {
+  op what;
+  dtype element;
+  wf::accuracy accuracy;
+  wf::options options;
+  std::array<const void*, 2> x;
+  std::array<std::int64_t, 2> stride;
+  std::int64_t n;
+  void* out;
+};
+
+/// The kernels as compiled for one kind of device.
+struct device_library {
+  const char* name;
+  bool (*takes)(op, dtype, accuracy) noexcept;
+  void (*run)(const device_request&, void* scratch, void* stream);  ///< throws wf::error
+  void* (*make_scratch)();
+  /// Gives the memory back in the stream's order.
+  void (*free_scratch)(void* scratch, void* stream) noexcept;
+  void (*fail)(int code, const char* who);  ///< throws wf::error with the text of a CUDA error
+};
+
+}  // namespace wf

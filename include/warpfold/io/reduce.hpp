@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file reduce.hpp
+/// Reductions of arrays in files, whatever their element type, on the CPU engine.
+#pragma once
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/io/array_file.hpp>
+#include <warpfold/results.hpp>
+#include <warpfold/view.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace wf::io {
+
+struct reduce_options {
+  wf::context context;
+  std::int64_t correction = 0;     ///< var, std: divided by n - correction
+  std::optional<axis> axes;        ///< nothing: one answer from all elements
+  bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns an element
+  std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given
+};
+
+/// The answers of a reduction, C-ordered.
+struct reduced {
+  op operation;
+  dtype elements;             ///< of what was reduced
+  result_kind kind;           ///< the type of a value, and how many an answer has (2 of minmax)
+  extents shape;              ///< of the answers; empty: one
+  std::uint64_t count;        ///< elements reduced
+  std::vector<std::byte> values;
+  std::vector<checked<std::uint64_t>> checks;  ///< one an answer, if overflow was looked for
+
+  std::size_t answers() const { return values.size() / (info(kind.type).size * static_cast<std::size_t>(kind.values)); }
+  /// Value `part` of answer k, as bytes of kind.type.
+  const std::byte* value(std::size_t k, int part = 0) const {
+    return values.data() + (k * static_cast<std::size_t>(kind.values) + static_cast<std::size_t>(part)) * info(kind.type).size;
+  }
+  /// Answers whose true value does not fit their type.
+  std::size_t overflows() const;
+};
+
+/// Reduces all that is left of the file, or of two files of one type and shape (dot). Mapped files are
+/// reduced in place. A pipe is reduced as it comes, in bounded memory, if there are no axes and the
+/// order of its elements is that of the reduction; else it is read into memory first. Throws wf::error
+/// as array_file::next() does, and bad_argument where the file's name begins the message.
+reduced reduce(op o, array_file& x, const reduce_options& options = {});
+reduced reduce(op o, array_file& x, array_file& y, const reduce_options& options = {});
+
+/// A value of any type as the shortest decimal that reads back in its type; complex: 1.5-2j.
+std::string value_text(dtype type, const std::byte* value);
+/// All digits of the true answer, also where it overflows.
+std::string true_integer_text(dtype type, const checked<std::uint64_t>& c);
+
+}  // namespace wf::io

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "counting.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "flow_graph.hpp"
+#include "names.hpp"
+#include "replay.hpp"
+#include "split.hpp"
+
+namespace lens {
+namespace {
+
+/// One kernel's counters, by site of the recorder.
+struct kernel_state {
+  kernel_counts known;
+  flow_graph graph;
+  std::vector<counters> sites;
+  std::unordered_map<std::uint64_t, std::uint64_t> updates;  // of words of global memory
+  unsigned worst_conflicts = 0;
+  std::uint32_t worst_site = 0;
+
+  counters& at(std::uint32_t site) {
+    if (site >= sites.size()) sites.resize(site + 64);
+    return sites[site];
+  }
+};
+
+/// What a replayed warp does to the counters.
+class tally {
+ public:
+  explicit tally(split_accesses::same_place same) : split_(std::move(same)) {}
+
+  void begin(kernel_state& k, std::uint64_t block, std::uint32_t warp) {
+    kernel_ = &k;
+    block_ = block;
+    warp_ = warp;
+  }
+  void end() { flush(); }
+
+  void entered(std::uint32_t site, std::uint32_t mask) {
+    flush();
+    counters& c = kernel_->at(site);
+    ++c.blocks;
+    c.block_lanes += static_cast<unsigned>(std::popcount(mask));
+  }
+  void diverged(std::uint32_t site, std::uint32_t, unsigned) {
+    flush();
+    ++kernel_->at(site).divergent;
+  }
+  void arrived(const simt::event& e, const request&) {
+    flush();
+    counters& c = kernel_->at(e.site);
+    switch (static_cast<simt::meeting>(e.size)) {
+      case simt::meeting::block_barrier: ++c.barriers; break;
+      case simt::meeting::grid_barrier:
+      case simt::meeting::cluster_barrier: ++c.outer_barriers; break;
+      case simt::meeting::warp_sync: ++c.warp_syncs; break;
+      case simt::meeting::shuffle: ++c.shuffles; break;
+      default: ++c.collectives; break;
+    }
+  }
+  void accessed(const simt::event& e, const request& r) {
+    if (!split_.take(e, r)) {
+      flush();
+      split_.take(e, r);
+    }
+  }
+
+ private:
+  void flush() {
+    split_.flush([this](const simt::event& e, const request& r) { add(e, r); });
+  }
+
+  void add(const simt::event& e, const request& r) {
+    using kind = simt::event_kind;
+    counters& c = kernel_->at(e.site);
+    const bool load = e.what() == kind::read || e.what() == kind::atomic_load;
+    const bool update = e.what() == kind::atomic_update;
+    if (e.region() == simt::space::shared) {
+      memory_counts& m = update ? c.shared_atomic : load ? c.shared_load : c.shared_store;
+      const shared_cost cost = cost_in_shared(r);
+      ask(m, r, update);
+      m.wavefronts += cost.wavefronts;
+      m.ideal += cost.ideal;
+      m.ways = std::max<std::uint64_t>(m.ways, cost.wavefronts);
+      keep_worst(e, r, cost);
+    } else if (e.region() == simt::space::global) {
+      memory_counts& m = update ? c.global_atomic : load ? c.global_load : c.global_store;
+      const global_cost cost = cost_in_global(r);
+      ask(m, r, update);
+      m.sectors += cost.sectors;
+      m.useful_bytes += cost.useful_bytes;
+      if (update)
+        for (std::uint32_t rest = r.mask; rest != 0; rest &= rest - 1)
+          ++kernel_->updates[r.address[static_cast<unsigned>(std::countr_zero(rest))]];
+    }
+  }
+
+  static void ask(memory_counts& m, const request& r, bool update) {
+    ++m.requests;
+    m.lanes += r.lanes();
+    m.bytes += std::uint64_t{r.lanes()} * r.size;
+    if (update) m.turns += multiplicity(r);
+  }
+
+  // The first of the worst; of those without conflicts the first with the most lanes.
+  void keep_worst(const simt::event& e, const request& r, const shared_cost& cost) {
+    sample& s = kernel_->known.worst_shared;
+    const bool worse = cost.conflicts() > kernel_->worst_conflicts ||
+                       (cost.conflicts() == kernel_->worst_conflicts && r.lanes() > s.what.lanes());
+    if (!worse) return;
+    kernel_->worst_conflicts = cost.conflicts();
+    kernel_->worst_site = e.site;
+    s.what = r;
+    s.is_load = e.what() == simt::event_kind::read || e.what() == simt::event_kind::atomic_load;
+    s.is_atomic = e.what() >= simt::event_kind::atomic_load;
+    s.block = block_;
+    s.warp = warp_;
+  }
+
+  kernel_state* kernel_ = nullptr;
+  std::uint64_t block_ = 0;
+  std::uint32_t warp_ = 0;
+  split_accesses split_;
+};
+
+}  // namespace
+
+struct counting::state {
+  state()
+      : warps([this](std::uint32_t a, std::uint32_t b) { return same_place(a, b); }),
+        replay(warps),
+        recorder([this](const simt::block_recording& b) { take(b); }) {}
+
+  kernel_state& kernel_of(const std::string& name) {
+    const auto [it, fresh] = numbers.try_emplace(name, all.size());
+    if (fresh) {
+      all.push_back(std::make_unique<kernel_state>());
+      all.back()->known.name = short_name(name);
+    }
+    return *all[it->second];
+  }
+
+  void take(const simt::block_recording& b) {
+    kernel_state& k = *running;
+    bool new_edge = false;
+    for (const auto& thread : b.threads) {
+      std::uint32_t from = flow_graph::exit;
+      for (const simt::event& e : thread) {
+        if (e.what() != simt::event_kind::basic_block) continue;
+        if (from != flow_graph::exit) new_edge |= k.graph.add_edge(from, e.extra);
+        from = e.extra;
+      }
+      if (from != flow_graph::exit) new_edge |= k.graph.add_edge(from, flow_graph::exit);
+      k.known.events += thread.size();
+    }
+    if (new_edge) k.graph.find_meeting_points();
+    for (std::uint32_t w = 0; w < b.warps(); ++w) {
+      warps.begin(k, b.block, w);
+      replay.run(b, w, k.graph);
+      warps.end();
+    }
+  }
+
+  const simt::source_line& place(std::uint32_t site) const {
+    if (site >= places.size()) places.resize(site + 64);
+    if (!places[site]) places[site] = simt::locate(recorder.sites()[site]);
+    return *places[site];
+  }
+  bool same_place(std::uint32_t a, std::uint32_t b) const {
+    const simt::source_line &p = place(a), &q = place(b);
+    return p.line == q.line && p.column == q.column && p.column != 0 && p.file == q.file;
+  }
+
+  std::vector<std::unique_ptr<kernel_state>> all;
+  std::unordered_map<std::string, std::size_t> numbers;
+  kernel_state* running = nullptr;
+  mutable std::vector<std::optional<simt::source_line>> places;
+  tally warps;
+  warp_replay<tally> replay;
+  simt::recorder recorder;
+};
+
+counting::counting() : state_(std::make_unique<state>()) {}
+counting::~counting() = default;
+
+std::vector<kernel_counts> counting::kernels() const {
+  std::vector<kernel_counts> result;
+  for (const auto& k : state_->all) {
+    if (k->known.launches == 0) continue;
+    kernel_counts c = k->known;
+    std::map<source_place, counters> lines;
+    for (std::uint32_t site = 1; site < k->sites.size(); ++site) {
+      if (k->sites[site] == counters{}) continue;
+      const simt::source_line& at = state_->place(site);
+      lines[{plain_path(at.file), at.line}] += k->sites[site];
+      c.total += k->sites[site];
+    }
+    for (auto& [where, counted] : lines) c.lines.push_back({where, counted});
+    c.atomic_words = k->updates.size();
+    for (const auto& [address, times] : k->updates) c.longest_queue = std::max(c.longest_queue, times);
+    if (c.worst_shared.what.mask != 0) {
+      const simt::source_line& at = state_->place(k->worst_site);
+      c.worst_shared.where = {plain_path(at.file), at.line};
+    }
+    result.push_back(std::move(c));
+  }
+  return result;
+}
+
+bool counting::settled() const {
+  return std::all_of(state_->all.begin(), state_->all.end(),
+                     [](const auto& k) { return k->graph.settled(); });
+}
+
+void counting::forget_counts() {
+  for (auto& k : state_->all) {
+    kernel_counts fresh;
+    fresh.name = k->known.name;
+    k->known = std::move(fresh);
+    k->sites.clear();
+    k->updates.clear();
+    k->worst_conflicts = 0;
+    k->graph.settle();
+  }
+}
+
+void counting::launch_begin(const simt::launch_info& info) {
+  kernel_state& k = state_->kernel_of(info.kernel);
+  if (k.known.launches++ == 0) {
+    std::copy_n(info.grid, 3, k.known.grid);
+    std::copy_n(info.block, 3, k.known.block);
+    k.known.shared_bytes = info.shared_bytes;
+  }
+  state_->running = &k;
+  state_->recorder.launch_begin(info);
+}
+void counting::launch_end() { state_->recorder.launch_end(); }
+void counting::block_begin(std::uint64_t b) { state_->recorder.block_begin(b); }
+void counting::block_end(std::uint64_t b) { state_->recorder.block_end(b); }
+void counting::thread_end(std::uint64_t b, std::uint32_t t) { state_->recorder.thread_end(b, t); }
+void counting::arrive(std::uint64_t b, std::uint32_t t, const simt::arrival& a) {
+  state_->recorder.arrive(b, t, a);
+}
+void counting::access(std::uint64_t b, std::uint32_t t, const simt::memory_access& a) {
+  state_->recorder.access(b, t, a);
+}
+void counting::call(std::uint64_t b, std::uint32_t t, std::uintptr_t site) { state_->recorder.call(b, t, site); }
+void counting::leave(std::uint64_t b, std::uint32_t t) { state_->recorder.leave(b, t); }
+void counting::basic_block(std::uint64_t b, std::uint32_t t, std::uintptr_t site) {
+  state_->recorder.basic_block(b, t, site);
+}
+
+}  // namespace lens

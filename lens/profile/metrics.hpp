@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file metrics.hpp
+/// The hardware counters that `warpfold profile` reads, by CUPTI's names for compute capability 9.0.
+/// Host-safe, and without CUPTI.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lens::profile {
+
+/// Those of `sass` are counted by patched code, one instruction of a warp at a time, and are the same
+/// in every run; those of the hardware are what its units saw, and move with timing.
+enum class source : unsigned char { sass, hardware };
+
+struct metric {
+  std::string_view name;   ///< as CUPTI spells it
+  std::string_view label;  ///< `shared load wavefronts`
+  std::string_view unit;   ///< empty for a count; `%`, `B`, `lanes`, `warps`
+  source from;
+};
+std::span<const metric> metrics();
+std::vector<std::string_view> metric_names();
+
+/// What was counted of one kernel, in the order of metric_names().
+struct counted_kernel {
+  std::vector<double> values;
+  /// Of a metric by name; NaN if it is not one of them.
+  double of(std::string_view name) const;
+  /// Floating-point operations: an fma is two. Of halves as instructions of the f16 pipe count them.
+  double flops() const;
+  /// 32 bytes a sector that global loads, stores and atomics touched.
+  double sector_bytes() const;
+};
+
+/// CUPTI's host side, which needs no GPU: how many passes over a kernel the metrics take on a chip, and
+/// the names that it does not know.
+struct metric_check {
+  std::size_t passes = 0;
+  std::vector<std::string> unknown;
+};
+/// Throws unavailable where CUPTI is not.
+metric_check check_metrics(const std::string& chip, std::span<const std::string_view> names);
+
+}  // namespace lens::profile

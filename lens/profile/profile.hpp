@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file profile.hpp
+/// All that `warpfold profile` shows of one rung on a GPU: times of its kernels and of what it asked of
+/// the CUDA runtime, then, in runs of their own, hardware counters and the roofline.
+#pragma once
+
+#include <ladder/clocks.hpp>
+#include <ladder/data.hpp>
+#include <ladder/ladder.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "activity.hpp"
+#include "hardware.hpp"
+#include "roofline.hpp"
+
+namespace lens::profile {
+
+struct profile_request {
+  std::string rung;
+  wf::dtype type = wf::dtype::f32;
+  std::uint64_t n = std::uint64_t{1} << 24;
+  ladder::distribution data = ladder::distribution::uniform;
+  std::uint64_t seed = 1;
+  unsigned block = 256;
+  unsigned runs = 50;
+  bool hot = false;       ///< do not flush the L2 before each run
+  bool counters = true;   ///< also the hardware's
+  bool roofline = true;
+};
+
+/// Of several durations, in seconds. spread: the middle half's width over the median.
+struct statistics {
+  std::string name;
+  std::uint64_t count = 0;
+  double total = 0, average = 0, median = 0, least = 0, most = 0, spread = 0;
+};
+statistics summary(std::string name, std::vector<double> seconds);
+
+struct profiled_kernel {
+  kernel_record first;  ///< its first launch; short name
+  statistics time;
+};
+
+struct profile {
+  profile_request asked;
+  std::string name;  ///< `cpu/kahan`
+  ladder::place_facts facts;
+  std::optional<ladder::gpu_clocks> clocks;
+  std::string result, exact;
+  bool right = false, expected_wrong = false;
+  std::string why;  ///< it is wrong
+
+  std::string no_trace;  ///< why there are no activity records; then event_time is there
+  std::vector<profiled_kernel> kernels;
+  std::vector<statistics> transfers, calls;
+  std::uint64_t dropped = 0;
+  std::optional<ladder::timing> event_time;  ///< of the whole rung
+
+  std::string no_counters;
+  std::string chip;
+  std::size_t passes = 0;
+  struct named_counts {
+    std::string name;
+    counted_kernel counted;
+  };
+  std::vector<named_counts> counts;  ///< of each launch of one run
+
+  std::optional<roofline> roof;
+  bool counted_operations = false;  ///< the points' operations and bytes are the counters'; else the sum's own
+};
+
+/// Throws wf::error: bad_argument for a rung that does not exist, has no kernel or cannot use the block,
+/// device if a call failed.
+profile profile_rung(ladder::place& gpu, const profile_request&);
+
+/// The kernels of one run of a rung: their names from activity records, then their counters from another
+/// run. Throws unavailable. The rung must have been loaded with data.
+std::vector<profile::named_counts> count_once(const std::function<void()>& run, std::string* chip,
+                                              std::size_t* passes);
+
+/// As tables for a terminal, one JSON object, a page of its own.
+std::string to_text(const profile&);
+std::string to_json(const profile&, const std::string& command);
+std::string to_html(const profile&, const std::string& command);
+
+}  // namespace lens::profile

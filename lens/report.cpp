@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+namespace lens {
+
+std::string headline(const explanation& e) {
+  std::string all = fmt::format("{} · {} · {} {}", e.name, e.file, e.asked.n, wf::info(e.asked.type).name);
+  if (!e.on_host && !e.is_stair) all += fmt::format(", blocks of {}", e.asked.block);
+  return all;
+}
+
+std::string verdict(const explanation& e) {
+  std::string all = fmt::format("result {}, exact sum {}: ", e.result, e.exact);
+  if (e.expected_wrong) return all + (e.right ? "right by luck" : "wrong as expected");
+  return all + (e.right ? "right" : "WRONG, " + e.why);
+}
+
+std::string kernel_line(const kernel_counts& k) {
+  const std::uint64_t blocks = std::uint64_t{k.grid[0]} * k.grid[1] * k.grid[2];
+  const std::uint64_t threads = std::uint64_t{k.block[0]} * k.block[1] * k.block[2];
+  std::string all = fmt::format("{}: {} block{} of {} threads", k.name, blocks, blocks == 1 ? "" : "s", threads);
+  if (k.shared_bytes != 0) all += fmt::format(", {} bytes of dynamic shared memory", k.shared_bytes);
+  if (k.launches > 1) all += fmt::format(", the first of {} launches", k.launches);
+  return all;
+}
+
+std::string intensity(const explanation& e) {
+  const std::uint64_t bytes = e.total.global_bytes();
+  if (e.additions == 0 || bytes == 0) return {};
+  return fmt::format("{} additions make the sum; {} bytes of global memory in sectors: {:.3f} additions a byte",
+                     e.additions, bytes, static_cast<double>(e.additions) / static_cast<double>(bytes));
+}
+
+std::string race_line(const ladder::race_pair& r) {
+  const auto side = [](const ladder::race_line& l) { return fmt::format("{} at {}:{}", l.access, l.file, l.line); };
+  return fmt::format("race on {} memory: {}, and {} ({} times)", r.space, side(r.a), side(r.b), r.count);
+}
+
+std::string per(std::uint64_t a, std::uint64_t b, int digits) {
+  return b == 0 ? "-" : fmt::format("{:.{}f}", static_cast<double>(a) / static_cast<double>(b), digits);
+}
+
+std::string shortened(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 1) + "~";
+}
+
+std::string comparison_number(const comparison_row& r, double x) {
+  return r.is_ratio ? fmt::format("{:.1f}", x) : fmt::format("{:.0f}", x);
+}
+
+std::vector<named_count> other_counts_of(const kernel_counts& k) {
+  std::vector<named_count> all;
+  const auto add = [&](std::string_view name, std::uint64_t n) {
+    if (n != 0) all.push_back({name, fmt::format("{}", n)});
+  };
+  const counters& c = k.total;
+  add("barriers", c.barriers);
+  add("barriers of the grid or cluster", c.outer_barriers);
+  add("__syncwarp", c.warp_syncs);
+  add("shuffles", c.shuffles);
+  add("votes and warp reductions", c.collectives);
+  all.push_back({"divergent branches", fmt::format("{}", c.divergent)});
+  all.push_back({"lanes a basic block", per(c.block_lanes, c.blocks, 1)});
+  add("words with atomics", k.atomic_words);
+  add("longest queue at one", k.longest_queue);
+  return all;
+}
+
+std::vector<picture> pictures_of(const explanation& e) {
+  std::vector<picture> all;
+  const auto named = [&](const std::string& kernel) { return e.traces.size() > 1 ? kernel + ": " : std::string(); };
+  const auto where = [&](const block_trace& t) {
+    std::string words = fmt::format("block 0 of {}, {} elements", t.blocks, e.trace_n);
+    if (t.threads > 64) words += fmt::format(", threads 0 to 63 of {}", t.threads);
+    return words;
+  };
+  for (const block_trace& t : e.traces)
+    if (!t.rows.empty()) all.push_back({named(t.kernel) + "Who adds what to what (" + where(t) + ")", &t, false, nullptr});
+  for (const kernel_counts& k : e.kernels) {
+    const sample& s = k.worst_shared;
+    if (s.what.mask == 0) continue;
+    const shared_cost cost = cost_in_shared(s.what);
+    std::string title = e.kernels.size() > 1 ? k.name + ": " : "";
+    title += fmt::format("Banks of one {} of {} bytes, line {}: {} pass{}, {} of them conflicts",
+                         s.is_atomic ? "atomic" : s.is_load ? "load" : "store", s.what.size, s.where.line, cost.wavefronts,
+                         cost.wavefronts == 1 ? "" : "es", cost.conflicts());
+    all.push_back({title, nullptr, false, &s});
+  }
+  for (const block_trace& t : e.traces)
+    if (!t.warps.empty() && !t.warps[0].empty())
+      all.push_back({named(t.kernel) + "Lanes active in warp 0 over time (" + where(t) + ")", &t, true, nullptr});
+  return all;
+}
+
+drawing draw(const picture& p) {
+  if (p.banks != nullptr) return draw_banks(*p.banks);
+  return p.of_lanes ? draw_lanes(*p.trace, 0) : draw_values(*p.trace);
+}
+
+}  // namespace lens

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// One page that needs nothing but itself: styles and drawings are inline, nothing is fetched.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "drawing_parts.hpp"
+#include "report.hpp"
+
+namespace lens {
+namespace {
+
+constexpr std::string_view page_style = R"(
+:root{color-scheme:light dark;--text:#1f2328;--soft:#656d76;--line:#d0d7de;--back:#fff;--code:#f6f8fa;--hot:255,140,0;--bad:#cf222e;--good:#1a7f37;--link:#0969da}
+@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--back:#0d1117;--code:#151b23;--hot:255,160,40;--bad:#f85149;--good:#3fb950;--link:#4493f8}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:1180px;padding:24px 20px 60px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--text);background:var(--back)}
+h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 8px;border-bottom:1px solid var(--line);padding-bottom:4px}
+h3{font-size:15px;margin:22px 0 6px}
+.soft{color:var(--soft)}.lesson{max-width:75ch}.lesson p{margin:8px 0}
+.bad{color:var(--bad)}.good{color:var(--good)}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
+td,th{padding:3px 12px 3px 0;text-align:right;white-space:nowrap;font-weight:400}
+th{color:var(--soft);border-bottom:1px solid var(--line)}td:first-child,th:first-child{text-align:left}
+table.source{font:12.5px/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);border:1px solid var(--line);border-radius:6px;border-collapse:separate;border-spacing:0;width:100%}
+table.source td,table.source th{padding:0 10px}
+table.source th{padding:5px 10px;font-family:system-ui,sans-serif;font-size:12px}
+table.source td.text{white-space:pre;text-align:left;width:100%;padding-left:14px;border-left:1px solid var(--line)}
+table.source td.number{color:var(--soft)}table.source tr.raced td.text{color:var(--bad);font-weight:600}
+table.source tr.gap td{height:14px}
+dl{display:grid;grid-template-columns:max-content auto;gap:2px 14px;font-size:13px;color:var(--soft)}dt{color:var(--text)}dd{margin:0}
+code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);padding:1px 4px;border-radius:4px}
+ul{margin:6px 0;padding-left:22px}
+footer{margin-top:48px;color:var(--soft);font-size:13px}
+)";
+
+std::string lesson_of(const explanation& e) {
+  std::string all = "<div class=\"lesson\">";
+  std::size_t at = 0;
+  while (at <= e.lesson.size()) {
+    const auto end = std::min(e.lesson.find('\n', at), e.lesson.size());
+    if (end > at) all += "<p>" + escaped(e.lesson.substr(at, end - at)) + "</p>\n";
+    at = end + 1;
+  }
+  return all + "</div>\n";
+}
+
+std::string memory_table(const counters& c) {
+  std::string all =
+      "<div class=\"scroll\"><table><tr><th></th><th>requests</th><th>lanes a request</th><th>sectors</th><th>sectors a "
+      "request</th><th>bytes used</th><th>wavefronts</th><th>conflicts</th><th>ways at most</th><th>turns</th></tr>\n";
+  for (const memory_row& row : memory_rows) {
+    const memory_counts& m = c.*row.counts;
+    if (m.requests == 0) continue;
+    all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td>", row.name, m.requests, per(m.lanes, m.requests, 1));
+    if (row.in_shared)
+      all += fmt::format("<td></td><td></td><td></td><td>{}</td><td{}>{}</td><td>{}</td>", m.wavefronts,
+                         m.conflicts() != 0 ? " class=\"bad\"" : "", m.conflicts(), m.ways);
+    else
+      all += fmt::format("<td>{}</td><td>{}</td><td>{} %</td><td></td><td></td><td></td>", m.sectors,
+                         per(m.sectors, m.requests, 2), per(100 * m.useful_bytes, 32 * m.sectors, 0));
+    all += row.is_atomic ? fmt::format("<td>{}</td></tr>\n", m.turns) : "<td></td></tr>\n";
+  }
+  return all + "</table></div>\n";
+}
+
+/// A number's share of the largest in its column tints its cell.
+double weight(const std::string& text, double most) {
+  return text.empty() || most == 0 ? 0 : std::stod(text) / most;
+}
+
+std::string source_of(const explanation& e) {
+  const auto files = annotate(e);
+  const auto used = columns_for(files);
+  std::vector<double> most(used.size());
+  for (const annotated_file& f : files)
+    for (const annotated_line& l : f.lines)
+      for (std::size_t k = 0; k < used.size(); ++k)
+        if (const std::string text = used[k].text(l.counted); !text.empty()) most[k] = std::max(most[k], std::stod(text));
+  std::string all;
+  for (const annotated_file& f : files) {
+    all += "<h3>" + escaped(f.path) + "</h3>\n<div class=\"scroll\"><table class=\"source\"><tr>";
+    for (const column& c : used) all += fmt::format("<th title=\"{}\">{}</th>", escaped(c.meaning), c.name);
+    all += "<th></th><th></th></tr>\n";
+    int before = 0;
+    for (const annotated_line& l : f.lines) {
+      if (before != 0 && l.number != before + 1)
+        all += fmt::format("<tr class=\"gap\"><td colspan=\"{}\"></td></tr>\n", used.size() + 2);
+      before = l.number;
+      all += l.raced ? "<tr class=\"raced\">" : "<tr>";
+      for (std::size_t k = 0; k < used.size(); ++k) {
+        const std::string text = used[k].text(l.counted);
+        const bool tinted = used[k].name != "lanes" && !text.empty();
+        all += tinted ? fmt::format("<td style=\"background:rgba(var(--hot),{:.2f})\">{}</td>", 0.08 + 0.4 * weight(text, most[k]), text)
+                      : "<td>" + text + "</td>";
+      }
+      all += fmt::format("<td class=\"number\">{}</td><td class=\"text\">{}</td></tr>\n", l.number, escaped(l.text));
+    }
+    all += "</table></div>\n";
+  }
+  all += "<dl>";
+  for (const column& c : used) all += fmt::format("<dt>{}</dt><dd>{}</dd>", c.name, escaped(c.meaning));
+  return all + "</dl>\n";
+}
+
+std::string comparison_of(const explanation& e, const explanation& versus) {
+  const auto rows = compare(versus, e);
+  std::string all = fmt::format("<h2>Compared with {}</h2>\n<ul>", escaped(versus.name));
+  for (const std::string& words : changes_in_words(rows)) all += "<li>" + escaped(words) + "</li>\n";
+  all += fmt::format("</ul>\n<div class=\"scroll\"><table><tr><th></th><th>{}</th><th>{}</th></tr>\n", escaped(versus.name), escaped(e.name));
+  for (const comparison_row& r : rows)
+    all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
+  return all + "</table></div>\n";
+}
+
+std::string counts_of(const explanation& e) {
+  std::string all;
+  for (const kernel_counts& k : e.kernels) {
+    all += "<h3>" + escaped(kernel_line(k)) + "</h3>\n" + memory_table(k.total) + "<p class=\"soft\">";
+    bool first = true;
+    for (const named_count& n : other_counts_of(k)) {
+      all += fmt::format("{}{} {}", first ? "" : " · ", n.name, n.text);
+      first = false;
+    }
+    all += "</p>\n";
+  }
+  if (const std::string work = intensity(e); !work.empty()) all += "<p>" + escaped(work) + "</p>\n";
+  return all;
+}
+
+}  // namespace
+
+std::string to_html(const explanation& e, const explanation* versus, const std::string& command) {
+  std::string all = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  all += "<title>" + escaped(e.name) + " explained</title>\n<style>" + std::string(page_style) + drawing_style() +
+         "</style>\n</head>\n<body>\n";
+  all += "<h1>" + escaped(e.name) + "</h1>\n<p class=\"soft\">" + escaped(headline(e)) + "</p>\n" + lesson_of(e);
+  if (!e.is_stair) all += fmt::format("<p class=\"{}\">{}</p>\n", e.right ? "good" : "bad", escaped(verdict(e)));
+  if (e.on_host) all += "<p>It runs on the host: there is no kernel to count.</p>\n";
+  if (!e.races.empty()) {
+    all += "<h2>Races</h2>\n<ul>";
+    for (const ladder::race_pair& r : e.races) all += "<li class=\"bad\">" + escaped(race_line(r)) + "</li>\n";
+    all += "</ul>\n";
+  }
+  const auto pictures = pictures_of(e);
+  if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n";
+  for (const picture& p : pictures)
+    all += "<h3>" + escaped(p.title) + "</h3>\n<div class=\"scroll\">" + to_svg(draw(p), p.title) + "</div>\n";
+  if (!e.kernels.empty()) all += "<h2>Counted</h2>\n" + counts_of(e);
+  all += "<h2>The source, line by line</h2>\n" + source_of(e);
+  if (versus != nullptr) all += comparison_of(e, *versus);
+  return all + "<footer>Made by <code>" + escaped(command) + "</code>. Counters are those of warps; docs/lens.md tells their rules.</footer>\n</body>\n</html>\n";
+}
+
+}  // namespace lens

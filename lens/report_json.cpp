@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "explanation.hpp"
+
+namespace lens {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json memory_json(const memory_counts& m, const memory_row& row) {
+  json j{{"requests", m.requests}, {"lanes", m.lanes}, {"bytes", m.bytes}};
+  if (row.in_shared) {
+    j["wavefronts"] = m.wavefronts;
+    j["ideal_wavefronts"] = m.ideal;
+    j["conflicts"] = m.conflicts();
+    j["most_ways"] = m.ways;
+  } else {
+    j["sectors"] = m.sectors;
+    j["useful_bytes"] = m.useful_bytes;
+  }
+  if (row.is_atomic) j["turns"] = m.turns;
+  return j;
+}
+
+json counters_json(const counters& c) {
+  json j;
+  for (const memory_row& row : memory_rows)
+    if ((c.*row.counts).requests != 0) {
+      std::string name(row.name);
+      name[name.find(' ')] = '_';
+      j[name] = memory_json(c.*row.counts, row);
+    }
+  const auto add = [&](const char* name, std::uint64_t n) {
+    if (n != 0) j[name] = n;
+  };
+  add("barriers", c.barriers);
+  add("outer_barriers", c.outer_barriers);
+  add("warp_syncs", c.warp_syncs);
+  add("shuffles", c.shuffles);
+  add("collectives", c.collectives);
+  add("divergent_branches", c.divergent);
+  add("basic_blocks", c.blocks);
+  add("basic_block_lanes", c.block_lanes);
+  return j;
+}
+
+json side_json(const ladder::race_line& l) { return {{"file", l.file}, {"line", l.line}, {"access", l.access}}; }
+
+json explanation_json(const explanation& e) {
+  json j{{"rung", e.name}, {"file", e.file}, {"lesson", e.lesson}, {"n", e.asked.n},
+         {"dtype", wf::info(e.asked.type).name}, {"block", e.asked.block}};
+  if (!e.is_stair) {
+    j["result"] = e.result;
+    j["exact"] = e.exact;
+    j["right"] = e.right;
+    j["expected_wrong"] = e.expected_wrong;
+  }
+  j["kernels"] = json::array();
+  for (const kernel_counts& k : e.kernels) {
+    json one{{"name", k.name}, {"grid", k.grid}, {"block", k.block}, {"dynamic_shared_bytes", k.shared_bytes},
+             {"launches", k.launches}, {"counters", counters_json(k.total)},
+             {"atomic_words", k.atomic_words}, {"longest_queue", k.longest_queue}};
+    one["hardware_names"] = json::array();
+    for (const hardware_counter& h : hardware_counters())
+      one["hardware_names"].push_back({{"name", h.name}, {"metric", h.metric}, {"value", h.value(k.total)}, {"exact", h.exact}});
+    one["lines"] = json::array();
+    for (const line_counts& l : k.lines)
+      one["lines"].push_back({{"file", l.where.file}, {"line", l.where.line}, {"counters", counters_json(l.counted)}});
+    j["kernels"].push_back(std::move(one));
+  }
+  if (e.additions != 0 && e.total.global_bytes() != 0) {
+    j["additions"] = e.additions;
+    j["global_bytes"] = e.total.global_bytes();
+    j["additions_per_byte"] = static_cast<double>(e.additions) / static_cast<double>(e.total.global_bytes());
+  }
+  j["races"] = json::array();
+  for (const ladder::race_pair& r : e.races)
+    j["races"].push_back({{"kernel", r.kernel}, {"space", r.space}, {"a", side_json(r.a)}, {"b", side_json(r.b)}, {"count", r.count}});
+  return j;
+}
+
+}  // namespace
+
+std::string to_json(const explanation& e, const explanation* versus, const std::string& command) {
+  json j = explanation_json(e);
+  j["command"] = command;
+  if (versus != nullptr) {
+    j["versus"] = explanation_json(*versus);
+    const auto rows = compare(*versus, e);
+    for (const comparison_row& r : rows)
+      j["comparison"].push_back({{"name", r.name}, {"before", r.before}, {"after", r.after}});
+    j["changes"] = changes_in_words(rows);
+  }
+  return j.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lens

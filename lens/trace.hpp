@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file trace.hpp
+/// One block's run in full, for drawings: which thread adds what to what, and which lanes are active
+/// when. Meant for small launches: everything is kept until the launch ends.
+#pragma once
+
+#include <simt/recorder.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "counting.hpp"
+
+namespace lens {
+
+/// Where a value lies: a thread's registers, or shared memory; there the index counts the places that the
+/// block uses, in the order of their addresses.
+struct holder {
+  bool in_shared = false;
+  unsigned index = 0;
+  auto operator<=>(const holder&) const = default;
+};
+
+/// A thread makes a value out of others: `to` of `from`.
+struct value_step {
+  unsigned thread = 0;
+  holder to;
+  std::vector<holder> from;
+  bool reaches_result = false;  ///< it, or what was made of it, left for global memory at the end
+};
+
+/// What the threads of the block did together, between two barriers.
+struct value_row {
+  enum class kind : std::uint8_t { load, store, read, shuffle, result };
+  kind what = kind::load;
+  unsigned epoch = 0;  ///< barriers before it
+  source_place where;
+  std::vector<value_step> steps;
+};
+
+/// One instruction of a warp that the lens sees.
+struct warp_moment {
+  enum class kind : std::uint8_t { global, shared, atomic, barrier, warp_sync, shuffle, other };
+  kind what = kind::other;
+  std::uint32_t mask = 0;
+  source_place where;
+};
+
+struct block_trace {
+  std::string kernel;
+  std::uint64_t blocks = 0;
+  unsigned threads = 0;
+  std::vector<value_row> rows;
+  std::vector<std::vector<warp_moment>> warps;
+};
+
+/// The first block of each launch.
+class tracing : public simt::observer {
+ public:
+  tracing();
+  ~tracing() override;
+  tracing(const tracing&) = delete;
+  tracing& operator=(const tracing&) = delete;
+
+  const std::vector<block_trace>& launches() const;
+
+  void launch_begin(const simt::launch_info&) override;
+  void launch_end() override;
+  void block_begin(std::uint64_t) override;
+  void block_end(std::uint64_t) override;
+  void thread_end(std::uint64_t, std::uint32_t) override;
+  void arrive(std::uint64_t, std::uint32_t, const simt::arrival&) override;
+  void access(std::uint64_t, std::uint32_t, const simt::memory_access&) override;
+  void call(std::uint64_t, std::uint32_t, std::uintptr_t) override;
+  void leave(std::uint64_t, std::uint32_t) override;
+  void basic_block(std::uint64_t, std::uint32_t, std::uintptr_t) override;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace lens

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// min, max, minmax, norm_inf, argmin, argmax, any, all, count, count_nonzero; the sum of bool.
+#include <warpfold/gpu/folds.cuh>
+
+#include "table.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+template <class Fold, class T>
+cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
+  return reduce_with<Fold, T>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
+                              stream);
+}
+
+/// What tells zero from other values is the same for many types.
+template <class T>
+struct same_zero { using type = T; };
+template <integer T>
+struct same_zero<T> {
+  using type = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+               std::conditional_t<sizeof(T) == 2, std::uint16_t,
+               std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+};
+template <>
+struct same_zero<bf16> { using type = f16; };
+
+__global__ void write_count(std::int64_t n, std::int64_t* out) { *out = n; }
+
+cudaError_t enqueue_count(const device_request& r, workspace&, cudaStream_t stream) {
+  return launch(write_count, {1, 1, 0, stream}, r.n, static_cast<std::int64_t*>(r.out));
+}
+
+}  // namespace
+
+enqueue_function find_order(op o, dtype t, accuracy) {
+  return for_dtype(t, [o]<class T>() -> enqueue_function {
+    using zero = typename same_zero<T>::type;
+    if (o == op::count) return enqueue_count;
+    if (o == op::any || o == op::all || o == op::count_nonzero ||
+        (std::is_same_v<T, bool> && (o == op::sum || o == op::norm1 || o == op::sum_of_squares))) {
+      return [](const device_request& r, workspace& w, cudaStream_t stream) {
+        return enqueue<nonzero_fold<zero>, zero>({r.what}, r, w, stream);
+      };
+    }
+    if constexpr (real<T>) {
+      if (o == op::min || o == op::max || o == op::minmax || o == op::norm_inf) {
+        return [](const device_request& r, workspace& w, cudaStream_t stream) {
+          return enqueue<extremes_fold<T>, T>({r.what}, r, w, stream);
+        };
+      }
+      if (o == op::argmin || o == op::argmax) {
+        return [](const device_request& r, workspace& w, cudaStream_t stream) {
+          return enqueue<arg_fold<T>, T>({r.what == op::argmax}, r, w, stream);
+        };
+      }
+    }
+    return nullptr;
+  });
+}
+
+}  // namespace wf::device::inline WF_BUILD

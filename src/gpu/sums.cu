@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sum, mean and norm1 of floats; sum and mean of complex numbers.
+#include <warpfold/gpu/exact_reduce.cuh>
+#include <warpfold/gpu/exact_sum.cuh>
+
+#include "table.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+template <class Rows, class Out, int Threads, class T>
+cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
+  return exact_reduce<Rows, Out, Threads, T>({r.what, r.options.rounding, r.options.correction}, r.x.data(),
+                                             r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
+                                             stream);
+}
+
+/// As kernels of sums know f16 and bf16.
+template <class T>
+struct kernel_type { using type = T; };
+template <>
+struct kernel_type<f16> { using type = __half; };
+template <>
+struct kernel_type<bf16> { using type = __nv_bfloat16; };
+
+template <class T>
+inline constexpr int sum_threads = sizeof(T) == 8 ? 128 : 256;
+
+template <class T>
+cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
+  if (r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1)) {
+    using K = typename kernel_type<T>::type;
+    return exact_sum(static_cast<const K*>(r.x[0]), static_cast<std::uint64_t>(r.n), static_cast<K*>(r.out), w,
+                     stream);
+  }
+  return enqueue<sum_rows<T, sum_threads<T>>, T, sum_threads<T>, T>(r, w, stream);
+}
+
+}  // namespace
+
+enqueue_function find_sums(op o, dtype t, accuracy a) {
+  if (a != accuracy::exact) return nullptr;
+  return for_dtype(t, [o]<class T>() -> enqueue_function {
+    if constexpr (floating<T>) {
+      if (o == op::sum) return enqueue_sum<T>;
+      if (o == op::mean || o == op::norm1) return enqueue<sum_rows<T, sum_threads<T>>, T, sum_threads<T>, T>;
+    } else if constexpr (complex_number<T>) {
+      using P = typename T::value_type;
+      if (o == op::sum || o == op::mean) return enqueue<complex_rows<P, sum_threads<P>>, P, sum_threads<P>, parts<P>>;
+    }
+    return nullptr;
+  });
+}
+
+}  // namespace wf::device::inline WF_BUILD

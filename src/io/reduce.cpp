@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <warpfold/io/reduce.hpp>
+
+#include <warpfold/cpu/running.hpp>
+#include <warpfold/error.hpp>
+#include <warpfold/io/text.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace wf::io {
+namespace {
+
+/// Elements that are swapped together: those of a chunk of the engine, so that fast sums of either
+/// byte order have the same bits.
+constexpr std::int64_t swapped_together = std::int64_t{1} << 17;
+
+template <class Word>
+void swap_words(std::byte* to, const std::byte* from, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    Word w;
+    std::memcpy(&w, from + k * sizeof w, sizeof w);
+    if constexpr (sizeof w == 2) w = __builtin_bswap16(w);
+    if constexpr (sizeof w == 4) w = __builtin_bswap32(w);
+    if constexpr (sizeof w == 8) w = __builtin_bswap64(w);
+    std::memcpy(to + k * sizeof w, &w, sizeof w);
+  }
+}
+
+void swap_bytes(dtype type, std::byte* to, const void* from, std::int64_t elements) {
+  const dtype_info& i = info(type);
+  const std::size_t words = static_cast<std::size_t>(elements) * (i.size / i.part);
+  const auto* p = static_cast<const std::byte*>(from);
+  if (i.part == 2) swap_words<std::uint16_t>(to, p, words);
+  if (i.part == 4) swap_words<std::uint32_t>(to, p, words);
+  if (i.part == 8) swap_words<std::uint64_t>(to, p, words);
+}
+
+/// A reduction of a file's bytes: swaps them where they are of the other order, and counts them.
+class of_file {
+ public:
+  of_file(const cpu::erased& r, const options& told, dtype type, std::array<bool, 2> swap,
+          std::atomic<std::uint64_t>* progress)
+      : r_(r), told_(told), type_(type), swap_(swap), progress_(progress), functions_(r) {
+    if (info(type).part == 1) swap_ = {};
+    if (!swap_[0] && !swap_[1] && progress == nullptr) {
+      self_ = &told_;
+      return;
+    }
+    self_ = this;
+    functions_.short_run = nullptr;
+    functions_.identity = [](const void* p, void* s) { as(p).r_.identity(&as(p).told_, s); };
+    functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n,
+                               std::int64_t first) { as(p).accumulate(s, x, n, first); };
+    functions_.combine = [](const void* p, void* s, const void* later) {
+      as(p).r_.combine(&as(p).told_, s, later);
+    };
+    functions_.finish = [](const void* p, const void* s, std::int64_t n, void* out) {
+      as(p).r_.finish(&as(p).told_, s, n, out);
+    };
+  }
+  of_file(const of_file&) = delete;
+
+  const cpu::erased& functions() const { return functions_; }
+  const void* self() const { return self_; }
+
+ private:
+  static const of_file& as(const void* p) { return *static_cast<const of_file*>(p); }
+
+  void accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const {
+    const std::size_t size = info(type_).size;
+    if (!swap_[0] && !swap_[1]) {
+      r_.accumulate(&told_, s, x, n, first);
+    } else {
+      thread_local std::vector<std::byte> buffers[cpu::max_inputs];
+      for (std::int64_t i = 0; i < n; i += swapped_together) {
+        const std::int64_t m = std::min(swapped_together, n - i);
+        const void* here[cpu::max_inputs] = {};
+        for (int k = 0; k < r_.inputs; ++k) {
+          here[k] = static_cast<const std::byte*>(x[k]) + static_cast<std::size_t>(i) * size;
+          if (!swap_[static_cast<std::size_t>(k)]) continue;
+          if (buffers[k].size() < static_cast<std::size_t>(m) * size)
+            buffers[k].resize(static_cast<std::size_t>(m) * size);
+          swap_bytes(type_, buffers[k].data(), here[k], m);
+          here[k] = buffers[k].data();
+        }
+        r_.accumulate(&told_, s, here, m, first + i);
+      }
+    }
+    if (progress_ != nullptr)
+      progress_->fetch_add(static_cast<std::uint64_t>(n) * size * static_cast<std::uint64_t>(r_.inputs),
+                           std::memory_order_relaxed);
+  }
+
+  const cpu::erased& r_;
+  const options& told_;
+  dtype type_;
+  std::array<bool, 2> swap_;
+  std::atomic<std::uint64_t>* progress_;
+  cpu::erased functions_;
+  const void* self_;
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
+
+/// What is left of a file: in the address space, or as it comes.
+struct source {
+  array_file& file;
+  std::span<const std::byte> rest{};
+  std::vector<std::byte> read{};  // all of a pipe
+
+  std::size_t size() const { return info(file.layout().type).size; }
+
+  /// Elements that are there; fetches more if none are. 0 at the end.
+  std::int64_t available() {
+    if (rest.empty()) rest = file.next();
+    return static_cast<std::int64_t>(rest.size() / size());
+  }
+  const void* take(std::int64_t n) {
+    const void* p = rest.data();
+    rest = rest.subspan(static_cast<std::size_t>(n) * size());
+    return p;
+  }
+  /// Everything, at one address.
+  const void* whole() {
+    if (file.mapped()) return file.next().data();
+    for (auto piece = file.next(); !piece.empty(); piece = file.next())
+      read.insert(read.end(), piece.begin(), piece.end());
+    return read.data();
+  }
+};
+
+extents shape_of(const array_layout& l) { return extents(l.shape.begin(), l.shape.end()); }
+
+/// In bytes.
+extents strides_of(const array_layout& l) {
+  extents shape = shape_of(l);
+  if (l.fortran) std::reverse(shape.begin(), shape.end());
+  extents strides = row_major(shape);
+  if (l.fortran) std::reverse(strides.begin(), strides.end());
+  for (auto& s : strides) s *= static_cast<std::int64_t>(info(l.type).size);
+  return strides;
+}
+
+/// The file's order is that of the elements.
+bool in_order(const array_layout& l) { return !l.fortran || l.shape.size() < 2; }
+
+std::string names_of(std::span<source> in) {
+  return in[0].file.name() + (in.size() > 1 ? " and " + in[1].file.name() : "");
+}
+
+void check_two(std::span<source> in) {
+  const array_layout &a = in[0].file.layout(), &b = in[1].file.layout();
+  if (a.type != b.type)
+    refuse(names_of(in) + ": elements of " + std::string(info(a.type).name) + " and of " +
+           std::string(info(b.type).name) + "; they must be of one type");
+  const bool known = in[0].file.size_known() && in[1].file.size_known();
+  if (!known || a.shape == b.shape) return;
+  refuse(names_of(in) + ": shapes " + shape_text(a.shape) + " and " + shape_text(b.shape) +
+         "; they must be the same");
+}
+
+/// Every element of the files in their own order, into one answer.
+std::int64_t reduce_in_order(std::span<source> in, const of_file& f, const context& c, void* out) {
+  const bool mapped = std::all_of(in.begin(), in.end(), [](const source& s) { return s.file.mapped(); });
+  const auto pieces_of = [&](auto use) {
+    for (;;) {
+      std::int64_t n = in[0].available();
+      if (in.size() > 1) {
+        const std::int64_t other = in[1].available();
+        if ((n == 0) != (other == 0))
+          refuse(names_of(in) + ": one ends before the other; they must have as many elements");
+        n = std::min(n, other);
+      }
+      if (n == 0) return;
+      const void* x[cpu::max_inputs] = {};
+      for (std::size_t k = 0; k < in.size(); ++k) x[k] = in[k].take(n);
+      use(x, n);
+    }
+  };
+  if (mapped) {
+    std::int64_t count = 0;
+    const void* x[cpu::max_inputs] = {};
+    pieces_of([&](const void* const* p, std::int64_t n) {
+      std::copy_n(p, in.size(), x);
+      count = n;
+    });
+    cpu::reduce_run(f.functions(), f.self(), x, count, c, out);
+    return count;
+  }
+  cpu::running r(f.functions(), f.self(), c);
+  pieces_of([&](const void* const* p, std::int64_t n) { r.add(p, n); });
+  r.finish(out);
+  return r.count();
+}
+
+std::vector<int> every_axis(std::size_t rank) {
+  std::vector<int> axes(rank);
+  for (std::size_t d = 0; d < rank; ++d) axes[d] = static_cast<int>(d);
+  return axes;
+}
+
+/// An array of no elements may promise any number of answers; more than these are not believed.
+constexpr std::size_t most_answers_of_nothing = std::size_t{1} << 24;
+
+std::size_t answers_of(const extents& shape, std::uint64_t elements, const std::string& name) {
+  std::size_t n = 1;
+  bool too_many = false;
+  for (const std::int64_t d : shape) {
+    if (d == 0) return 0;
+    too_many |= __builtin_mul_overflow(n, static_cast<std::size_t>(d), &n);
+  }
+  if (too_many || (elements == 0 && n > most_answers_of_nothing))
+    refuse(name + ": no elements, but answers of the shape " +
+           shape_text(std::vector<std::uint64_t>(shape.begin(), shape.end())) + "; at most " +
+           std::to_string(most_answers_of_nothing) + " answers of nothing are given");
+  return n;
+}
+
+reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
+  const array_layout& layout = in[0].file.layout();
+  const dtype type = layout.type;
+  const cpu::erased& plain = builtin(o, type, given.context.accuracy);
+  if (static_cast<std::size_t>(plain.inputs) != in.size())
+    refuse(std::string(properties_of(o).name) + ": " + std::to_string(in.size()) + " inputs; it takes " +
+           std::to_string(plain.inputs));
+  if (in.size() > 1) check_two(in);
+  const cpu::erased* check = given.check_overflow ? find_checked(o, type) : nullptr;
+
+  options told;
+  told.rounding = given.context.rounding;
+  told.correction = given.correction;
+  std::array<bool, 2> swap{};
+  for (std::size_t k = 0; k < in.size(); ++k) swap[k] = in[k].file.layout().order != native_order;
+  const of_file f(check != nullptr ? *check : plain, told, type, swap, given.progress);
+
+  reduced r{o, type, result_of_builtin(o, type), {}, 0, {}, {}};
+  const auto make_room = [&](std::size_t answers) {
+    r.values.resize(answers * plain.result_size);
+    if (check != nullptr) r.checks.resize(answers);
+    return check != nullptr ? static_cast<void*>(r.checks.data()) : r.values.data();
+  };
+  const bool same_order = std::all_of(in.begin(), in.end(), [&](const source& s) {
+    return in_order(s.file.layout()) || (plain.commutes && s.file.layout().fortran == layout.fortran);
+  });
+  if (!given.axes && same_order) {
+    r.count = static_cast<std::uint64_t>(reduce_in_order(in, f, given.context, make_room(1)));
+  } else {
+    cpu::operands x;
+    for (std::size_t k = 0; k < in.size(); ++k) x.data[k] = in[k].whole();
+    if (in.size() > 1) check_two(in);  // of raw pipes the size is known by now
+    const std::string name = names_of(in);
+    if (layout.shape.size() > std::size_t{max_rank})
+      refuse(name + ": " + std::to_string(layout.shape.size()) + " dimensions; at most " +
+             std::to_string(max_rank) + " can be reduced by axes");
+    x.shape = shape_of(layout);
+    for (std::size_t k = 0; k < in.size(); ++k) x.strides[k] = strides_of(in[k].file.layout());
+    const std::vector<int> axes = given.axes
+                                      ? cpu::checked_axes(*given.axes, static_cast<int>(x.shape.size()), name.c_str())
+                                      : every_axis(x.shape.size());
+    if (given.axes) r.shape = cpu::kept_shape(x.shape, axes, given.axes->keepdims);
+    void* const out = make_room(answers_of(r.shape, layout.count, name));
+    if (r.answers() != 0) cpu::reduce_axes(f.functions(), f.self(), x, axes, given.context, out);
+    r.count = layout.count;
+  }
+  for (std::size_t k = 0; k < r.checks.size(); ++k)
+    std::memcpy(r.values.data() + k * plain.result_size, &r.checks[k].value, plain.result_size);
+  return r;
+}
+
+}  // namespace
+
+std::size_t reduced::overflows() const {
+  return static_cast<std::size_t>(
+      std::count_if(checks.begin(), checks.end(), [](const auto& c) { return c.overflow; }));
+}
+
+reduced reduce(op o, array_file& x, const reduce_options& options) {
+  source in[] = {{x}};
+  return reduce_files(o, in, options);
+}
+
+reduced reduce(op o, array_file& x, array_file& y, const reduce_options& options) {
+  source in[] = {{x}, {y}};
+  return reduce_files(o, in, options);
+}
+
+namespace {
+
+template <class T>
+T read(const std::byte* p) {
+  T x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+}  // namespace
+
+std::string value_text(dtype type, const std::byte* p) {
+  switch (type) {
+    case dtype::f16: return shortest(f16::from_bits(read<std::uint16_t>(p)));
+    case dtype::bf16: return shortest(bf16::from_bits(read<std::uint16_t>(p)));
+    case dtype::f32: return shortest(read<float>(p));
+    case dtype::f64: return shortest(read<double>(p));
+    case dtype::i8: return std::to_string(read<std::int8_t>(p));
+    case dtype::i16: return std::to_string(read<std::int16_t>(p));
+    case dtype::i32: return std::to_string(read<std::int32_t>(p));
+    case dtype::i64: return std::to_string(read<std::int64_t>(p));
+    case dtype::u8: return std::to_string(read<std::uint8_t>(p));
+    case dtype::u16: return std::to_string(read<std::uint16_t>(p));
+    case dtype::u32: return std::to_string(read<std::uint32_t>(p));
+    case dtype::u64: return std::to_string(read<std::uint64_t>(p));
+    case dtype::boolean: return read<std::uint8_t>(p) != 0 ? "true" : "false";
+    case dtype::c64:
+    case dtype::c128: {
+      const dtype part = type == dtype::c64 ? dtype::f32 : dtype::f64;
+      const std::string im = value_text(part, p + info(part).size);
+      return value_text(part, p) + (im.front() == '-' ? "" : "+") + im + "j";
+    }
+  }
+  return {};
+}
+
+std::string true_integer_text(dtype type, const checked<std::uint64_t>& c) {
+  std::uint64_t limbs[3] = {c.value, c.high[0], c.high[1]};
+  const bool negative = type == dtype::i64 && static_cast<std::int64_t>(limbs[2]) < 0;
+  if (negative) {
+    std::uint64_t carry = 1;
+    for (std::uint64_t& l : limbs) {
+      l = ~l + carry;
+      carry = carry != 0 && l == 0;
+    }
+  }
+  std::string text;
+  do {  // a digit at a time, by long division
+    exact::u128 rest = 0;
+    for (int k = 2; k >= 0; --k) {
+      rest = rest << 64 | limbs[k];
+      limbs[k] = static_cast<std::uint64_t>(rest / 10);
+      rest %= 10;
+    }
+    text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(rest)));
+  } while ((limbs[0] | limbs[1] | limbs[2]) != 0);
+  return negative ? "-" + text : text;
+}
+
+}  // namespace wf::io

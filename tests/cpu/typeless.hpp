@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements, answers and MPFR's verdicts of types known at run time only, so that a test of every type is
+// compiled once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <warpfold/builtin.hpp>
+
+#include "../exact/families.hpp"
+
+namespace wf::test {
+
+inline constexpr dtype float_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64};
+inline constexpr dtype real_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64, dtype::i8,  dtype::i16, dtype::i32,
+                                       dtype::i64, dtype::u8,   dtype::u16, dtype::u32, dtype::u64, dtype::boolean};
+
+inline std::string name(dtype t) { return std::string(info(t).name); }
+
+struct numbers {
+  dtype type;
+  std::vector<std::byte> bytes;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(bytes.size() / info(type).size); }
+  const void* at(std::int64_t i) const { return bytes.data() + static_cast<std::size_t>(i) * info(type).size; }
+};
+
+/// Floats of a family; complex numbers of two such.
+numbers make(dtype type, family k, std::int64_t n, generator& random);
+/// Random bits of any type, or few different values (kind 1).
+numbers random_elements(dtype type, std::int64_t n, generator& random, int kind = 0);
+void append(numbers& to, const numbers& more);
+
+/// A float, exactly.
+double as_double(dtype type, const void* p);
+inline double number(const numbers& x, std::int64_t i) { return as_double(x.type, x.at(i)); }
+
+__extension__ typedef __int128 i128;
+/// An integer.
+i128 whole(const numbers& x, std::int64_t i);
+
+struct answer {
+  result_kind kind;
+  std::vector<std::byte> bytes;
+
+  const void* part(int k = 0) const { return bytes.data() + static_cast<std::size_t>(k) * info(kind.type).size; }
+  double number(int k = 0) const { return as_double(kind.type, part(k)); }
+  i128 whole(int k = 0) const;
+  bool operator==(const answer& o) const { return bytes == o.bytes; }
+};
+
+struct how {
+  context c;
+  std::int64_t correction = 0;
+};
+
+answer reduce(op o, const numbers& x, const how& h = {});
+answer reduce(op o, const numbers& x, const numbers& y, const how& h = {});
+/// Of n elements wherever they lie; stride in bytes.
+answer reduce(op o, dtype type, const void* x, const void* y, std::int64_t n, std::int64_t stride, const how& h);
+
+/// MPFR's answers, as doubles, which hold every float type.
+struct verdict {
+  double sum, mean, norm1, squares, norm, dot, var, std;
+};
+verdict judge(const numbers& x, const numbers& y, rounding mode, std::int64_t correction);
+/// Sum, dot and variance by the exact core, an element at a time; its own tests hold it against MPFR, which
+/// takes too long for many elements.
+verdict judge_by_core(const numbers& x, const numbers& y, std::int64_t correction);
+double verdict_on(op o, const verdict& v, int part = 0);
+inline constexpr op exact_ops[] = {op::sum, op::mean, op::norm1, op::sum_of_squares, op::norm2, op::dot,
+                                   op::var, op::std_dev, op::mean_var};
+
+/// Bit for bit; any NaN must be the canonical one.
+bool same_number(double got, double want);
+
+}  // namespace wf::test

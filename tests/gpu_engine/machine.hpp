@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file machine.hpp
+/// What the tests need of a device, the same for GPUs and simt: machine.cuh is compiled for both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <warpfold/gpu.hpp>
+
+/// A reduction of a user's, by its own kernel: see own.cuh. Answers are 64-bit words.
+enum class own { longest_run, polynomial, wide_state, triples, weighted, concatenation };
+struct own_request {
+  own which;
+  const void* x;  ///< on the device
+  const void* y;
+  std::int64_t n, stride;
+  std::uint32_t blocks, threads;  ///< 0: the library's choice
+  void* out;
+};
+
+struct machine {
+  const wf::device_library* library;
+  std::string (*why_not)();  ///< empty if the device is there
+  void* (*allocate)(std::size_t bytes);  ///< null if there is no room
+  void (*free)(void*);
+  std::string (*upload)(void* device, const void* host, std::size_t bytes);
+  std::string (*download)(void* host, const void* device, std::size_t bytes);  ///< waits for all streams
+  std::string (*reduce_own)(const own_request&);
+  void* (*make_stream)();
+  void (*free_stream)(void*);
+  std::string (*wait)(void* stream);
+  /// Captures `work` on the stream, replays it.
+  std::string (*replay)(void* stream, void (*work)(void*), void* context, int times);
+  std::int64_t (*free_memory)();
+};
+const machine& simt_machine();
+const machine& gpu_machine();

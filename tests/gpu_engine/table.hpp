@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file table.hpp
+/// One table of operations × types × accuracies × data × shapes, on any machine, against the CPU: byte for
+/// byte where the answer is defined by the input alone, within an error bound where it is native.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data.hpp"
+#include "machine.hpp"
+
+inline constexpr wf::dtype all_dtypes[] = {
+    wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8,
+    wf::dtype::i16, wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16,
+    wf::dtype::u32, wf::dtype::u64, wf::dtype::boolean, wf::dtype::c64, wf::dtype::c128};
+
+inline bool is_spread(wf::op o) { return o == wf::op::var || o == wf::op::std_dev || o == wf::op::mean_var; }
+
+/// What the CPU takes and a GPU does not yet: see docs/gpu.md.
+inline bool missing_on_gpu(wf::op o, wf::dtype t) { return wf::is_complex(t) && is_spread(o); }
+
+/// Whether the answer is native floating point, whose last bits depend on the order.
+inline bool is_native(wf::op o, wf::dtype t, wf::accuracy a) {
+  if (o == wf::op::logsumexp) return true;
+  if (o == wf::op::prod) return !wf::is_integer(t);
+  if (a == wf::accuracy::exact) return false;
+  switch (o) {
+    case wf::op::min: case wf::op::max: case wf::op::minmax: case wf::op::norm_inf: case wf::op::argmin:
+    case wf::op::argmax: case wf::op::any: case wf::op::all: case wf::op::count: case wf::op::count_nonzero:
+      return false;
+    case wf::op::var: case wf::op::std_dev: case wf::op::mean_var: case wf::op::mean: case wf::op::norm2:
+      return true;  // of integers too, under fast
+    default: return !wf::is_integer(t);
+  }
+}
+
+/// Where an input lies.
+struct layout {
+  std::int64_t n;
+  std::int64_t skipped;  ///< elements before the first one
+  std::int64_t stride;
+};
+
+inline std::string name_of(wf::op o, wf::dtype t, wf::accuracy a, const std::string& family, const layout& s) {
+  return std::string(wf::properties_of(o).name) + " of " + std::string(wf::info(t).name) +
+         (a == wf::accuracy::exact ? " exact, " : " fast, ") + family + ", n = " + std::to_string(s.n) + ", " +
+         std::to_string(s.skipped) + " skipped, stride " + std::to_string(s.stride);
+}
+
+inline double last_place(wf::dtype t, double x) {
+  const int bits = t == wf::dtype::f16 ? 10 : t == wf::dtype::bf16 ? 7 : t == wf::dtype::f32 || t == wf::dtype::c64 ? 23 : 52;
+  const int least = t == wf::dtype::f16 ? -24 : t == wf::dtype::bf16 ? -133 : t == wf::dtype::f32 || t == wf::dtype::c64 ? -149 : -1074;
+  if (x == 0) return std::ldexp(1.0, least);
+  return std::ldexp(1.0, std::max(std::ilogb(x) - bits, least));
+}
+
+/// A native answer against the true one. f16 and bf16 are added in f32, and so are f32 by the sum alone.
+inline void check_native(wf::op o, wf::dtype t, const strided& x, const strided& y, const wf::options& options,
+                         const std::vector<unsigned char>& got, const std::string& what) {
+  const auto want = cpu_answer(o, t, wf::accuracy::exact, options, x, y);
+  ASSERT_EQ(got.size(), want.size()) << what;
+  const wf::dtype kind = wf::result_of_builtin(o, t).type;
+  const std::size_t numbers = got.size() / (wf::is_complex(kind) ? wf::info(kind).size / 2 : wf::info(kind).size);
+  // Of normal data, |x| < 6 and Σx² < 2n or so, whatever the type; integers are wider, and exact here.
+  const double n = static_cast<double>(x.n);
+  const bool narrow = t == wf::dtype::f16 || t == wf::dtype::bf16 || t == wf::dtype::f32;
+  const double eps = narrow && o != wf::op::prod ? 0x1p-23 : 0x1p-52;
+  for (std::size_t k = 0; k < numbers; ++k) {
+    const double g = number(kind, got, k), w = number(kind, want, k);
+    if (std::isnan(w) || std::isinf(w) || std::isnan(g)) {
+      ASSERT_TRUE(std::isnan(w) ? std::isnan(g) : g == w) << what << ": " << g << ", the CPU's is " << w;
+      continue;
+    }
+    double bound = 2 * last_place(kind, w);
+    switch (o) {
+      case wf::op::prod: bound += 4 * n * eps * std::fabs(w) + (wf::is_complex(t) ? 4 * n * eps * std::fabs(number(kind, want, 1 - k)) : 0); break;
+      case wf::op::mean: bound += eps * 6 * n; break;
+      case wf::op::logsumexp: bound += wf::is_integer(t) ? 0x1p-40 * std::fabs(w) : 64 * eps * (1 + std::fabs(w)); break;
+      case wf::op::norm2: bound += eps * n * std::fabs(w); break;
+      case wf::op::var: case wf::op::std_dev: case wf::op::mean_var: bound += eps * 8 * n; break;
+      default: bound += eps * 6 * n * 6 * (k + 1.0); break;
+    }
+    ASSERT_LE(std::fabs(g - w), bound) << what << ": " << g << ", the true one is " << w;
+  }
+}
+
+/// Uploaded inputs and a place for answers.
+class device_inputs {
+ public:
+  device_inputs(const machine& m, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y)
+      : m_(m), x_(m.allocate(x.size() + 1)), y_(m.allocate(y.size() + 1)), out_(m.allocate(64)) {
+    EXPECT_EQ(m.upload(x_, x.data(), x.size()), "");
+    EXPECT_EQ(m.upload(y_, y.data(), y.size()), "");
+  }
+  ~device_inputs() {
+    m_.free(x_);
+    m_.free(y_);
+    m_.free(out_);
+  }
+  device_inputs(const device_inputs&) = delete;
+  device_inputs& operator=(const device_inputs&) = delete;
+  const unsigned char* x() const { return static_cast<const unsigned char*>(x_); }
+  const unsigned char* y() const { return static_cast<const unsigned char*>(y_); }
+  void* out() const { return out_; }
+
+ private:
+  const machine& m_;
+  void *x_, *y_, *out_;
+};
+
+/// One cell of the table, for the given data.
+inline void check_cell(const machine& m, const wf::device_place& place, wf::op o, wf::dtype t, wf::accuracy a,
+                       const std::string& family, const layout& s, const device_inputs& in,
+                       const std::vector<unsigned char>& x, const std::vector<unsigned char>& y,
+                       const wf::options& options) {
+  const auto size = static_cast<std::int64_t>(wf::info(t).size);
+  const std::string what = name_of(o, t, a, family, s);
+  const std::int64_t first = s.skipped + (s.stride < 0 ? -s.stride * std::max<std::int64_t>(s.n - 1, 0) : 0);
+  const strided hx{x.data() + first * size, s.n, s.stride}, hy{y.data() + first * size, s.n, s.stride};
+  wf::device_request r{o, t, a, options, {in.x() + first * size, in.y() + first * size}, {s.stride, s.stride}, s.n, in.out()};
+  std::vector<unsigned char> poison(64, 0xa5), got(64);
+  ASSERT_EQ(m.upload(in.out(), poison.data(), 64), "") << what;
+  place.kernels().run(r, place.scratch(), place.stream());
+  ASSERT_EQ(m.download(got.data(), in.out(), 64), "") << what;
+  const auto want = cpu_answer(o, t, a, options, hx, hy);
+  for (std::size_t i = want.size(); i < got.size(); ++i) ASSERT_EQ(got[i], 0xa5) << what << ": wrote past its answer";
+  got.resize(want.size());
+  if (is_native(o, t, a)) check_native(o, t, hx, hy, options, got, what);
+  else ASSERT_EQ(hex(got), hex(want)) << what;
+}
+
+/// All operations of a type on one family and one layout.
+inline void check_row(const machine& m, const wf::device_place& place, wf::dtype t, const std::string& family,
+                      const layout& s, std::uint64_t seed) {
+  const auto reach = static_cast<std::uint64_t>(s.skipped + std::max<std::int64_t>(s.n, 1) * std::max<std::int64_t>(std::abs(s.stride), 1));
+  const auto x = make_bytes(t, family, reach, seed), y = make_bytes(t, family, reach, seed + 1);
+  const device_inputs in(m, x, y);
+  for (int k = 0; k < wf::op_count; ++k) {
+    const auto o = static_cast<wf::op>(k);
+    for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
+      if (!m.library->takes(o, t, a)) continue;
+      // Native answers have bounds for ordinary data only; of special values they must be right as well.
+      const bool ordinary = family == "normal" || family == "one_nan" || wf::is_integer(t);
+      if (is_native(o, t, a) && !ordinary) continue;
+      if (o == wf::op::prod && is_native(o, t, a) && s.n > 40) continue;  // underflows
+      wf::options options;
+      if (a == wf::accuracy::exact && s.n % 2 == 1) {
+        options.rounding = static_cast<wf::rounding>(s.n / 2 % 5);
+        options.correction = is_spread(o) ? s.n % 3 : 0;
+      }
+      check_cell(m, place, o, t, a, family, s, in, x, y, options);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// The families that a type has.
+inline std::vector<std::string> families_of(wf::dtype t) {
+  if (wf::is_integer(t)) return {"bits", "ties", "huge", "zeros"};
+  return family_names();
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU library's kernels on simt, against the CPU: all operations, types and data families.
+#include <simt/machine.hpp>
+
+#include "own_table.hpp"
+#include "table.hpp"
+
+namespace {
+
+class types : public ::testing::TestWithParam<wf::dtype> {
+ protected:
+  void SetUp() override { before_ = simt::current_options(); }
+  void TearDown() override { simt::current_options() = before_; }
+  void row(const std::string& family, const layout& s, simt::block_order order = simt::block_order::forward) {
+    simt::current_options().order = order;
+    check_row(simt_machine(), place_, GetParam(), family, s, 20 + static_cast<std::uint64_t>(s.n));
+  }
+  simt::options before_;
+  wf::simulated_gpu place_;
+};
+
+TEST_P(types, every_operation_that_the_cpu_takes) {
+  for (int k = 0; k < wf::op_count; ++k) {
+    for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
+      const auto o = static_cast<wf::op>(k);
+      const bool expected = wf::find_builtin(o, GetParam(), a) != nullptr && !missing_on_gpu(o, GetParam());
+      EXPECT_EQ(simt_machine().library->takes(o, GetParam(), a), expected)
+          << name_of(o, GetParam(), a, "any", {0, 0, 1});
+    }
+  }
+}
+
+TEST_P(types, lengths) {
+  for (const std::int64_t n : {0, 1, 2, 7, 16, 33, 1000}) {
+    row(families_of(GetParam())[0], {n, 0, 1});
+    row("zeros", {n, 1, 1});
+  }
+}
+
+TEST_P(types, families) {
+  for (const auto& family : families_of(GetParam())) row(family, {4099, 1, 1}, simt::block_order::reversed);
+}
+
+TEST_P(types, addresses) {
+  const auto items = static_cast<std::int64_t>(16 / wf::info(GetParam()).size);
+  for (std::int64_t skipped = 0; skipped < items; skipped += items > 4 ? 3 : 1)
+    row(families_of(GetParam())[1], {201, skipped, 1});
+}
+
+TEST_P(types, strides) {
+  for (const std::int64_t stride : {2, 3, -1, -5, 0})
+    row(families_of(GetParam())[1], {stride == 0 ? 1 : 777, 1, stride});
+}
+
+TEST_P(types, several_blocks_in_three_orders) {
+  for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled})
+    row(families_of(GetParam())[order == simt::block_order::reversed ? 1 : 0], {70001, 1, 1}, order);
+}
+
+INSTANTIATE_TEST_SUITE_P(simt, types, ::testing::ValuesIn(all_dtypes),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+class own_on_simt : public ::testing::TestWithParam<own> {};
+
+TEST_P(own_on_simt, over_lengths_addresses_and_grids) {
+  const auto before = simt::current_options();
+  for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled}) {
+    simt::current_options().order = order;
+    check_own(simt_machine(), GetParam(), {0, 1, 5, 64, 1000, 5003, 40000});
+  }
+  simt::current_options() = before;
+}
+
+INSTANTIATE_TEST_SUITE_P(simt, own_on_simt, ::testing::ValuesIn(all_own), own_name);
+
+}  // namespace

@@ -127,8 +127,8 @@ TEST(explain, html_is_one_page_that_fetches_nothing) {
 TEST(explain, refuses_bad_input_in_one_line) {
   for (const std::string arguments :
        {"", "nothing", "tree_modulo --vs nothing", "tree_modulo --n x", "tree_modulo --n 2^27", "tree_modulo --block 48",
-        "tree_modulo --block 96", "unroll_warp --block 32", "tree_modulo --dtype f80", "atomic --html /nonexistent/page.html",
-        "--pages /nonexistent"}) {
+        "tree_modulo --block 96", "unroll_warp --block 32", "tree_modulo --dtype f80", "atomic --html /proc/nowhere/page.html",
+        "--pages /proc/nowhere"}) {
     const finished run = explain(arguments, true);
     EXPECT_EQ(run.status, 2) << arguments;
     EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 1) << arguments << ": " << run.text;

@@ -105,17 +105,17 @@ class exact_runner {
     hint_.bound = std::min(bound, 1023);
     if (level != hint_.level || hint_.until_retry <= 0) {
       hint_.level = level;
-      hint_.until_retry = 32;
+      hint_.until_retry = level == bucket_level ? 64 : 32;
     }
   }
 
   // The parts of a term that are the elements themselves, and those that are products.
   static constexpr bool of_values = Term == term::value || Term == term::moments;
   static constexpr bool of_products = Term != term::value;
-  static constexpr bucket_shape value_shape = bucket_shapes[is_f64];
-  static constexpr bucket_shape product_shape = bucket_shapes[1 + is_f64];
-  static constexpr std::int64_t value_size = of_values ? value_shape.size() : 0;
-  static constexpr std::int64_t product_size = of_products ? product_shape.size() : 0;
+  static constexpr const bucket_shape& value_shape = bucket_shapes[is_f64];
+  static constexpr const bucket_shape& product_shape = bucket_shapes[1 + is_f64];
+  static constexpr std::int64_t value_size = of_values ? value_shape.whole() : 0;
+  static constexpr std::int64_t product_size = of_products ? product_shape.whole() : 0;
   static constexpr std::int64_t worth_buckets = 256;  // clearing and emptying them costs as much
 
   void add_to_buckets(const void* x, const void* y, std::int64_t n) {
@@ -124,7 +124,10 @@ class exact_runner {
       return;
     }
     if (held_ + n > bucket_capacity) drain();
-    if (held_ == 0) std::memset(sums_, 0, sizeof sums_);
+    if (held_ == 0) {
+      if constexpr (of_values) clear(value_shape, sums_);
+      if constexpr (of_products) clear(product_shape, sums_ + value_size);
+    }
     held_ += n;
     bool special = false;
     if constexpr (of_values) special = kernels_.bucket[0][is_f64](x, nullptr, n, sums_);
@@ -151,8 +154,14 @@ class exact_runner {
     return found;
   }
 
+  static void clear(const bucket_shape& shape, std::int64_t* sums) {
+    constexpr std::size_t word = sizeof *sums;
+    std::memset(sums, 0, static_cast<std::size_t>(shape.size()) * word);
+    std::memset(sums + shape.whole() - shape.cleared, 0, static_cast<std::size_t>(shape.cleared) * word);
+  }
   template <int Part>
-  void drain(const bucket_shape& shape, const std::int64_t* sums) {
+  void drain(const bucket_shape& shape, std::int64_t* sums) {
+    if (shape.extra != 0) kernels_.fold[&shape != &bucket_shapes[0]](sums);
     for (int b = 0; b < shape.count; ++b) {
       for (int w = 0; w < shape.words; ++w) {
         std::int64_t sum = 0;

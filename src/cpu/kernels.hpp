@@ -36,7 +36,8 @@ enum class term : int { value, square, product, moments };  // x | x² | x·y | 
 inline constexpr int term_count = 4;
 
 /// Tables of buckets, for numbers of wildly different exponents (simd/bucket.hpp): of f32; of f64,
-/// which products of f32 are; of products of f64.
+/// which products of f32 are; of products of f64. Behind those of the first two are words for each
+/// exponent (simd/exponents.hpp), which a kernel folds into the buckets.
 enum class bucket_kind : int { narrow, wide, product };
 
 /// Element k adds to copy k % copies. A bucket has `words`, padded to `stride`; word w of bucket b
@@ -44,12 +45,15 @@ enum class bucket_kind : int { narrow, wide, product };
 struct bucket_shape {
   int copies, count, words, stride, span;
   int units[3];
+  int extra;    ///< words behind the buckets
+  int cleared;  ///< of them, from the end, those that are to be zero at first
 
   constexpr std::int64_t size() const { return std::int64_t{copies} * count * stride; }
+  constexpr std::int64_t whole() const { return size() + extra; }
 };
-inline constexpr bucket_shape bucket_shapes[] = {{8, 16, 1, 1, 16, {-150}},
-                                                 {8, 64, 2, 2, 32, {-1033, -1075}},
-                                                 {4, 128, 3, 4, 32, {-2059, -2105, -2150}}};
+inline constexpr bucket_shape bucket_shapes[] = {{1, 16, 1, 1, 16, {-150}, 2048, 2048},
+                                                 {8, 64, 2, 2, 32, {-1033, -1075}, 4104, 8},
+                                                 {4, 128, 3, 4, 32, {-2059, -2105, -2150}, 0, 0}};
 
 /// n <= tile. |measured| < 2^bound, else the answer says so by `largest`.
 using extract_function = void (*)(const void* x, const void* y, std::int64_t n, int bound,
@@ -75,6 +79,7 @@ inline constexpr int lane_count = 12;
 struct kernel_table {
   extract_function extract[term_count][2][2];  // [term][f64?][few, more bins]
   bucket_function bucket[2][2];                // [products?][f64?]
+  void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16
   /// Any n; the same bits on every target.
   double (*fast_sum[2])(const void* x, std::int64_t n);

@@ -140,6 +140,63 @@ TEST_P(exact_reductions, agree_when_the_range_changes_from_tile_to_tile) {
   for_each_target([&] { check(x, y, v, rounding::nearest); });
 }
 
+// A dozen exponents far apart, the least and the infinities' among them: words of the bucket kernels
+// overflow, zeros and subnormals have no leading one, and what is not finite must not be carried.
+TEST_P(exact_reductions, agree_with_the_core_where_few_exponents_are_far_apart) {
+  generator random(seed() + 6);
+  const auto few = [&](std::int64_t n, bool negative, bool specials) {
+    numbers x = make(type, family::greatest, n, random);
+    const int significand = type == dtype::f16 ? 10 : type == dtype::bf16 ? 7 : type == dtype::f32 ? 23 : 52;
+    const std::uint64_t fields = (std::uint64_t{1} << (8 * size - 1 - significand)) - 1;  // the field of infinities
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::uint64_t field = random() % 12 * (fields / 11);
+      if (field == fields && !specials) field = 0;
+      const std::uint64_t all = (std::uint64_t{1} << significand) - 1;
+      std::uint64_t bits = field << significand | (random() % 3 == 0 ? random() & all : all);
+      if (field == fields) bits = field << significand;
+      if (negative) bits |= std::uint64_t{1} << (8 * size - 1);
+      std::memcpy(x.bytes.data() + i * size, &bits, static_cast<std::size_t>(size));
+    }
+    return x;
+  };
+  for (const bool negative : {false, true}) {
+    for (const bool specials : {false, true}) {
+      SCOPED_TRACE(std::string(negative ? "negative" : "positive") + (specials ? ", with infinities" : ""));
+      const numbers x = few(70'001, negative, specials), y = few(70'001, false, false);
+      const verdict v = judge_by_core(x, y, 1);
+      for_each_target([&] {
+        how h;
+        h.correction = 1;
+        for (const op o : {op::sum, op::dot, op::var})
+          EXPECT_PRED2(same_number, reduce(o, x, y, h).number(), verdict_on(o, v)) << properties_of(o).name;
+      });
+    }
+  }
+}
+
+// Two exponents far apart, by turns and in runs: every word of a table gets as much as it ever can.
+TEST_P(exact_reductions, agree_with_the_core_where_two_exponents_take_turns) {
+  generator random(seed() + 7);
+  const numbers ends = make(type, family::greatest, 64, random);
+  for (const std::int64_t turn : {1, 16384, 131072}) {
+    SCOPED_TRACE("turn " + std::to_string(turn));
+    numbers x = make(type, family::greatest, 200'000, random);
+    std::int64_t wanted = 0;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const bool large = i / turn % 2 == 0;
+      while ((std::fabs(number(ends, wanted % 64)) > 1) != large || number(ends, wanted % 64) < 0) ++wanted;
+      std::memcpy(x.bytes.data() + i * size, ends.at(wanted % 64), static_cast<std::size_t>(size));
+    }
+    const verdict v = judge_by_core(x, x, 1);
+    for_each_target([&] {
+      how h;
+      h.correction = 1;
+      for (const op o : {op::sum, op::dot, op::var})
+        EXPECT_PRED2(same_number, reduce(o, x, x, h).number(), verdict_on(o, v)) << properties_of(o).name;
+    });
+  }
+}
+
 #if defined(__SSE2__)
 TEST_P(exact_reductions, do_not_depend_on_the_callers_floating_point_environment) {
   generator random(seed() + 5);

@@ -23,51 +23,29 @@ namespace wf::cpu::WF_TARGET {
 /// that shuffles; from memory just written, for the store: 1.3 ns an f64 then, and 0.54 so.
 inline constexpr std::int64_t bucket_block = 64;
 
-template <class T>
-using bits_of = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-
-/// An IEEE format seen as vectors of signed integers.
-template <class T>
-struct layout {
-  using bits = bits_of<T>;
-  using V = vec<bits>;
-  static constexpr int mantissa_bits = sizeof(T) == 8 ? 52 : 23;
-  static constexpr bits one = bits{1} << mantissa_bits;  // a step of the exponent
-  static constexpr bits mantissa = one - 1;
-  static constexpr bits magnitude = static_cast<bits>(~std::uint64_t{0} >> (sizeof(T) == 8 ? 1 : 33));
-  static constexpr bits sign = -magnitude - 1;
-  static constexpr bits infinity = magnitude & ~mantissa;
-};
+inline constexpr std::int64_t binade = std::int64_t{1} << 52;  // a step of the exponent
+inline constexpr std::int64_t mantissa_bits = binade - 1, sign_bit = INT64_MIN, exponent_bits = INT64_MAX & ~mantissa_bits;
 
 /// Of vectors: is any lane infinite or NaN?
-template <class T>
 class finite_check {
-  using l = layout<T>;
 #if defined(__AVX512DQ__)
  public:
-  WF_INLINE void look_at(vec<T> v) {
+  WF_INLINE void look_at(f64s v) {
     constexpr int infinite_or_nan = 0x01 | 0x08 | 0x10 | 0x80;
-    if constexpr (sizeof(T) == 8) seen_ = _kor_mask16(seen_, _mm512_fpclass_pd_mask(v, infinite_or_nan));
-    else seen_ = _kor_mask16(seen_, _mm512_fpclass_ps_mask(v, infinite_or_nan));
+    seen_ = _kor_mask8(seen_, _mm512_fpclass_pd_mask(v, infinite_or_nan));
   }
   WF_INLINE bool all() const { return seen_ == 0; }
 
  private:
-  __mmask16 seen_ = 0;
+  __mmask8 seen_ = 0;
 #else
  public:
   /// An exponent field of all ones overflows into the sign.
-  WF_INLINE void look_at(vec<T> v) {
-    using U = vec<std::make_unsigned_t<typename l::bits>>;
-    seen_ |= (typename l::V)((U)((typename l::V)v & l::infinity) + static_cast<std::make_unsigned_t<typename l::bits>>(l::one));
-  }
-  WF_INLINE bool all() const {
-    const typename l::V s = seen_ & l::sign;
-    return or_lanes((i64s)s) == 0;
-  }
+  WF_INLINE void look_at(f64s v) { seen_ |= (i64s)(((u64s)v & exponent_bits) + binade); }
+  WF_INLINE bool all() const { return (or_lanes(seen_) >> 63) == 0; }
 
  private:
-  typename l::V seen_{};
+  i64s seen_{};
 #endif
 };
 
@@ -86,53 +64,41 @@ WF_INLINE i64s last_word(f64s v) {
 }
 
 /// Zeros and subnormals: they lack the leading one that every `scaled` below is given.
-template <class T>
 struct small_lanes {
-  using l = layout<T>;
-  using V = typename l::V;
 #if defined(__AVX512DQ__)
   static constexpr int zero_or_subnormal = 0x02 | 0x04 | 0x20;
-  __mmask16 which;
+  __mmask8 which;
 
-  explicit WF_INLINE small_lanes(vec<T> v) {
-    if constexpr (sizeof(T) == 8) which = _mm512_fpclass_pd_mask(v, zero_or_subnormal);
-    else which = _mm512_fpclass_ps_mask(v, zero_or_subnormal);
-  }
+  explicit WF_INLINE small_lanes(f64s v) : which(_mm512_fpclass_pd_mask(v, zero_or_subnormal)) {}
   /// Their exponent is that of field 1, not 0.
-  WF_INLINE V raise(V scaled) const {
-    if constexpr (sizeof(T) == 8) return (V)_mm512_mask_add_epi64((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi64(l::one));
-    else return (V)_mm512_mask_add_epi32((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi32(l::one));
+  WF_INLINE i64s raise(i64s scaled) const {
+    return (i64s)_mm512_mask_add_epi64((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi64(binade));
   }
-  WF_INLINE vec<T> less_one(V scaled) const {
-    const V one = scaled & (l::sign | l::infinity);
-    if constexpr (sizeof(T) == 8) return _mm512_mask_sub_pd((__m512d)scaled, which, (__m512d)scaled, (__m512d)one);
-    else return _mm512_mask_sub_ps((__m512)scaled, which, (__m512)scaled, (__m512)one);
+  WF_INLINE f64s less_one(i64s scaled) const {
+    const i64s power = scaled & (sign_bit | exponent_bits);
+    return _mm512_mask_sub_pd((__m512d)scaled, which, (__m512d)scaled, (__m512d)power);
   }
 #else
-  V which;
+  i64s which;
 
-  explicit WF_INLINE small_lanes(vec<T> v) {
-    constexpr T least_normal = sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126);
-    which = (V)(abs(v) < least_normal);
-  }
-  WF_INLINE V raise(V scaled) const { return (V)(scaled + (which & l::one)); }
-  WF_INLINE vec<T> less_one(V scaled) const {
-    return (vec<T>)scaled - (vec<T>)(scaled & which & (l::sign | l::infinity));
+  explicit WF_INLINE small_lanes(f64s v) : which((i64s)(abs(v) < 0x1p-1022)) {}
+  WF_INLINE i64s raise(i64s scaled) const { return scaled + (which & binade); }
+  WF_INLINE f64s less_one(i64s scaled) const {
+    return (f64s)scaled - (f64s)(scaled & which & (sign_bit | exponent_bits));
   }
 #endif
 };
 
 /// Words and byte offsets of their buckets, on the way from vectors to single elements.
-template <bucket_kind Kind, int Words, class Offset>
+template <bucket_kind Kind, int Words>
 struct cut_block {
   static constexpr bucket_kind kind = Kind;
   alignas(64) std::int64_t words[Words * bucket_block];  // those of an element side by side
-  alignas(64) Offset offsets[bucket_block];
+  alignas(64) std::int64_t offsets[bucket_block];
 };
 
-using narrow_block = cut_block<bucket_kind::narrow, 1, std::uint32_t>;
-using wide_block = cut_block<bucket_kind::wide, 2, std::int64_t>;
-using product_block = cut_block<bucket_kind::product, 4, std::int64_t>;
+using wide_block = cut_block<bucket_kind::wide, 2>;
+using product_block = cut_block<bucket_kind::product, 4>;
 
 /// {a0, b0, a2, b2, …} for Odd = 0 and {a1, b1, a3, b3, …} for Odd = 1.
 template <int Odd, int... J>
@@ -146,35 +112,13 @@ WF_INLINE i64s join_pairs(i64s a, i64s b, std::integer_sequence<int, J...>) {
   return __builtin_shufflevector(a, b, ((J % 4 < 2 ? 0 : n) + J / 4 * 4 + J % 2 + 2 * Odd) % (2 * step)...);
 }
 
-template <int Half, int... J>
-WF_INLINE half_f32s half_of(f32s v, std::integer_sequence<int, J...>) {
-  return __builtin_shufflevector(v, v, (Half * step + J)...);
-}
-template <int Half>
-WF_INLINE half_f32s half(f32s v) {
-  return half_of<Half>(v, std::make_integer_sequence<int, step>());
-}
-
-/// f32: 24 bits within 16 exponents, one word of 39 bits.
-WF_INLINE void cut_narrow(f32s v, narrow_block& to, std::int64_t at) {
-  using l = layout<float>;
-  const i32s bits = (i32s)v;
-  const small_lanes<float> small(v);
-  const f32s scaled = small.less_one(
-      small.raise((bits & (l::sign | l::mantissa | 15 * l::one)) | 112 * l::one));
-  store(to.words + at, last_word<-38>(widen(half<0>(scaled))));
-  store(to.words + at + step, last_word<-38>(widen(half<1>(scaled))));
-  store(to.offsets + at, (i32s)((vec<std::uint32_t>)bits >> 24) & 0x78);
-}
-
 /// f64: 53 bits within 32 exponents, two words of 42 bits.
 WF_INLINE void cut_wide(f64s v, wide_block& to, std::int64_t at) {
-  using l = layout<double>;
   constexpr std::make_integer_sequence<int, step> numbers;
   const i64s bits = (i64s)v;
-  const small_lanes<double> small(v);
+  const small_lanes small(v);
   const f64s scaled = small.less_one(
-      small.raise((bits & (l::sign | l::mantissa | 31 * l::one)) | 992 * l::one));
+      small.raise((bits & (sign_bit | mantissa_bits | 31 * binade)) | 992 * binade));
   f64s rest;
   const i64s high = take_word<-41>(scaled, rest);
   const i64s low = last_word<-83>(rest);
@@ -185,14 +129,13 @@ WF_INLINE void cut_wide(f64s v, wide_block& to, std::int64_t at) {
 
 /// A product of two f64: 106 bits within 32 exponents of it, three words of 46 bits.
 WF_INLINE void cut_product(f64s a, f64s b, product_block& to, std::int64_t at) {
-  using l = layout<double>;
   constexpr std::make_integer_sequence<int, step> numbers;
   const i64s x = (i64s)a, y = (i64s)b;
-  const small_lanes<double> small_x(a), small_y(b);
-  const u64s exponents = (u64s)small_x.raise(x & l::infinity) + (u64s)small_y.raise(y & l::infinity);
-  const f64s sx = small_x.less_one((x & (l::sign | l::mantissa)) | 1023 * l::one);
+  const small_lanes small_x(a), small_y(b);
+  const u64s exponents = (u64s)small_x.raise(x & exponent_bits) + (u64s)small_y.raise(y & exponent_bits);
+  const f64s sx = small_x.less_one((x & (sign_bit | mantissa_bits)) | 1023 * binade);
   const f64s sy = small_y.less_one(
-      ((y & (l::sign | l::mantissa)) | ((i64s)exponents & 31 * l::one)) + 992 * l::one);
+      ((y & (sign_bit | mantissa_bits)) | ((i64s)exponents & 31 * binade)) + 992 * binade);
   f64s lo;
   f64s hi = two_product(sx, sy, lo);
   const i64s first = take_word<-44>(hi, hi);
@@ -216,7 +159,6 @@ WF_INLINE void cut_product(f64s a, f64s b, product_block& to, std::int64_t at) {
 /// In which place of cut_wide's (Words = 2) or cut_product's (4) output element j of a vector is.
 template <int Words>
 WF_INLINE constexpr int place(int j) {
-  if (Words == 1) return j;
   if (Words == 2) return j / step * step * 2 + j % step / 2 * 2 + j % 2 * step;
   if (step == 2) return 4 * j;
   const int k = j % step;
@@ -224,8 +166,8 @@ WF_INLINE constexpr int place(int j) {
 }
 
 /// Adds elements first … first + 7 to their buckets.
-template <bucket_kind Kind, int Words, class Offset>
-WF_INLINE void add_eight(const cut_block<Kind, Words, Offset>& from, std::int64_t first, std::int64_t* sums) {
+template <bucket_kind Kind, int Words>
+WF_INLINE void add_eight(const cut_block<Kind, Words>& from, std::int64_t first, std::int64_t* sums) {
   constexpr bucket_shape shape = bucket_shapes[static_cast<int>(Kind)];
   static_assert(shape.stride == Words && 8 % shape.copies == 0);
   using V = vec<std::int64_t, 8 * Words>;
@@ -234,12 +176,7 @@ WF_INLINE void add_eight(const cut_block<Kind, Words, Offset>& from, std::int64_
     unsigned char* to = reinterpret_cast<unsigned char*>(sums + j % shape.copies * shape.count * Words) +
                         from.offsets[first + j];
     const std::int64_t* word = from.words + Words * first + place<Words>(j);
-    if constexpr (Words == 1) {
-      std::int64_t sum;
-      __builtin_memcpy(&sum, to, 8);
-      sum += *word;
-      __builtin_memcpy(to, &sum, 8);
-    } else if constexpr (8 * Words <= width) {
+    if constexpr (8 * Words <= width) {
       store(to, load<V>(to) + load<V>(word));
     } else {
       store(to, load<i64s>(to) + load<i64s>(word));
@@ -251,44 +188,37 @@ WF_INLINE void add_eight(const cut_block<Kind, Words, Offset>& from, std::int64_
 template <class T, bool Pairs>
 struct bucket_pass {
   static constexpr bool is_f64 = sizeof(T) == 8;
-  using block = std::conditional_t<is_f64, std::conditional_t<Pairs, product_block, wide_block>,
-                                   std::conditional_t<Pairs, wide_block, narrow_block>>;
-  using check = finite_check<std::conditional_t<Pairs, double, T>>;
-  /// Elements cut at once: whole vectors, and a turn of all copies.
-  static constexpr int unit = !is_f64 && !Pairs && lanes<T> > 8 ? lanes<T> : 8;
+  static_assert(is_f64 || Pairs);
+  using block = std::conditional_t<is_f64 && Pairs, product_block, wide_block>;
+  static constexpr int unit = 8;  // elements cut at once: a turn of all copies
 
   static constexpr std::int64_t size = sizeof(T);
   using bytes = const unsigned char*;
 
   /// Elements k … k + unit - 1 of a block's.
-  static WF_INLINE void cut(bytes x, bytes y, std::int64_t k, block& to, check& finite) {
+  static WF_INLINE void cut(bytes x, bytes y, std::int64_t k, block& to, finite_check& finite) {
     prefetch_lines<unit * size>(x + k * size);
     if constexpr (Pairs) prefetch_lines<unit * size>(y + k * size);
-    constexpr int per = Pairs || is_f64 ? step : lanes<T>;
     WF_UNROLL
-    for (int j = 0; j < unit; j += per) {
+    for (int j = 0; j < unit; j += step) {
       const std::int64_t i = k + j;
       if constexpr (is_f64 && Pairs) {
         const f64s a = load_f64<T>(x, i), b = load_f64<T>(y, i);
         finite.look_at(a);
         finite.look_at(b);
         cut_product(a, b, to, i);
-      } else if constexpr (is_f64 || Pairs) {
+      } else {
         f64s v = load_f64<T>(x, i);
         if constexpr (Pairs) v *= load_f64<T>(y, i);
         finite.look_at(v);
         cut_wide(v, to, i);
-      } else {
-        const f32s v = load<f32s>(x + i * size);
-        finite.look_at(v);
-        cut_narrow(v, to, i);
       }
     }
   }
 
   /// A whole block. False if something was not finite.
   __attribute__((noinline)) static bool cut_block(bytes x, bytes y, block& to) {
-    check finite;
+    finite_check finite;
     for (std::int64_t k = 0; k < bucket_block; k += unit) cut(x, y, k, to, finite);
     return finite.all();
   }
@@ -313,10 +243,6 @@ struct bucket_pass {
     return all;
   }
 
-  static WF_INLINE void add(const block& from, std::int64_t first, std::int64_t* sums) {
-    WF_UNROLL
-    for (int k = 0; k < unit; k += 8) add_eight(from, first + k, sums);
-  }
 };
 
 /// True if a NaN or an infinity was left out.
@@ -339,17 +265,17 @@ bool bucket(const void* from_x, const void* from_y, std::int64_t n, std::int64_t
   for (; i + bucket_block <= n; i += bucket_block) {
     const auto& ready = blocks[current];
     auto& to = blocks[current ^= 1];
-    typename pass::check finite;
+    finite_check finite;
 #pragma GCC unroll 1
     for (std::int64_t k = 0; k < bucket_block; k += pass::unit) {
       pass::cut(x + i * pass::size, y + i * pass::size, k, to, finite);
       asm("" : "+m"(to));  // lanes are to come from memory
-      pass::add(ready, k, sums);
+      add_eight(ready, k, sums);
     }
     if (!finite.all()) next(i, to);
   }
   for (;; i += bucket_block) {
-    for (std::int64_t k = 0; k < bucket_block; k += pass::unit) pass::add(blocks[current], k, sums);
+    for (std::int64_t k = 0; k < bucket_block; k += pass::unit) add_eight(blocks[current], k, sums);
     if (i >= n) break;
     next(i, blocks[current]);
   }

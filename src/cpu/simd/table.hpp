@@ -3,7 +3,7 @@
 /// All kernels of one target. Included once by each target_*.cpp, which names the target.
 #pragma once
 
-#include "bucket.hpp"
+#include "exponents.hpp"
 #include "extract.hpp"
 #include "fast.hpp"
 #include "keys.hpp"
@@ -22,7 +22,8 @@ const kernel_table& table() {
                    {extract<product_source<d>, 2>, extract<product_source<d>, 3>}},
                   {{extract<moment_source<f>, 2>, extract<moment_source<f>, 3>},
                    {extract<moment_source<d>, 2>, extract<moment_source<d>, 3>}}},
-      .bucket = {{bucket<f, false>, bucket<d, false>}, {bucket<f, true>, bucket<d, true>}},
+      .bucket = {{float_sums, wide_sums<d, false>}, {wide_sums<f, true>, bucket<d, true>}},
+      .fold = {fold_narrow, fold_wide},
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
       .fast_sum = {fast_sum<f>, fast_sum<d>},
       .fast_dot = {fast_dot<f>, fast_dot<d>},

@@ -140,7 +140,6 @@ TEST_F(rungs, a_million_elements_are_counted_within_seconds) {
   using clock = std::chrono::steady_clock;
   for (const ladder::rung_info& r : lens_->rungs(dtype::f32)) {
     if (r.on_host) continue;
-    const auto all_rungs = lens_->rungs(dtype::f32);
     of("shuffle", std::uint64_t{1} << 20);  // loads the data
     const auto start = clock::now();
     const auto all = of(full_name(r), std::uint64_t{1} << 20);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "beside.hpp"
 #include "commands.hpp"
 #include "counts.hpp"
+#include "output.hpp"
+#include "own_kernel.hpp"
 
 #include <lens/explanation.hpp>
 #include <lens/pages.hpp>
@@ -9,13 +12,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -24,30 +24,63 @@ namespace {
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 26;
 
 struct explain_command {
-  std::string rung, versus, n = "64K", dtype = "f32", html, pages;
-  unsigned block = 256;
-  bool json = false, list = false;
+  std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, pages;
+  std::string block = "256", grid, shared = "0";
+  std::vector<std::string> arguments;
+  unsigned cluster = 1;
+  std::uint64_t seed = 1;
+  bool json = false, list = false, cooperative = false;
+  bool set_n = false, set_dtype = false;  ///< asked for by the user
 };
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 std::string command_of(const explain_command& q, std::uint64_t n) {
   std::string text = "warpfold explain " + q.rung;
   if (!q.versus.empty()) text += " --vs " + q.versus;
-  return text + " --n " + std::to_string(n) + " --block " + std::to_string(q.block) + " --dtype " + q.dtype;
+  return text + " --n " + std::to_string(n) + " --block " + q.block + " --dtype " + q.dtype;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    throw wf::error(wf::errc::bad_input, "--html " + wf::io::quoted(path) + ": cannot be written: " +
-                                             std::strerror(errno != 0 ? errno : EIO));
+unsigned block_of(const explain_command& q) {
+  const auto threads = count_option("--block", q.block);
+  if (threads < 32 || threads > 1024 || threads % 32 != 0)
+    throw wf::error(wf::errc::bad_argument, "--block " + q.block + ": not a multiple of 32 from 32 to 1024");
+  return static_cast<unsigned>(threads);
+}
+
+std::uint64_t elements_of(const explain_command& q) {
+  const std::uint64_t n = count_option("--n", q.n);
+  if (n > most_elements)
+    throw wf::error(wf::errc::bad_argument, "--n " + wf::io::quoted(q.n) + ": explain runs up to 2^26 (64M) elements");
+  return n;
+}
+
+int run_beside(const explain_command& q) {
+  if (!q.versus.empty() || !q.pages.empty())
+    throw wf::error(wf::errc::bad_argument, "--device gpu: not with --vs or --pages, which show what simt counts");
+  return explain_on_gpu({q.rung, *wf::dtype_named(q.dtype), elements_of(q), block_of(q), q.html, q.json});
+}
+
+int run_own_kernel(const explain_command& q, own_kernel_request asked) {
+  if (!q.versus.empty() || q.set_n || q.set_dtype || q.device != "simt")
+    throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": --vs, --n, --dtype and --device are for rungs; a kernel of "
+                                            "your own takes --grid, --block, --shared and an --arg for each parameter");
+  if (q.grid.empty()) throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": how many blocks? --grid 256");
+  asked.grid = extent_option("--grid", q.grid);
+  asked.block = extent_option("--block", q.block);
+  asked.shared = count_option("--shared", q.shared);
+  asked.arguments = q.arguments;
+  asked.seed = q.seed;
+  asked.cluster = q.cluster;
+  asked.cooperative = q.cooperative;
+  asked.html = q.html;
+  asked.json = q.json;
+  return explain_own_kernel(asked);
 }
 
 int run_explain(const explain_command& q) {
+  if (own_kernel_request own; names_own_kernel(q.rung, own)) return run_own_kernel(q, std::move(own));
+  if (!q.grid.empty() || !q.arguments.empty())
+    throw wf::error(wf::errc::bad_argument, "--grid and --arg are for a kernel of your own: warpfold explain FILE.cu:KERNEL");
+  if (q.device == "gpu" && !q.list) return run_beside(q);
   const auto lens = ladder::open_lens();
   const wf::dtype type = *wf::dtype_named(q.dtype);
   if (q.list) {
@@ -60,15 +93,10 @@ int run_explain(const explain_command& q) {
   }
   if (q.rung.empty())
     throw wf::error(wf::errc::bad_argument, "explain: which rung? warpfold explain --list names them");
-  if (q.block < 32 || q.block > 1024 || q.block % 32 != 0)
-    throw wf::error(wf::errc::bad_argument,
-                    "--block " + std::to_string(q.block) + ": not a multiple of 32 from 32 to 1024");
   lens::explain_request asked;
   asked.type = type;
-  asked.n = count_option("--n", q.n);
-  asked.block = q.block;
-  if (asked.n > most_elements)
-    throw wf::error(wf::errc::bad_argument, "--n " + wf::io::quoted(q.n) + ": explain runs up to 2^26 (64M) elements");
+  asked.n = elements_of(q);
+  asked.block = block_of(q);
   asked.rung = q.rung;
   const lens::explanation told = explain(*lens, asked);
   std::optional<lens::explanation> versus;
@@ -78,7 +106,7 @@ int run_explain(const explain_command& q) {
   }
   const lens::explanation* other = versus ? &*versus : nullptr;
   const std::string command = command_of(q, asked.n);
-  if (!q.html.empty()) write_file(q.html, to_html(told, other, command));
+  if (!q.html.empty()) write_page(q.html, to_html(told, other, command));
   if (q.json) print(to_json(told, other, command));
   else print(other != nullptr ? to_text(told, *other) : to_text(told));
   const auto wrong = [](const lens::explanation& e) { return !e.right && !e.expected_wrong; };
@@ -91,19 +119,39 @@ void add_explain(CLI::App& app, run_state& state) {
   auto q = std::make_shared<explain_command>();
   CLI::App* command = app.add_subcommand(
       "explain", "Why a rung is as fast as it is: counted, raced and drawn on simt, with or without a GPU");
-  command->add_option("RUNG", q->rung, "As tree_modulo, warp_leader/flat; transpose, overlap, precision");
+  command->add_option("WHAT", q->rung,
+                      "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; or a kernel of your own: FILE.cu:KERNEL");
   command->add_option("--vs", q->versus, "Compare with this rung")->option_text("RUNG");
-  command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
-  command->add_option("--block", q->block, "Threads a block, a multiple of 32")->capture_default_str();
-  command->add_option("--dtype", q->dtype, "Of the elements")
+  CLI::Option* n = command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
+  command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
+      ->capture_default_str();
+  CLI::Option* dtype = command->add_option("--dtype", q->dtype, "Of the elements")
       ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}))
       ->capture_default_str();
+  command->add_option("--device", q->device, "gpu: simt's counters beside the hardware's, of RUNG or of all")
+      ->check(CLI::IsMember({"simt", "gpu"}))
+      ->capture_default_str();
+  command->add_option("--grid", q->grid, "Of your own kernel: blocks, as 256 or 16x16")->option_text("BLOCKS");
+  command
+      ->add_option("--arg", q->arguments,
+                   "Of your own kernel, one for each parameter: f32[1M]:uniform, out:f32[1], i32=1000, 0.5. An array is filled "
+                   "with zeros, ones, iota, uniform or normal; those marked out: begin as zeros and are shown")
+      ->option_text("ARG")
+      ->allow_extra_args(false);
+  command->add_option("--shared", q->shared, "Of your own kernel: bytes of dynamic shared memory")->option_text("BYTES");
+  command->add_flag("--cooperative", q->cooperative, "Of your own kernel: a launch with a barrier of the grid");
+  command->add_option("--cluster", q->cluster, "Of your own kernel: blocks a cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
+  command->add_option("--seed", q->seed, "Of your own kernel's arrays")->capture_default_str();
   command->add_option("--html", q->html, "Also write a page of its own, with drawings")->option_text("FILE");
   command->add_flag("--json", q->json, "Print JSON");
   command->add_flag("--list", q->list, "Name what can be explained and exit");
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")
       ->option_text("DIR");
-  command->callback([q, &state] { state.exit_status = run_explain(*q); });
+  command->callback([q, n, dtype, &state] {
+    q->set_n = n->count() != 0;
+    q->set_dtype = dtype->count() != 0;
+    state.exit_status = run_explain(*q);
+  });
 }
 
 }  // namespace cli

@@ -1,4 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+# The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked. Fences are
+# simt's own functions, hence -Wno-tsan.
+set(WF_LENS_OPTIONS_GNU -O1 -g -fsanitize=thread -Wno-tsan -fsanitize-coverage=trace-pc
+  --param=tsan-distinguish-volatile=1 -fno-extern-tls-init)
+set(WF_LENS_OPTIONS_Clang -O1 -g -Wno-pass-failed -fsanitize=thread -fsanitize-coverage=trace-pc-guard,no-prune
+  "SHELL:-mllvm -tsan-instrument-read-before-write=1" "SHELL:-mllvm -tsan-distinguish-volatile=1")
+# Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not.
+set(WF_LENS_OBJCOPY --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove
+  --redefine-sym memset=__tsan_memset)
+
 # wf_add_simt_library(NAME [LENS] SOURCES file.cpp… [LINK target…])
 #
 # A static library whose sources are CUDA C++ compiled by the host compiler against simt's own
@@ -20,14 +30,7 @@ function(wf_add_simt_library name)
   # Shared variables are aligned to 32 KiB; GNU ld then leaves a hole in the segment that the loader
   # should make read-only, and the program would not start.
   target_link_options(${name} INTERFACE -Wl,-z,norelro)
-  target_compile_options(${name} PRIVATE -O1 -g
-    # The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked.
-    -fsanitize=thread
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>  # fences are simt's own functions
-    "$<$<CXX_COMPILER_ID:GNU>:-fsanitize-coverage=trace-pc;--param=tsan-distinguish-volatile=1>"
-    "$<$<CXX_COMPILER_ID:Clang>:-fsanitize-coverage=trace-pc-guard,no-prune;SHELL:-mllvm -tsan-instrument-read-before-write=1;SHELL:-mllvm -tsan-distinguish-volatile=1>")
-  # Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not.
-  add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND ${CMAKE_OBJCOPY}
-    --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset
-    $<TARGET_FILE:${name}>)
+  target_compile_options(${name} PRIVATE ${WF_LENS_OPTIONS_${CMAKE_CXX_COMPILER_ID}})
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_OBJCOPY} ${WF_LENS_OBJCOPY} $<TARGET_FILE:${name}>)
 endfunction()

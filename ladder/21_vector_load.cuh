@@ -38,7 +38,10 @@ __device__ sum_t<T> vector_thread_sum(const T* x, std::uint64_t n) {
     c += pack_sum<T>(s);
     d += pack_sum<T>(t);
   }
-  for (; i < packs; i += stride) a += pack_sum<T>(pack[i]);
+  for (; i < packs; i += stride) {
+    const uint4 p = pack[i];  // from a reference into global memory, nvcc copies 16 single bytes
+    a += pack_sum<T>(p);
+  }
   if (first < n % width) b += sum_t<T>(x[packs * width + first]);
   return (a + b) + (c + d);
 }

@@ -26,6 +26,8 @@ struct explanation {
   explain_request asked;
   std::string name, file;      ///< `warp_leader/nested`, `ladder/04_warp_leader.cuh`
   std::string lesson;          ///< the head comment
+  std::string setting;         ///< of a user's own kernel: its launch and arguments; then `asked` is empty
+  std::vector<std::string> outputs;  ///< of one: what its arrays hold after the run
   bool on_host = false;        ///< no kernel: nothing below but the result
   bool is_stair = false;
   std::string result, exact;   ///< sums, as text; of a stair nothing

@@ -6,6 +6,7 @@
 namespace lens {
 
 std::string headline(const explanation& e) {
+  if (!e.setting.empty()) return fmt::format("{} · {} · {}", e.name, e.file, e.setting);
   std::string all = fmt::format("{} · {} · {} {}", e.name, e.file, e.asked.n, wf::info(e.asked.type).name);
   if (!e.on_host && !e.is_stair) all += fmt::format(", blocks of {}", e.asked.block);
   return all;
@@ -72,7 +73,8 @@ std::vector<picture> pictures_of(const explanation& e) {
   std::vector<picture> all;
   const auto named = [&](const std::string& kernel) { return e.traces.size() > 1 ? kernel + ": " : std::string(); };
   const auto where = [&](const block_trace& t) {
-    std::string words = fmt::format("block 0 of {}, {} elements", t.blocks, e.trace_n);
+    std::string words = fmt::format("block 0 of {}", t.blocks);
+    if (e.trace_n != 0) words += fmt::format(", {} elements", e.trace_n);
     if (t.threads > 64) words += fmt::format(", threads 0 to 63 of {}", t.threads);
     return words;
   };

@@ -138,6 +138,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
          "</style>\n</head>\n<body>\n";
   all += "<h1>" + escaped(e.name) + "</h1>\n<p class=\"soft\">" + escaped(headline(e)) + "</p>\n" + lesson_of(e);
   if (!e.is_stair) all += fmt::format("<p class=\"{}\">{}</p>\n", e.right ? "good" : "bad", escaped(verdict(e)));
+  for (const std::string& o : e.outputs) all += "<p>" + escaped(o) + "</p>\n";
   if (e.on_host) all += "<p>It runs on the host: there is no kernel to count.</p>\n";
   if (!e.races.empty()) {
     all += "<h2>Races</h2>\n<ul>";

@@ -48,8 +48,12 @@ json counters_json(const counters& c) {
 json side_json(const ladder::race_line& l) { return {{"file", l.file}, {"line", l.line}, {"access", l.access}}; }
 
 json explanation_json(const explanation& e) {
-  json j{{"rung", e.name}, {"file", e.file}, {"lesson", e.lesson}, {"n", e.asked.n},
+  json j;
+  if (e.setting.empty())
+    j = {{"rung", e.name}, {"file", e.file}, {"lesson", e.lesson}, {"n", e.asked.n},
          {"dtype", wf::info(e.asked.type).name}, {"block", e.asked.block}};
+  else
+    j = {{"kernel", e.name}, {"file", e.file}, {"lesson", e.lesson}, {"setting", e.setting}, {"outputs", e.outputs}};
   if (!e.is_stair) {
     j["result"] = e.result;
     j["exact"] = e.exact;

@@ -99,9 +99,10 @@ std::string drawings(const explanation& e) {
 }  // namespace
 
 std::string to_text(const explanation& e) {
-  std::string all = headline(e) + "\n\n" + wrapped(e.lesson, 100);
+  std::string all = headline(e) + "\n" + (e.lesson.empty() ? "" : "\n" + wrapped(e.lesson, 100));
   if (e.on_host) return all + "\n" + verdict(e) + "\nIt runs on the host: there is no kernel to count.\n";
   if (!e.is_stair) all += "\n" + verdict(e) + "\n";
+  for (const std::string& o : e.outputs) all += "\n" + o + "\n";
   for (const kernel_counts& k : e.kernels) all += "\n" + kernel_line(k) + "\n" + memory_table(k.total) + other_counts(k);
   if (const std::string work = intensity(e); !work.empty()) all += "\n" + work + "\n";
   for (const ladder::race_pair& r : e.races) all += "\n" + race_line(r);

@@ -36,7 +36,7 @@ bool in_a_row(const request& r) {
 }
 
 /// The most different words that the lanes of `mask` want of one bank.
-unsigned passes(const request& r, std::uint32_t mask) {
+unsigned passes_of_block(const request& r, std::uint32_t mask) {
   // The words of each bank as a list: a bank's last word, and of each word the one before.
   std::array<std::uint8_t, banks> last{}, in_bank{};
   std::array<std::uint64_t, 5 * warp_lanes> word;
@@ -55,6 +55,29 @@ unsigned passes(const request& r, std::uint32_t mask) {
       most = std::max<unsigned>(most, ++in_bank[bank]);
     }
   });
+  return most;
+}
+
+/// The lanes of `mask` that want the same block's shared memory as its first lane: a variable has at most
+/// 227 KiB, and blocks lie further apart.
+std::uint32_t same_block(const request& r, std::uint32_t mask) {
+  constexpr std::uint64_t apart = 256 * 1024;
+  const std::uint64_t first = r.address[static_cast<unsigned>(std::countr_zero(mask))];
+  std::uint32_t same = 0;
+  each_lane(mask, [&](unsigned lane) {
+    same |= std::uint32_t{r.address[lane] - first + apart < 2 * apart} << lane;
+  });
+  return same;
+}
+
+/// Blocks of a cluster have banks of their own.
+unsigned passes(const request& r, std::uint32_t mask) {
+  unsigned most = 0;
+  while (mask != 0) {
+    const std::uint32_t block = same_block(r, mask);
+    most = std::max(most, passes_of_block(r, block));
+    mask &= ~block;
+  }
   return most;
 }
 

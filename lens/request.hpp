@@ -26,7 +26,7 @@ struct shared_cost {
 };
 
 /// 32 banks of 4 bytes. Lanes that want the same word share it; different words of one bank take a
-/// pass each.
+/// pass each. Where a cluster's blocks read each other, each block's memory has banks of its own.
 shared_cost cost_in_shared(const request&);
 
 /// The lanes that share a pass, for accesses of 8 and 16 bytes: each group of lanes goes by itself.

@@ -39,6 +39,20 @@ def sanitizer_rows(path):
     return rows
 
 
+def write_counters(path, where, runs):
+    """A line a rung: the file is long, and its changes should be readable."""
+    same = {k: runs[0][k] for k in ("multiprocessors", "metrics")}
+    causes = {name: text for run in runs for name, text in run["causes"].items()}
+    head = json.dumps({**where, **same, "causes": causes}, indent=1)[:-2]
+    blocks = []
+    for run in runs:
+        first = run["rungs"][0]
+        keys = {"command": run["command"], **{k: first[k] for k in ("dtype", "n", "block")}}
+        rungs = ",\n".join(json.dumps(rung) for rung in run["rungs"])
+        blocks.append(json.dumps(keys)[:-1] + ', "rungs": [\n' + rungs + "\n]}")
+    path.write_text(head + ',\n "runs": [\n' + ",\n".join(blocks) + "\n]}\n")
+
+
 def main(work, out, revision):
     work, out = pathlib.Path(work), pathlib.Path(out)
     name, driver, *clocks = (work / "gpu.txt").read_text().strip().split(", ")
@@ -78,6 +92,17 @@ def main(work, out, revision):
         for r in rows:
             if r in bad or r["verdict"] not in ("clean",):
                 print(f"  {r['tool']:<10} {r['rung']:<20} {r['verdict']}  [{r['summary']}]")
+
+    counters = [c for c in (load(p) for p in sorted(glob.glob(str(work / "counters-*.json")))) if c]
+    if counters:
+        write_counters(out / f"counters-{short}.json", where, counters)
+        compared, equal, unexplained = (sum(c[k] for c in counters) for k in ("compared", "equal", "unexplained"))
+        print(f"\nsimt's counters beside the hardware's: {compared}, of which {equal} equal to the unit and {unexplained} without a known cause")
+        for c in counters:
+            for rung in c["rungs"]:
+                for row in (row for k in rung["kernels"] for row in k["counters"]):
+                    if row["difference"] != 0 and row["cause"] is None:
+                        print(f"  {rung['rung']:<20} {rung['dtype']} {rung['n']} {row['counter']}: simt {row['simt']:.0f}, GPU {row['gpu']:.0f}")
 
     benches = [b for b in (load(p) for p in sorted(glob.glob(str(work / "bench-*.json")))) if b]
     if benches:

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a run of bench_cpu: times and ratios, then PASS or MISS for every bar.
 
-    ratios.py run.json             the table and the bars
-    ratios.py run.json --python    with NumPy's sum (pairwise) and math.fsum, timed here and now
+    ratios.py run.json
 
 A time is the least of a benchmark's repetitions: what else a machine does only ever adds. The spread is
 that of the median above it. Exit 1 if a contender was wrong or a bar could not be judged, 2 if the file
@@ -12,10 +11,8 @@ cannot be read; a MISS is told, not an error.
 import argparse
 import collections
 import json
-import math
 import statistics
 import sys
-import time
 
 UNIT = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 FLOATS, INTEGERS = ("f64", "f32"), ("i8", "i16", "i32", "i64")
@@ -82,24 +79,6 @@ def beside(place, contender):
     return "read" if contender in ("sum", "sum fast", "min", "max", "argmin") else "sum fast"
 
 
-def python_contenders(n):
-    """Median ns an element of NumPy's sum and of math.fsum, one thread each, on N(0, 1)."""
-    import numpy
-
-    def median(f):
-        times = []
-        for _ in range(5):
-            start = time.perf_counter_ns()
-            f()
-            times.append(time.perf_counter_ns() - start)
-        return statistics.median(times)
-
-    x = numpy.random.default_rng(1).standard_normal(n)
-    some = x[:1_000_000].tolist()
-    return {f"numpy {numpy.__version__} sum (f64, {n} elements)": median(x.sum) / n,
-            "math.fsum (list of 1000000 floats)": median(lambda: math.fsum(some)) / len(some)}
-
-
 def print_table(table, size):
     print(f"{'':38}{'ns/element':>11}{'GB/s':>8}{'spread':>8}   ratio")
     for (place, kind), contenders in table.items():
@@ -150,7 +129,6 @@ def print_bars(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", help="what bench_cpu wrote with --benchmark_out")
-    parser.add_argument("--python", action="store_true", help="time NumPy and math.fsum too")
     given = parser.parse_args()
     try:
         context, table, size, wrong = read(given.run)
@@ -160,10 +138,6 @@ def main():
     told = {k: context.get(k) for k in ("cpu_target", "threads", "dram_bytes", "load_avg", "mhz_per_cpu")}
     print(f"{context.get('date')}  {told}")
     print_table(table, size)
-    if given.python and ("DRAM", "f64") in table:
-        ours = table["DRAM", "f64"]["sum exact"][0] / size["DRAM", "f64"]
-        for name, t in python_contenders(int(size["DRAM", "f64"])).items():
-            print(f"{name}: {t:.3f} ns/element, {t / ours:.1f} times wf::sum (exact, all cores)")
     print()
     passed, missed, unjudged = print_bars(table)
     print(f"{passed} bars passed, {missed} missed, {unjudged} not in this run")

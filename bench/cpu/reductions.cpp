@@ -5,9 +5,12 @@
 // nothing else done with them. ratios.py holds the bars; scripts/cpu builds, runs and prints all of it.
 //
 //     bench_cpu --benchmark_repetitions=7 --benchmark_out=run.json && ratios.py run.json
+//     bench_cpu --export FOLDER        writes the data and the exact sums, for python_contenders.py
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -142,16 +145,45 @@ void small(const std::string& type) {
   }
 }
 
+constexpr std::size_t l2_bytes = std::size_t{1} << 18;
+
+// The normal data of a type, once, and its exact sums at the sizes that are timed.
+template <class T>
+void export_data(const std::string& folder, const std::string& type, std::ostream& answers, const char* before) {
+  const auto& x = numbers<T>(family::normal);
+  std::ofstream(folder + "/" + type + ".bin", std::ios::binary)
+      .write(reinterpret_cast<const char*>(x.data()), static_cast<std::streamsize>(x.size() * sizeof(T)));
+  for (const auto& [place, size] : {std::pair{"L2", l2_bytes}, std::pair{"DRAM", dram_bytes()}}) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%s\n  \"%s/%s\": {\"elements\": %zu, \"sum\": \"%a\"}", before, place, type.c_str(),
+                  size / sizeof(T), static_cast<double>(judge_sum<T>(family::normal, size / sizeof(T)).value()));
+    answers << line;
+    before = ",";
+  }
+}
+
+int export_all(const std::string& folder) {
+  std::ofstream answers(folder + "/answers.json");
+  answers << "{";
+  export_data<double>(folder, "f64", answers, "");
+  export_data<float>(folder, "f32", answers, ",");
+  answers << "\n}\n";
+  answers.close();
+  if (!answers) std::fprintf(stderr, "bench_cpu: cannot write to %s; it must be a folder\n", folder.c_str());
+  return answers ? 0 : 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--export") return export_all(argv[2]);
   wf::context all, one;
   one.threads = 1;
   const std::size_t bytes = dram_bytes();
   small<double>("f64");
   small<float>("f32");
-  floats<double>("L2", "f64", std::size_t{1} << 15, one);
-  floats<float>("L2", "f32", std::size_t{1} << 16, one);
+  floats<double>("L2", "f64", l2_bytes / 8, one);
+  floats<float>("L2", "f32", l2_bytes / 4, one);
   floats<double>("DRAM", "f64", bytes / 8, all);
   floats<float>("DRAM", "f32", bytes / 4, all);
   integers<std::int8_t>("DRAM", "i8", bytes, all);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include <cxxabi.h>
@@ -198,18 +198,22 @@ trace recording::finish() {
   collected& all = inbox();
   const std::lock_guard lock(all.mutex);
   trace result;
-  std::unordered_set<std::uint32_t> wanted;
+  std::unordered_map<std::uint32_t, std::size_t> wanted;  // a call's window
   const auto& windows = state_->windows;
   for (auto& call : all.calls) {
     // The last window that opened before the call.
     const auto after = std::upper_bound(windows.begin(), windows.end(), call.start,
                                         [](std::uint64_t t, const auto& w) { return t < w.first; });
     if (after == windows.begin() || call.end > std::prev(after)->second) continue;
-    wanted.insert(call.correlation);
+    wanted[call.correlation] = static_cast<std::size_t>(std::prev(after) - windows.begin());
     result.calls.push_back(std::move(call.record));
   }
-  for (auto& [correlation, record] : all.kernels)
-    if (wanted.contains(correlation)) result.kernels.push_back(std::move(record));
+  for (auto& [correlation, record] : all.kernels) {
+    const auto call = wanted.find(correlation);
+    if (call == wanted.end()) continue;
+    record.window = call->second;
+    result.kernels.push_back(std::move(record));
+  }
   for (auto& [correlation, record] : all.transfers)
     if (wanted.contains(correlation)) result.transfers.push_back(std::move(record));
   std::stable_sort(result.kernels.begin(), result.kernels.end(),

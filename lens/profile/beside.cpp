@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <lens/counting.hpp>
+
 #include "causes.hpp"
 
 namespace lens::profile {
@@ -61,6 +63,20 @@ const std::vector<shared_counter>& table() {
   return all;
 }
 
+/// A kernel's launches as one: what is counted by instruction adds up.
+std::vector<counted_launch> merged(const std::vector<counted_launch>& launches) {
+  std::vector<counted_launch> all;
+  for (const counted_launch& l : launches) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const counted_launch& k) { return k.name == l.name; });
+    if (same == all.end()) {
+      all.push_back(l);
+      continue;
+    }
+    for (std::size_t k = 0; k < l.counted.values.size(); ++k) same->counted.values[k] += l.counted.values[k];
+  }
+  return all;
+}
+
 }  // namespace
 
 std::span<const shared_counter> shared_counters() { return table(); }
@@ -73,21 +89,25 @@ bool beside::explained() const {
   });
 }
 
-beside_kernel set_beside(const std::string& rung, const std::string& dtype, const std::string& kernel,
-                         const counters& simt, const counted_kernel& gpu) {
-  beside_kernel k;
-  k.name = kernel;
-  for (const shared_counter& c : table()) {
-    beside_row row;
-    row.counter = c.name;
-    row.to_the_unit = c.to_the_unit;
-    row.simt = c.simt(simt);
-    for (const std::string_view m : c.metrics) row.gpu += gpu.of(m);
-    if (row.simt == 0 && row.gpu == 0) continue;
-    if (!row.equal()) row.why = cause_of(rung, dtype, c.name, row.simt, row.gpu);
-    k.rows.push_back(row);
+void set_beside(beside& b, const std::vector<kernel_counts>& simt, const std::vector<counted_launch>& launches) {
+  const auto gpu = merged(launches);
+  if (gpu.size() != simt.size()) {
+    b.refused = "simt ran " + std::to_string(simt.size()) + " kernels and the GPU " + std::to_string(gpu.size());
+    return;
   }
-  return k;
+  for (std::size_t at = 0; at < gpu.size(); ++at) {
+    const auto same = std::find_if(simt.begin(), simt.end(), [&](const auto& s) { return s.name == gpu[at].name; });
+    const counters& ours = (same != simt.end() ? *same : simt[at]).total;  // else by order
+    beside_kernel k{gpu[at].name, {}, gpu[at].counted};
+    for (const shared_counter& c : table()) {
+      beside_row row{c.name, c.simt(ours), 0, c.to_the_unit, nullptr};
+      for (const std::string_view m : c.metrics) row.gpu += k.gpu.of(m);
+      if (row.simt == 0 && row.gpu == 0) continue;
+      if (!row.equal()) row.why = cause_of(b.rung, b.dtype, c.name, row.simt, row.gpu);
+      k.rows.push_back(row);
+    }
+    b.kernels.push_back(std::move(k));
+  }
 }
 
 }  // namespace lens::profile

@@ -12,6 +12,10 @@
 
 #include "metrics.hpp"
 
+namespace lens {
+struct kernel_counts;  // of lens/counting.hpp, which stands beside simt's own <cuda_runtime.h>
+}
+
 namespace lens::profile {
 
 /// A counter that both sides have. `to_the_unit`: what the lens counts is what the instructions do, and
@@ -43,6 +47,7 @@ struct beside_row {
 struct beside_kernel {
   std::string name;
   std::vector<beside_row> rows;  ///< of counters that either side has
+  counted_kernel gpu;            ///< all that was counted, as the rows are sums of it
 };
 
 struct beside {
@@ -54,13 +59,24 @@ struct beside {
   bool explained() const;
 };
 
-/// One kernel's. `dtype` as `f32`: causes depend on it.
-beside_kernel set_beside(const std::string& rung, const std::string& dtype, const std::string& kernel,
-                         const counters& simt, const counted_kernel& gpu);
+struct counted_launch {
+  std::string name;
+  counted_kernel counted;
+};
+
+/// Fills the kernels of `b`, whose rung and type the causes depend on; launches of a kernel add up. Refused
+/// if the two sides ran different kernels.
+void set_beside(beside& b, const std::vector<kernel_counts>& simt, const std::vector<counted_launch>& gpu);
+
+/// Where and how all of it was counted.
+struct beside_origin {
+  std::string device, driver;
+  unsigned multiprocessors = 0;
+  std::string command;
+};
 
 std::string to_text(const beside&);
-std::string to_json(const std::vector<beside>&, const std::string& device, const std::string& driver,
-                    const std::string& command);
+std::string to_json(const std::vector<beside>&, const beside_origin&);
 std::string to_html(const std::vector<beside>&, const std::string& device, const std::string& command);
 
 }  // namespace lens::profile

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "beside.hpp"
 #include "report.hpp"
@@ -45,8 +46,7 @@ std::string to_text(const beside& b) {
   return text;
 }
 
-std::string to_json(const std::vector<beside>& all, const std::string& device, const std::string& driver,
-                    const std::string& command) {
+std::string to_json(const std::vector<beside>& all, const beside_origin& from) {
   using json = nlohmann::ordered_json;
   json causes = json::object(), rungs = json::array();
   std::uint64_t compared = 0, equal = 0, unexplained = 0, exact = 0, exact_equal = 0;
@@ -67,15 +67,20 @@ std::string to_json(const std::vector<beside>& all, const std::string& device, c
         unexplained += !r.explained();
         rows.push_back(row);
       }
-      one["kernels"].push_back({{"kernel", k.name}, {"counters", rows}});
+      json counted = json::object();
+      for (const metric& m : metrics())
+        if (const double v = k.gpu.of(m.name); m.from == source::sass && v != 0 && !std::isnan(v))
+          counted[std::string(m.name)] = v;
+      one["kernels"].push_back({{"kernel", k.name}, {"counters", rows}, {"gpu_metrics", counted}});
     }
     rungs.push_back(one);
   }
   json metrics = json::object();
   for (const shared_counter& c : shared_counters()) metrics[std::string(c.name)] = c.metrics;
-  const json j{{"command", command},
-               {"device", device},
-               {"driver", driver},
+  const json j{{"command", from.command},
+               {"device", from.device},
+               {"driver", from.driver},
+               {"multiprocessors", from.multiprocessors},
                {"compared", compared},
                {"equal", equal},
                {"of_memory_operations", {{"compared", exact}, {"equal", exact_equal}}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The named causes of differences between simt and hardware. A rule is as narrow as what was seen, so
-// that a difference which nobody has looked at stays without a cause.
+// The named causes of differences between simt and hardware. Each was found in the GPU's machine code, and
+// a rule is as narrow as what was seen, so that a difference which nobody has looked at stays without one.
 #include "causes.hpp"
 
 namespace lens::profile {
@@ -8,8 +8,31 @@ namespace {
 
 constexpr cause predication{
     "predication",
-    "nvcc turns short branches into predicated instructions: lanes do not part, and no branch is "
-    "counted."};
+    "nvcc turns short branches into predicated instructions: lanes do not part, and no branch is counted."};
+constexpr cause compare_and_swap{
+    "compare-and-swap",
+    "shared memory has no atomic addition of floats: nvcc writes a loop of a load and a compare-and-swap, "
+    "which runs until every lane had its turn. simt counts one atomic."};
+constexpr cause grid_barrier{
+    "grid barrier",
+    "grid.sync() is an atomic of each block and loads that look whether all have come, on a word of global "
+    "memory. simt's barrier is no access."};
+constexpr cause polling{
+    "polling",
+    "the last block looks into the others' messages until all are there, and erases them: how often, and "
+    "how many at once, is a matter of timing."};
+constexpr cause fused_accesses{
+    "fused accesses",
+    "neighbouring words that a thread loads or stores one after the other become one access of 8 or 16 "
+    "bytes (LDS.128, STS.128)."};
+constexpr cause fused_atomics{
+    "fused atomics",
+    "both sides of a branch do the same atomic at different addresses: nvcc makes one of the two, for all "
+    "lanes at once."};
+constexpr cause byte_loads{
+    "byte loads",
+    "the 16 bytes of the loop's last packs were copied from a reference into global memory, which nvcc did "
+    "byte by byte (LDG.U8). This comparison found it, and the rung has been put right since."};
 
 enum class direction : unsigned char { fewer, more, either };  // on the GPU
 
@@ -23,6 +46,24 @@ struct rule {
 
 constexpr rule rules[] = {
     {"", "", "divergent", direction::fewer, &predication},
+    {"shared_atomic", "f32", "divergent", direction::more, &compare_and_swap},
+    {"shared_atomic", "f64", "divergent", direction::more, &compare_and_swap},
+    {"shared_atomic", "f16", "divergent", direction::more, &compare_and_swap},  // adds in f32
+    {"shared_atomic", "f32", "shared_", direction::more, &compare_and_swap},
+    {"shared_atomic", "f64", "shared_", direction::more, &compare_and_swap},
+    {"shared_atomic", "f16", "shared_", direction::more, &compare_and_swap},
+    {"grid_sync", "", "global_load", direction::more, &grid_barrier},
+    {"grid_sync", "", "global_atomic", direction::more, &grid_barrier},
+    {"vector_load", "", "global_load", direction::more, &byte_loads},
+    {"occupancy", "", "global_load", direction::more, &byte_loads},
+    {"cluster", "", "global_load", direction::more, &byte_loads},
+    {"record", "", "global_", direction::either, &polling},
+    {"record", "", "shared_load", direction::fewer, &fused_accesses},
+    {"exact", "", "global_load", direction::either, &polling},
+    {"exact", "", "global_atomic", direction::fewer, &fused_atomics},
+    {"exact", "f32", "shared_load", direction::fewer, &fused_accesses},
+    {"exact", "f16", "shared_store", direction::fewer, &fused_accesses},
+    {"exact", "f64", "shared_store", direction::fewer, &fused_accesses},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "hardware.hpp"
 
 #include <cstdint>
+#include <limits>
 
 #include <dlfcn.h>
 
@@ -196,12 +197,6 @@ std::vector<std::uint8_t> availability_of(const cupti& c, CUcontext context) {
   return image;
 }
 
-std::vector<const char*> c_strings(std::span<const std::string_view> names) {
-  std::vector<const char*> all;
-  for (const std::string_view& n : names) all.push_back(n.data());  // of literals
-  return all;
-}
-
 }  // namespace
 
 metric_check check_metrics(const std::string& chip, std::span<const std::string_view> names) {
@@ -227,7 +222,7 @@ metric_check check_metrics(const std::string& chip, std::span<const std::string_
   return result;
 }
 
-counted count_kernels(const std::function<void()>& work, std::size_t most_kernels) {
+counted count_kernels(const std::function<void()>& work, bool instructions_alone, std::size_t most_kernels) {
   const cupti& c = load_cupti();
   CUcontext context = nullptr;
   CUdevice device = 0;
@@ -241,8 +236,13 @@ counted count_kernels(const std::function<void()>& work, std::size_t most_kernel
   counted result;
   result.chip = chip_of(c, device);
   const auto available = availability_of(c, context);
-  const auto all_names = metric_names();
-  auto names = c_strings(all_names);
+  std::vector<const char*> names;
+  std::vector<std::size_t> places;  // of the names in metrics()
+  for (std::size_t k = 0; k < metrics().size(); ++k)
+    if (!instructions_alone || metrics()[k].from == source::sass) {
+      names.push_back(metrics()[k].name.data());  // of a literal
+      places.push_back(k);
+    }
   metric_host host(c, result.chip, available.data());
   c.check(host.add(names), "the counters of " + result.chip);
   auto config = host.image();
@@ -266,8 +266,12 @@ counted count_kernels(const std::function<void()>& work, std::size_t most_kernel
   info.pCounterDataImage = data.data();
   info.counterDataImageSize = data.size();
   c.check(c.cuptiRangeProfilerGetCounterDataInfo(&info), "reading counters");
-  for (std::size_t k = 0; k < info.numTotalRanges; ++k)
-    result.kernels.push_back({host.values(data, k, names)});
+  for (std::size_t k = 0; k < info.numTotalRanges; ++k) {
+    counted_kernel one{std::vector<double>(metrics().size(), std::numeric_limits<double>::quiet_NaN())};
+    const auto values = host.values(data, k, names);
+    for (std::size_t m = 0; m < values.size(); ++m) one.values[places[m]] = values[m];
+    result.kernels.push_back(std::move(one));
+  }
   return result;
 }
 

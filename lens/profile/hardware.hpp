@@ -18,9 +18,11 @@ struct counted {
   std::vector<counted_kernel> kernels;  ///< in the order of their launches
 };
 
-/// Counts the metrics of metrics() while `work` runs; it launches at most `most_kernels` on the current
-/// device and waits for them. Throws unavailable, with the reason, where that cannot be; then `work` may
-/// have run. `work` must not launch graphs.
-counted count_kernels(const std::function<void()>& work, std::size_t most_kernels = 64);
+/// Counts the metrics of metrics() while `work` runs, or only those that are counted by instruction, which
+/// take one pass; the others are NaN then. `work` launches at most `most_kernels` on the current device and
+/// waits for them. Throws unavailable, with the reason, where that cannot be; then `work` may have run.
+/// `work` must not launch graphs.
+counted count_kernels(const std::function<void()>& work, bool instructions_alone = false,
+                      std::size_t most_kernels = 64);
 
 }  // namespace lens::profile

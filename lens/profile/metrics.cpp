@@ -21,9 +21,9 @@ constexpr metric table[] = {
      source::sass},
     {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum", "sectors of global atomics", "",
      source::sass},
-    {"smsp__sass_inst_executed_op_ld.sum", "generic load requests", "", source::sass},
-    {"smsp__sass_inst_executed_op_st.sum", "generic store requests", "", source::sass},
-    {"smsp__sass_inst_executed_op_atom.sum", "generic atomics", "", source::sass},
+    {"smsp__sass_inst_executed_op_ld.sum", "loads of every kind", "", source::sass},
+    {"smsp__sass_inst_executed_op_st.sum", "stores of every kind", "", source::sass},
+    {"smsp__sass_inst_executed_op_atom.sum", "atomics of every kind", "", source::sass},
     {"smsp__sass_inst_executed_op_dshared_ld.sum", "loads from the cluster", "", source::sass},
     {"smsp__sass_inst_executed_op_dshared_st.sum", "stores to the cluster", "", source::sass},
     {"smsp__sass_inst_executed_op_shared_ld.sum", "shared load requests", "", source::sass},
@@ -42,9 +42,9 @@ constexpr metric table[] = {
     {"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", "f64 additions", "", source::sass},
     {"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", "f64 products", "", source::sass},
     {"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", "f64 fused", "", source::sass},
-    {"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", "f16 additions", "", source::sass},
-    {"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "f16 products", "", source::sass},
-    {"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", "f16 fused", "", source::sass},
+    {"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", "f16 pipe: additions, widening", "", source::sass},
+    {"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "f16 pipe: products", "", source::sass},
+    {"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", "f16 pipe: fused, constants", "", source::sass},
 
     {"smsp__average_thread_inst_executed_per_inst_executed.ratio", "lanes active an instruction",
      "lanes", source::hardware},
@@ -94,7 +94,7 @@ double counted_kernel::of(std::string_view name) const {
 
 double counted_kernel::flops() const {
   double sum = 0;
-  for (const char* kind : {"f", "d", "h"}) {
+  for (const char* kind : {"f", "d"}) {
     const auto executed = [&](const char* op) {
       return of("smsp__sass_thread_inst_executed_op_" + std::string(kind) + op + "_pred_on.sum");
     };

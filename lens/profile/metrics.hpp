@@ -29,7 +29,8 @@ struct counted_kernel {
   std::vector<double> values;
   /// Of a metric by name; NaN if it is not one of them.
   double of(std::string_view name) const;
-  /// Floating-point operations: an fma is two. Of halves as instructions of the f16 pipe count them.
+  /// Operations of f32 and f64, an fma being two. Those of f16 are not among them: nvcc makes constants
+  /// by HFMA2 and widens halves by HADD2, and the kernels add in f32.
   double flops() const;
   /// 32 bytes a sector that global loads, stores and atomics touched.
   double sector_bytes() const;

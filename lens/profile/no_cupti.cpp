@@ -21,6 +21,6 @@ void recording::close() {}
 trace recording::finish() { refuse(); }
 
 metric_check check_metrics(const std::string&, std::span<const std::string_view>) { refuse(); }
-counted count_kernels(const std::function<void()>&, std::size_t) { refuse(); }
+counted count_kernels(const std::function<void()>&, bool, std::size_t) { refuse(); }
 
 }  // namespace lens::profile

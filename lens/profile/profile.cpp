@@ -105,6 +105,29 @@ void add_roofline(profile& p, ladder::place& gpu) {
   p.roof = std::move(r);
 }
 
+/// Which kernels the runs launch, each run a window.
+trace names_of(const std::vector<std::function<void()>>& runs) {
+  recording r;
+  for (const auto& run : runs) {
+    r.open();
+    run();
+    r.close();
+  }
+  return r.finish();
+}
+
+counted counted_runs(const std::vector<std::function<void()>>& runs, const trace& names,
+                     bool instructions_alone) {
+  const auto all = [&] {
+    for (const auto& run : runs) run();
+  };
+  counted c = count_kernels(all, instructions_alone, std::max<std::size_t>(1, names.kernels.size()));
+  if (c.kernels.size() != names.kernels.size())
+    throw unavailable("counters of " + std::to_string(c.kernels.size()) + " kernels, where " +
+                      std::to_string(names.kernels.size()) + " ran");
+  return c;
+}
+
 }  // namespace
 
 statistics summary(std::string name, std::vector<double> all) {
@@ -122,25 +145,12 @@ statistics summary(std::string name, std::vector<double> all) {
   return s;
 }
 
-std::vector<profile::named_counts> count_once(const std::function<void()>& run, std::string* chip,
-                                              std::size_t* passes) {
-  trace names;
-  {
-    recording r;
-    r.open();
-    run();
-    r.close();
-    names = r.finish();
-  }
-  counted c = count_kernels(run);
-  if (c.kernels.size() != names.kernels.size())
-    throw unavailable("counters of " + std::to_string(c.kernels.size()) + " kernels, where " +
-                      std::to_string(names.kernels.size()) + " ran");
-  if (chip != nullptr) *chip = c.chip;
-  if (passes != nullptr) *passes = c.passes;
-  std::vector<profile::named_counts> result;
+std::vector<std::vector<profile::named_counts>> count_runs(const std::vector<std::function<void()>>& runs) {
+  const trace names = names_of(runs);
+  const counted c = counted_runs(runs, names, true);
+  std::vector<std::vector<profile::named_counts>> result(runs.size());
   for (std::size_t k = 0; k < c.kernels.size(); ++k)
-    result.push_back({kernel_name(names.kernels[k].name), std::move(c.kernels[k])});
+    result[names.kernels[k].window].push_back({kernel_name(names.kernels[k].name), c.kernels[k]});
   return result;
 }
 
@@ -176,7 +186,13 @@ profile profile_rung(ladder::place& gpu, const profile_request& q) {
   if (q.counters) {
     try {
       // In the counted run the place's own fills and copies are not kernels.
-      p.counts = count_once([&] { gpu.run(at, asked); }, &p.chip, &p.passes);
+      const std::vector<std::function<void()>> once{[&] { gpu.run(at, asked); }};
+      const trace names = names_of(once);
+      counted c = counted_runs(once, names, false);
+      p.chip = c.chip;
+      p.passes = c.passes;
+      for (std::size_t k = 0; k < c.kernels.size(); ++k)
+        p.counts.push_back({kernel_name(names.kernels[k].name), std::move(c.kernels[k])});
     } catch (const unavailable& e) {
       p.no_counters = e.what();
     }

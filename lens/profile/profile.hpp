@@ -76,10 +76,9 @@ struct profile {
 /// device if a call failed.
 profile profile_rung(ladder::place& gpu, const profile_request&);
 
-/// The kernels of one run of a rung: their names from activity records, then their counters from another
-/// run. Throws unavailable. The rung must have been loaded with data.
-std::vector<profile::named_counts> count_once(const std::function<void()>& run, std::string* chip,
-                                              std::size_t* passes);
+/// The kernels of each of the runs: their names from activity records, then their counters, by instruction
+/// alone, from runs of their own. Throws unavailable.
+std::vector<std::vector<profile::named_counts>> count_runs(const std::vector<std::function<void()>>& runs);
 
 /// As tables for a terminal, one JSON object, a page of its own.
 std::string to_text(const profile&);

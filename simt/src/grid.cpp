@@ -2,6 +2,7 @@
 // Permits, parking and the pool of OS threads; the watch over launches that stand still.
 #include "grid.hpp"
 
+#include "limits.hpp"
 #include "stacks.hpp"
 
 #include <simt/runtime_api.hpp>
@@ -93,7 +94,7 @@ grid::grid(const launch_shape& s, std::uintptr_t k, const std::function<void()>&
   threads = s.block[0] * s.block[1] * s.block[2];
   cluster_size = s.cluster[0] * s.cluster[1] * s.cluster[2];
   clusters = blocks / cluster_size;
-  resident_limit = static_cast<std::uint64_t>(device_limits.multiprocessors) *
+  resident_limit = static_cast<std::uint64_t>(multiprocessors(o)) *
                    static_cast<std::uint64_t>(resident_blocks(threads, s.shared_bytes));
   permits_total = static_cast<int>(
       o.watch ? 1 : o.os_threads != 0 ? o.os_threads : std::max(1u, std::thread::hardware_concurrency()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of a launch: options, checks, totals, the last fault.
 #include "grid.hpp"
+#include "limits.hpp"
 
 #include <simt/launch.hpp>
 #include <simt/runtime_api.hpp>
@@ -39,6 +40,7 @@ options first_options() {
   read_number("SIMT_SEED", o.seed);
   read_number("SIMT_THREADS", o.os_threads);
   read_number("SIMT_TIMEOUT", o.timeout_seconds);
+  read_number("SIMT_MULTIPROCESSORS", o.multiprocessors);
   return o;
 }
 
@@ -104,7 +106,7 @@ cudaError_t check_shape(const launch_shape& s, const void* kernel) {
   }
   if (threads > static_cast<std::uint64_t>(d.threads_per_block)) return cudaErrorInvalidConfiguration;
   if (s.shared_bytes > max_dynamic_shared(kernel)) return cudaErrorInvalidValue;
-  const auto on_device = static_cast<std::uint64_t>(d.multiprocessors) *
+  const auto on_device = static_cast<std::uint64_t>(multiprocessors(current_options())) *
                          static_cast<std::uint64_t>(resident_blocks(threads, s.shared_bytes));
   const std::uint64_t largest = nonportable_clusters(kernel) ? 16 : static_cast<std::uint64_t>(d.blocks_per_cluster);
   if (cluster > largest || (cluster > 1 && cluster > on_device)) return cudaErrorInvalidClusterSize;

@@ -153,13 +153,9 @@ source_line locate(std::uintptr_t instruction) {
   static session program;
   const std::lock_guard lock(guard);
   if (auto it = cache.find(instruction); it != cache.end()) return it->second;
-  if (!program) program = open_program();
-  source_line found = program ? look_up(program.get(), instruction) : source_line{};
-  if (found.file.empty()) {  // perhaps in a library loaded since
-    program = open_program();
-    if (program) found = look_up(program.get(), instruction);
-  }
-  return cache[instruction] = found;
+  // Of no module that is known: perhaps in a library loaded since.
+  if (!program || dwfl_addrmodule(program.get(), instruction) == nullptr) program = open_program();
+  return cache[instruction] = program ? look_up(program.get(), instruction) : source_line{};
 }
 
 }  // namespace simt

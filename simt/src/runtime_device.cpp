@@ -10,6 +10,7 @@
 
 #include <simt/entry.hpp>
 
+#include "limits.hpp"
 #include "runtime_state.hpp"
 
 namespace simt {
@@ -124,7 +125,7 @@ cudaError_t attribute_value(cudaDeviceAttr attribute, int& value) {
       value = 64;
       break;
     case cudaDevAttrMultiProcessorCount:
-      value = limits.multiprocessors;
+      value = multiprocessors(current_options());
       break;
     case cudaDevAttrMaxThreadsPerMultiProcessor:
       value = limits.threads_per_multiprocessor;
@@ -223,7 +224,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.totalConstMem = static_cast<std::size_t>(get(cudaDevAttrTotalConstantMemory));
   p.major = limits.major;
   p.minor = limits.minor;
-  p.multiProcessorCount = limits.multiprocessors;
+  p.multiProcessorCount = get(cudaDevAttrMultiProcessorCount);
   p.integrated = p.canMapHostMemory = p.unifiedAddressing = 1;
   p.cooperativeLaunch = p.clusterLaunch = p.memoryPoolsSupported = 1;
   p.memoryBusWidth = get(cudaDevAttrGlobalMemoryBusWidth);

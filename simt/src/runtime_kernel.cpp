@@ -6,6 +6,7 @@
 #include <simt/entry.hpp>
 #include <simt/launch.hpp>
 
+#include "limits.hpp"
 #include "runtime_state.hpp"
 
 namespace simt {
@@ -127,7 +128,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
           &blocks, kernel, static_cast<int>(volume(config->blockDim)), config->dynamicSmemBytes))
     return e;
   const auto on_device = static_cast<std::uint64_t>(blocks) *
-                         static_cast<std::uint64_t>(device_limits.multiprocessors);
+                         static_cast<std::uint64_t>(multiprocessors(current_options()));
   *clusters = static_cast<int>(on_device / size);
   return cudaSuccess;
 }
@@ -141,7 +142,8 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* kernel,
     return e;
   const int largest = nonportable_clusters(kernel) ? 16 : device_limits.blocks_per_cluster;
   *size = 1;
-  while (*size * 2 <= largest && *size * 2 <= blocks * device_limits.multiprocessors) *size *= 2;
+  const int there = blocks * multiprocessors(current_options());
+  while (*size * 2 <= largest && *size * 2 <= there) *size *= 2;
   return cudaSuccess;
 }
 

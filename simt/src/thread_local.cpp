@@ -3,12 +3,34 @@
 #include "grid.hpp"
 
 #include <link.h>
+#include <pthread.h>
 
 #include <mutex>
 
 namespace simt::detail {
 
 namespace {
+
+/// A thread's stack holds its thread-local memory. The __shared__ variables of a program of many kernels
+/// (32 KiB apart under the lens) can take more than the usual 8 MiB, and then no thread would start.
+const bool threads_have_room = [] {
+  std::size_t bytes = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* sum) {
+        for (int i = 0; i < info->dlpi_phnum; ++i)
+          if (info->dlpi_phdr[i].p_type == PT_TLS) *static_cast<std::size_t*>(sum) += info->dlpi_phdr[i].p_memsz;
+        return 0;
+      },
+      &bytes);
+  pthread_attr_t usual;
+  if (bytes < (std::size_t{1} << 20) || pthread_getattr_default_np(&usual) != 0) return true;
+  std::size_t stack = 0;
+  pthread_attr_getstacksize(&usual, &stack);
+  pthread_attr_setstacksize(&usual, stack + bytes);
+  pthread_setattr_default_np(&usual);
+  pthread_attr_destroy(&usual);
+  return true;
+}();
 
 struct dynamic_array {
   void* (*address)();

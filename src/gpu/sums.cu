@@ -27,6 +27,23 @@ struct kernel_type<bf16> { using type = __nv_bfloat16; };
 template <class T>
 inline constexpr int sum_threads = sizeof(T) == 8 ? 128 : 256;
 
+/// f32 keeps up in columns, whatever the data. The others are too many a byte, or their columns too large.
+template <class T>
+cudaError_t enqueue_row(const device_request& r, workspace& w, cudaStream_t stream) {
+  const auto with = [&]<int Threads>() {
+    using rows = anchored_rows<sum_rows<T, Threads>, T, terms::sum, Threads, 4, 0, true>;
+    return enqueue<rows, T, Threads, T>(r, w, stream);
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    return enqueue<sum_rows<T, 256>, T, 256, T>(r, w, stream);
+  } else if constexpr (sizeof(T) == 8) {
+    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<640>() : with.template operator()<128>();
+  } else {
+    return with.template operator()<256>();
+  }
+}
+
 template <class T>
 cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
   if (r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1)) {
@@ -34,7 +51,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
     return exact_sum(static_cast<const K*>(r.x[0]), static_cast<std::uint64_t>(r.n), static_cast<K*>(r.out), w,
                      stream);
   }
-  return enqueue<sum_rows<T, sum_threads<T>>, T, sum_threads<T>, T>(r, w, stream);
+  return enqueue_row<T>(r, w, stream);
 }
 
 }  // namespace
@@ -44,7 +61,7 @@ enqueue_function find_sums(op o, dtype t, accuracy a) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (floating<T>) {
       if (o == op::sum) return enqueue_sum<T>;
-      if (o == op::mean || o == op::norm1) return enqueue<sum_rows<T, sum_threads<T>>, T, sum_threads<T>, T>;
+      if (o == op::mean || o == op::norm1) return enqueue_row<T>;
     } else if constexpr (complex_number<T>) {
       using P = typename T::value_type;
       if (o == op::sum || o == op::mean) return enqueue<complex_rows<P, sum_threads<P>>, P, sum_threads<P>, parts<P>>;

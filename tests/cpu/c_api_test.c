@@ -26,8 +26,9 @@ int main(void) {
   int type, values;
   CHECK(wf_result_type(WF_MINMAX, WF_F32, &type, &values) == WF_OK && type == WF_F32 && values == 2);
   CHECK(wf_result_type(WF_ARGMAX, WF_F32, &type, &values) == WF_OK && type == WF_I64 && values == 1);
-  CHECK(wf_result_type(WF_NORM2, WF_C64, &type, &values) == WF_UNSUPPORTED);
-  CHECK(strstr(wf_last_error(), "norm2") != NULL);
+  CHECK(wf_result_type(WF_MEAN_VAR, WF_C64, &type, &values) == WF_OK && type == WF_F32 && values == 3);
+  CHECK(wf_result_type(WF_NORM1, WF_C64, &type, &values) == WF_UNSUPPORTED);
+  CHECK(strstr(wf_last_error(), "norm1") != NULL);
 
   const int last = -1;
   CHECK(wf_reduce_axes(WF_MAX, &matrix, NULL, &last, 1, NULL, out) == WF_OK && out[0] == 1e308 && out[1] == 1);

@@ -3,7 +3,10 @@
 // reductions × families. Floats are held against MPFR; the rest against the reduction of the whole.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+
+#include <warpfold/results.hpp>
 
 #include "targets.hpp"
 #include "typeless.hpp"
@@ -120,8 +123,9 @@ TEST_P(pieces, in_any_number_on_any_target_merged_in_any_order_have_the_bytes_of
         for (int trial = 0; trial < 3; ++trial) EXPECT_TRUE(by_pieces(*r, told, x, y, random) == want.bytes);
         const cpu::erased* checked_too = find_checked(o, type);
         if (checked_too == nullptr) continue;
-        const auto once = by_pieces(*checked_too, told, x, y, random);
-        EXPECT_TRUE(by_pieces(*checked_too, told, x, y, random) == once);
+        auto once = by_pieces(*checked_too, told, x, y, random), again = by_pieces(*checked_too, told, x, y, random);
+        for (auto* bytes : {&once, &again}) bytes->resize(offsetof(checked<std::uint64_t>, overflow) + 1);  // not the padding
+        EXPECT_TRUE(again == once);
         EXPECT_TRUE(std::memcmp(once.data(), want.bytes.data(), want.bytes.size()) == 0);
       }
       if (testing::Test::HasFailure()) {

@@ -30,7 +30,8 @@ inline std::string reductions_page() {
   page +=
       "\n"
       "- **elements**: `real` is f16, bf16, f32, f64, i8 … i64, u8 … u64 and bool; `all` adds c64 and c128, whose parts\n"
-      "  are summed apart; their `var` is E|x - E x|², as NumPy has it. T is the element type.\n"
+      "  are summed apart; their `var` is E|x - E x|², `sum_of_squares` Σ|x|² and `dot` Σxy, as NumPy has them: nothing is\n"
+      "  conjugated. T is the element type.\n"
       "- **answer**: sums of integers are taken mod 2^64; bool counts in i64. In C++, `norm2` is `wf::norm` and `std`\n"
       "  is `wf::std_dev`.\n"
       "- **a NaN**: `NaN`: the answer is NaN, under `exact` one canonical quiet NaN. `not zero`: it counts\n"

@@ -14,14 +14,14 @@ namespace machines::inline WF_BUILD {
 inline std::string text(cudaError_t e) { return e == cudaSuccess ? "" : cudaGetErrorString(e); }
 
 template <class R, class... T>
-std::string run_own(const own_request& r) {
+std::string run_own(const own_request& r, R reduction = {}) {
   using namespace wf::device;
   const void* const x[] = {r.x, r.y};
   const std::int64_t stride[] = {r.stride, r.stride};
   workspace w;
   cudaError_t e = cudaSuccess;
   for (int twice = 0; twice < 2 && e == cudaSuccess; ++twice) {  // the scratch is left as it was
-    e = reduce_with<plain_fold<R, T...>, T...>({R{}}, x, stride, static_cast<std::uint64_t>(r.n), r.out, w, nullptr,
+    e = reduce_with<plain_fold<R, T...>, T...>({reduction}, x, stride, static_cast<std::uint64_t>(r.n), r.out, w, nullptr,
                                                {r.blocks, r.threads});
   }
   if (e == cudaSuccess) e = cudaDeviceSynchronize();
@@ -36,6 +36,7 @@ inline std::string reduce_own(const own_request& r) {
     case own::triples: return run_own<triples, triple>(r);
     case own::weighted: return run_own<weighted, std::int32_t, std::int32_t>(r);
     case own::concatenation: return run_own<concatenation, std::uint64_t>(r);
+    case own::racing: return run_own<racing, std::int32_t>(r, {static_cast<std::uint64_t*>(r.out)});
   }
   return "no such reduction";
 }

@@ -10,7 +10,7 @@
 #include <warpfold/gpu.hpp>
 
 /// A reduction of a user's, by its own kernel: see own.cuh. Answers are 64-bit words.
-enum class own { longest_run, polynomial, wide_state, triples, weighted, concatenation };
+enum class own { longest_run, polynomial, wide_state, triples, weighted, concatenation, racing };
 struct own_request {
   own which;
   const void* x;  ///< on the device

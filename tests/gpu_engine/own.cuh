@@ -112,3 +112,16 @@ struct concatenation {
     return n == 0 ? -1 : s.gaps == 0 && s.first == 0 && s.last == n - 1 ? 1 : 0;
   }
 };
+
+/// All threads count in one word, one after the other or at once: a race, for the detector to find.
+struct racing {
+  static constexpr bool commutes = true;
+  std::uint64_t* counter;
+  WF_HD std::uint64_t identity() const { return 0; }
+  WF_HD std::uint64_t lift(std::int32_t x, std::int64_t) const {
+    *counter += 1;
+    return static_cast<std::uint64_t>(x);
+  }
+  WF_HD std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
+  WF_HD std::uint64_t finish(std::uint64_t s, std::int64_t) const { return s; }
+};

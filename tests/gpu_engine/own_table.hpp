@@ -46,6 +46,7 @@ inline std::uint64_t own_answer(own which, const unsigned char* x, const unsigne
     case own::triples: return folded<triples>(n, stride, at(static_cast<const triple*>(nullptr)));
     case own::weighted: return folded<weighted>(n, stride, i, reinterpret_cast<const std::int32_t*>(y));
     case own::concatenation: return folded<concatenation>(n, stride, at(static_cast<const std::uint64_t*>(nullptr)));
+    case own::racing: break;
   }
   return 0;
 }

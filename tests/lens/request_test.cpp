@@ -41,6 +41,9 @@ std::vector<shared_case> shared_cases() {
     add("4 bytes, stride " + std::to_string(words), make(4, stride(4 * words)), expected, 1);
   add("4 bytes, all equal", make(4, [](unsigned) { return 64; }), 1, 1);
   add("4 bytes, two words of one bank", make(4, [](unsigned l) { return l % 2 * 128; }), 2, 1);
+  add("4 bytes, the same word of eight blocks of a cluster", make(4, [](unsigned l) { return l * (9u << 20); }, low_quarter), 1, 1);
+  add("4 bytes, two words of a bank in each of four blocks",
+      make(4, [](unsigned l) { return l / 2 * (9u << 20) + l % 2 * 128; }, low_quarter), 2, 1);
   add("4 bytes, no lane", make(4, stride(4), 0), 0, 0);
   add("1 byte, four lanes a word", make(1, stride(1)), 1, 1);
   add("2 bytes, two lanes a word", make(2, stride(2)), 1, 1);

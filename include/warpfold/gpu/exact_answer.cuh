@@ -22,6 +22,7 @@ struct exact_question {
   op what;
   wf::rounding rounding;
   std::int64_t correction;
+  bool doubles = true;  ///< FP64 operations are not much slower than others
 };
 
 /// Carries, by one thread: canonical digits.

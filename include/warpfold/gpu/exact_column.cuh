@@ -63,6 +63,18 @@ struct slot_column {
     }
   }
 
+  /// v·2^place more; v within ±2^62. Counts as one addition.
+  __device__ __forceinline__ void add_scaled(std::int64_t v, int place) {
+    const int slot = place / Spacing;
+    const std::uint64_t m = v < 0 ? 0u - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+    const exact::u128 shifted = exact::u128{m} << (place - Spacing * slot);
+#pragma unroll
+    for (int j = 0; j < 3; ++j) {
+      const auto a = static_cast<std::int64_t>(static_cast<std::uint64_t>(shifted >> (Spacing * j)) & part_mask);
+      if (a != 0) column[(slot + j) * Threads] += v < 0 ? -a : a;
+    }
+  }
+
   __device__ __forceinline__ void carry() {
     std::int64_t c = 0;
 #pragma unroll 4
@@ -122,34 +134,72 @@ struct decoded {
   }
 };
 
-/// What special values there were, of a sum of elements of T.
+/// What special values there were, of a sum of elements of T. Of elements up to 32 bits the greatest bit
+/// patterns, as signed and as unsigned numbers, tell: two operations an element.
 template <class T>
 struct special_watch {
   using f = exact::format<T>;
+  static constexpr bool wide = sizeof(T) == 8;
+  static constexpr int shift = wide ? 0 : 32 - 8 * static_cast<int>(sizeof(T));
+  static constexpr std::uint32_t infinity = wide ? 0 : static_cast<std::uint32_t>(f::infinity << shift);
   std::uint32_t seen;
-  __device__ __forceinline__ void start() { seen = 0; }
+  std::int32_t greatest;
+  std::uint32_t greatest_bits;
+  __device__ __forceinline__ void start() {
+    seen = 0;
+    greatest = INT32_MIN;  // -0 is the least of all, as a signed number
+    greatest_bits = 0;
+  }
   __device__ __forceinline__ void add(T x) {
     const auto b = f::to_bits(x);
-    if (!f::is_finite(b)) {  // rare: the sum is decided by it
-      seen |= f::is_nan(b) ? special::nan : f::negative(b) ? special::neg_inf : special::pos_inf;
+    if constexpr (wide) {
+      if (!f::is_finite(b)) tell(b);
+      greatest = max(greatest, static_cast<std::int32_t>(b >> 32));
+      greatest_bits |= static_cast<std::uint32_t>(b);
+    } else {
+      const std::uint32_t w = static_cast<std::uint32_t>(b) << shift;
+      greatest = max(greatest, static_cast<std::int32_t>(w));
+      greatest_bits = max(greatest_bits, w);
     }
-    if (b != f::sign_mask) seen |= special::ordinary;
   }
   /// Adds a product as one element.
   __device__ __forceinline__ void add_product(T x, T y) {
     const auto a = f::to_bits(x), b = f::to_bits(y);
-    const bool negative = f::negative(a) != f::negative(b);
-    const bool zero_a = f::exponent_field(a) == 0 && f::mantissa(a) == 0;
-    const bool zero_b = f::exponent_field(b) == 0 && f::mantissa(b) == 0;
-    if (!f::is_finite(a) || !f::is_finite(b)) {
-      const bool nan = f::is_nan(a) || f::is_nan(b) || zero_a || zero_b;
-      seen |= nan ? special::nan : negative ? special::neg_inf : special::pos_inf;
+    if (!f::is_finite(a) || !f::is_finite(b)) {  // rare: the sum is decided by it
+      const bool nan = f::is_nan(a) || f::is_nan(b) || is_zero(a) || is_zero(b);
+      tell(nan ? f::quiet_nan : static_cast<typename f::bits>(f::infinity | ((a ^ b) & f::sign_mask)));
     }
-    if (!((zero_a || zero_b) && negative)) seen |= special::ordinary;
+    if ((seen & special::ordinary) == 0) {
+      const bool minus_zero = (is_zero(a) || is_zero(b)) && f::negative(a) != f::negative(b);
+      if (!minus_zero) seen |= special::ordinary;
+    }
+  }
+  /// x², which is never -0.
+  __device__ __forceinline__ void add_square(T x) {
+    const auto b = f::to_bits(x);
+    if (!f::is_finite(b)) tell(static_cast<typename f::bits>(b & ~f::sign_mask));
+    seen |= special::ordinary;
   }
   __device__ __forceinline__ std::uint32_t kinds() const {
+    std::uint32_t k = seen;
+    if constexpr (wide) {
+      if (greatest != INT32_MIN || greatest_bits != 0) k |= special::ordinary;
+    } else {
+      if (greatest != INT32_MIN) k |= special::ordinary;
+      if (greatest > static_cast<std::int32_t>(infinity) || greatest_bits > (infinity | 0x80000000u)) k |= special::nan;
+      if (greatest == static_cast<std::int32_t>(infinity)) k |= special::pos_inf;
+      if (greatest_bits == (infinity | 0x80000000u)) k |= special::neg_inf;
+    }
     // What is special is not -0 either.
-    return seen == 0 ? 0 : seen | special::ordinary;
+    return k == 0 ? 0 : k | special::ordinary;
+  }
+
+ private:
+  static __device__ __forceinline__ bool is_zero(typename f::bits b) {
+    return static_cast<typename f::bits>(b & ~f::sign_mask) == 0;
+  }
+  __device__ __forceinline__ void tell(typename f::bits b) {
+    seen |= f::is_nan(b) ? special::nan : f::negative(b) ? special::neg_inf : special::pos_inf;
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/exact_answer.cuh>
+#include <warpfold/gpu/exact_levels.cuh>
 #include <warpfold/gpu/exact_rows.cuh>
 #include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/items.cuh>
@@ -81,6 +82,71 @@ __device__ __forceinline__ void answer_of_rows(std::int64_t* digits, std::int64_
   }
 }
 
+/// This thread's share of the arrays into a row set.
+template <class Rows, class... T>
+__device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
+                                     typename Rows::room& room) {
+  const auto add_item = [&](std::uint64_t i) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      rows.add_item(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+    }(std::index_sequence_for<T...>());
+  };
+  if constexpr (requires { Rows::looks_ahead; }) {
+    constexpr int inputs = sizeof...(T), loads = Rows::loads;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+    const loader<cache::share> load(a.kept);
+    struct batch {
+      pack p[loads][inputs];
+      int count;
+    };
+    const auto load_batch = [&](batch& b, std::uint64_t v) {
+      b.count = 0;
+#pragma unroll
+      for (int u = 0; u < loads; ++u) {
+        if (v + threads * u < a.packs) {
+#pragma unroll
+          for (int k = 0; k < inputs; ++k) b.p[u][k] = load_pack_of<Rows::item_size>(a, k, v + threads * u, load);
+          b.count = u + 1;
+        }
+      }
+    };
+    batch now, next;
+    std::uint64_t v = first;
+    bool started = false;
+    if (Rows::ahead) load_batch(next, v);
+    do {  // once at least: all threads of the block start together
+      if (Rows::ahead) now = next;
+      else load_batch(now, v);
+      v += threads * loads;
+      if (!started) {
+        rows.start(q.what, q.doubles, room, now.p, now.count);
+        started = true;
+      }
+      if (Rows::ahead) load_batch(next, v);
+#pragma unroll
+      for (int u = 0; u < loads; u += Rows::group) {
+        if (u + Rows::group <= now.count) {
+          rows.template add<Rows::group>(now.p + u);
+        } else if constexpr (Rows::group > 1) {
+#pragma unroll
+          for (int k = u; k < u + Rows::group; ++k) {
+            if (k < now.count) rows.template add<1>(now.p + k);
+          }
+        }
+      }
+      rows.after_batch();
+    } while (v < a.packs);
+    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i < a.n; i += threads) add_item(i);
+    rows.finish();
+  } else {
+    rows.start(q.what);
+    for_each_share<Rows::loads, Rows::item_size, true>(
+        a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); }, add_item, [&] { rows.after_batch(); });
+    rows.finish();
+  }
+}
+
 template <class Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
@@ -91,17 +157,8 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   __shared__ typename Rows::room room;
   __shared__ std::int64_t digits[message::digits], work[spread_count];
   __shared__ std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
-  Rows rows;
-  rows.start(q.what);
-  for_each_share<Rows::loads, Rows::item_size, true>(
-      a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); },
-      [&](std::uint64_t i) {
-        [&]<std::size_t... K>(std::index_sequence<K...>) {
-          rows.add_item(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
-        }(std::index_sequence_for<T...>());
-      },
-      [&] { rows.after_batch(); });
-  rows.finish();
+  Rows rows{};  // g++ cannot see that the rest is started before it is used
+  feed<Rows, T...>(rows, a, q, room);
 #pragma unroll
   for (int w = 0; w < Rows::watches; ++w) {
     const std::uint32_t k = warp_or(rows.kinds(w));
@@ -134,13 +191,13 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   if (warp_index() == 0) answer_of_rows<Rows, Out>(digits, work, spread_count, kinds, a.n, q, out);
 }
 
-/// Blocks of a row set that a multiprocessor is to hold: five of 256 threads, fewer if their columns
-/// are large.
+/// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
 template <class Rows, int Threads>
 inline constexpr int exact_resident = [] {
-  constexpr int by_threads = 1280 / Threads;
+  constexpr int by_threads = Rows::resident_threads / Threads;
   constexpr int by_shared = static_cast<int>(232448 / (Rows::shared_bytes + sizeof(typename Rows::room) + 4096));
-  return by_shared < 1 ? 1 : by_shared < by_threads ? by_shared : by_threads;
+  constexpr int fewer = by_shared < by_threads ? by_shared : by_threads;
+  return fewer < 1 ? 1 : fewer;
 }();
 
 /// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
@@ -158,8 +215,10 @@ cudaError_t exact_reduce(const exact_question& q, const void* const* x, const st
     const std::uint64_t work = a.packs != 0 ? a.packs : n;
     workers = at_most(divide_up(work + 1, 2 * Threads), resident * scratch.multiprocessors());
   }
+  exact_question asked = q;
+  asked.doubles = scratch.fast_doubles();
   return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
-                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream}, a, q,
+                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream}, a, asked,
                 static_cast<Out*>(out), scratch.tally());
 }
 

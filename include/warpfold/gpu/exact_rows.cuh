@@ -5,6 +5,7 @@
 ///   unit0, unit1               and the exponent of the weight of the first
 ///   watches                    how many sets of special values: one, or one for each row
 ///   shared_bytes, loads, item_size, inputs
+///   resident_threads           of a multiprocessor, as far as shared memory allows
 ///   start(), add(packs), add_item(x…), after_batch(), finish()
 ///   kinds(watch)               of this thread, as bits of `special`
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
@@ -42,9 +43,9 @@ __device__ __forceinline__ void add_sum(sum_column<T, Threads>& to, T x) {
   const decoded<T> d(x);
   to.add(d.mantissa, d.p, d.negative);
 }
-template <class T, int Threads>
-__device__ __forceinline__ void add_product(product_column<T, Threads>& to, T x, T y) {
-  using mantissa = typename product_column<T, Threads>::mantissa;
+template <class T, class Column>
+__device__ __forceinline__ void add_product(Column& to, T x, T y) {
+  using mantissa = typename Column::mantissa;
   const decoded<T> a(x), b(y);
   if constexpr (sizeof(T) == 8) {
     to.add(mantissa{a.mantissa} * b.mantissa, a.p + b.p, a.negative != b.negative);
@@ -69,6 +70,7 @@ template <class T, int Threads>
 struct sum_rows {
   using column_type = sum_column<T, Threads>;
   static constexpr int inputs = 1, rows = 1, watches = 1, loads = 4;
+  static constexpr int resident_threads = 1536;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::digits, digits1 = 0;
   static constexpr int unit0 = exact::format<T>::min_exponent, unit1 = 0;
@@ -107,6 +109,12 @@ struct sum_rows {
       adds = 0;
     }
   }
+  /// v·2^place more, in units of the row; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(int, std::int64_t v, int place) {
+    column.add_scaled(v, place);
+    ++adds;
+    after_batch();
+  }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
@@ -125,6 +133,7 @@ template <class T, int Threads, int Inputs>
 struct product_rows {
   using column_type = product_column<T, Threads>;
   static constexpr int inputs = Inputs, rows = 1, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::product_digits, digits1 = 0;
   static constexpr int unit0 = 2 * exact::format<T>::min_exponent, unit1 = 0;
@@ -160,6 +169,12 @@ struct product_rows {
       adds = 0;
     }
   }
+  /// v·2^place more, in units of the row; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(int, std::int64_t v, int place) {
+    column.add_scaled(v, place);
+    ++adds;
+    after_batch();
+  }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
@@ -168,18 +183,21 @@ struct product_rows {
 
  private:
   __device__ __forceinline__ void add_one(T x, T y) {
-    wf::device::add_product<T, Threads>(column, x, y);
-    if constexpr (Inputs == 1) watch.add_product(x, x);
+    wf::device::add_product<T>(column, x, y);
+    if constexpr (Inputs == 1) watch.add_square(x);
     else watch.add_product(x, y);
   }
 };
 
-/// Σx and Σx² of floats.
+/// Σx and Σx² of floats. Two columns leave room for few threads: bf16 takes the narrower one of products.
 template <class T, int Threads>
 struct moment_rows {
   using first_type = sum_column<T, Threads>;
-  using second_type = product_column<T, Threads>;
+  static constexpr int second_spacing = exact::format<T>::mantissa_bits == 7 ? 53 : product_spacing<T>;
+  using second_type = slot_column<2 * exact::format<T>::mantissa_bits + 2, 2 * exact::format<T>::max_shift + 2,
+                                  second_spacing, Threads>;
   static constexpr int inputs = 1, rows = 2, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::digits, digits1 = exact::format<T>::product_digits;
   static constexpr int unit0 = exact::format<T>::min_exponent, unit1 = 2 * exact::format<T>::min_exponent;
@@ -218,18 +236,25 @@ struct moment_rows {
       adds = 0;
     }
   }
+  /// v·2^place more, in units of the row; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(int row, std::int64_t v, int place) {
+    if (row == 0) first.add_scaled(v, place);
+    else second.add_scaled(v, place);
+    ++adds;
+    after_batch();
+  }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
     digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r.first, to);
-    digits_of_columns<product_spacing<T>, digits1, Threads>(wf_dynamic_shared + first_type::shared_bytes,
-                                                              r.second, to + digits0);
+    digits_of_columns<second_spacing, digits1, Threads>(wf_dynamic_shared + first_type::shared_bytes, r.second,
+                                                        to + digits0);
   }
 
  private:
   __device__ __forceinline__ void add_one(T x) {
     add_sum<T, Threads>(first, x);
-    wf::device::add_product<T, Threads>(second, x, x);
+    wf::device::add_product<T>(second, x, x);
     watch.add(x);
   }
 };
@@ -240,6 +265,7 @@ struct complex_rows {
   using T = parts<P>;
   using column_type = sum_column<P, Threads>;
   static constexpr int inputs = 1, rows = 2, watches = 2, loads = 4;
+  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<P>::digits, digits1 = exact::format<P>::digits;
   static constexpr int unit0 = exact::format<P>::min_exponent, unit1 = exact::format<P>::min_exponent;
@@ -291,6 +317,7 @@ struct complex_rows {
 template <class T, int Threads, bool Squares>
 struct integer_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
+  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = 6, digits1 = 8;
   static constexpr int unit0 = 0, unit1 = 0;

@@ -165,6 +165,13 @@ __device__ __forceinline__ __half round_double<__half>(double d) {
   return d != d ? __ushort_as_half(0x7e00) : __double2half(d);
 }
 
+/// to + x, of the bits of a float, without the conversion that a multiprocessor does for 16 floats a
+/// clock: the bits in a double's fields are x·2^-896, subnormals and zeros too (not infinities and NaNs).
+__device__ __forceinline__ double add_by_fields(double to, std::uint32_t bits) {
+  const auto high = static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> 3) & 0x8fffffffu;
+  return fma(__builtin_bit_cast(double, std::uint64_t{high} << 32 | bits << 29), 0x1p896, to);
+}
+
 /// One block, at most Loads packs a thread. Where the elements lie so close together that doubles sum
 /// them without rounding, they are summed so, and the answer comes half a microsecond sooner; that is
 /// most data, and every array of f16. Else the accumulator's way, from the start.
@@ -183,22 +190,23 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
   auto& sum_of_warp = shared.sum_of_warp;
   auto& size_of_warp = shared.size_of_warp;
   auto& least_of_warp = shared.least_of_warp;
-  double chain[2] = {-0.0, -0.0};
-  float size = 0;             // sum of |x|
-  std::uint32_t least = 255;  // exponent field, as in f32, of what is not zero
+  double chain[4] = {-0.0, -0.0, -0.0, -0.0};
+  float size = 0;              // sum of |x|
+  std::uint32_t least = ~0u;  // of 2·|x| as bits of f32, less 2, modulo 2^32: zeros are above all
   for_each_pack_small<Loads, Aligned>(part, [&](const pack& p) {
 #pragma unroll
     for (int i = 0; i < pack_items<T>; ++i) {
       const float v = fast_fold<T>::item(p, i);
-      chain[i % 2] += static_cast<double>(v);
+      const auto bits = __builtin_bit_cast(std::uint32_t, v);
+      double& to = chain[i % 4];  // half of them by each of two units
+      to = !always && i % 2 == 1 ? add_by_fields(to, bits) : to + static_cast<double>(v);
       if constexpr (!always) {
-        const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, v) & 0x7fffffffu;
-        least = min(least, magnitude == 0 ? 255u : magnitude >> 23);
-        size += __builtin_bit_cast(float, magnitude);
+        least = min(least, 2 * bits - 2);
+        size += fabsf(v);
       }
     }
   });
-  double sum = warp_sum(chain[0] + chain[1]);
+  double sum = warp_sum((chain[0] + chain[1]) + (chain[2] + chain[3]));
   if constexpr (!always) {
     size = warp_sum(size);
     least = warp_min(least);
@@ -217,6 +225,7 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
       size += size_of_warp[w];
       least = min(least, least_of_warp[w]);
     }
+    least = least >= 0xfffffffeu ? 255 : (least + 2) >> 24;  // the exponent's field
     // Multiples of 2^(least - 150) whose partial sums stay below 2^(least - 97): 53 bits. `size` is
     // right to 2^-9 of itself; an infinity or a NaN in it does not compare as less. From 24 on, what
     // is not zero is not subnormal either, so that no flush to zero, wherever set, can touch it.
@@ -225,9 +234,15 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
   }
   if (fits) {
     if (threadIdx.x == 0) {
-      sum = sum_of_warp[0];
+      double all[warps];
 #pragma unroll
-      for (int w = 1; w < warps; ++w) sum += sum_of_warp[w];
+      for (int w = 0; w < warps; ++w) all[w] = sum_of_warp[w];
+#pragma unroll
+      for (int step = 1; step < warps; step *= 2) {
+#pragma unroll
+        for (int w = 0; w + step < warps; w += 2 * step) all[w] += all[w + step];
+      }
+      sum = all[0];
       *out = part.last == 0 && part.rest == 0 ? exact::format<T>::from_bits(0) : round_double<T>(sum);
     }
     return;

@@ -188,14 +188,15 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
     case fast_kind::small_512_4: return fast_sum_small<T, 512, 4>(x, n, out, stream);
     case fast_kind::small_1024_4: return fast_sum_small<T, 1024, 4>(x, n, out, stream);
     case fast_kind::grid_256:
-      return fast_sum_shaped<T, 256, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream,
-                                                                      s.workers, true);
+      // Hints to stream: as fast where the array is in L2 (and it stays there), a tenth faster where not.
+      return fast_sum_shaped<T, 256, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);
     case fast_kind::grid_512:
       return fast_sum_shaped<T, 512, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream,
                                                                       s.workers, true);
     case fast_kind::share:
-      return fast_sum_shaped<T, large_threads<T>, walk<4, false, cache::share>, large_readers<T>>(
-          x, n, out, scratch, stream, s.workers, false, s.kept);
+      // One block a multiprocessor: with two of them, 2^24 floats take 0.81 of CUB's time, not 0.71.
+      return fast_sum_shaped<T, 512, walk<4, false, cache::share>, 32>(x, n, out, scratch, stream, s.workers,
+                                                                       false, s.kept);
     case fast_kind::stream: break;
   }
   return fast_sum_shaped<T, large_threads<T>, walk<4>, large_readers<T>>(x, n, out, scratch, stream,

@@ -33,11 +33,11 @@ struct launch_config {
 };
 
 /// Enqueues kernel(args…). The kernel's parameters must be of the very types of the arguments after
-/// conversion, as with cudaLaunchKernelEx, which this covers. Above 48 KiB of shared memory the
+/// conversion, as with cudaLaunchKernelEx, which this covers. Near 48 KiB of shared memory the
 /// kernel's limit is raised first (a call of about 1 µs, paid by such kernels only).
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, Arguments... args) {
-  if (c.shared_bytes > 48 * 1024) {
+  if (c.shared_bytes > 40 * 1024) {  // what is static counts too
     const cudaError_t e = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                static_cast<int>(c.shared_bytes));

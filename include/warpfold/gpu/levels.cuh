@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file levels.cuh
-/// Any reduction at every level of the machine: warp, block, grid. R is a type with the state, identity
-/// and combine of reduction.hpp, its members marked WF_HD; states are trivially copyable, of any size.
+/// Any reduction at every level of the machine: thread, warp, block, grid (clusters: cluster.cuh). R is a
+/// type with the state, identity and combine of reduction.hpp, its members marked WF_HD; states are
+/// trivially copyable, of any size.
 /// Order is kept at every level: of two neighbours, the one of the lower index comes first.
 ///
 ///     __global__ void kernel(const float* x, float* out) {
@@ -40,6 +41,15 @@ struct state_words {
   /// The state, in the place of one that is there: it need not have a default constructor.
   __device__ __forceinline__ void to(State& s) const { __builtin_memcpy(&s, word, sizeof s); }
 };
+
+/// Elements first, first + step, … below n of x, lifted and combined in that order by this thread alone.
+template <class R, class T>
+__device__ __forceinline__ state_of<R> thread_reduce(const R& r, const T* x, std::int64_t first, std::int64_t n,
+                                                     std::int64_t step = 1) {
+  state_of<R> s = r.identity();
+  for (std::int64_t i = first; i < n; i += step) s = r.combine(s, r.lift(x[i], i));
+  return s;
+}
 
 /// The state of the lane `step` above; the own one where there is none.
 template <class State>
@@ -167,5 +177,7 @@ namespace wf {
 using device::block_reduce;
 using device::block_states;
 using device::grid_reduce;
+using device::state_boxes;
+using device::thread_reduce;
 using device::warp_reduce;
 }  // namespace wf

@@ -59,6 +59,9 @@ class workspace {
       e = cudaDeviceGetAttribute(&block_shared_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     }
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device);
+#if !defined(__SIMT__)
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&double_ratio_, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
+#endif
     if (e != cudaSuccess) return e;
     static_assert(most_blocks * message_words <= mailbox_words);
     constexpr std::size_t bytes = 8 * (mailbox_words + tally_words);
@@ -78,6 +81,8 @@ class workspace {
   std::uint64_t* tally() const { return words_ + mailbox_words; }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
+  /// FP64 at a quarter of the speed of FP32 or better, as on A100, H100 and B200.
+  bool fast_doubles() const { return double_ratio_ <= 4; }
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
 
  private:
@@ -86,12 +91,14 @@ class workspace {
     std::swap(multiprocessors_, o.multiprocessors_);
     std::swap(block_shared_, o.block_shared_);
     std::swap(l2_bytes_, o.l2_bytes_);
+    std::swap(double_ratio_, o.double_ratio_);
   }
 
   std::uint64_t* words_ = nullptr;
   int multiprocessors_ = 0;
   int block_shared_ = 0;
   int l2_bytes_ = 0;
+  int double_ratio_ = 2;
 };
 
 }  // namespace wf::device::inline WF_BUILD

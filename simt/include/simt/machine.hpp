@@ -26,6 +26,7 @@ struct options {
   block_order order = block_order::forward;
   std::uint64_t seed = 1;   ///< of the shuffled order
   unsigned os_threads = 0;  ///< blocks that run at once; 0: one a core; an observer makes it 1
+  unsigned multiprocessors = 0;  ///< of the simulated device, which says so; 0: 4
   lane_schedule schedule = lane_schedule::to_barrier;
   double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
   observer* watch = nullptr;

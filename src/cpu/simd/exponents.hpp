@@ -188,7 +188,8 @@ struct float_words {
   static constexpr bucket_shape shape = bucket_shapes[static_cast<int>(bucket_kind::narrow)];
   static constexpr std::int64_t copies = 4, fields = 256;
   static_assert(copies * 2 * fields == shape.extra && shape.units[0] == -150 && shape.span == 16);
-  static_assert(bucket_capacity == 1 << 16);
+  // Tiles, and one shorter run at last: no copy gets more than its share and a tile.
+  static_assert(bucket_capacity / copies + tile < 1 << 16);
   static constexpr int count_at = 48;
 };
 
@@ -228,10 +229,8 @@ inline void fold_narrow(std::int64_t* sums) {
     std::uint64_t times = 0, bits = 0;
     for (std::int64_t c = 0; c < float_words::copies; ++c) {
       const std::uint64_t word = words[c * indexes + k];
-      const std::uint64_t sum = word & ((std::uint64_t{1} << float_words::count_at) - 1);
-      // 2^16 adds to one word are counted as none, but leave their sum, which is 0 of zeros alone.
-      times += word == sum && sum != 0 ? std::uint64_t{1} << 16 : word >> float_words::count_at;
-      bits += sum;
+      times += word >> float_words::count_at;
+      bits += word & ((std::uint64_t{1} << float_words::count_at) - 1);
     }
     const std::int64_t field = k % float_words::fields;
     const std::uint64_t mantissas = bits - (times * static_cast<std::uint64_t>(k) << 23) + (field == 0 ? 0 : times << 23);

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "own_kernel.hpp"
+
+#include <warpfold/error.hpp>
+#include <warpfold/io/text.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own_source.hpp"
+
+extern char** environ;
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using strings = std::vector<std::string>;
+
+strings words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+strings operator+(strings a, const strings& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// A folder that is gone at the end.
+class work_folder {
+ public:
+  work_folder() {
+    std::string name = (fs::temp_directory_path() / "warpfold-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw wf::error(wf::errc::io, "explain: no folder for compiling in " + fs::temp_directory_path().string() + ": " +
+                                        std::strerror(errno));
+    path = name;
+  }
+  ~work_folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  work_folder(const work_folder&) = delete;
+  work_folder& operator=(const work_folder&) = delete;
+  fs::path path;
+};
+
+/// 127 if it cannot be started. What it says goes to `log`, where one is named.
+int run_program(const strings& command, const fs::path& log = {}) {
+  std::vector<char*> words;
+  for (const std::string& w : command) words.push_back(const_cast<char*>(w.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!log.empty()) {
+    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  }
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return 127;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// The compiler of this program, unless CXX names another; or what else there is.
+struct compiler {
+  std::string name;
+  bool is_clang = false;
+};
+compiler find_compiler(const fs::path& log) {
+  strings names;
+  if (const char* wanted = std::getenv("CXX"); wanted != nullptr && *wanted != '\0') names = {wanted};
+  else names = {the_toolchain.compiler, "g++", "clang++"};
+  for (const std::string& name : names)
+    if (run_program(words_of(name) + strings{"--version"}, log) == 0)
+      return {name, text_of(log).find("clang") != std::string::npos};
+  throw wf::error(wf::errc::unsupported, "explain: a kernel of your own needs a C++ compiler, and " + names.front() +
+                                             " does not run: install g++ or clang++, or set CXX");
+}
+
+/// Where headers and archives are: beside an installed program, else in the build tree.
+struct surroundings {
+  std::string includes, archives;
+};
+surroundings find_surroundings() {
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none).parent_path();
+  const fs::path folder = (program / the_toolchain.installed).lexically_normal();
+  if (fs::exists(folder / "libwarpfold_own.a", none)) {
+    surroundings s{"-I" + (folder / "simt/include").string() + " -I" + folder.string() + " -I" +
+                       (program / "../include").lexically_normal().string(), ""};
+    for (const std::string& path : words_of(the_toolchain.archives)) s.archives += " " + (folder / fs::path(path).filename()).string();
+    return s;
+  }
+  for (const std::string& path : words_of(the_toolchain.archives))
+    if (!fs::exists(path, none))
+      throw wf::error(wf::errc::unsupported, "explain: a kernel of your own is linked to " + folder.string() +
+                                                 ", which is not there: install warpfold, or build all of it");
+  return {the_toolchain.includes, the_toolchain.archives};
+}
+
+/// The first error of a compiler's or linker's log, as `file:line: what`; with how many follow.
+std::string first_error(const std::string& log) {
+  static const std::regex pattern(R"((^|\n)([^\n]*?:\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*))");
+  std::string first;
+  int more = -1;
+  for (std::sregex_iterator at(log.begin(), log.end(), pattern), end; at != end; ++at, ++more)
+    if (first.empty()) first = (*at)[2].str() + ": " + (*at)[3].str();
+  if (more > 0) first += " (and " + std::to_string(more) + " more error" + (more == 1 ? ")" : "s)");
+  return first;
+}
+
+[[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const std::string& log) {
+  std::string said = first_error(log);
+  if (said.starts_with(q.file) && said.find("the_kernel") == said.npos)
+    throw wf::error(wf::errc::bad_input, said + "; simt compiles CUDA C++ as far as docs/simt.md says");
+  if (log.find("Error: ") != log.npos)  // the assembler's
+    throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
+  if (said.empty()) said = log.substr(0, log.find('\n'));
+  if (const auto names = kernels_in(text); !names.empty()) {
+    std::string all;
+    for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+    said += "; kernels in the file: " + all;
+  }
+  throw wf::error(wf::errc::bad_input, q.file + ", kernel " + q.kernel + ": " + said);
+}
+
+[[noreturn]] void does_not_link(const own_kernel_request& q, const std::string& log) {
+  static const std::regex pattern("undefined reference to `([^']*)'");
+  std::smatch found;
+  if (std::regex_search(log, found, pattern))
+    throw wf::error(wf::errc::bad_input, q.file + ": nothing defines " + found[1].str() +
+                                             "; the file must hold, or include, all that its kernel calls");
+  throw wf::error(wf::errc::bad_input, q.file + " cannot be linked: " + log.substr(0, log.find('\n')));
+}
+
+/// main() in the user's file keeps its name from the program's.
+std::string program_text(const own_kernel_request& q, const fs::path& prepared) {
+  return "#include <cuda_runtime.h>\n#define main users_main\n#include \"" + prepared.string() +
+         "\"\n#undef main\n#include <lens/own/own_kernel.hpp>\n"
+         "int main(int argc, char** argv) {\n  constexpr auto the_kernel = &" + q.kernel +
+         ";\n  return lens::own::run(argc, argv, lens::own::kernel_of(the_kernel));\n}\n";
+}
+
+std::string shared_text(const strings& names) {
+  std::string text = "#include <cuda_runtime.h>\n";
+  for (const std::string& n : names) text += "SIMT_DEFINE_DYNAMIC_SHARED(" + n + ")\n";
+  return text;
+}
+
+std::string command_of(const own_kernel_request& q) {
+  const auto extent = [](const auto& d) {
+    return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
+  };
+  std::string text = "warpfold explain '" + q.file + ":" + q.kernel + "' --grid " + extent(q.grid) + " --block " + extent(q.block);
+  if (q.shared != 0) text += " --shared " + std::to_string(q.shared);
+  for (const std::string& a : q.arguments) text += " --arg '" + a + "'";
+  return text;
+}
+
+nlohmann::json passed_on(const own_kernel_request& q) {
+  return {{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"kernel", q.kernel},
+          {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)},
+          {"grid", q.grid}, {"block", q.block}, {"shared", q.shared}, {"seed", q.seed},
+          {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}};
+}
+
+void check_kernel(const own_kernel_request& q, const std::string& text) {
+  const auto names = kernels_in(text);
+  if (names.empty()) return;  // perhaps made by a macro, or included
+  std::string base = q.kernel.substr(0, q.kernel.find('<'));
+  if (const auto scope = base.rfind("::"); scope != base.npos) base.erase(0, scope + 2);
+  if (std::find(names.begin(), names.end(), base) != names.end()) return;
+  std::string all;
+  for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+  throw wf::error(wf::errc::bad_argument, q.file + " has no kernel " + base + "; it has " + all);
+}
+
+}  // namespace
+
+bool names_own_kernel(const std::string& text, own_kernel_request& q) {
+  for (auto at = text.find(':'); at != text.npos; at = text.find(':', at + 1)) {
+    const std::string file = text.substr(0, at);
+    std::error_code none;
+    const bool is_source = file.ends_with(".cu") || file.ends_with(".cuh") || file.ends_with(".cpp");
+    if (!is_source && !fs::is_regular_file(file, none)) continue;
+    if (!fs::is_regular_file(file, none)) throw wf::error(wf::errc::bad_argument, "explain: no file " + wf::io::quoted(file));
+    q.file = file;
+    q.kernel = text.substr(at + 1);
+    if (q.kernel.empty()) throw wf::error(wf::errc::bad_argument, "explain: which kernel? " + file + ":NAME");
+    return true;
+  }
+  return false;
+}
+
+std::array<std::uint32_t, 3> extent_option(const std::string& option, const std::string& text) {
+  static const std::regex pattern(R"((\d{1,10})(?:[x,](\d{1,5}))?(?:[x,](\d{1,5}))?)");
+  std::smatch found;
+  std::array<std::uint32_t, 3> d{1, 1, 1};
+  bool good = std::regex_match(text, found, pattern);
+  for (std::size_t k = 0; good && k < 3; ++k)
+    if (found[k + 1].matched) {
+      const auto value = std::stoull(found[k + 1].str());
+      good = value >= 1 && value <= 2147483647;
+      d[k] = static_cast<std::uint32_t>(value);
+    }
+  if (!good) throw wf::error(wf::errc::bad_argument, option + " " + wf::io::quoted(text) + ": write 256, 16x16 or 8x8x4");
+  return d;
+}
+
+int explain_own_kernel(const own_kernel_request& q) {
+  const std::string text = text_of(q.file);
+  check_kernel(q, text);
+  const work_folder folder;
+  const fs::path log = folder.path / "log";
+  const surroundings around = find_surroundings();
+  const compiler c = find_compiler(log);
+  write_text(folder.path / "users.cu", prepared_source(text, q.file));
+  write_text(folder.path / "program.cpp", program_text(q, folder.path / "users.cu"));
+  write_text(folder.path / "shared.cpp", shared_text(dynamic_shared_in(text)));
+  write_text(folder.path / "request.json", passed_on(q).dump());
+
+  const std::string options = c.is_clang ? the_toolchain.clang_options : the_toolchain.gnu_options;
+  const strings compile = words_of(c.name) + words_of("-std=c++20 -w -DSIMT_LENS=1 " + options + " " + around.includes) +
+                          strings{"-I", fs::absolute(q.file).parent_path().string(), "-c"};
+  for (const std::string part : {"program", "shared"}) {
+    const std::string object = (folder.path / (part + ".o")).string();
+    if (run_program(compile + strings{(folder.path / (part + ".cpp")).string(), "-o", object}, log) != 0)
+      does_not_compile(q, text, text_of(log));
+    run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{object}, log);
+  }
+  const std::string program = (folder.path / "program").string();
+  if (run_program(words_of(c.name) + strings{(folder.path / "program.o").string(), (folder.path / "shared.o").string()} +
+                      words_of("-Wl,-z,norelro " + around.archives + " " + the_toolchain.libraries) + strings{"-o", program},
+                  log) != 0)
+    does_not_link(q, text_of(log));
+  const int status = run_program({program, (folder.path / "request.json").string()});
+  if (status == 128 + SIGPIPE) return status;  // the reader has seen enough
+  if (status >= 127)
+    throw wf::error(wf::errc::unsupported, "explain: the program made of " + q.file + " ended with status " + std::to_string(status));
+  return status;
+}
+
+}  // namespace cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file own_kernel.hpp
+/// `warpfold explain FILE:KERNEL`: a user's file is compiled against simt with the lens's instrumentation,
+/// and linked to a program of its own, which runs the kernel and prints the report.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// How this program itself was built, and where what a user's kernel is linked to lies. Options are parted
+/// by spaces.
+struct toolchain {
+  const char *compiler, *gnu_options, *clang_options, *objcopy, *objcopy_options;
+  const char* installed;  ///< folder of the archives and headers, from the program's
+  const char *archives, *libraries, *includes;  ///< in the build tree
+};
+extern const toolchain the_toolchain;
+
+struct own_kernel_request {
+  std::string file, kernel, html;
+  std::vector<std::string> arguments;
+  std::array<std::uint32_t, 3> grid{}, block{};
+  std::uint64_t shared = 0, seed = 1;
+  unsigned cluster = 1;
+  bool cooperative = false, json = false;
+};
+
+/// Parts `dir/x.cu:ns::kernel<float>` if its first part is a file; false if it is no such thing.
+bool names_own_kernel(const std::string& text, own_kernel_request&);
+
+/// `256`, `16x16`, `8x8x4`.
+std::array<std::uint32_t, 3> extent_option(const std::string& option, const std::string& text);
+
+/// The program's exit status. Throws wf::error: bad_argument, bad_input (does not compile), unsupported.
+int explain_own_kernel(const own_kernel_request&);
+
+}  // namespace cli

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_levels.cuh
+/// Exact sums, sums of squares and of products at the speed of memory: a thread adds what lies near an
+/// anchor to a few doubles in registers, where no addition rounds, and hands the rest to a row set of
+/// exact_rows.cuh, which takes anything.
+///
+/// s = 1.5·2^k + (a sum) takes x rounded to its last place; (s + x) - s is exact, and so is what it
+/// leaves of x, which goes to the next level, whose last place is 42 bits further down (Dekker 1971;
+/// Rump, Ogita and Oishi 2008; in bins Demmel and Nguyen 2013). A pack is taken so only if all its
+/// elements are zero or between two bounds, which leave nothing below the last level: two integer
+/// operations an element, where a look at what is left would be two of FP64. Products of two f32 (or
+/// less) are doubles; of f64, an FMA gives the product's low half, which joins a level further down.
+/// At the speed of an H100's memory a multiprocessor has 19 FP64 operations for 4 bytes; these are used:
+///
+///     elements      Σx   Σx²   both   Σxy (of twice the bytes)
+///     f16            1     4      5     4      taken: every finite element
+///     bf16           1     4      5     5      33 binades below the largest
+///     f32            4     7     11     8      38
+///     f64            4    16     20    19      30
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/gpu/exact_anchored.cuh>
+#include <warpfold/gpu/exact_rows.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// Subnormal numbers come through, whatever nvcc was told of floats.
+__device__ __forceinline__ double widened(float f) {
+#if defined(__CUDA_ARCH__)
+  double d;
+  asm("cvt.f64.f32 %0, %1;" : "=d"(d) : "f"(f));
+  return d;
+#else
+  return static_cast<double>(f);
+#endif
+}
+
+template <class T>
+__device__ __forceinline__ double double_of(const pack& p, int i) {
+  if constexpr (sizeof(T) == 8) {
+    return anchored_items<double>::value(p, i);
+  } else if constexpr (sizeof(T) == 4) {
+    return widened(__uint_as_float(p.word[i]));
+  } else if constexpr (exact::format<T>::mantissa_bits == 7) {
+    return anchored_items<__nv_bfloat16>::value(p, i);
+  } else {
+    return widened(__half2float(__ushort_as_half(static_cast<unsigned short>(p.word[i / 2] >> (16 * (i % 2))))));
+  }
+}
+
+/// The least of each pair of halves less one.
+__device__ __forceinline__ std::uint32_t min_halves_less_one(std::uint32_t least, std::uint32_t a) {
+#if defined(__CUDA_ARCH__)
+  return __viaddmin_u16x2(a, 0xffffffffu, least);
+#else
+  const std::uint32_t high = min(((a >> 16) + 0xffffu) & 0xffffu, least >> 16);
+  return high << 16 | min(((a & 0xffffu) + 0xffffu) & 0xffffu, least & 0xffffu);
+#endif
+}
+
+/// How large the elements of a pack are, as the leading bits of their magnitudes: the greatest, and the
+/// least of those that are not zero, less one (all ones if there is none).
+struct pack_sizes {
+  std::uint32_t greatest, least;
+};
+
+template <class T>
+__device__ __forceinline__ pack_sizes sizes_of(const pack& p) {
+  std::uint32_t m[4], greatest = 0, least = 0xffffffffu;
+  if constexpr (sizeof(T) == 2) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      m[j] = p.word[j] & 0x7fff7fffu;
+      greatest = max_halves(greatest, m[j]);
+      least = min_halves_less_one(least, m[j]);
+    }
+    return {max(greatest & 0xffffu, greatest >> 16), min(least & 0xffffu, least >> 16)};
+  } else {
+    constexpr int step = sizeof(T) / 4;
+#pragma unroll
+    for (int j = step - 1; j < 4; j += step) {
+      m[j] = p.word[j] & 0x7fffffffu;
+      if constexpr (step == 2) m[j] |= p.word[j - 1] != 0 ? 1u : 0u;  // a tiny number is not zero
+      greatest = max(greatest, m[j]);
+      least = min(least, m[j] - 1);
+    }
+    return {greatest, least};
+  }
+}
+
+enum class terms { sum, squares, moments, products };
+
+template <class T>
+inline constexpr int levels_of_products = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 3 : 2;
+
+/// Rest: the row set of the same terms, for what is not taken.
+template <class Rest, class T, terms Terms, int Threads, int Loads = Rest::loads,
+          int ProductLevels = levels_of_products<T>, bool Ahead = false>
+struct anchored_rows {
+  using f = exact::format<T>;
+  static constexpr int inputs = Rest::inputs, rows = Rest::rows, watches = 1, loads = Loads;
+  static constexpr int resident_threads = 768;  ///< registers for the packs that are on their way
+  static constexpr int item_size = Rest::item_size, items = 16 / item_size;
+  static constexpr int digits0 = Rest::digits0, digits1 = Rest::digits1;
+  static constexpr int unit0 = Rest::unit0, unit1 = Rest::unit1;
+  static constexpr bool looks_ahead = true;  ///< start() wants the first packs
+  static constexpr bool ahead = Ahead;  ///< the next packs are loaded before the last ones are added
+
+  static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
+  static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
+  static constexpr int levels = sum_levels + product_levels;
+  static constexpr int warps = Threads / 32;
+  static constexpr std::size_t shared_bytes = Rest::shared_bytes + sizeof(std::int64_t) * levels * Threads;
+  struct room {
+    typename Rest::room rest;
+    std::int64_t of_warp[warps][2 * levels], total[2 * levels];
+    std::uint32_t greatest_of_warp[warps];
+  };
+
+  // Sizes are leading bits of elements, or of products where those are looked at.
+  static constexpr bool of_products = Terms == terms::products && !(sizeof(T) == 2 && f::mantissa_bits == 10);
+  static constexpr int bias = of_products || sizeof(T) == 8 ? 1023 : f::exponent_field_max / 2;
+  static constexpr int fraction = of_products || sizeof(T) == 8 ? 20 : f::mantissa_bits;
+  static constexpr std::uint32_t infinite =
+      static_cast<std::uint32_t>(of_products ? 2047 : f::exponent_field_max) << fraction;
+
+  /// |element| or |product| < 2^limit. f16 needs no anchor: all of its range is taken.
+  static WF_HD constexpr int reach(int count) { return 41 + 42 * (count - 1); }
+  static constexpr bool fixed = f::mantissa_bits == 10;
+  static constexpr int factor = Terms == terms::products ? 1 : 2;  // of limit, for the rows of products
+  /// How many binades below the limit are taken.
+  static constexpr int depth = [] {
+    int d = 1 << 20;
+    if (sum_levels > 0) d = reach(sum_levels) - f::mantissa_bits;
+    if (product_levels > 0) {
+      const int p = Terms == terms::products ? reach(product_levels) - 2 * f::mantissa_bits - 2
+                                             : (reach(product_levels) - 2 * f::mantissa_bits) / 2;
+      d = d < p ? d : p;
+    }
+    return d;
+  }();
+  static constexpr int least_limit = [] {
+    if (fixed) return 0;
+    int e = -(1 << 20);
+    if (sum_levels > 0) e = unit0 + reach(sum_levels);
+    if (product_levels > 0) {
+      const int p = (sum_levels > 0 ? unit1 : unit0) + reach(product_levels);
+      const int q = factor == 1 ? p : p >= 0 ? (p + 1) / 2 : -(-p / 2);
+      e = e > q ? e : q;
+      // Both halves of a product of f64 are normal numbers.
+      if (sizeof(T) == 8) e = e > depth - 960 / factor ? e : depth - 960 / factor;
+    }
+    if (sizeof(T) == 8 && Terms == terms::sum) e = e > -800 ? e : -800;
+    return e;
+  }();
+  static constexpr int most_limit = [] {
+    if (fixed) return least_limit;
+    const int e = f::exponent_field_max / 2 + 1;
+    const int of_terms = product_levels == 0 ? e : Terms == terms::products ? 2 * e : e;
+    const int of_doubles = product_levels > 0 && factor == 2 ? 505 : 1007;  // 1.5·2^(… + 11) is finite
+    return of_terms < of_doubles ? of_terms : of_doubles;
+  }();
+  static_assert(least_limit <= most_limit && (fixed || least_limit + bias > 0));
+
+  /// An addition to each level for each element, or two.
+  static constexpr int adds_an_item = sizeof(T) == 8 && product_levels > 0 ? 2 : 1;
+
+  double s[levels];
+  std::int64_t* sums;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
+  std::uint32_t upper, lower;  ///< sizes that are taken; upper = 0: nothing is any more
+  int limit, block_limit;
+  int adds;  ///< since s was last emptied: at most 1000
+  int misses;  ///< of those, to the rest
+  int moves;
+  std::uint32_t ordinary;  ///< for products the greatest, as a signed number; else any bit
+  std::uint32_t mask;      ///< of a word of elements: without signs for norm1
+  op what;
+  bool used;  ///< the rest
+  Rest rest;
+
+  /// By all threads of the block, with the packs that a thread has already loaded: the anchor is common.
+  __device__ __forceinline__ void start(op o, bool doubles, room& r, const pack (&first)[Loads][inputs], int count) {
+    what = o;
+    mask = o != op::norm1 ? 0xffffffffu : sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
+    ordinary = Terms == terms::products ? 0x80000000u : 0u;
+    used = false;
+    moves = 0;
+    misses = adds = 0;
+    sums = reinterpret_cast<std::int64_t*>(wf_dynamic_shared + Rest::shared_bytes) + threadIdx.x;
+#pragma unroll
+    for (int l = 0; l < levels; ++l) sums[l * Threads] = 0;
+    if constexpr (fixed) {
+      anchor(least_limit);
+    } else {
+      std::uint32_t most = 0;
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) {
+        double d[items];
+        if (u < count) most = max(most, finite(look(first[u], d).greatest));
+      }
+      most = warp_max(most);
+      if (lane_index() == 0) r.greatest_of_warp[warp_index()] = most;
+      __syncthreads();
+      most = warp_max(lane_index() < warps ? r.greatest_of_warp[lane_index()] : 0u);
+      anchor(most == 0 ? 1 : limit_of(most));
+    }
+    block_limit = limit;
+    if (!doubles) upper = 0;
+  }
+
+  /// Packs that are looked at together, so that their additions overlap where threads are few.
+  static constexpr int group = sizeof(T) == 8 ? (Loads < 4 ? Loads : 4) : 1;
+  template <int Count>
+  __device__ __forceinline__ void add(const pack (*p)[inputs]) {
+    double d[Count][items];
+    pack_sizes z = {0, 0xffffffffu};
+    bool inside = upper != 0;
+    if (inside) {
+#pragma unroll
+      for (int u = 0; u < Count; ++u) {
+        const pack_sizes one = look(p[u], d[u]);
+        z = {max(z.greatest, one.greatest), min(z.least, one.least)};
+      }
+      inside = z.greatest < upper && (fixed || z.least >= lower);
+    }
+    if (inside) {
+#pragma unroll
+      for (int u = 0; u < Count; ++u) take(p[u], d[u]);
+    } else if constexpr (Count > 1) {
+#pragma unroll 1
+      for (int u = 0; u < Count; ++u) add<1>(p + u);
+    } else {
+      miss(p[0], z.greatest);
+    }
+  }
+  template <class... X>
+  __device__ __forceinline__ void add_item(X... x) {
+    use_rest();
+    rest.add_item(x...);
+    rest.after_batch();
+  }
+
+  __device__ __forceinline__ void after_batch() {
+    constexpr int batch = loads * items * adds_an_item;
+    adds += batch;
+    if (adds > 1000 - batch) review();
+  }
+  __device__ __forceinline__ void finish() {
+    empty();
+    if (limit != block_limit) spill();
+  }
+  __device__ __forceinline__ std::uint32_t kinds(int) const {
+    const bool any = Terms == terms::products ? ordinary != 0x80000000u : ordinary != 0;
+    return (used ? rest.kinds(0) : 0u) | (any ? special::ordinary : 0u);
+  }
+
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    constexpr int digits = digits0 + (rows == 2 ? digits1 : 0);
+    // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.
+#pragma unroll
+    for (int l = 0; l < levels; ++l) {
+      const std::int64_t sum = sums[l * Threads];
+      const std::int64_t low = warp_sum_wide(static_cast<std::uint32_t>(sum));
+      const std::int64_t high = warp_sum_wide(sum >> 32);
+      if (lane_index() == 0) {
+        r.of_warp[warp_index()][2 * l] = low;
+        r.of_warp[warp_index()][2 * l + 1] = high;
+      }
+    }
+    const bool rests = __syncthreads_or(used ? 1 : 0) != 0;
+    if (threadIdx.x < 2 * levels) {
+      std::int64_t total = 0;
+#pragma unroll
+      for (int w = 0; w < warps; ++w) total += r.of_warp[w][threadIdx.x];
+      r.total[threadIdx.x] = total;
+    }
+    if (rests) {
+      if (!used) rest.start(what);
+      rest.sum_over_block(r.rest, to);
+    }
+    __syncthreads();
+    const int e = block_limit;
+    for (int k = static_cast<int>(threadIdx.x); k < digits; k += Threads) {
+      std::int64_t v = rests ? to[k] : 0;
+#pragma unroll
+      for (int i = 0; i < 2 * levels; ++i) {
+        const int at = place(e, i / 2) + 32 * (i % 2);
+        const bool second = rows == 2 && i / 2 >= sum_levels;
+        const int above = k - (second ? digits0 : 0) - (at >> 5);
+        const bool mine = rows == 1 || second == (k >= digits0);
+        const std::int64_t total = r.total[i];
+        if (mine && above == 0) v += static_cast<std::uint32_t>(total) << (at & 31);
+        if (mine && above == 1) v += total >> (32 - (at & 31));
+      }
+      to[k] = v;
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) { return size < infinite ? size : 0u; }
+  static __device__ __forceinline__ std::uint32_t magnitude_word(double p) {
+    return static_cast<std::uint32_t>(__double2hiint(p)) & 0x7fffffffu;
+  }
+  static __device__ __forceinline__ double product(const pack (&p)[inputs], int i) {
+    return __dmul_rn(double_of<T>(p[0], i), double_of<T>(p[inputs - 1], i));
+  }
+  /// Their sizes, and the elements or products themselves.
+  static __device__ __forceinline__ pack_sizes look(const pack (&p)[inputs], double (&d)[items]) {
+    pack_sizes z = {0, 0xffffffffu};
+    if constexpr (!of_products) {
+#pragma unroll
+      for (int k = 0; k < inputs; ++k) {
+        const pack_sizes one = sizes_of<T>(p[k]);
+        z = {max(z.greatest, one.greatest), min(z.least, one.least)};
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      d[i] = Terms == terms::products ? product(p, i) : double_of<T>(p[0], i);
+      if constexpr (of_products) {
+        std::uint32_t m = magnitude_word(d[i]);
+        z.greatest = max(z.greatest, m);
+        // A product of f64 that underflows is not zero; others do not underflow.
+        if constexpr (sizeof(T) == 8) {
+          m = double_of<T>(p[0], i) == 0 || double_of<T>(p[inputs - 1], i) == 0 ? 0u : max(m, 1u);
+        }
+        z.least = min(z.least, m - 1);
+      }
+    }
+    return z;
+  }
+
+  /// So that what is up to four times as large (a product: 16 times) is taken as well.
+  static __device__ __forceinline__ int limit_of(std::uint32_t size) {
+    const int e = static_cast<int>(size >> fraction) - bias + (Terms == terms::products ? 5 : 3);
+    return min(max(e, least_limit), most_limit);
+  }
+  /// Of the elements or products of a row. Those of f16 reach down to their last bits.
+  static __device__ __forceinline__ int row_limit(int e, int level) {
+    if constexpr (fixed) {
+      return level < sum_levels ? unit0 + reach(sum_levels) : (rows == 2 ? unit1 : unit0) + reach(product_levels);
+    }
+    return level < sum_levels ? e : factor * e;
+  }
+  /// The exponent of the last place of a level, in units of its row.
+  static __device__ __forceinline__ int place(int e, int level) {
+    const bool first = rows == 1 || level < sum_levels;
+    return row_limit(e, level) - reach(1) - 42 * (level < sum_levels ? level : level - sum_levels) - (first ? unit0 : unit1);
+  }
+  __device__ __forceinline__ double anchor_of(int level) const {
+    const int field = row_limit(limit, level) + 11 - 42 * (level < sum_levels ? level : level - sum_levels) + 1023;
+    return __hiloint2double(field << 20 | 0x80000, 0);
+  }
+  __device__ __forceinline__ void anchor(int e) {
+    limit = e;
+    if constexpr (fixed) {
+      upper = infinite;
+      lower = 0;
+    } else {
+      upper = min(static_cast<std::uint32_t>(e + bias) << fraction, infinite);
+      const int least = e - depth + bias;
+      lower = least > 0 ? (static_cast<std::uint32_t>(least) << fraction) - 1 : 0u;
+    }
+#pragma unroll
+    for (int l = 0; l < levels; ++l) s[l] = anchor_of(l);
+  }
+
+  /// Adds x to a level; what it leaves.
+  __device__ __forceinline__ double through(int level, double x) {
+    const double next = s[level] + x;
+    x -= next - s[level];
+    s[level] = next;
+    return x;
+  }
+  __device__ __forceinline__ void add_square(double x) {
+    constexpr int a = sum_levels;
+    if constexpr (sizeof(T) == 8) {
+      add_halves(__dmul_rn(x, x), x, x);
+    } else {  // x² is a double: the product needs no operation of its own
+      const double next = __fma_rn(x, x, s[a]);
+      double left = __fma_rn(x, x, s[a] - next);
+      s[a] = next;
+      if constexpr (product_levels == 3) left = through(a + 1, left);
+      s[a + product_levels - 1] += left;
+    }
+  }
+  /// p = x·y rounded, and the rest of it.
+  __device__ __forceinline__ void add_halves(double p, double x, double y) {
+    constexpr int a = sum_levels;
+    double low = __fma_rn(x, y, -p);
+    s[a + 2] += through(a + 1, through(a, p));
+    low = through(a + 2, through(a + 1, low));
+    s[a + 3] += low;
+  }
+  /// All that is inside the bounds.
+  __device__ __forceinline__ void take(const pack (&p)[inputs], const double (&d)[items]) {
+    auto most = static_cast<std::int32_t>(ordinary);
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      if constexpr (Terms == terms::products) {
+        most = max(most, __double2hiint(d[i]));
+        if constexpr (sizeof(T) == 8) {
+          add_halves(d[i], double_of<T>(p[0], i), double_of<T>(p[inputs - 1], i));
+        } else {
+          double left = through(0, d[i]);
+          if constexpr (product_levels == 3) left = through(1, left);
+          s[product_levels - 1] += left;
+        }
+      } else {
+        const double x = Terms == terms::sum && mask != 0xffffffffu ? fabs(d[i]) : d[i];
+        if constexpr (sum_levels > 0) s[sum_levels - 1] += sum_levels == 2 ? through(0, x) : x;
+        if constexpr (product_levels > 0) add_square(x);
+      }
+    }
+    if constexpr (Terms == terms::products) {
+      ordinary = static_cast<std::uint32_t>(most);
+    } else if constexpr (Terms == terms::squares) {
+      ordinary = 1;
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const std::uint32_t minus_zero = sizeof(T) == 2 ? 0x80008000u : sizeof(T) == 4 || j % 2 == 1 ? 0x80000000u : 0u;
+        const std::uint32_t m = sizeof(T) == 8 && j % 2 == 0 ? 0xffffffffu : mask;
+        ordinary |= (p[0].word[j] & m) ^ minus_zero;
+      }
+    }
+  }
+
+  /// s differs from its anchor by a whole number of its last places.
+  __device__ __forceinline__ void empty() {
+#pragma unroll
+    for (int l = 0; l < levels; ++l) {
+      const double from = anchor_of(l);
+      sums[l * Threads] += __double_as_longlong(s[l]) - __double_as_longlong(from);
+      s[l] = from;
+    }
+    adds = 0;
+  }
+
+  /// Once in a thousand additions.
+  __device__ __forceinline__ void review() {
+    const bool most_missed = misses * adds_an_item > adds / 4 * 3;
+    empty();
+    bool full = false;
+#pragma unroll
+    for (int l = 0; l < levels; ++l) full = full || (sums[l * Threads] + (std::int64_t{1} << 61)) >> 62 != 0;
+    if (full || most_missed) spill();
+    if (most_missed && upper != 0) {
+      // The next element that is larger than the least anchor allows moves it; not too often.
+      anchor(least_limit);
+      if (moves >= 16 || fixed) upper = 0;
+    }
+    misses = 0;
+  }
+
+  __device__ __forceinline__ void use_rest() {
+    if (!used) {
+      rest.start(what);
+      used = true;
+    }
+  }
+  __device__ __forceinline__ void miss(const pack (&p)[inputs], std::uint32_t size) {
+    use_rest();
+    rest.add(p);
+    rest.after_batch();
+    misses += items;
+    if (!fixed && upper != 0 && size >= upper && size < infinite && limit < most_limit && moves < 16) {
+      empty();
+      spill();
+      ++moves;
+      anchor(limit_of(size));
+    }
+  }
+  __device__ __forceinline__ void spill() {
+#pragma unroll
+    for (int l = 0; l < levels; ++l) {
+      const std::int64_t sum = sums[l * Threads];
+      if (sum != 0) {
+        use_rest();
+        rest.add_scaled(rows == 2 && l >= sum_levels ? 1 : 0, sum, place(limit, l));
+        sums[l * Threads] = 0;
+      }
+    }
+  }
+};
+
+}  // namespace wf::device::inline WF_BUILD

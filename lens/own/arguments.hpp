@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file arguments.hpp
+/// What stands behind --arg: `f32[1M]:uniform`, `out:f32[1]`, `i32=1000`, `0.5`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "own_kernel.hpp"
+
+namespace lens::own {
+
+/// A kernel's argument before the launch: a number, or an array with what it is filled with.
+struct argument {
+  std::string text;              ///< as it was given
+  bool is_array = false, is_output = false;
+  std::string element;           ///< `f32`
+  std::uint64_t count = 0;       ///< of an array
+  std::vector<unsigned char> bytes;  ///< of the number, or of the array as it is before the run
+};
+
+/// One argument for each parameter. Throws wf::error (bad_argument) with the place and what would be right.
+std::vector<argument> arguments_for(const kernel&, const std::vector<std::string>& given, std::uint64_t seed);
+
+/// The first elements of an array: `8388607.5, 0, 1 …`.
+std::string elements_text(const argument&, const void* bytes, std::size_t most = 8);
+
+}  // namespace lens::own

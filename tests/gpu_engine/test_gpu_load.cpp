@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU library under load on a GPU: host threads and streams, graphs, addresses. Skipped where there
+// is no GPU.
+#include <memory>
+#include <thread>
+
+#include "table.hpp"
+
+namespace {
+
+class under_load : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto why = gpu_machine().why_not();
+    if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  }
+};
+
+/// A reduction to ask for, and the answer's bytes.
+struct job {
+  wf::device_request request;
+  std::vector<unsigned char> want;
+};
+
+/// Operations, types and lengths mixed: every kernel of the library's is among them, and launches of one
+/// block and of hundreds.
+class job_list {
+ public:
+  explicit job_list(const machine& m) {
+    for (const wf::dtype t : all_dtypes) {
+      const std::string family = wf::is_integer(t) ? "bits" : "finite_bits";
+      data_.push_back(make_bytes(t, family, longest, 3));
+      inputs_.push_back(std::make_unique<device_inputs>(m, data_.back(), data_.back()));
+    }
+    std::size_t length = 0;
+    for (int k = 0; k < wf::op_count; ++k) {
+      for (std::size_t d = 0; d < std::size(all_dtypes); ++d) {
+        const auto o = static_cast<wf::op>(k);
+        const wf::dtype t = all_dtypes[d];
+        if (!m.library->takes(o, t, wf::accuracy::exact) || is_native(o, t, wf::accuracy::exact)) continue;
+        constexpr std::int64_t lengths[] = {1000, longest, 17, 20011};
+        const std::int64_t n = lengths[length++ % 4];
+        const strided host{data_[d].data(), n, 1};
+        jobs.push_back({{o, t, wf::accuracy::exact, {}, {inputs_[d]->x(), inputs_[d]->y()}, {1, 1}, n, nullptr},
+                        cpu_answer(o, t, wf::accuracy::exact, {}, host, host)});
+      }
+    }
+  }
+  std::vector<job> jobs;
+
+ private:
+  static constexpr std::int64_t longest = 90001;
+  std::vector<std::vector<unsigned char>> data_;
+  std::vector<std::unique_ptr<device_inputs>> inputs_;
+};
+
+/// `rounds` jobs on each of eight streams, every answer checked; what went wrong.
+std::string work(const machine& m, const std::vector<job>& jobs, std::size_t thread, int rounds) {
+  constexpr std::size_t streams = 8, batch = 25, room = 64;
+  std::vector<void*> stream;
+  std::vector<std::unique_ptr<wf::gpu>> place(streams);
+  for (std::size_t s = 0; s < streams; ++s) stream.push_back(m.make_stream());
+  auto* out = static_cast<unsigned char*>(m.allocate(streams * batch * room));
+  std::vector<unsigned char> got(streams * batch * room);
+  std::string wrong;
+  const auto job_of = [&](std::size_t s, std::size_t round) -> const job& {
+    return jobs[(97 * thread + 31 * s + 7 * round) % jobs.size()];
+  };
+  for (std::size_t round = 0; round < static_cast<std::size_t>(rounds) && wrong.empty(); ++round) {
+    for (std::size_t s = 0; s < streams; ++s) {
+      if (round % 1000 == 0) place[s] = std::make_unique<wf::gpu>(stream[s]);
+      auto r = job_of(s, round).request;
+      r.out = out + (s * batch + round % batch) * room;
+      m.library->run(r, place[s]->scratch(), stream[s]);
+    }
+    if (round % batch != batch - 1) continue;
+    for (void* s : stream) wrong += m.wait(s);
+    wrong += m.download(got.data(), out, got.size());
+    for (std::size_t s = 0; s < streams; ++s) {
+      for (std::size_t b = 0; b < batch; ++b) {
+        const job& j = job_of(s, round - (batch - 1) + b);
+        if (std::memcmp(&got[(s * batch + b) * room], j.want.data(), j.want.size()) != 0) {
+          wrong += name_of(j.request.what, j.request.element, j.request.accuracy, "", {j.request.n, 0, 1}) + "; ";
+        }
+      }
+    }
+  }
+  place.clear();
+  for (void* s : stream) wrong += m.wait(s);
+  for (void* s : stream) m.free_stream(s);
+  m.free(out);
+  return wrong;
+}
+
+/// 8 host threads, 8 streams each, 10,000 reductions a stream.
+TEST_F(under_load, soak_without_interference_or_leaks) {
+  const machine& m = gpu_machine();
+  const job_list list(m);
+  const auto all = [&](int rounds) {
+    std::vector<std::string> wrong(8);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] { wrong[t] = work(m, list.jobs, t, rounds); });
+    }
+    for (auto& t : threads) t.join();
+    for (const auto& w : wrong) EXPECT_EQ(w, "");
+  };
+  all(100);  // kernels are loaded, pools fill
+  const std::int64_t before = m.free_memory();
+  all(10000);
+  const std::int64_t after = m.free_memory();
+  EXPECT_GE(after, before) << before - after << " bytes of device memory are gone";
+  std::printf("%zu jobs, free before %lld, after %lld\n", list.jobs.size(), static_cast<long long>(before),
+              static_cast<long long>(after));
+}
+
+/// Every operation and type captured once and replayed.
+TEST_F(under_load, graph_replays_give_the_same) {
+  const machine& m = gpu_machine();
+  const job_list list(m);
+  auto* out = static_cast<unsigned char*>(m.allocate(64));
+  void* stream = m.make_stream();
+  {
+    const wf::gpu place(stream);
+    for (const job& j : list.jobs) {
+      auto r = j.request;
+      r.out = out;
+      m.library->run(r, place.scratch(), stream);
+      struct captured { const wf::device_place* place; const wf::device_request* request; } c{&place, &r};
+      EXPECT_EQ(m.replay(stream, [](void* p) {
+        const auto* k = static_cast<const captured*>(p);
+        k->place->kernels().run(*k->request, k->place->scratch(), k->place->stream());
+      }, &c, 20), "");
+      std::vector<unsigned char> got(j.want.size());
+      EXPECT_EQ(m.download(got.data(), out, got.size()), "");
+      ASSERT_EQ(hex(got), hex(j.want)) << name_of(r.what, r.element, r.accuracy, "replayed", {r.n, 0, 1});
+    }
+  }
+  EXPECT_EQ(m.wait(stream), "");
+  m.free_stream(stream);
+  m.free(out);
+}
+
+/// accuracy::fast: the same bits on every run, wherever the array lies.
+class fast_bits : public under_load, public ::testing::WithParamInterface<wf::dtype> {};
+
+TEST_P(fast_bits, are_the_same_at_every_address_and_on_every_run) {
+  const machine& m = gpu_machine();
+  const wf::dtype t = GetParam();
+  const std::size_t size = wf::info(t).size, items = 16 / size;
+  const wf::gpu place;
+  for (const std::int64_t n : {100, 5003, 70001, 3000001}) {
+    const auto data = make_bytes(t, wf::is_integer(t) ? "ties" : "normal", static_cast<std::uint64_t>(n), 8);
+    auto* x = static_cast<unsigned char*>(m.allocate(data.size() + 16));
+    auto* out = static_cast<unsigned char*>(m.allocate(64));
+    std::vector<std::string> first(wf::op_count);
+    for (std::size_t skipped = 0; skipped <= items; ++skipped) {
+      const std::size_t at = skipped % items * size;
+      ASSERT_EQ(m.upload(x + at, data.data(), data.size()), "");
+      for (int k = 0; k < wf::op_count; ++k) {
+        const auto o = static_cast<wf::op>(k);
+        if (!m.library->takes(o, t, wf::accuracy::fast)) continue;
+        m.library->run({o, t, wf::accuracy::fast, {}, {x + at, x + at}, {1, 1}, n, out}, place.scratch(), nullptr);
+        std::vector<unsigned char> got(wf::builtin(o, t, wf::accuracy::fast).result_size);
+        ASSERT_EQ(m.download(got.data(), out, got.size()), "");
+        auto& f = first[static_cast<std::size_t>(k)];
+        if (f.empty()) f = hex(got);
+        EXPECT_EQ(hex(got), f) << name_of(o, t, wf::accuracy::fast, "normal", {n, static_cast<std::int64_t>(skipped), 1});
+      }
+    }
+    m.free(x);
+    m.free(out);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, fast_bits, ::testing::ValuesIn(all_dtypes),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+}  // namespace

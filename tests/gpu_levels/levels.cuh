@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of levels.hpp for the machine that this is compiled for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <warpfold/gpu/cluster.cuh>
+#include <warpfold/gpu/launch.cuh>
+#include <warpfold/gpu/levels.cuh>
+
+#include "levels.hpp"
+
+namespace levels::inline WF_BUILD {
+
+/// A thread's stretch, then the level's own function; each group's first thread writes.
+template <class R, class T>
+__global__ void kernel(level at, const T* x, std::int64_t n, std::int64_t stretch, std::uint64_t* boxes,
+                       std::uint64_t* out) {
+  __shared__ wf::block_states<R, 1024> room;
+  const R r;
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t first = thread * stretch, end = first + stretch < n ? first + stretch : n;
+  auto s = wf::thread_reduce(r, x, first, end);
+  std::int64_t group = thread, threads = 1;
+  bool writes = true;
+  switch (at) {
+    case level::thread: break;
+    case level::warp:
+      s = wf::warp_reduce(r, s);
+      threads = 32;
+      writes = threadIdx.x % 32 == 0;
+      break;
+    case level::block:
+      s = wf::block_reduce(r, s, room.of_warp);
+      threads = blockDim.x;
+      writes = threadIdx.x == 0;
+      break;
+    case level::cluster:
+      s = wf::cluster_reduce(r, s, room.of_warp);
+      threads = static_cast<std::int64_t>(blockDim.x) * cooperative_groups::this_cluster().num_blocks();
+      writes = wf::leads_cluster() && threadIdx.x == 0;
+      break;
+    case level::grid:
+      s = wf::block_reduce(r, s, room.of_warp);
+      __syncthreads();
+      writes = wf::grid_reduce(r, s, room.of_warp, boxes);
+      threads = static_cast<std::int64_t>(blockDim.x) * gridDim.x;
+      break;
+  }
+  if (!writes) return;
+  group = thread / threads;
+  const std::int64_t begin = group * threads * stretch, left = n - begin, most = threads * stretch;
+  const std::int64_t count = left < 0 ? 0 : left < most ? left : most;
+  out[group] = static_cast<std::uint64_t>(r.finish(s, count));
+}
+
+template <class R, class T>
+level_answers run(const level_request& q) {
+  const auto x = level_data<T>(q.n);
+  const auto groups = static_cast<std::size_t>(groups_of(q));
+  const std::size_t boxes_bytes = 8 * std::size_t{q.blocks} * wf::state_boxes<wf::state_of<R>>::words;
+  void *in = nullptr, *boxes = nullptr, *out = nullptr;
+  level_answers a;
+  a.got.resize(groups);
+  cudaError_t e = cudaMalloc(&in, x.size() * sizeof(T) + 16);
+  if (e == cudaSuccess) e = cudaMalloc(&boxes, boxes_bytes);
+  if (e == cudaSuccess) e = cudaMalloc(&out, 8 * groups);
+  if (e == cudaSuccess && q.n != 0) e = cudaMemcpy(in, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice);
+  if (e == cudaSuccess) e = cudaMemset(boxes, 0, boxes_bytes);
+  if (e == cudaSuccess) e = cudaMemset(out, 0xa5, 8 * groups);
+  for (int twice = 0; twice < 2 && e == cudaSuccess; ++twice) {  // the boxes are left empty
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(q.blocks);
+    config.blockDim = dim3(q.threads);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = q.cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    config.attrs = &attribute;
+    config.numAttrs = q.at == level::cluster ? 1 : 0;
+    e = cudaLaunchKernelEx(&config, kernel<R, T>, q.at, static_cast<const T*>(in), q.n, stretch_of(q),
+                           static_cast<std::uint64_t*>(boxes), static_cast<std::uint64_t*>(out));
+  }
+  if (e == cudaSuccess) e = cudaDeviceSynchronize();
+  if (e == cudaSuccess) e = cudaMemcpy(a.got.data(), out, 8 * groups, cudaMemcpyDeviceToHost);
+  if (e != cudaSuccess) a.error = cudaGetErrorString(e);
+  cudaFree(in);
+  cudaFree(boxes);
+  cudaFree(out);
+  return a;
+}
+
+inline level_answers run_any(const level_request& q) {
+  switch (q.what) {
+    case kind::polynomial: return run<polynomial, std::uint8_t>(q);
+    case kind::longest_run: return run<longest_run, std::int32_t>(q);
+    case kind::triples: return run<triples, triple>(q);
+  }
+  return {"no such reduction", {}};
+}
+
+}  // namespace levels::inline WF_BUILD

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "levels.cuh"
+
+level_answers run_on_lens(const level_request& r) { return levels::run_any(r); }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each level alone in a kernel of its own, on a GPU. Skipped where there is none; clusters need CC 9.0.
+#include <warpfold/gpu.hpp>
+
+#include "../gpu_engine/machine.hpp"
+#include "table.hpp"
+
+class levels_on_gpu : public ::testing::TestWithParam<level> {};
+
+TEST_P(levels_on_gpu, are_right_over_lengths_and_shapes) {
+  const auto why = gpu_machine().why_not();
+  if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  if (GetParam() == level::cluster) {
+    const auto probe = run_on_gpu({level::cluster, kind::polynomial, 1, 2, 32, 2});
+    if (!probe.error.empty()) GTEST_SKIP() << "no GPU with clusters: " << probe.error;
+  }
+  check_level(GetParam(), run_on_gpu, {0, 1, 33, 1000, 9001, 1000003});
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, levels_on_gpu, ::testing::ValuesIn(all_levels),
+                         [](const auto& given) { return std::string(name_of(given.param)); });

@@ -30,6 +30,7 @@ struct run_state {
 /// CLI::Error that leaves it is told by main(), with status 2, or 3 if a device failed.
 void add_reductions(CLI::App& app, run_state& state);
 void add_info(CLI::App& app, run_state& state);
+void add_tune(CLI::App& app, run_state& state);
 void add_ladder(CLI::App& app, run_state& state);
 void add_explain(CLI::App& app, run_state& state);
 void add_profile(CLI::App& app, run_state& state);

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   run_state state;
   add_reductions(app, state);
   add_info(app, state);
+  add_tune(app, state);
 #if WARPFOLD_HAS_LADDER
   add_ladder(app, state);
   add_explain(app, state);

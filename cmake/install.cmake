@@ -12,6 +12,10 @@ set_target_properties(warpfold_io PROPERTIES EXPORT_NAME io)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/warpfold)
 install(EXPORT warpfold-targets NAMESPACE warpfold:: DESTINATION ${package_folder})
+if(WARPFOLD_HAS_CUDA)  # the component `gpu`, which needs the CUDA runtime
+  install(TARGETS warpfold_gpu warpfold_tuning EXPORT warpfold-gpu-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT warpfold-gpu-targets NAMESPACE warpfold:: DESTINATION ${package_folder})
+endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpfold-config.cmake.in
   ${PROJECT_BINARY_DIR}/warpfold-config.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/warpfold-config-version.cmake

@@ -68,7 +68,7 @@ drawing draw_values(const block_trace& t) {
 }
 
 drawing draw_banks(const sample& s) {
-  constexpr int wide = 17, high = 13;
+  constexpr int wide = 20, high = 13;
   drawing d;
   if (s.what.mask == 0) return d;
   const std::vector<unsigned> passes = passes_of(s.what);
@@ -86,7 +86,7 @@ drawing draw_banks(const sample& s) {
     for (const unsigned bank : banks_of(s.what, l)) {
       const int x = left + static_cast<int>(bank) * wide;
       (crowded.contains(bank) ? bad : good) += fmt::format("M{} {}h{}v{}h-{}z", x + 1, y + 1, wide - 2, high - 1, wide - 2);
-      numbers += text(x + (passes[l] > 9 ? 2 : 5), y + 11, "on", std::to_string(passes[l]));
+      numbers += text(x + (passes[l] > 9 ? 3 : 6), y + 11, "on", std::to_string(passes[l]));
     }
   }
   for (unsigned b = 0; b <= 32; b += 4) grid += fmt::format("M{} {}v{}", left + static_cast<int>(b) * wide, top, 32 * high);

@@ -79,7 +79,11 @@ std::vector<picture> pictures_of(const explanation& e) {
     return words;
   };
   for (const block_trace& t : e.traces)
-    if (!t.rows.empty()) all.push_back({named(t.kernel) + "Who adds what to what (" + where(t) + ")", &t, false, nullptr});
+    if (!t.rows.empty()) {
+      std::string words = where(t);
+      if (t.rows_left_out != 0) words += fmt::format(", the first {} rows of {}", t.rows.size(), t.rows.size() + t.rows_left_out);
+      all.push_back({named(t.kernel) + "Who adds what to what (" + words + ")", &t, false, nullptr});
+    }
   for (const kernel_counts& k : e.kernels) {
     const sample& s = k.worst_shared;
     if (s.what.mask == 0) continue;

@@ -52,6 +52,7 @@ struct block_trace {
   std::uint64_t blocks = 0;
   unsigned threads = 0;
   std::vector<value_row> rows;
+  std::size_t rows_left_out = 0;  ///< by who keeps the trace, where there were too many to draw
   std::vector<std::vector<warp_moment>> warps;
 };
 

@@ -7,6 +7,8 @@ import pathlib
 import re
 import sys
 
+import gpu_bars
+
 # racecheck sees shared memory only: it must report the unrolled warp, and cannot see the rung whose
 # threads race for a word of global memory (the ladder's own verdict and simt's race check do).
 MUST_RACE = {"unroll_warp"}
@@ -51,6 +53,19 @@ def write_counters(path, where, runs):
         rungs = ",\n".join(json.dumps(rung) for rung in run["rungs"])
         blocks.append(json.dumps(keys)[:-1] + ', "rungs": [\n' + rungs + "\n]}")
     path.write_text(head + ',\n "runs": [\n' + ",\n".join(blocks) + "\n]}\n")
+
+
+def reductions(work, out, short, where):
+    """Prints the bars, writes the file; how many answers were wrong."""
+    measured, frameworks = load(work / "reductions.json"), load(work / "frameworks.json") or {}
+    if not measured:
+        return 1
+    bars = gpu_bars.bars(measured["rows"])
+    gpu_bars.print_bars(bars)
+    gpu_bars.print_peers(measured["rows"], frameworks)
+    measured["bars"] = bars
+    (out / f"reductions-{short}.json").write_text(json.dumps({**where, **measured, **frameworks}, indent=0) + "\n")
+    return measured["wrong"]
 
 
 def main(work, out, revision):
@@ -121,6 +136,8 @@ def main(work, out, revision):
                 v = t.get(k, {})
                 line += f"{v['library'] / v['CUB']:>6.2f}" if "library" in v and v.get("CUB") else f"{'':>6}"
             print(f"{key:<22}" + line)
+    if (work / "reductions.log").exists():
+        wrong += reductions(work, out, short, where)
     print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")
     return 1 if wrong else 0
 

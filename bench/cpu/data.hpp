@@ -25,7 +25,7 @@ constexpr bool is_random(family k) { return k == family::random_bits || k == fam
 
 inline constexpr std::size_t period = (1 << 20) + 7;
 
-/// Finite numbers; of integers all values.
+/// Finite numbers.
 template <class T>
 const std::vector<T>& numbers(family k) {
   static std::vector<T> made[4];
@@ -35,9 +35,7 @@ const std::vector<T>& numbers(family k) {
   std::normal_distribution<double> gauss;
   some.resize(period);
   for (T& s : some) {
-    if constexpr (wf::integer<T>) {
-      s = static_cast<T>(random());
-    } else if (!is_random(k)) {
+    if (!is_random(k)) {
       s = static_cast<T>(gauss(random));
     } else {
       using format = wf::exact::format<T>;
@@ -48,31 +46,35 @@ const std::vector<T>& numbers(family k) {
   return some;
 }
 
-/// n numbers. What another type or family left in its place is overwritten: at most four arrays are held.
+/// n numbers. An array of each family is held for f64 and for f32, so that benchmarks may take turns.
+/// Integers are the bytes of the f64s.
 template <class T>
 std::span<const T> data(family k, std::size_t n) {
-  struct place {
-    std::unique_ptr<std::byte[]> memory;
-    std::size_t bytes = 0, filled = 0;
-    const void* filled_from = nullptr;
-  };
-  static std::map<family, place>& places = *new std::map<family, place>;
-  place& p = places[k];
-  const auto& some = numbers<T>(k);
-  const std::size_t bytes = n * sizeof(T);
-  if (p.bytes < bytes) {
-    p.memory.reset();
-    p.memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    p.bytes = bytes;
-    p.filled = 0;
+  if constexpr (wf::integer<T>) {
+    const std::span<const double> x = data<double>(k, n * sizeof(T) / sizeof(double));
+    return {reinterpret_cast<const T*>(x.data()), n};
+  } else {
+    struct place {
+      std::unique_ptr<std::byte[]> memory;
+      std::size_t bytes = 0, filled = 0;
+    };
+    static std::map<family, place>& places = *new std::map<family, place>;  // of T
+    place& p = places[k];
+    const auto& some = numbers<T>(k);
+    const std::size_t bytes = n * sizeof(T);
+    if (p.bytes < bytes) {
+      p.memory.reset();
+      p.memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      p.bytes = bytes;
+      p.filled = 0;
+    }
+    if (p.filled < bytes) {
+      for (std::size_t at = 0; at < bytes; at += period * sizeof(T))
+        std::memcpy(p.memory.get() + at, some.data(), std::min(period * sizeof(T), bytes - at));
+      p.filled = bytes;
+    }
+    return {reinterpret_cast<const T*>(p.memory.get()), n};
   }
-  if (p.filled_from != some.data() || p.filled < bytes) {
-    for (std::size_t at = 0; at < bytes; at += period * sizeof(T))
-      std::memcpy(p.memory.get() + at, some.data(), std::min(period * sizeof(T), bytes - at));
-    p.filled_from = some.data();
-    p.filled = bytes;
-  }
-  return {reinterpret_cast<const T*>(p.memory.get()), n};
 }
 
 /// A state of the first n numbers: add(state, i) adds number i of a period.

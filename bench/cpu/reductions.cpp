@@ -46,7 +46,7 @@ void add(const std::string& name, std::size_t bytes, std::size_t elements, std::
   })->UseRealTime()->Unit(elements > 100'000 ? benchmark::kMillisecond : benchmark::kNanosecond);
 }
 
-// The floor, before and after what it is the floor of: a shared machine's changes as it runs.
+// The floor, by two ways to read. It is run as often as what it is the floor of, and in turns with it.
 template <class T>
 void add_read(const std::string& name, family k, std::size_t n, bool all_threads) {
   const auto both = [&](const char* suffix, auto read) {
@@ -117,7 +117,6 @@ void floats(const std::string& where, const std::string& type, std::size_t n, co
   add(prefix + "argmin", bytes, n,
       [=] { return wf::argmin(x(), c) == std::ranges::min_element(x()) - x().begin(); },
       [=] { return wf::argmin(x(), c); });
-  add_read<T>(prefix, normal, n, all_threads);
 }
 
 template <class T>
@@ -130,7 +129,6 @@ void integers(const std::string& where, const std::string& type, std::size_t n, 
     for (const T v : x()) s += static_cast<std::uint64_t>(v);
     return static_cast<std::uint64_t>(wf::sum(x(), c)) == s;
   }, [=] { return wf::sum(x(), c); });
-  add_read<T>(prefix, family::normal, n, c.threads != 1);
 }
 
 template <class T>

@@ -26,7 +26,8 @@ inline constexpr int op_count = 21;
 const properties& properties_of(op o);
 std::optional<op> op_named(std::string_view name);
 
-/// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax).
+/// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
+/// complex numbers: re and im of the mean, the variance).
 struct result_kind {
   dtype type;
   int values;

@@ -12,10 +12,10 @@
 
 namespace wf {
 
-template <class T>
+template <class T, class V = T>  // V: the real numbers, where T is complex
 struct mean_var_result {
   T mean;
-  T var;
+  V var;
 };
 
 template <class T>
@@ -36,7 +36,8 @@ struct checked {
 template <op O, class T>
 inline constexpr bool takes = [] {
   if constexpr (O == op::sum || O == op::mean || O == op::prod || O == op::any || O == op::all ||
-                O == op::count || O == op::count_nonzero || O == op::var || O == op::std_dev)
+                O == op::count || O == op::count_nonzero || O == op::var || O == op::std_dev ||
+                O == op::mean_var || O == op::sum_of_squares || O == op::norm2 || O == op::dot)
     return element<T>;
   else return real<T>;
 }();
@@ -46,13 +47,15 @@ namespace detail {
 template <op O, class T>
 constexpr auto result_type() {
   using std::type_identity;
-  if constexpr (O == op::sum || O == op::prod || O == op::sum_of_squares || O == op::dot)
-    return type_identity<sum_type<T>>();
+  if constexpr (O == op::sum || O == op::prod || O == op::dot) return type_identity<sum_type<T>>();
+  else if constexpr (complex_number<T> && (O == op::sum_of_squares || O == op::norm2))
+    return type_identity<typename T::value_type>();
+  else if constexpr (O == op::sum_of_squares) return type_identity<sum_type<T>>();
   else if constexpr (O == op::norm1 || O == op::norm_inf) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
   else if constexpr (O == op::var || O == op::std_dev) return type_identity<var_type<T>>();
   else if constexpr (O == op::mean || O == op::norm2 || O == op::logsumexp)
     return type_identity<mean_type<T>>();
-  else if constexpr (O == op::mean_var) return type_identity<mean_var_result<mean_type<T>>>();
+  else if constexpr (O == op::mean_var) return type_identity<mean_var_result<mean_type<T>, var_type<T>>>();
   else if constexpr (O == op::minmax) return type_identity<minmax_result<T>>();
   else if constexpr (O == op::min || O == op::max)
     return type_identity<T>();

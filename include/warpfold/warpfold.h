@@ -57,7 +57,8 @@ typedef struct wf_options {
   int threads;        /* at most; 0: all */
 } wf_options;
 
-/* The type (wf_dtype) of an answer of a wf_op and the number of values in it (2 for WF_MEAN_VAR and WF_MINMAX). */
+/* The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
+   WF_MEAN_VAR of complex numbers (re and im of the mean, the variance). */
 int wf_result_type(int op, int element, int* type, int* values);
 
 /* One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be

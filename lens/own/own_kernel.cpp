@@ -40,6 +40,7 @@ using nlohmann::json;
 
 /// More threads would make a drawing's trace too large to keep.
 constexpr std::uint64_t most_drawn = 1 << 16;
+constexpr std::size_t most_rows = 30;
 
 /// The command, as the JSON that `warpfold explain` passes on.
 struct request {
@@ -187,6 +188,11 @@ explanation told(prepared& p, const request& q) {
     simt::current_options().watch = &trace;
     p.run();
     e.traces = trace.launches();
+    for (block_trace& t : e.traces)
+      if (t.rows.size() > most_rows) {
+        t.rows_left_out = t.rows.size() - most_rows;
+        t.rows.resize(most_rows);
+      }
   }
   simt::current_options().watch = nullptr;
   return e;

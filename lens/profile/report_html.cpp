@@ -41,11 +41,13 @@ std::string to_html(const profile& p, const std::string& command) {
     page += "<h2>Copies and fills</h2>\n" + table_html(times_table(p.transfers, "by the device"));
   if (!p.calls.empty())
     page += "<h2>CUDA runtime calls</h2>\n" + table_html(times_table(p.calls, "on the host"));
-  if (p.roof)
+  if (p.roof) {
     page += std::string("<h2>Roofline</h2>\n<p class=\"soft\">Both ceilings are measured on this device; ") +
             (p.counted_operations ? "operations and bytes are as counted."
                                   : "operations and bytes are those that any such sum needs.") +
-            "</p>\n" + roofline_svg(*p.roof) + "<pre>" + escaped(roofline_text(*p.roof)) + "</pre>\n";
+            "</p>\n" + roofline_svg(*p.roof);
+    for (const std::string& line : point_lines(*p.roof)) page += "<p>" + escaped(line) + "</p>\n";
+  }
   if (!p.counts.empty())
     page += fmt::format("<h2>Hardware counters</h2>\n<p class=\"soft\">Of one more run, on {} in {} passes; "
                         "rows that are zero are left out.</p>\n",

@@ -89,6 +89,12 @@ std::string roofline_text(const roofline& r) {
   return text;
 }
 
+std::vector<std::string> point_lines(const roofline& r) {
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < r.points.size(); ++k) lines.push_back(about(r, r.points[k], k));
+  return lines;
+}
+
 std::string roofline_svg(const roofline& r) {
   constexpr double width = 760, height = 420, margin_left = 80, margin_bottom = 52, margin_top = 16,
                    margin_right = 20;

@@ -32,5 +32,7 @@ struct roofline {
 /// With both axes logarithmic: 72 x 18 characters, and a drawing.
 std::string roofline_text(const roofline&);
 std::string roofline_svg(const roofline&);
+/// Of each point, its mark, name, intensity, rate, and share of the ceiling there.
+std::vector<std::string> point_lines(const roofline&);
 
 }  // namespace lens::profile

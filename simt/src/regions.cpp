@@ -230,12 +230,14 @@ region find_region(std::uintptr_t address) {
     if (const shared_variable* v = mine.find(address)) return {space::shared, v->begin, v->end, mine.block()};
     if (mine.is_ordinary(address)) return {space::local, address, address + 1, t->in->linear};
     if (mine.covers(address)) return {};
+  }
+  if (const allocation r = find_allocation(address)) return {space::global, r.begin, r.end, 0};
+  if (this_thread != nullptr) {  // last of these: it asks every OS thread
     if (shared_map* other = shared_map::of(address)) {
       const shared_variable* v = other->find(address);
       return v != nullptr ? region{space::shared, v->begin, v->end, other->block()} : region{};
     }
   }
-  if (const allocation r = find_allocation(address)) return {space::global, r.begin, r.end, 0};
   return find_segment(address);
 }
 

@@ -15,24 +15,33 @@
 
 namespace wf::cpu {
 
-/// The two bins of extract.hpp in two lanes, which every architecture has: so few elements are not
-/// worth a call and its checks. Sets the sums, the exponents, and whether that is all.
+/// The two bins of extract.hpp in two lanes, which every architecture has, and in two streams of them: so
+/// few elements are not worth a call and its checks. Sets the sums, the exponents, and whether that is all.
 template <class T>
 inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], int (&exponents)[2]) {
-  constexpr int log2_adds = 4;  // n / 2 < 16
+  constexpr int log2_adds = 4;  // n / 2 < 16, one stream with the odd ones
   typedef double f64x2 __attribute__((vector_size(16)));
   typedef std::int64_t i64x2 __attribute__((vector_size(16)));
   const auto* bytes = static_cast<const unsigned char*>(p);
-  const auto at = [bytes](std::int64_t i) {
-    T v;
-    std::memcpy(&v, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-    return static_cast<double>(v);
+  const auto pair = [bytes](std::int64_t i) {
+    T v[2];
+    std::memcpy(v, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof v);
+    return f64x2{static_cast<double>(v[0]), static_cast<double>(v[1])};
   };
-  std::uint64_t largest = 0;
-  for (std::int64_t i = 0; i < n; ++i)
-    largest = std::max(largest, __builtin_bit_cast(std::uint64_t, at(i)) << 1);
-  const auto field = static_cast<int>(largest >> 53);
-  if (largest == 0 || field > 2000) return false;  // the sign of zero, infinities, NaNs, the huge
+  const auto last = [bytes, n] {
+    T v;
+    std::memcpy(&v, bytes + (n - 1) * static_cast<std::int64_t>(sizeof(T)), sizeof v);
+    return f64x2{static_cast<double>(v), 0.0};
+  };
+  const auto magnitude = [](f64x2 v) { return (f64x2)((i64x2)v & INT64_MAX); };
+  f64x2 most = n % 2 != 0 ? magnitude(last()) : f64x2{};
+  for (std::int64_t i = 0; i + 2 <= n; i += 2) {
+    const f64x2 m = magnitude(pair(i));
+    most = m > most ? m : most;  // NaNs are left out, and leave a rest below
+  }
+  const double largest = most[0] > most[1] ? most[0] : most[1];
+  const auto field = static_cast<int>(__builtin_bit_cast(std::uint64_t, largest) >> 52);
+  if (!(largest > 0) || field > 2000) return false;  // the sign of zero, infinities, NaNs, the huge
   double anchors[2];
   int k = field - 1022 + log2_adds + 2;
   for (int j = 0; j < 2; ++j) {
@@ -41,21 +50,29 @@ inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], 
     exponents[j] = k - 52;
     k += log2_adds - 51;
   }
-  f64x2 t0 = {anchors[0], anchors[0]}, t1 = {anchors[1], anchors[1]};
-  i64x2 left{};
-  const auto add = [&](f64x2 v) {
-    const f64x2 s0 = t0 + v;
-    const f64x2 r0 = v - (s0 - t0);
-    t0 = s0;
-    const f64x2 s1 = t1 + r0;
-    left |= (i64x2)(r0 - (s1 - t1));
-    t1 = s1;
+  struct stream {
+    f64x2 t0, t1;
+    void add(f64x2 v, i64x2& left) {
+      const f64x2 s0 = t0 + v;
+      const f64x2 r0 = v - (s0 - t0);
+      t0 = s0;
+      const f64x2 s1 = t1 + r0;
+      left |= (i64x2)(r0 - (s1 - t1));
+      t1 = s1;
+    }
   };
+  const stream none{{anchors[0], anchors[0]}, {anchors[1], anchors[1]}};
+  stream even = none, odd = none;
+  i64x2 left{};
   std::int64_t i = 0;
-  for (; i + 2 <= n; i += 2) add(f64x2{at(i), at(i + 1)});
-  if (i < n) add(f64x2{at(i), 0.0});
-  const i64x2 d0 = (i64x2)t0 - __builtin_bit_cast(std::int64_t, anchors[0]);
-  const i64x2 d1 = (i64x2)t1 - __builtin_bit_cast(std::int64_t, anchors[1]);
+  for (; i + 4 <= n; i += 4) {
+    even.add(pair(i), left);
+    odd.add(pair(i + 2), left);
+  }
+  if (i + 2 <= n) even.add(pair(i), left);
+  if (n % 2 != 0) odd.add(last(), left);
+  const i64x2 d0 = ((i64x2)even.t0 - (i64x2)none.t0) + ((i64x2)odd.t0 - (i64x2)none.t0);
+  const i64x2 d1 = ((i64x2)even.t1 - (i64x2)none.t1) + ((i64x2)odd.t1 - (i64x2)none.t1);
   sums[0] = d0[0] + d0[1];
   sums[1] = d1[0] + d1[1];
   return ((left[0] | left[1]) & INT64_MAX) == 0;
@@ -64,7 +81,14 @@ inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], 
 template <class T>
 inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* out) {
   using f = exact::format<T>;
-  constexpr std::int64_t few = 24;  // from here on the kernels win
+  constexpr std::int64_t few = 28;  // from here on the kernels win
+  if (n == 1) {  // itself, but for a NaN
+    typename f::bits bits;
+    std::memcpy(&bits, x, sizeof bits);
+    if (f::is_nan(bits)) return false;
+    std::memcpy(out, &bits, sizeof bits);
+    return true;
+  }
   std::int64_t sums[2] = {0, 0};
   int exponents[2] = {0, 0};
   const ieee_environment environment;

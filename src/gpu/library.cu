@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device_library of this build: CUDA's, or simt's.
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <warpfold/error.hpp>
+#include <warpfold/gpu/tuning.hpp>
 
 #include "table.cuh"
 
@@ -45,7 +49,72 @@ void run(const device_request& r, void* scratch, void* stream) {
   fail(static_cast<int>(f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream))), who.c_str());
 }
 
-void* make_scratch() { return new workspace; }
+std::string device_name() {
+  int device = 0;
+  cudaDeviceProp p{};
+  cudaError_t e = cudaGetDevice(&device);
+  if (e == cudaSuccess) e = cudaGetDeviceProperties(&p, device);
+  fail(static_cast<int>(e), "device");
+  return p.name;
+}
+
+launch_choices table_choices() {
+  int device = 0;
+  launch_choices c;
+  cudaError_t e = cudaGetDevice(&device);
+  if (e == cudaSuccess) e = workspace::table_choices(c, device);
+  fail(static_cast<int>(e), "device");
+  return c;
+}
+
+void choose(void* scratch, const launch_choices& c) { static_cast<workspace*>(scratch)->choose(c); }
+
+/// With the choices of the tuning file, if there is one.
+void* make_scratch() {
+  auto w = std::make_unique<workspace>();
+  if (!tuning_path().empty()) {
+    if (const auto c = read_tuning(device_name())) w->choose(*c);
+  }
+  return w.release();
+}
+
+void* allocate(std::size_t bytes, const void* pattern, std::size_t pattern_bytes) {
+  void* p = nullptr;
+  fail(static_cast<int>(cudaMalloc(&p, bytes)), "memory to tune with");
+  for (std::size_t at = 0; at < bytes; at += pattern_bytes) {
+    const std::size_t left = bytes - at;
+    fail(static_cast<int>(cudaMemcpy(static_cast<unsigned char*>(p) + at, pattern, left < pattern_bytes ? left : pattern_bytes,
+                                     cudaMemcpyHostToDevice)), "memory to tune with");
+  }
+  return p;
+}
+
+void release(void* p) { cudaFree(p); }
+
+double microseconds(const device_request& r, void* scratch, int runs) {
+  const auto check = [](cudaError_t e) { fail(static_cast<int>(e), "timing"); };
+  struct events {
+    cudaEvent_t from = nullptr, to = nullptr;
+    ~events() {
+      if (from != nullptr) cudaEventDestroy(from);
+      if (to != nullptr) cudaEventDestroy(to);
+    }
+  } e;
+  check(cudaEventCreate(&e.from));
+  check(cudaEventCreate(&e.to));
+  std::vector<float> times;
+  for (int k = -2; k < runs; ++k) {  // two to warm up
+    check(cudaEventRecord(e.from, nullptr));
+    run(r, scratch, nullptr);
+    check(cudaEventRecord(e.to, nullptr));
+    check(cudaEventSynchronize(e.to));
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, e.from, e.to));
+    if (k >= 0) times.push_back(ms);
+  }
+  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+  return 1000.0 * static_cast<double>(times[static_cast<std::size_t>(runs / 2)]);
+}
 
 void free_scratch(void* scratch, void* stream) noexcept {
   auto* w = static_cast<workspace*>(scratch);
@@ -53,7 +122,8 @@ void free_scratch(void* scratch, void* stream) noexcept {
   delete w;
 }
 
-constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, make_scratch, free_scratch, fail};
+constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, make_scratch,
+                                      free_scratch, fail, device_name, table_choices, choose, allocate, release, microseconds};
 
 }  // namespace
 

@@ -167,6 +167,7 @@ void hot(const dot<T, false>&, double& s, const void* const* x, std::int64_t n, 
 
 template <real T>
 cpu::extremes extremes_in(const void* x, std::int64_t n) {
+  const cpu::ieee_environment environment;  // floats are compared as such, subnormals too
   cpu::extremes e = kernels().extremes_of[lane_of<T>()](x, n);
   if constexpr (std::is_same_v<T, bool>) {
     e.least = e.least != 0;

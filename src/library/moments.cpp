@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <warpfold/reductions/complex.hpp>
+
 #include "entry.hpp"
 #include "hot_complex.hpp"
 
@@ -10,7 +12,7 @@ WF_ROW(var_exact, element, var<T, true>, T);
 WF_ROW(var_fast, element, var<T, false>, T);
 WF_ROW(std_exact, element, std_dev<T, true>, T);
 WF_ROW(std_fast, element, std_dev<T, false>, T);
-WF_ROW(mean_var_exact, real, mean_var<T, true>, T);
-WF_ROW(mean_var_fast, real, mean_var<T, false>, T);
+WF_ROW(mean_var_exact, element, mean_var<T, true>, T);
+WF_ROW(mean_var_fast, element, mean_var<T, false>, T);
 
 }  // namespace wf::library

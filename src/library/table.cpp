@@ -27,6 +27,7 @@ struct line {
 constexpr std::string_view all_types = "all", reals = "real";
 constexpr std::string_view same_or_64 = "T; i64, u64 of integers", same_or_f64 = "T; f64 of integers";
 constexpr std::string_view var_types = "T; f64 of integers; f32, f64 of complex";
+constexpr std::string_view square_types = "T; i64, u64 of integers; f32, f64 of complex";
 constexpr std::string_view nan_wins = "NaN", once = "rounded once", never = "native", integral = "exact";
 
 const line lines[] = {
@@ -41,17 +42,17 @@ const line lines[] = {
     {op::std_dev, &library::std_exact, &library::std_fast,
      {"std", all_types, var_types, "NaN", nan_wins, once, true}},
     {op::mean_var, &library::mean_var_exact, &library::mean_var_fast,
-     {"mean_var", reals, "two of T; f64 of integers", "NaN, NaN", nan_wins, once, true}},
+     {"mean_var", all_types, "those of mean and var", "NaN, NaN", nan_wins, once, true}},
     {op::sum_of_squares, &library::squares_exact, &library::squares_fast,
-     {"sum_of_squares", reals, same_or_64, "+0", nan_wins, once, true}},
+     {"sum_of_squares", all_types, square_types, "+0", nan_wins, once, true}},
     {op::norm1, &library::norm1_exact, &library::norm1_fast,
      {"norm1", reals, "T; u64 of integers", "+0", nan_wins, once, true}},
     {op::norm2, &library::norm2_exact, &library::norm2_fast,
-     {"norm2", reals, same_or_f64, "+0", nan_wins, once, true}},
+     {"norm2", all_types, var_types, "+0", nan_wins, once, true}},
     {op::norm_inf, &library::norm_inf_any, &library::norm_inf_any,
      {"norm_inf", reals, "T; u64 of integers", "+0", nan_wins, integral, true}},
     {op::dot, &library::dot_exact, &library::dot_fast,
-     {"dot", reals, same_or_64, "+0", nan_wins, once, true}},
+     {"dot", all_types, same_or_64, "+0", nan_wins, once, true}},
     {op::min, &library::min_any, &library::min_any,
      {"min", reals, "T", "+inf; the greatest integer", nan_wins, integral, true}},
     {op::max, &library::max_any, &library::max_any,
@@ -102,16 +103,14 @@ result_kind result_of_builtin(op o, dtype element) {
   const bool whole = is_integer(element);
   const bool is_signed = element >= dtype::i8 && element <= dtype::i64;
   const dtype wide = is_signed || element == dtype::boolean ? dtype::i64 : dtype::u64;
+  const dtype part = element == dtype::c64 ? dtype::f32 : element == dtype::c128 ? dtype::f64 : element;
   switch (o) {
-    case op::sum: case op::prod: case op::sum_of_squares: case op::dot:
-      return {whole ? wide : element, 1};
+    case op::sum: case op::prod: case op::dot: return {whole ? wide : element, 1};
+    case op::sum_of_squares: return {whole ? wide : part, 1};
     case op::norm1: case op::norm_inf: return {whole ? dtype::u64 : element, 1};
-    case op::var: case op::std_dev:
-      if (is_complex(element)) return {element == dtype::c64 ? dtype::f32 : dtype::f64, 1};
-      [[fallthrough]];
-    case op::mean: case op::norm2: case op::logsumexp:
-      return {whole ? dtype::f64 : element, 1};
-    case op::mean_var: return {whole ? dtype::f64 : element, 2};
+    case op::var: case op::std_dev: case op::norm2: return {whole ? dtype::f64 : part, 1};
+    case op::mean: case op::logsumexp: return {whole ? dtype::f64 : element, 1};
+    case op::mean_var: return {whole ? dtype::f64 : part, is_complex(element) ? 3 : 2};
     case op::minmax: return {element, 2};
     case op::min: case op::max: return {element, 1};
     case op::any: case op::all: return {dtype::boolean, 1};

@@ -54,6 +54,11 @@ inline void* allocate(std::size_t bytes) {
   return nullptr;
 }
 inline void free_memory_of(void* p) { cudaFree(p); }
+inline void* allocate_pinned(std::size_t bytes) {
+  void* p = nullptr;
+  return cudaMallocHost(&p, bytes) == cudaSuccess ? p : nullptr;
+}
+inline void free_pinned(void* p) { cudaFreeHost(p); }
 inline std::string upload(void* to, const void* from, std::size_t bytes) {
   return text(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
 }
@@ -90,7 +95,7 @@ inline std::int64_t free_memory() {
 }
 
 inline machine machine_of(const wf::device_library& library) {
-  return {&library, why_not, allocate, free_memory_of, upload, download, reduce_own, make_stream, free_stream,
+  return {&library, why_not, allocate, free_memory_of, allocate_pinned, free_pinned, upload, download, reduce_own, make_stream, free_stream,
           wait, replay, free_memory};
 }
 

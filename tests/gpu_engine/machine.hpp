@@ -25,6 +25,8 @@ struct machine {
   std::string (*why_not)();  ///< empty if the device is there
   void* (*allocate)(std::size_t bytes);  ///< null if there is no room
   void (*free)(void*);
+  void* (*allocate_pinned)(std::size_t bytes);  ///< host memory that the device writes to
+  void (*free_pinned)(void*);
   std::string (*upload)(void* device, const void* host, std::size_t bytes);
   std::string (*download)(void* host, const void* device, std::size_t bytes);  ///< waits for all streams
   std::string (*reduce_own)(const own_request&);

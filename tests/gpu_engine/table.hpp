@@ -164,3 +164,23 @@ inline std::vector<std::string> families_of(wf::dtype t) {
   if (wf::is_integer(t)) return {"bits", "ties", "huge", "zeros"};
   return family_names();
 }
+
+/// Complex numbers are aligned to their parts: every operation, from the middle of an element on.
+inline void check_halves(const machine& m, const wf::device_place& place, wf::dtype t) {
+  const std::int64_t n = 20011;
+  const std::size_t size = wf::info(t).size, half = size / 2;
+  const auto x = make_bytes(t, "normal", static_cast<std::uint64_t>(n) + 1, 4);
+  const device_inputs in(m, x, x);
+  for (int k = 0; k < wf::op_count; ++k) {
+    const auto o = static_cast<wf::op>(k);
+    for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
+      if (!m.library->takes(o, t, a) || is_native(o, t, a)) continue;
+      const strided host{x.data() + half, n, 1};
+      const auto want = cpu_answer(o, t, a, {}, host, host);
+      m.library->run({o, t, a, {}, {in.x() + half, in.y() + half}, {1, 1}, n, in.out()}, place.scratch(), place.stream());
+      std::vector<unsigned char> got(want.size());
+      ASSERT_EQ(m.download(got.data(), in.out(), got.size()), "");
+      ASSERT_EQ(hex(got), hex(want)) << name_of(o, t, a, "from half an element on", {n, 0, 1});
+    }
+  }
+}

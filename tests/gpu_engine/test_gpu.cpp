@@ -50,6 +50,13 @@ TEST_P(types, the_same_bytes_on_cpu_gpu_and_simt) {
 INSTANTIATE_TEST_SUITE_P(gpu, types, ::testing::ValuesIn(all_dtypes),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
 
+TEST(complex_numbers, at_any_multiple_of_their_parts) {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  const wf::gpu place;
+  for (const wf::dtype t : {wf::dtype::c64, wf::dtype::c128}) check_halves(gpu_machine(), place, t);
+}
+
 class own_on_gpu : public ::testing::TestWithParam<own> {};
 
 TEST_P(own_on_gpu, over_lengths_addresses_and_grids) {

@@ -141,6 +141,30 @@ TEST_F(under_load, graph_replays_give_the_same) {
   m.free(out);
 }
 
+/// Answers written to pinned host memory: read there after a wait for the stream, with no copy.
+TEST_F(under_load, answers_in_pinned_host_memory) {
+  const machine& m = gpu_machine();
+  const job_list list(m);
+  auto* out = static_cast<unsigned char*>(m.allocate_pinned(64));
+  ASSERT_NE(out, nullptr);
+  void* stream = m.make_stream();
+  {
+    const wf::gpu place(stream);
+    for (const job& j : list.jobs) {
+      auto r = j.request;
+      r.out = out;
+      std::memset(out, 0xa5, 64);
+      m.library->run(r, place.scratch(), stream);
+      ASSERT_EQ(m.wait(stream), "");
+      const std::vector<unsigned char> got(out, out + j.want.size());
+      ASSERT_EQ(hex(got), hex(j.want)) << name_of(r.what, r.element, r.accuracy, "pinned", {r.n, 0, 1});
+    }
+  }
+  EXPECT_EQ(m.wait(stream), "");
+  m.free_stream(stream);
+  m.free_pinned(out);
+}
+
 /// accuracy::fast: the same bits on every run, wherever the array lies.
 class fast_bits : public under_load, public ::testing::WithParamInterface<wf::dtype> {};
 

@@ -60,6 +60,11 @@ TEST_P(types, several_blocks_in_three_orders) {
 INSTANTIATE_TEST_SUITE_P(simt, types, ::testing::ValuesIn(all_dtypes),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
 
+TEST(complex_numbers, at_any_multiple_of_their_parts) {
+  const wf::simulated_gpu place;
+  for (const wf::dtype t : {wf::dtype::c64, wf::dtype::c128}) check_halves(simt_machine(), place, t);
+}
+
 class own_on_simt : public ::testing::TestWithParam<own> {};
 
 TEST_P(own_on_simt, over_lengths_addresses_and_grids) {

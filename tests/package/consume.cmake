@@ -25,3 +25,11 @@ run(${scratch}/build/consumer)
 if(NOT output MATCHES "the exact sum is 1e\\+?308")
   message(FATAL_ERROR "the consumer printed: ${output}")
 endif()
+if(way STREQUAL "find_package" AND EXISTS ${scratch}/prefix/bin/warpfold)
+  # A kernel of the user's own, by the headers and archives that were installed.
+  run(${scratch}/prefix/bin/warpfold explain "${source}/examples/own_kernel.cu:column_sums<1>" --grid 1 --block 32x8
+    --arg f32[1K]:ones --arg out:f32[32] --arg 32)
+  if(NOT output MATCHES "after the run: 32, 32, 32")
+    message(FATAL_ERROR "warpfold explain printed: ${output}")
+  endif()
+endif()

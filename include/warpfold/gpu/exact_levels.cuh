@@ -218,9 +218,9 @@ struct anchored_rows {
   static constexpr int group = sizeof(T) == 8 ? (Loads < 4 ? Loads : 4) : 1;
   template <int Count>
   __device__ __forceinline__ void add(const pack (*p)[inputs]) {
-    double d[Count][items];
+    [[maybe_unused]] double d[Count][items];
     pack_sizes z = {0, 0xffffffffu};
-    bool inside = upper != 0;
+    bool inside = sizeof(T) == 2 || upper != 0;  // a branch that only spares work where nothing is taken any more
     if (inside) {
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
@@ -233,7 +233,7 @@ struct anchored_rows {
 #pragma unroll
       for (int u = 0; u < Count; ++u) take(p[u], d[u]);
     } else if constexpr (Count > 1) {
-#pragma unroll 1
+#pragma unroll  // an index known at run time would move the packs to local memory
       for (int u = 0; u < Count; ++u) add<1>(p + u);
     } else {
       miss(p[0], z.greatest);
@@ -310,7 +310,7 @@ struct anchored_rows {
   static __device__ __forceinline__ double product(const pack (&p)[inputs], int i) {
     return __dmul_rn(double_of<T>(p[0], i), double_of<T>(p[inputs - 1], i));
   }
-  /// Their sizes, and the elements or products themselves.
+  /// Their sizes, and products.
   static __device__ __forceinline__ pack_sizes look(const pack (&p)[inputs], double (&d)[items]) {
     pack_sizes z = {0, 0xffffffffu};
     if constexpr (!of_products) {
@@ -320,17 +320,19 @@ struct anchored_rows {
         z = {max(z.greatest, one.greatest), min(z.least, one.least)};
       }
     }
+    if constexpr (Terms == terms::products) {
 #pragma unroll
-    for (int i = 0; i < items; ++i) {
-      d[i] = Terms == terms::products ? product(p, i) : double_of<T>(p[0], i);
-      if constexpr (of_products) {
-        std::uint32_t m = magnitude_word(d[i]);
-        z.greatest = max(z.greatest, m);
-        // A product of f64 that underflows is not zero; others do not underflow.
-        if constexpr (sizeof(T) == 8) {
-          m = double_of<T>(p[0], i) == 0 || double_of<T>(p[inputs - 1], i) == 0 ? 0u : max(m, 1u);
+      for (int i = 0; i < items; ++i) {
+        d[i] = product(p, i);
+        if constexpr (of_products) {
+          std::uint32_t m = magnitude_word(d[i]);
+          z.greatest = max(z.greatest, m);
+          // A product of f64 that underflows is not zero; others do not underflow.
+          if constexpr (sizeof(T) == 8) {
+            m = double_of<T>(p[0], i) == 0 || double_of<T>(p[inputs - 1], i) == 0 ? 0u : max(m, 1u);
+          }
+          z.least = min(z.least, m - 1);
         }
-        z.least = min(z.least, m - 1);
       }
     }
     return z;
@@ -413,7 +415,8 @@ struct anchored_rows {
           s[product_levels - 1] += left;
         }
       } else {
-        const double x = Terms == terms::sum && mask != 0xffffffffu ? fabs(d[i]) : d[i];
+        double x = double_of<T>(p[0], i);
+        if (Terms == terms::sum && mask != 0xffffffffu) x = fabs(x);
         if constexpr (sum_levels > 0) s[sum_levels - 1] += sum_levels == 2 ? through(0, x) : x;
         if constexpr (product_levels > 0) add_square(x);
       }

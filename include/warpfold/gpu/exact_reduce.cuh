@@ -213,7 +213,8 @@ cudaError_t exact_reduce(const exact_question& q, const void* const* x, const st
   constexpr int resident = exact_resident<Rows, Threads>;
   if (workers == 0) {
     const std::uint64_t work = a.packs != 0 ? a.packs : n;
-    workers = at_most(divide_up(work + 1, 2 * Threads), resident * scratch.multiprocessors());
+    workers = at_most(divide_up(work + 1, 2 * Threads),
+                      at_most(resident, scratch.choices().exact_blocks) * scratch.multiprocessors());
   }
   exact_question asked = q;
   asked.doubles = scratch.fast_doubles();

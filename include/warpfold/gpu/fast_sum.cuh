@@ -179,7 +179,8 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
   if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
-  const fast_shape s = fast_shape_for(n * sizeof(T), scratch.multiprocessors(), scratch.l2_bytes());
+  fast_shape s = fast_shape_for(n * sizeof(T), scratch.multiprocessors(), scratch.l2_bytes());
+  if (s.kind == fast_kind::stream) s.workers = scratch.choices().sum_blocks * scratch.multiprocessors();
   switch (s.kind) {
     case fast_kind::small_32_1: return fast_sum_small<T, 32, 1>(x, n, out, stream);
     case fast_kind::small_32_4: return fast_sum_small<T, 32, 4>(x, n, out, stream);

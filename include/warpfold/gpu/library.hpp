@@ -4,10 +4,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <warpfold/builtin.hpp>
 #include <warpfold/context.hpp>
+#include <warpfold/gpu/launch_choices.hpp>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/reductions/types.hpp>
 
@@ -34,6 +37,13 @@ struct device_library {
   /// Gives the memory back in the stream's order.
   void (*free_scratch)(void* scratch, void* stream) noexcept;
   void (*fail)(int code, const char* who);  ///< throws wf::error with the text of a CUDA error
+  // For tuning; all throw wf::error.
+  std::string (*device_name)();                                    ///< of the current device
+  launch_choices (*table_choices)();                               ///< of the current device
+  void (*choose)(void* scratch, const launch_choices&);
+  void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
+  void (*release)(void*);
+  double (*microseconds)(const device_request&, void* scratch, int runs);  ///< the median, on the default stream
 };
 
 }  // namespace wf

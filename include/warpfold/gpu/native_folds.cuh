@@ -18,9 +18,9 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// A complex number as it lies in memory.
+/// A complex number as it lies in memory: aligned as std::complex is, to its parts.
 template <class P>
-struct alignas(2 * sizeof(P)) parts {
+struct parts {
   P re, im;
 };
 

@@ -169,15 +169,15 @@ struct reduce_shape {
 };
 
 /// For `packs` packs (or elements that lie apart): one block of few threads, then blocks of 256 with a
-/// pack a thread while they fit beside each other, then two blocks of 512 a multiprocessor.
-constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm) {
+/// pack a thread while they fit beside each other, then what the launch choices say.
+constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm, const launch_choices& c) {
   if (packs <= 2048) {
     const std::uint32_t t = divide_up(packs, 32) * 32;
     return {1, t < 32 ? 32 : t > 512 ? 512 : t};
   }
   const std::uint32_t few = divide_up(packs, 256);
   if (few <= 2 * sm && few <= 256) return {few, 256};
-  return {at_most(divide_up(packs, 512), 2 * sm), 512};
+  return {at_most(divide_up(packs, c.reduce_threads), c.reduce_blocks * sm), c.reduce_threads};
 }
 
 /// Enqueues one kernel: the fold of n elements of each input, written to *out. A shape with no threads
@@ -193,7 +193,7 @@ cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64
   if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   if (shape.threads == 0) {
     const std::uint64_t work = a.packs != 0 ? a.packs : n;
-    shape = reduce_shape_for(keeps_order<Fold> ? work / 4 : work, scratch.multiprocessors());
+    shape = reduce_shape_for(keeps_order<Fold> ? work / 4 : work, scratch.multiprocessors(), scratch.choices());
   }
   // A state a warp in shared memory, a state a block in the mailbox: large ones have few of both.
   const std::size_t room = scratch.block_shared_bytes() - 1024;

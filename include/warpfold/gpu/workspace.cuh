@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
+#include <warpfold/gpu/launch_choices.hpp>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -59,6 +60,7 @@ class workspace {
       e = cudaDeviceGetAttribute(&block_shared_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     }
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device);
+    if (e == cudaSuccess && !chosen_) e = table_choices(choices_, device);
 #if !defined(__SIMT__)
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&double_ratio_, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
 #endif
@@ -77,6 +79,20 @@ class workspace {
     return cudaSuccess;
   }
 
+  /// Launch choices in place of the table's.
+  void choose(const launch_choices& c) {
+    choices_ = c;
+    chosen_ = true;
+  }
+  const launch_choices& choices() const { return choices_; }
+  static cudaError_t table_choices(launch_choices& c, int device) {
+    int major = 0, minor = 0;
+    cudaError_t e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    c = launch_choices_for(major, minor);
+    return e;
+  }
+
   std::uint64_t* mailbox() const { return words_; }
   std::uint64_t* tally() const { return words_ + mailbox_words; }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
@@ -92,6 +108,8 @@ class workspace {
     std::swap(block_shared_, o.block_shared_);
     std::swap(l2_bytes_, o.l2_bytes_);
     std::swap(double_ratio_, o.double_ratio_);
+    std::swap(choices_, o.choices_);
+    std::swap(chosen_, o.chosen_);
   }
 
   std::uint64_t* words_ = nullptr;
@@ -99,6 +117,8 @@ class workspace {
   int block_shared_ = 0;
   int l2_bytes_ = 0;
   int double_ratio_ = 2;
+  launch_choices choices_;
+  bool chosen_ = false;
 };
 
 }  // namespace wf::device::inline WF_BUILD

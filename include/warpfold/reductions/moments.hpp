@@ -130,8 +130,10 @@ struct std_dev<T, Exact> : moment_fold<T, Exact>, options {
   }
 };
 
+template <element T, bool Exact>
+struct mean_var;  // of complex numbers: complex.hpp
 template <real T, bool Exact>
-struct mean_var : moment_fold<T, Exact>, options {
+struct mean_var<T, Exact> : moment_fold<T, Exact>, options {
   using result = mean_type<T>;
   mean_var_result<result> finish(const state_of<moment_fold<T, Exact>>& s, std::int64_t n) const {
     var<T, Exact> v;
@@ -190,8 +192,8 @@ struct sum_of_squares<T, Exact> : options {
   sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
 };
 
-template <real T, bool Exact>
-struct norm2;  // of integers: checked.hpp
+template <element T, bool Exact>
+struct norm2;  // of integers: checked.hpp; of complex numbers: complex.hpp
 template <floating T>
 struct norm2<T, true> : exact_squares<T>, options {
   T finish(const exact::squares_state<T>& s, std::int64_t) const { return s.template norm<T>(rounding); }

@@ -102,6 +102,60 @@ extremes extremes_of(const void* x, std::int64_t n) {
   return {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), nan};
 }
 
+/// The same of f32 and f64, which are compared as such: half the instructions, and a look at NaNs for every
+/// two vectors. A block in which zeros win, or with NaNs, is looked at again by keys, from L1.
+template <class T>
+extremes float_extremes(const void* x, std::int64_t n) {
+  using L = std::conditional_t<sizeof(T) == 8, lane_f64, lane_f32>;
+  using V = vec<T>;
+  constexpr std::int64_t size = sizeof(T), turn = 4 * lanes<T>, block = 32768 / size;
+  const auto* p = static_cast<const unsigned char*>(x);
+  extremes all = extremes_of<L>(p, 1);
+  for (std::int64_t start = 0; start < n; start += block, p += block * size) {
+    const std::int64_t m = n - start < block ? n - start : block;
+    bool decided = m >= turn;
+    T a = 0, b = 0;
+    if (decided) {
+      V least[4], greatest[4];
+      for (int s = 0; s < 4; ++s) least[s] = greatest[s] = load<V>(p + s * width);
+      nan_check nan;
+      const auto look = [&](const unsigned char* at) __attribute__((always_inline)) {
+        V v[4];
+        WF_UNROLL
+        for (int s = 0; s < 4; ++s) {
+          v[s] = load<V>(at + s * width);
+          least[s] = min(v[s], least[s]);
+          greatest[s] = max(v[s], greatest[s]);
+        }
+        nan.look_at(v[0], v[1]);
+        nan.look_at(v[2], v[3]);
+      };
+      for (std::int64_t i = 0; i + turn <= m; i += turn) {
+        prefetch_lines<4 * width>(p + i * size);
+        look(p + i * size);
+      }
+      look(p + (m - turn) * size);  // some of them again
+      const V low = min(min(least[0], least[1]), min(least[2], least[3]));
+      const V high = max(max(greatest[0], greatest[1]), max(greatest[2], greatest[3]));
+      a = low[0], b = high[0];
+      for (int j = 1; j < lanes<T>; ++j) {
+        a = low[j] < a ? low[j] : a;
+        b = high[j] > b ? high[j] : b;
+      }
+      decided = !nan.any() && a != 0 && b != 0;
+    }
+    const auto key = [](T v) {
+      const auto bits = __builtin_bit_cast(typename L::element, v);
+      return static_cast<std::int64_t>(bits < 0 ? bits ^ L::greatest : bits);
+    };
+    const extremes here = decided ? extremes{key(a), key(b), false} : extremes_of<L>(p, m);
+    all.least = here.least < all.least ? here.least : all.least;
+    all.greatest = here.greatest > all.greatest ? here.greatest : all.greatest;
+    all.nan = all.nan || here.nan;
+  }
+  return all;
+}
+
 /// The first index where `matches(vector)` has a lane set, or n.
 template <class L, class F>
 WF_INLINE std::int64_t first_match(const void* x, std::int64_t n, F matches) {

@@ -38,7 +38,11 @@ const kernel_table& table() {
    function<lane_type<std::uint8_t>>,  function<lane_type<std::uint16_t>>,             \
    function<lane_type<std::uint32_t>>, function<lane_type<std::uint64_t>>,             \
    function<lane_f16>, function<lane_bf16>, function<lane_f32>, function<lane_f64>}
-      .extremes_of = WF_LANES(extremes_of),
+      .extremes_of = {extremes_of<lane_type<std::int8_t>>,   extremes_of<lane_type<std::int16_t>>,
+                      extremes_of<lane_type<std::int32_t>>,  extremes_of<lane_type<std::int64_t>>,
+                      extremes_of<lane_type<std::uint8_t>>,  extremes_of<lane_type<std::uint16_t>>,
+                      extremes_of<lane_type<std::uint32_t>>, extremes_of<lane_type<std::uint64_t>>,
+                      extremes_of<lane_f16>, extremes_of<lane_bf16>, float_extremes<f>, float_extremes<d>},
       .find = WF_LANES(find),
       .find_nan = WF_LANES(find_nan),
       .count_nonzero = WF_LANES(count_nonzero),

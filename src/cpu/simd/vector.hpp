@@ -107,6 +107,56 @@ WF_INLINE f32s max(f32s a, f32s b) {
 #endif
 }
 
+/// The smaller; `b` where either is NaN.
+WF_INLINE f64s min(f64s a, f64s b) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_min_pd(0xff, a, b);
+#elif defined(__AVX2__)
+  return _mm256_min_pd(a, b);
+#elif defined(__x86_64__)
+  return _mm_min_pd(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+WF_INLINE f32s min(f32s a, f32s b) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_min_ps(0xffff, a, b);
+#elif defined(__AVX2__)
+  return _mm256_min_ps(a, b);
+#elif defined(__x86_64__)
+  return _mm_min_ps(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+/// Of pairs of vectors: is any lane NaN?
+class nan_check {
+#if defined(__AVX512F__)
+ public:
+  WF_INLINE void look_at(f64s a, f64s b) { seen_ |= _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+  WF_INLINE void look_at(f32s a, f32s b) { seen_ |= _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+  WF_INLINE bool any() const { return seen_ != 0; }
+
+ private:
+  unsigned seen_ = 0;
+#else
+ public:
+  template <class V>
+  WF_INLINE void look_at(V a, V b) { seen_ |= (i64s)(a != a) | (i64s)(b != b); }
+  WF_INLINE bool any() const {
+    std::int64_t all = 0;
+    WF_UNROLL
+    for (int j = 0; j < lanes<std::int64_t>; ++j) all |= seen_[j];
+    return all != 0;
+  }
+
+ private:
+  i64s seen_{};
+#endif
+};
+
 WF_INLINE f64s widen(half_f32s x) {
 #if defined(__AVX512F__)
   return _mm512_maskz_cvtps_pd(0xff, x);  // GCC 12 converts the halves apart

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of launch choices: see tuning.hpp.
+#include <warpfold/error.hpp>
+#include <warpfold/gpu/tuning.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace wf {
+
+namespace {
+
+using nlohmann::json;
+
+struct field {
+  const char* name;
+  std::uint32_t launch_choices::*value;
+  std::uint32_t step, most;  ///< multiples of step up to most
+};
+constexpr std::array<field, 4> fields{{{"reduce_threads", &launch_choices::reduce_threads, 32, 512},
+                                       {"reduce_blocks", &launch_choices::reduce_blocks, 1, 32},
+                                       {"sum_blocks", &launch_choices::sum_blocks, 1, 8},
+                                       {"exact_blocks", &launch_choices::exact_blocks, 1, 32}}};
+
+[[noreturn]] void bad(const std::string& path, const std::string& what) {
+  throw error(errc::bad_input, path + ": " + what + "; `warpfold tune` writes a right one (docs/gpu.md)");
+}
+
+json parsed(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw error(errc::io, path + ": the tuning file cannot be read: " + std::strerror(errno));
+  const json j = json::parse(text, nullptr, false);
+  if (j.is_discarded()) bad(path, "not JSON");
+  if (!j.is_object() || !j.contains("warpfold_tuning")) bad(path, "no object with \"warpfold_tuning\"");
+  if (j["warpfold_tuning"] != 1) bad(path, "\"warpfold_tuning\" is " + j["warpfold_tuning"].dump() + ", this version reads 1");
+  if (!j.contains("gpus") || !j["gpus"].is_object()) bad(path, "no object \"gpus\"");
+  return j;
+}
+
+launch_choices checked(const std::string& path, std::string_view gpu, const json& j) {
+  launch_choices c;
+  const std::string who = json(gpu).dump(-1, ' ', true, json::error_handler_t::replace);
+  if (!j.is_object()) bad(path, who + " is no object");
+  for (const auto& [key, value] : j.items()) {
+    const field* f = nullptr;
+    for (const field& one : fields) {
+      if (key == one.name) f = &one;
+    }
+    if (f == nullptr) bad(path, who + ": unknown " + json(key).dump(-1, ' ', true, json::error_handler_t::replace));
+    const bool whole = value.is_number_unsigned();
+    const std::uint64_t v = whole ? value.get<std::uint64_t>() : 0;
+    if (v == 0 || v > f->most || v % f->step != 0) {
+      bad(path, who + ": \"" + f->name + "\" is " + value.dump(-1, ' ', true, json::error_handler_t::replace) + ", right are " +
+                    (f->step == 1 ? "1" : "multiples of " + std::to_string(f->step)) + " to " + std::to_string(f->most));
+    }
+    c.*(f->value) = static_cast<std::uint32_t>(v);
+  }
+  return c;
+}
+
+}  // namespace
+
+std::string tuning_path() {
+  if (const char* named = std::getenv("WARPFOLD_TUNE")) return named;
+  std::filesystem::path folder;
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config != '\0') folder = config;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') folder = std::filesystem::path(home) / ".config";
+  else return {};
+  return (folder / "warpfold" / "tuning.json").string();
+}
+
+std::optional<launch_choices> read_tuning(const std::string& path, std::string_view gpu) {
+  const json j = parsed(path);
+  const auto& gpus = j["gpus"];
+  const auto found = gpus.find(std::string(gpu));
+  if (found == gpus.end()) return std::nullopt;
+  return checked(path, gpu, *found);
+}
+
+std::optional<launch_choices> read_tuning(std::string_view gpu) {
+  const std::string path = tuning_path();
+  if (path.empty()) return std::nullopt;
+  std::error_code ignored;
+  if (std::getenv("WARPFOLD_TUNE") == nullptr && !std::filesystem::exists(path, ignored)) return std::nullopt;
+  return read_tuning(path, gpu);
+}
+
+void write_tuning(const std::string& path, std::string_view gpu, const launch_choices& choices) {
+  namespace fs = std::filesystem;
+  json j = {{"warpfold_tuning", 1}, {"gpus", json::object()}};
+  std::error_code e;
+  if (fs::exists(path, e)) j = parsed(path);
+  json& to = j["gpus"][std::string(gpu)];
+  to = json::object();
+  for (const field& f : fields) to[f.name] = choices.*(f.value);
+  const fs::path target(path), folder = target.parent_path();
+  if (!folder.empty()) fs::create_directories(folder, e);
+  const fs::path fresh = path + ".new";
+  std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
+  out << j.dump(2, ' ', true, json::error_handler_t::replace) << '\n';
+  out.close();
+  if (!out) throw error(errc::io, path + ": cannot be written: " + std::strerror(errno));
+  fs::rename(fresh, target, e);
+  if (e) throw error(errc::io, path + ": cannot be written: " + e.message());
+}
+
+}  // namespace wf

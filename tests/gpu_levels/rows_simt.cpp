@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <warpfold/gpu/exact_reduce.cuh>
+
+#include "rows.hpp"
+
+namespace {
+
+using namespace wf::device;
+
+template <class Rows, class T, class... U>
+rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
+                   unsigned blocks) {
+  // Device memory of simt is the host's.
+  rows_answer a{"", std::vector<unsigned char>(16)};
+  void *dx = nullptr, *dy = nullptr, *out = nullptr;
+  cudaMalloc(&dx, x.size() + 16);
+  cudaMalloc(&dy, y.size() + 16);
+  cudaMalloc(&out, 16);
+  cudaMemcpy(dx, x.data(), x.size(), cudaMemcpyHostToDevice);
+  cudaMemcpy(dy, y.data(), y.size(), cudaMemcpyHostToDevice);
+  const void* inputs[] = {dx, dy};
+  const std::int64_t strides[] = {1, 1};
+  workspace w;
+  cudaError_t e = exact_reduce<Rows, T, 64, T, U...>({o, wf::rounding::nearest, 0}, inputs, strides,
+                                                     static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
+  if (e == cudaSuccess) e = cudaDeviceSynchronize();
+  if (e == cudaSuccess) e = cudaMemcpy(a.bytes.data(), out, 16, cudaMemcpyDeviceToHost);
+  if (e != cudaSuccess) a.error = cudaGetErrorString(e);
+  cudaFree(dx);
+  cudaFree(dy);
+  cudaFree(out);
+  return a;
+}
+
+template <class T, int Levels = levels_of_products<T>>
+rows_answer reduce_typed(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
+                         unsigned blocks) {
+  switch (o) {
+    case wf::op::mean: case wf::op::norm1:
+      return reduce<anchored_rows<sum_rows<T, 64>, T, terms::sum, 64, 4, 0, true>, T>(o, x, y, n, blocks);
+    case wf::op::norm2:
+      return reduce<anchored_rows<product_rows<T, 64, 1>, T, terms::squares, 64, 4, Levels>, T>(o, x, y, n, blocks);
+    case wf::op::mean_var:
+      return reduce<anchored_rows<moment_rows<T, 64>, T, terms::moments, 64, 4, Levels, true>, T>(o, x, y, n, blocks);
+    default:
+      return reduce<anchored_rows<product_rows<T, 64, 2>, T, terms::products, 64, 2, Levels, true>, T, T>(o, x, y, n, blocks);
+  }
+}
+
+}  // namespace
+
+rows_answer reduce_rows(wf::op o, wf::dtype t, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y,
+                        std::int64_t n, unsigned blocks) {
+  switch (t) {
+    case wf::dtype::f16: return reduce_typed<wf::f16>(o, x, y, n, blocks);
+    case wf::dtype::bf16: return reduce_typed<wf::bf16>(o, x, y, n, blocks);
+    case wf::dtype::f32: return reduce_typed<float>(o, x, y, n, blocks);
+    default: return reduce_typed<double>(o, x, y, n, blocks);
+  }
+}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of the GPU engine, from what bench_gpu_reductions and frameworks.py measured: gpu_results.py prints them."""
 
-LARGE = 256 << 20  # bytes: beyond the L2 by far, and beyond what a launch costs
+LARGE = 1 << 30  # bytes: where what a launch and its last step cost is below a hundredth
 
 
 def _ratio(row):

@@ -64,7 +64,10 @@ def reductions(work, out, short, where):
     gpu_bars.print_bars(bars)
     gpu_bars.print_peers(measured["rows"], frameworks)
     measured["bars"] = bars
-    (out / f"reductions-{short}.json").write_text(json.dumps({**where, **measured, **frameworks}, indent=0) + "\n")
+    record = {**where, **measured, **frameworks}
+    lists = [f"{json.dumps(k)}: [\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in v) + "\n]"
+             if isinstance(v, list) and v and isinstance(v[0], dict) else f"{json.dumps(k)}: {json.dumps(v)}" for k, v in record.items()]
+    (out / f"reductions-{short}.json").write_text("{" + ",\n".join(lists) + "}\n")  # a row a line
     return measured["wrong"]
 
 

@@ -705,6 +705,21 @@ class Info(ProgramTest):
             self.assertTrue(place["available"] or place["why"])  # what is missing says why
 
 
+class Tune(ProgramTest):
+    def test_there_is_nothing_to_tune_without_a_gpu(self):
+        self.refused("tune", "--device", "simt", says="simt is no GPU", status=3)
+        places = {place["place"]: place for place in json.loads(self.ok("info", "--json"))["places"]}
+        if not places["gpu"]["available"]:
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "tuning.json"
+                self.refused("tune", "--out", file, status=3)
+                self.assertFalse(file.exists())
+
+    def test_options(self):
+        self.refused("tune", "--memory", "1", says="--memory")
+        self.refused("tune", "--device", "cpu", says="--device")
+
+
 class Terminal(ProgramTest):
     def watch(self, pause, *options):
         """Feeds a pipe slowly to a program whose errors go to a terminal; what the terminal showed."""

@@ -249,6 +249,78 @@ TEST(booleans, count) {
   });
 }
 
+template <class T>
+i128 whole_of(const checked<T>& c) {  // of answers of at most 128 bits
+  return static_cast<i128>(exact::u128{c.high[0]} << 64 | static_cast<std::uint64_t>(c.value));
+}
+
+TEST(checked_reductions, tell_the_true_answer_and_whether_it_fits) {
+  constexpr std::int64_t most = INT64_MAX, least = INT64_MIN;
+  using list = std::vector<std::int64_t>;
+  for_each_target([&] {
+    const auto up = wf::checked_sum(list{most, 1}), down = wf::checked_sum(list{least, -1});
+    EXPECT_TRUE(up.overflow && up.value == least && whole_of(up) == i128{most} + 1);
+    EXPECT_TRUE(down.overflow && down.value == most && whole_of(down) == i128{least} - 1);
+    const auto back = wf::checked_sum(list{most, 1, -1});  // on the way only
+    EXPECT_TRUE(!back.overflow && back.value == most);
+    EXPECT_FALSE(wf::checked_sum(list{}).overflow);
+
+    EXPECT_TRUE(wf::checked_prod(list{1LL << 32, 1LL << 31}).overflow);
+    const auto lowest = wf::checked_prod(list{-(1LL << 32), 1LL << 31});
+    EXPECT_TRUE(!lowest.overflow && lowest.value == least);
+    EXPECT_FALSE(wf::checked_prod(std::vector<std::uint64_t>{1ULL << 32, 1ULL << 31}).overflow);
+    const auto zero = wf::checked_prod(list{most, most, 0, most});
+    EXPECT_TRUE(!zero.overflow && zero.value == 0);
+
+    const auto dot = wf::checked_dot(list{most, -1}, list{2, most});
+    EXPECT_TRUE(!dot.overflow && dot.value == most);
+    EXPECT_TRUE(wf::checked_dot(list{least, 5}, list{-1, 0}).overflow);
+    EXPECT_TRUE(whole_of(wf::checked_dot(list{least, 5}, list{least, 1})) == (i128{1} << 126) + 5);
+    EXPECT_TRUE(whole_of(wf::checked_sum_of_squares(list{least, 1})) == (i128{1} << 126) + 1);
+    const auto norm = wf::checked_norm1(list{least, 1}), twice = wf::checked_norm1(list{least, least});
+    EXPECT_TRUE(!norm.overflow && norm.value == (std::uint64_t{1} << 63) + 1);
+    EXPECT_TRUE(twice.overflow && twice.value == 0 && twice.high[0] == 1);
+
+    const list rows{most, 1, 2, 3};
+    const auto each = wf::checked_sum(view<std::int64_t>(rows.data(), {2, 2}), axis{1});
+    EXPECT_TRUE(each.values[0].overflow && !each.values[1].overflow && each.values[1].value == 5);
+    const auto parts = wf::checked_prod(rows, segments_of{3});
+    EXPECT_TRUE(parts.values[0].overflow && !parts.values[1].overflow && parts.values[1].value == 3);
+  });
+}
+
+template <class T>
+void check_checked(generator& random) {
+  for (const int n : {1, 10, 5000, 200'000}) {
+    std::vector<T> x(static_cast<std::size_t>(n)), y(x.size());
+    for (auto* v : {&x, &y})
+      for (T& e : *v) e = static_cast<T>(random());
+    i128 sum = 0, dot = 0, squares = 0, norm = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const i128 a = x[i], b = y[i];
+      sum += a, dot += a * b, squares += a * a, norm += a < 0 ? -a : a;
+    }
+    EXPECT_TRUE(whole_of(wf::checked_sum(x)) == sum);
+    EXPECT_TRUE(whole_of(wf::checked_dot(x, y)) == dot);
+    EXPECT_TRUE(whole_of(wf::checked_sum_of_squares(x)) == squares);
+    EXPECT_TRUE(whole_of(wf::checked_norm1(x)) == norm);
+    const auto fits = [](i128 v, auto t) { return v == static_cast<i128>(static_cast<decltype(t)>(v)); };
+    EXPECT_EQ(wf::checked_sum(x).overflow, !fits(sum, wf::sum(x)));
+    EXPECT_EQ(wf::checked_dot(x, y).overflow, !fits(dot, wf::dot(x, y)));
+    EXPECT_EQ(wf::checked_sum_of_squares(x).overflow, !fits(squares, wf::sum_of_squares(x)));
+  }
+}
+
+TEST(checked_reductions, agree_with_128_bits) {
+  generator random(seed());
+  for_each_target([&] {
+    check_checked<std::int8_t>(random);
+    check_checked<std::uint16_t>(random);
+    check_checked<std::int32_t>(random);
+    check_checked<std::uint32_t>(random);
+  });
+}
+
 TEST(complex_numbers, sum_and_mean_by_parts) {
   generator random(seed());
   const std::vector<double> parts = make<double>(family::ill_conditioned, 20'002, random);

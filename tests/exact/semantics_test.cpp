@@ -211,6 +211,18 @@ TEST(semantics, dot_norm_and_squares_keep_products_exact) {
   EXPECT_EQ(squares_of<double>({1, -inf}).norm(), inf);
 }
 
+TEST(semantics, hi_is_the_sum_to_nearest_and_lo_the_rest) {
+  const exact_sum s = sum_of({1, 0x1p-60, least});
+  EXPECT_EQ(s.value_pair().hi, 1);
+  EXPECT_EQ(s.value_pair().lo, 0x1p-60);
+  EXPECT_EQ(s.value_pair(rounding::up).hi, 1);
+  EXPECT_EQ(s.value_pair(rounding::up).lo, std::nextafter(0x1p-60, 1));
+  EXPECT_EQ(sum_of({1e308, 1e308}).value_pair().hi, inf);
+  EXPECT_TRUE(same(sum_of({1e308, 1e308}).value_pair().lo, 0.0));
+  EXPECT_TRUE(same(sum_of({nan, 1}).value_pair().hi, nan));
+  EXPECT_TRUE(same(sum_of({nan, 1}).value_pair().lo, 0.0));
+}
+
 TEST(semantics, var_and_std_do_not_cancel_at_any_offset) {
   for (const double offset : {0.0, 1e9, 0x1p52, -0x1p52}) {
     auto m = exact::moments_state<double>::identity();

@@ -10,7 +10,6 @@ using namespace wf::device;
 template <class Rows, class T, class... U>
 rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
                    unsigned blocks) {
-  // Device memory of simt is the host's.
   rows_answer a{"", std::vector<unsigned char>(16)};
   void *dx = nullptr, *dy = nullptr, *out = nullptr;
   cudaMalloc(&dx, x.size() + 16);

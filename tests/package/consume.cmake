@@ -25,6 +25,16 @@ run(${scratch}/build/consumer)
 if(NOT output MATCHES "the exact sum is 1e\\+?308")
   message(FATAL_ERROR "the consumer printed: ${output}")
 endif()
+if(way STREQUAL "find_package" AND gpu)
+  # A program in C++ alone, with no CUDA compiler: it links, and sums where there is a GPU.
+  run(${scratch}/build/gpu_consumer)
+  if(NOT output MATCHES "the GPU's sum is 1e\\+?308|linked; no GPU here")
+    message(FATAL_ERROR "the consumer of warpfold::gpu printed: ${output}")
+  endif()
+  message(STATUS "${output}")
+elseif(way STREQUAL "find_package")
+  message(STATUS "built without CUDA: the component gpu is skipped")
+endif()
 if(way STREQUAL "find_package" AND EXISTS ${scratch}/prefix/bin/warpfold)
   # A kernel of the user's own, by the headers and archives that were installed.
   run(${scratch}/prefix/bin/warpfold explain "${source}/examples/own_kernel.cu:column_sums<1>" --grid 1 --block 32x8

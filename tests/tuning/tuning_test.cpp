@@ -87,7 +87,9 @@ TEST_F(tuning, bad_files_are_told_in_one_line) {
     EXPECT_EQ(m.find('\n'), std::string::npos) << m;
     EXPECT_EQ(code_, wf::errc::bad_input) << m;
     // A bad file is not overwritten either.
-    if (std::string(b.said) == "not JSON") EXPECT_THROW(wf::write_tuning(path_, "g", {}), wf::error);
+    if (std::string(b.said) == "not JSON") {
+      EXPECT_THROW(wf::write_tuning(path_, "g", {}), wf::error);
+    }
   }
 }
 

@@ -279,7 +279,14 @@ struct logsumexp_fold {
     const value shift = s.largest == -top ? value{0} : s.largest;
     value part = 0;  // of at most 16 terms below 1, or infinite, or NaN
 #pragma unroll
-    for (int i = 0; i < Count; ++i) part += exp(x[i] - shift);
+    for (int i = 0; i < Count; ++i) {
+      const value d = x[i] - shift;
+      if constexpr (integer<T> && sizeof(T) > 1) {  // mostly far below the largest: exp would be 0
+        if (d > -746) part += exp(d);
+      } else {
+        part += exp(d);
+      }
+    }
     s.sum += static_cast<double>(part);
   }
 };

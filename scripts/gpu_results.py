@@ -122,23 +122,6 @@ def main(work, out, revision):
                     if row["difference"] != 0 and row["cause"] is None:
                         print(f"  {rung['rung']:<20} {rung['dtype']} {rung['n']} {row['counter']}: simt {row['simt']:.0f}, GPU {row['gpu']:.0f}")
 
-    benches = [b for b in (load(p) for p in sorted(glob.glob(str(work / "bench-*.json")))) if b]
-    if benches:
-        (out / f"sums-{short}.json").write_text(json.dumps({**where, "runs": benches}, indent=0) + "\n")
-        times = {}
-        for b in benches:
-            for r in b["rows"]:
-                key = f"{r['kind']} {r['data']}{' cold' if r['cold'] else ''}"
-                times.setdefault(key, {}).setdefault(r["log2n"], {})[r["name"]] = r["us"]
-        exponents = sorted({k for t in times.values() for k in t if k % 2 == 0})
-        print("\nthe library's sums, time over CUB's (inexact) on 2^k elements")
-        print(f"{'':<22}" + "".join(f"{k:>6}" for k in exponents))
-        for key, t in times.items():
-            line = ""
-            for k in exponents:
-                v = t.get(k, {})
-                line += f"{v['library'] / v['CUB']:>6.2f}" if "library" in v and v.get("CUB") else f"{'':>6}"
-            print(f"{key:<22}" + line)
     if (work / "reductions.log").exists():
         wrong += reductions(work, out, short, where)
     print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")

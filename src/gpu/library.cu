@@ -72,7 +72,7 @@ void choose(void* scratch, const launch_choices& c) { static_cast<workspace*>(sc
 /// With the choices of the tuning file, if there is one.
 void* make_scratch() {
   auto w = std::make_unique<workspace>();
-  if (!tuning_path().empty()) {
+  if (has_tuning()) {  // a device's name takes a millisecond
     if (const auto c = read_tuning(device_name())) w->choose(*c);
   }
   return w.release();

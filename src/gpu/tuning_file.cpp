@@ -85,12 +85,14 @@ std::optional<launch_choices> read_tuning(const std::string& path, std::string_v
   return checked(path, gpu, *found);
 }
 
-std::optional<launch_choices> read_tuning(std::string_view gpu) {
+bool has_tuning() {
   const std::string path = tuning_path();
-  if (path.empty()) return std::nullopt;
   std::error_code ignored;
-  if (std::getenv("WARPFOLD_TUNE") == nullptr && !std::filesystem::exists(path, ignored)) return std::nullopt;
-  return read_tuning(path, gpu);
+  return !path.empty() && (std::getenv("WARPFOLD_TUNE") != nullptr || std::filesystem::exists(path, ignored));
+}
+
+std::optional<launch_choices> read_tuning(std::string_view gpu) {
+  return has_tuning() ? read_tuning(tuning_path(), gpu) : std::nullopt;
 }
 
 void write_tuning(const std::string& path, std::string_view gpu, const launch_choices& choices) {

@@ -25,6 +25,9 @@ namespace wf {
 /// Empty if there is none.
 std::string tuning_path();
 
+/// Whether there is a file at tuning_path(), or should be since WARPFOLD_TUNE names it.
+bool has_tuning();
+
 /// What the file says of a GPU. Throws wf::error (bad_input; io where it cannot be read).
 std::optional<launch_choices> read_tuning(const std::string& path, std::string_view gpu);
 /// The same of the file at tuning_path().

@@ -62,7 +62,11 @@ __global__ void four_ways(const float* in, float* out) {
 }
 
 __device__ __attribute__((noinline)) float larger(const float* a, const float* b, bool first) {
-  if (first) return *a;  // @larger-first
+  if (first) {
+    const float v = *a;  // @larger-first
+    __asm__ volatile("");  // else clang++ chooses the address, and loads once
+    return v;
+  }
   return *b;
 }
 

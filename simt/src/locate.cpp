@@ -47,12 +47,12 @@ bool is_runtime(std::string_view file) {
   return file.starts_with("/usr/") || file.find("/simt/include/") != std::string_view::npos;
 }
 
-std::string shortened(std::string file) {
+std::string shortened(std::string_view file) {
 #ifdef SIMT_SOURCE_ROOT
   constexpr std::string_view root = SIMT_SOURCE_ROOT "/";
-  if (file.starts_with(root)) file.erase(0, root.size());
+  if (file.starts_with(root)) file.remove_prefix(root.size());
 #endif
-  return file;
+  return std::string(file);
 }
 
 /// clang writes no table from addresses to units, which dwfl_module_addrdie wants.
@@ -141,7 +141,7 @@ source_line look_up(Dwfl* program, Dwarf_Addr pc) {
       break;
     }
   }
-  found.file = shortened(std::move(found.file));
+  found.file = shortened(found.file);
   return found;
 }
 

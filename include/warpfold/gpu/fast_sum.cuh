@@ -194,8 +194,6 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
     case fast_kind::grid_512:
       return fast_sum_shaped<T, 512, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream,
                                                                       s.workers, true);
-    case fast_kind::full_256:
-      return fast_sum_shaped<T, 256, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream, s.workers);
     case fast_kind::share:
       // One block a multiprocessor: with two of them, 2^24 floats take 0.81 of CUB's time, not 0.71.
       return fast_sum_shaped<T, 512, walk<4, false, cache::share>, 32>(x, n, out, scratch, stream, s.workers,

@@ -20,11 +20,11 @@ constexpr int kept_sixteenths(std::uint64_t bytes, std::uint64_t l2_bytes) {
 }
 
 /// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads a block, `workers`
-/// blocks and a collector. full_256: `workers` blocks of 256, one of which collects. share, stream: `workers` blocks of 512 and of fast_sum's large_threads, one of
+/// blocks and a collector. share, stream: `workers` blocks of 512 and of fast_sum's large_threads, one of
 /// which collects.
 enum class fast_kind {
   small_32_1, small_32_4, small_128_4, small_256_4, small_512_4, small_1024_4,
-  grid_256, grid_512, full_256, share, stream
+  grid_256, grid_512, share, stream
 };
 struct fast_shape {
   fast_kind kind;
@@ -48,11 +48,12 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
   // As many as make no more rounds: with 247 workers where 256 fit, 2^21 floats took five rounds of loads
   // in place of four, and 0.91 of CUB's time in place of 0.8.
   const std::uint32_t two = at_most(2 * sm - 1, 256);
+  const bool middling = bytes > (std::uint64_t{12} << 20) && bytes <= (std::uint64_t{24} << 20);
   if (bytes <= l2_bytes / 4 * 3) {
-    const bool middling = bytes > (std::uint64_t{12} << 20) && bytes <= (std::uint64_t{24} << 20);
-    if (middling) return {fast_kind::full_256, 4 * sm, 1};
-    const std::uint32_t rounds = divide_up(packs, std::uint64_t{two} * 512);
-    return {fast_kind::grid_512, divide_up(packs, std::uint64_t{rounds} * 512), 1};
+    const std::uint32_t threads = middling ? 256 : 512;
+    const std::uint32_t rounds = divide_up(packs, std::uint64_t{two} * threads);
+    return {middling ? fast_kind::grid_256 : fast_kind::grid_512,
+            divide_up(packs, std::uint64_t{rounds} * threads), 1};
   }
   if (2 * bytes <= 25 * l2_bytes) {
     const auto half = l2_bytes / 25 * 12;

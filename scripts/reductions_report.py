@@ -41,14 +41,15 @@ def chart(results, path):
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), width_ratios=(3, 2))
     for label, dtype, accuracy, data, colour in SUMS:
         line = times(rows, dtype, accuracy, data)
-        left.plot(list(line), list(line.values()), label=label, color=colour, linewidth=1.6)
+        left.plot(list(line), list(line.values()), label=label, color=colour, linewidth=1.6,
+                  linestyle=":" if data == "bits" else "-")
     left.axhline(1, color="#222", linewidth=0.8, linestyle="--")
     left.set(title="Time of a sum over CUB's inexact one", xlabel="log2 of the number of elements", ylim=(0, None))
     left.legend(frameon=False, fontsize=8)
     shares = [(f"{op} {dtype}", s[0]) for op in OPERATIONS for dtype in ("f32", "f64") if (s := share(rows, op, dtype))]
     right.barh([name for name, _ in shares][::-1], [s for _, s in shares][::-1], color="#1f6f43")
     right.axvline(1, color="#222", linewidth=0.8, linestyle="--")
-    right.set(title="Speed of exact reductions over that of only reading", xlim=(0, 1.05))
+    right.set(title="Exact reductions: speed over only reading", xlim=(0, 1.05))
     right.tick_params(axis="y", labelsize=8)
     figure.suptitle(results["device"], fontsize=10, x=0.99, ha="right", color="#555")
     figure.tight_layout()

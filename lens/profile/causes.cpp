@@ -29,10 +29,6 @@ constexpr cause fused_atomics{
     "fused atomics",
     "both sides of a branch do the same atomic at different addresses: nvcc makes one of the two, for all "
     "lanes at once."};
-constexpr cause byte_loads{
-    "byte loads",
-    "the 16 bytes of the loop's last packs were copied from a reference into global memory, which nvcc did "
-    "byte by byte (LDG.U8). This comparison found it, and the rung has been put right since."};
 
 enum class direction : unsigned char { fewer, more, either };  // on the GPU
 
@@ -54,9 +50,6 @@ constexpr rule rules[] = {
     {"shared_atomic", "f16", "shared_", direction::more, &compare_and_swap},
     {"grid_sync", "", "global_load", direction::more, &grid_barrier},
     {"grid_sync", "", "global_atomic", direction::more, &grid_barrier},
-    {"vector_load", "", "global_load", direction::more, &byte_loads},
-    {"occupancy", "", "global_load", direction::more, &byte_loads},
-    {"cluster", "", "global_load", direction::more, &byte_loads},
     {"record", "", "global_", direction::either, &polling},
     {"record", "", "shared_load", direction::fewer, &fused_accesses},
     {"exact", "", "global_load", direction::either, &polling},

@@ -104,7 +104,6 @@ TEST(beside_an_h100, plain_rungs_and_transposes_are_equal_to_the_unit) {
       for (const json& kernel : one["kernels"])
         for (const json& row : kernel["counters"]) {
           if (!counter_named(row["counter"])->to_the_unit) continue;
-          if (row.value("cause", "") == "byte loads") continue;  // the rung's own fault, put right since
           EXPECT_EQ(row["simt"], row["gpu"]) << rung << ' ' << row["counter"];
           ++equal;
         }

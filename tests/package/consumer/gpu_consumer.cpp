@@ -13,13 +13,14 @@ int main() try {
     return 0;
   }
   const double values[] = {1e308, 1e308, -1e308};
-  double *x = nullptr, *out = nullptr, sum = 0;
+  double sum = 0;
+  void *x = nullptr, *out = nullptr;
   cudaMalloc(&x, sizeof values);
   cudaMalloc(&out, sizeof sum);
   cudaMemcpy(x, values, sizeof values, cudaMemcpyHostToDevice);
   {
     const wf::gpu place;
-    wf::sum(place, std::span<const double>(x, 3), out);
+    wf::sum(place, std::span(static_cast<const double*>(x), 3), static_cast<double*>(out));
     cudaMemcpy(&sum, out, sizeof sum, cudaMemcpyDeviceToHost);
   }
   cudaFree(x);

@@ -23,6 +23,8 @@ function(wf_add_simt_library name)
   target_compile_options(${name} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init> $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   if(NOT arg_LENS)
+    # Faults are blamed through what was inlined, of which g++ -g1 says nothing.
+    target_compile_options(${name} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g>)
     target_link_libraries(${name} PRIVATE wf_sanitize)
     return()
   endif()

@@ -71,11 +71,12 @@ inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], 
   }
   if (i + 2 <= n) even.add(pair(i), left);
   if (n % 2 != 0) odd.add(last(), left);
+  if (((left[0] | left[1]) & INT64_MAX) != 0) return false;  // with a NaN the sums below would overflow
   const i64x2 d0 = ((i64x2)even.t0 - (i64x2)none.t0) + ((i64x2)odd.t0 - (i64x2)none.t0);
   const i64x2 d1 = ((i64x2)even.t1 - (i64x2)none.t1) + ((i64x2)odd.t1 - (i64x2)none.t1);
   sums[0] = d0[0] + d0[1];
   sums[1] = d1[0] + d1[1];
-  return ((left[0] | left[1]) & INT64_MAX) == 0;
+  return true;
 }
 
 template <class T>

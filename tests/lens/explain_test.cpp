@@ -137,6 +137,9 @@ TEST(explain, refuses_bad_input_in_one_line) {
 
 // What the documents show is what the rungs do. To renew them: warpfold explain --pages docs/ladder
 TEST(pages, show_what_the_rungs_count_today) {
+#ifdef __clang__
+  GTEST_SKIP() << "the pages are made by a g++ build: basic blocks are the compiler's";
+#endif
   const fs::path committed = WARPFOLD_SOURCE "/docs/ladder", made = fs::path(testing::TempDir()) / "ladder_pages";
   fs::remove_all(made);
   fs::create_directories(made);

@@ -185,7 +185,7 @@ struct counting::state {
   simt::recorder recorder;
 };
 
-counting::counting() : state_(std::make_unique<state>()) {}
+counting::counting() : state_(std::make_unique<state>()) { record_with(state_->recorder); }
 counting::~counting() = default;
 
 std::vector<kernel_counts> counting::kernels() const {
@@ -237,22 +237,7 @@ void counting::launch_begin(const simt::launch_info& info) {
     k.known.shared_bytes = info.shared_bytes;
   }
   state_->running = &k;
-  state_->recorder.launch_begin(info);
-}
-void counting::launch_end() { state_->recorder.launch_end(); }
-void counting::block_begin(std::uint64_t b) { state_->recorder.block_begin(b); }
-void counting::block_end(std::uint64_t b) { state_->recorder.block_end(b); }
-void counting::thread_end(std::uint64_t b, std::uint32_t t) { state_->recorder.thread_end(b, t); }
-void counting::arrive(std::uint64_t b, std::uint32_t t, const simt::arrival& a) {
-  state_->recorder.arrive(b, t, a);
-}
-void counting::access(std::uint64_t b, std::uint32_t t, const simt::memory_access& a) {
-  state_->recorder.access(b, t, a);
-}
-void counting::call(std::uint64_t b, std::uint32_t t, std::uintptr_t site) { state_->recorder.call(b, t, site); }
-void counting::leave(std::uint64_t b, std::uint32_t t) { state_->recorder.leave(b, t); }
-void counting::basic_block(std::uint64_t b, std::uint32_t t, std::uintptr_t site) {
-  state_->recorder.basic_block(b, t, site);
+  recorded::launch_begin(info);
 }
 
 }  // namespace lens

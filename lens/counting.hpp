@@ -4,13 +4,12 @@
 /// share of the counters.
 #pragma once
 
-#include <simt/recorder.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "counters.hpp"
+#include "recorded.hpp"
 #include "request.hpp"
 
 namespace lens {
@@ -48,7 +47,7 @@ struct kernel_counts {
 };
 
 /// Set as simt::options::watch, launch, ask.
-class counting : public simt::observer {
+class counting : public recorded {
  public:
   counting();
   ~counting() override;
@@ -64,15 +63,6 @@ class counting : public simt::observer {
   void forget_counts();
 
   void launch_begin(const simt::launch_info&) override;
-  void launch_end() override;
-  void block_begin(std::uint64_t) override;
-  void block_end(std::uint64_t) override;
-  void thread_end(std::uint64_t, std::uint32_t) override;
-  void arrive(std::uint64_t, std::uint32_t, const simt::arrival&) override;
-  void access(std::uint64_t, std::uint32_t, const simt::memory_access&) override;
-  void call(std::uint64_t, std::uint32_t, std::uintptr_t) override;
-  void leave(std::uint64_t, std::uint32_t) override;
-  void basic_block(std::uint64_t, std::uint32_t, std::uintptr_t) override;
 
  private:
   struct state;

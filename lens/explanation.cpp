@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include <ladder/runner.hpp>
-#include <ladder/verify.hpp>
 #include <warpfold/error.hpp>
 
 #include "sources.hpp"
+#include "verdict.hpp"
 
 namespace lens {
 namespace {
@@ -67,16 +67,6 @@ void check_block(const ladder::rung_info& rung, unsigned block) {
     throw wf::error(wf::errc::bad_argument, name + ": needs at least " + std::to_string(rung.min_block));
   if (rung.power_of_two && !std::has_single_bit(block))
     throw wf::error(wf::errc::bad_argument, name + ": its tree needs a power of two");
-}
-
-void judge(explanation& e, const ladder::rung_info& rung, const ladder::array& data, const ladder::outcome& ran) {
-  const ladder::reference truth(data);
-  const wf::dtype type = result_type(e.asked.type, rung);
-  const ladder::judgement j = truth.judge(rung, ran.result, ran.depth);
-  e.result = ladder::result_text(type, ran.result);
-  e.exact = truth.text(type);
-  e.right = j.right && ran.damage.empty();
-  e.why = ran.damage.empty() ? j.why : ran.damage;
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ struct tracing::state {
   simt::recorder recorder;
 };
 
-tracing::tracing() : state_(std::make_unique<state>()) {}
+tracing::tracing() : state_(std::make_unique<state>()) { record_with(state_->recorder); }
 tracing::~tracing() = default;
 
 const std::vector<block_trace>& tracing::launches() const { return state_->traces; }
@@ -218,25 +218,11 @@ void tracing::launch_begin(const simt::launch_info& info) {
   state_->graph = {};
   state_->first.reset();
   state_->info = info;
-  state_->recorder.launch_begin(info);
+  recorded::launch_begin(info);
 }
 void tracing::launch_end() {
-  state_->recorder.launch_end();
+  recorded::launch_end();
   if (state_->first) state_->finish();
-}
-void tracing::block_begin(std::uint64_t b) { state_->recorder.block_begin(b); }
-void tracing::block_end(std::uint64_t b) { state_->recorder.block_end(b); }
-void tracing::thread_end(std::uint64_t b, std::uint32_t t) { state_->recorder.thread_end(b, t); }
-void tracing::arrive(std::uint64_t b, std::uint32_t t, const simt::arrival& a) {
-  state_->recorder.arrive(b, t, a);
-}
-void tracing::access(std::uint64_t b, std::uint32_t t, const simt::memory_access& a) {
-  state_->recorder.access(b, t, a);
-}
-void tracing::call(std::uint64_t b, std::uint32_t t, std::uintptr_t site) { state_->recorder.call(b, t, site); }
-void tracing::leave(std::uint64_t b, std::uint32_t t) { state_->recorder.leave(b, t); }
-void tracing::basic_block(std::uint64_t b, std::uint32_t t, std::uintptr_t site) {
-  state_->recorder.basic_block(b, t, site);
 }
 
 }  // namespace lens

@@ -4,8 +4,6 @@
 /// when. Meant for small launches: everything is kept until the launch ends.
 #pragma once
 
-#include <simt/recorder.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,7 +55,7 @@ struct block_trace {
 };
 
 /// The first block of each launch.
-class tracing : public simt::observer {
+class tracing : public recorded {
  public:
   tracing();
   ~tracing() override;
@@ -68,14 +66,6 @@ class tracing : public simt::observer {
 
   void launch_begin(const simt::launch_info&) override;
   void launch_end() override;
-  void block_begin(std::uint64_t) override;
-  void block_end(std::uint64_t) override;
-  void thread_end(std::uint64_t, std::uint32_t) override;
-  void arrive(std::uint64_t, std::uint32_t, const simt::arrival&) override;
-  void access(std::uint64_t, std::uint32_t, const simt::memory_access&) override;
-  void call(std::uint64_t, std::uint32_t, std::uintptr_t) override;
-  void leave(std::uint64_t, std::uint32_t) override;
-  void basic_block(std::uint64_t, std::uint32_t, std::uintptr_t) override;
 
  private:
   struct state;

@@ -6,8 +6,9 @@
 #include <functional>
 #include <map>
 
-#include <ladder/verify.hpp>
 #include <warpfold/error.hpp>
+
+#include <lens/verdict.hpp>
 
 #include "ceilings.hpp"
 #include "text.hpp"
@@ -61,17 +62,6 @@ void take_trace(profile& p, trace t) {
   p.transfers = by_name(t.transfers);
   p.calls = by_name(t.calls);
   p.dropped = t.dropped;
-}
-
-void judge(profile& p, const ladder::rung_info& rung, const ladder::array& data,
-           const ladder::outcome& ran) {
-  const ladder::reference truth(data);
-  const wf::dtype type = result_type(p.asked.type, rung);
-  const ladder::judgement j = truth.judge(rung, ran.result, ran.depth);
-  p.result = ladder::result_text(type, ran.result);
-  p.exact = truth.text(type);
-  p.right = j.right && ran.damage.empty();
-  p.why = ran.damage.empty() ? j.why : ran.damage;
 }
 
 void add_roofline(profile& p, ladder::place& gpu) {
@@ -171,7 +161,7 @@ profile profile_rung(ladder::place& gpu, const profile_request& q) {
   const ladder::request asked{q.block, 0, 0};
   const ladder::outcome ran = gpu.run(at, asked);  // loads the kernels, too
   if (!ran.refused.empty()) throw wf::error(wf::errc::bad_argument, p.name + ": " + ran.refused);
-  judge(p, rung, data, ran);
+  lens::judge(p, rung, data, ran);
   if (!p.right && !p.expected_wrong) return p;  // no time is shown of a wrong sum
 
   try {

@@ -140,10 +140,12 @@ std::string first_error(const std::string& log) {
 
 [[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const std::string& log) {
   std::string said = first_error(log);
+  // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
+  const bool assembly = log.find("instantiated into assembly") != log.npos || (said.empty() && log.find("Error: ") != log.npos);
+  if (assembly)
+    throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
   if (said.starts_with(q.file) && said.find("the_kernel") == said.npos)
     throw wf::error(wf::errc::bad_input, said + "; simt compiles CUDA C++ as far as docs/simt.md says");
-  if (log.find("Error: ") != log.npos)  // the assembler's
-    throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
   if (said.empty()) said = log.substr(0, log.find('\n'));
   if (const auto names = kernels_in(text); !names.empty()) {
     std::string all;

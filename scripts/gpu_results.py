@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/gpu run found, as three JSON files and one table. Arguments: WORK OUT REVISION."""
+"""What scripts/gpu run found, as JSON files and one table. Arguments: WORK OUT REVISION."""
 
 import glob
 import json

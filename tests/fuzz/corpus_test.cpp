@@ -15,7 +15,8 @@ namespace {
 
 std::vector<std::string> corpus() {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(WARPFOLD_NPY_CORPUS)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(WARPFOLD_FUZZ_CORPUS)) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream in(entry.path(), std::ios::binary);
     files.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }

@@ -26,6 +26,11 @@ function(wf_add_simt_library name)
     # Faults are blamed through what was inlined, of which g++ -g1 says nothing.
     target_compile_options(${name} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g>)
     target_link_libraries(${name} PRIVATE wf_sanitize)
+    if(WARPFOLD_SANITIZE)
+      # Kernels are unrolled and inlined whole: with the sanitizers' checks in them, optimising takes
+      # ten times as long as all that these tests then run.
+      target_compile_options(${name} PRIVATE -O0)
+    endif()
     return()
   endif()
   target_compile_definitions(${name} PRIVATE SIMT_LENS=1)

@@ -18,14 +18,6 @@ namespace {
 
 using simt::fault;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SIMT_TEST_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SIMT_TEST_SANITIZED
-#endif
-#endif
-
 __global__ void fine(int* out) {
   __syncthreads();
   atomicAdd(out, static_cast<int>(__shfl_sync(~0u, threadIdx.x, 3)));
@@ -213,7 +205,7 @@ TEST(faults, traps_asserts_divisions_and_throws) {
 }
 
 // The sanitizers find these two first, and end the program.
-#if !defined(SIMT_TEST_SANITIZED)
+#if !defined(WARPFOLD_SANITIZED)
 __attribute__((noinline)) int deep(int n, volatile char* up) {
   volatile char here[1024];
   here[0] = up ? up[0] : 1;

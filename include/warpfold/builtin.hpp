@@ -22,7 +22,12 @@ enum class op : std::uint8_t {
 };
 inline constexpr int op_count = 21;
 
-/// Name, empty result, NaN rule and so on of an operation.
+struct properties {
+  std::string_view name;
+  std::string_view elements;  ///< the types that it takes
+  std::string_view result;    ///< the type of its answer
+};
+/// What is told of an operation in words; the rest its types declare: find_builtin(…)->declares.
 const properties& properties_of(op o);
 std::optional<op> op_named(std::string_view name);
 

@@ -16,12 +16,13 @@
 ///     static constexpr bool commutes = true;      axes may be walked in the order of memory
 ///     accumulate(s, x, n, i)                      folds x[0 … n), whose indexes start at i, into s
 ///
+/// and one tells others what to expect: `static constexpr wf::declaration declares`.
+///
 /// States and elements are trivially copyable.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -56,15 +57,18 @@ inline constexpr bool commutes = [] {
   else return false;
 }();
 
-/// What a reduction of the library promises; the tables in docs/reductions.md are made from these.
-struct properties {
-  std::string_view name;
-  std::string_view elements;  ///< the types that it takes
-  std::string_view result;    ///< the type of its answer
-  std::string_view empty;     ///< the answer for no elements
-  std::string_view nan;       ///< what NaNs do
-  std::string_view exact;     ///< how its answer is rounded under accuracy::exact
-  bool commutes;              ///< the order of elements cannot change the answer
+/// What a reduction promises, beside `commutes`. Those of the library all declare it: docs/reductions.md is
+/// made from their declarations, and tests hold every one against what it does.
+struct declaration {
+  /// The answer for no elements; the least float is -inf, the greatest +inf.
+  enum class nothing : std::uint8_t { zero, one, minus_one, nan, least, greatest, greatest_and_least };
+  /// What a NaN does: no element can be one; the answer is NaN, or its index; it is not zero; it is an element.
+  enum class nans : std::uint8_t { none, win, are_found, are_not_zero, are_counted };
+  /// How the answer is rounded: not at all (integers wrap); once, from the true value; as the hardware adds.
+  enum class rounds : std::uint8_t { never, once, natively };
+  nothing empty;
+  nans nan;
+  rounds rounding;
 };
 
 /// Folds x[0 … n) into s on this thread, in order.

@@ -143,7 +143,7 @@ class prepared {
 };
 
 ladder::race_line line_of(const simt::race_side& side) {
-  std::string access = side.is_volatile ? "volatile " : "";
+  std::string access = side.is_volatile ? "volatile " : side.block_scope ? "block-scope " : "";
   constexpr const char* names[] = {"read", "write", "atomic load", "atomic store", "atomic update"};
   access += names[static_cast<int>(side.kind)];
   const source_file* known = find_source(plain_path(side.where.file));

@@ -25,7 +25,7 @@ memory_order order_of(int order) {
 }
 
 // Spinning, schedule, checks, report: what comes before the access itself.
-void before(const void* address, unsigned size, access_kind kind, int order, std::uintptr_t site,
+void before(const void* address, unsigned size, access_kind kind, int order, int reach, std::uintptr_t site,
             std::uint32_t weight) {
   cuda_thread* t = this_thread;
   if (!t) return;
@@ -38,7 +38,7 @@ void before(const void* address, unsigned size, access_kind kind, int order, std
   block& b = *t->in;
   if (b.lock_step) yield_lane();
   if (g == ground::shared) check_written(*t, a);
-  if (b.watch) b.watch->access(b.linear, t->linear, {a.address, size, kind, false, order_of(order), site});
+  if (b.watch) b.watch->access(b.linear, t->linear, {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach)});
 }
 
 std::mutex& lock_of(const void* address) {
@@ -103,8 +103,8 @@ void store(void* to, const void* from) {
 
 }  // namespace
 
-void atomic_load(void* to, const void* from, unsigned size, int order, int, bool quiet) {
-  if (!quiet) before(from, size, access_kind::atomic_load, order, SIMT_SITE, load_weight);
+void atomic_load(void* to, const void* from, unsigned size, int order, int reach, bool quiet) {
+  if (!quiet) before(from, size, access_kind::atomic_load, order, reach, SIMT_SITE, load_weight);
   switch (size) {
     case 1: return load<std::uint8_t>(to, from);
     case 2: return load<std::uint16_t>(to, from);
@@ -117,8 +117,8 @@ void atomic_load(void* to, const void* from, unsigned size, int order, int, bool
   }
 }
 
-void atomic_store(void* to, const void* from, unsigned size, int order, int, bool quiet) {
-  if (!quiet) before(to, size, access_kind::atomic_store, order, SIMT_SITE, 1);
+void atomic_store(void* to, const void* from, unsigned size, int order, int reach, bool quiet) {
+  if (!quiet) before(to, size, access_kind::atomic_store, order, reach, SIMT_SITE, 1);
   switch (size) {
     case 1: return store<std::uint8_t>(to, from);
     case 2: return store<std::uint16_t>(to, from);
@@ -131,9 +131,9 @@ void atomic_store(void* to, const void* from, unsigned size, int order, int, boo
   }
 }
 
-std::uint64_t atomic_update(void* to, rmw op, number type, std::uint64_t operand, int order, int) {
+std::uint64_t atomic_update(void* to, rmw op, number type, std::uint64_t operand, int order, int reach) {
   before(to, type == number::i32 || type == number::u32 || type == number::f32 ? 4 : 8, access_kind::atomic_update,
-         order, SIMT_SITE, 1);
+         order, reach, SIMT_SITE, 1);
   switch (type) {
     case number::i32: return apply<std::int32_t>(to, op, operand);
     case number::u32: return apply<std::uint32_t>(to, op, operand);
@@ -145,8 +145,9 @@ std::uint64_t atomic_update(void* to, rmw op, number type, std::uint64_t operand
   return 0;
 }
 
-bool atomic_exchange_if(void* to, void* expected, const void* desired, unsigned size, int order, int, bool quiet) {
-  if (!quiet) before(to, size, access_kind::atomic_update, order, SIMT_SITE, 1);
+bool atomic_exchange_if(void* to, void* expected, const void* desired, unsigned size, int order, int reach,
+                        bool quiet) {
+  if (!quiet) before(to, size, access_kind::atomic_update, order, reach, SIMT_SITE, 1);
   bool done = false;
   switch (size) {
     case 1: done = exchange<std::uint8_t>(to, expected, desired); break;

@@ -14,6 +14,8 @@ std::uintptr_t first_byte(std::uintptr_t word, const record& a, const record& b)
   const std::uint32_t both = a.bytes & b.bytes;
   return word + static_cast<unsigned>(std::countr_zero(both));
 }
+
+bool is_narrow(const memory_access& a) { return a.kind >= access_kind::atomic_load && a.reach == scope::block; }
 }  // namespace
 
 void race_state::begin_launch(const launch_info& info) {
@@ -33,7 +35,7 @@ std::uint32_t race_state::site_index(const memory_access& a) {
   auto& line = site_cache[(key >> 4 ^ key) % site_cache.size()];
   if (line.first != key) {
     auto [it, fresh] = site_numbers.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
-    if (fresh) sites.push_back({a.site, a.kind, a.is_volatile});
+    if (fresh) sites.push_back({a.site, a.kind, a.is_volatile, is_narrow(a)});
     line = {key, it->second};
   }
   return line.second;
@@ -77,8 +79,8 @@ void race_state::report(const block_clock& b, std::uint32_t thread, const record
   const known_site& y = sites[site];
   race r;
   r.kernel = kernel;
-  r.a = {x.kind, x.is_volatile, x.address, before.block, other, {}};
-  r.b = {y.kind, y.is_volatile, y.address, b.index, thread, {}};
+  r.a = {x.kind, x.is_volatile, x.block_scope, x.address, before.block, other, {}};
+  r.b = {y.kind, y.is_volatile, y.block_scope, y.address, b.index, thread, {}};
   r.where = where;
   r.address = address;
   r.count = 1;
@@ -104,6 +106,16 @@ void race_state::check(const block_clock& b, std::uint32_t thread, const record&
   report(b, thread, r, now.site, first_byte(word, r, now), where);
 }
 
+/// Atomics of block scope are atomic to those of their own block alone.
+void race_state::check_reach(const block_clock& b, std::uint32_t thread, const overflow& before, const record& now,
+                             stamp floor, std::uintptr_t word, space where) {
+  for (const record& r : before.atomics.all) {
+    if (!(r.narrow || now.narrow) || !(r.writes || now.writes) || (r.block == b.index && !r.anyone)) continue;
+    if (order.observed(b, thread, before.atomic_at, r.when)) continue;
+    check(b, thread, r, now, floor, word, where);
+  }
+}
+
 void race_state::access(std::uint64_t block, std::uint32_t thread, const memory_access& a) {
   block_clock& b = order.at(block);
   if (thread >= b.threads.size()) b.threads.resize(thread + 1);
@@ -114,6 +126,7 @@ void race_state::access(std::uint64_t block, std::uint32_t thread, const memory_
   now.writes = a.kind != access_kind::read && a.kind != access_kind::atomic_load;
   now.site = site_index(a);
   const bool atomic = a.kind >= access_kind::atomic_load;
+  now.narrow = is_narrow(a);
   now.when = order.now();
 
   const std::uintptr_t end = a.address + a.size;
@@ -143,6 +156,10 @@ void race_state::touch(const block_clock& b, std::uint32_t thread, cell& c, cons
       if (c.more) check(b, thread, c.more->reads, now, false, floor, word, p.where);
     }
     overflow& more = memory.more(c);
+    if (now.narrow || more.narrow) {
+      check_reach(b, thread, more, now, floor, word, p.where);
+      more.narrow = true;
+    }
     more.atomics.add(now, floor);
     more.atomic_at = atomic_at;
     return;
@@ -173,6 +190,7 @@ void race_state::touch(const block_clock& b, std::uint32_t thread, cell& c, cons
     c.more->writes.clear_bytes(now.bytes);
     if (c.more->atomic_at != 0) order.forget(c.more->atomic_at);
     c.more->atomic_at = 0;
+    c.more->narrow = false;
   }
   if (c.write.when > floor && c.write.bytes & ~now.bytes) {
     record rest = c.write;

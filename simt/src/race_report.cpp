@@ -22,7 +22,7 @@ const char* word(access_kind k) {
 }
 
 std::string place(const race_side& s) {
-  std::string text = (s.is_volatile ? "volatile " : "") + std::string(word(s.kind)) + " at ";
+  std::string text = (s.is_volatile ? "volatile " : s.block_scope ? "block-scope " : "") + std::string(word(s.kind)) + " at ";
   text += s.where.line == 0 ? "an unknown line" : s.where.file + ":" + std::to_string(s.where.line);
   return text + " by block " + std::to_string(s.block) + " thread " + std::to_string(s.thread);
 }

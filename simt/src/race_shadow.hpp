@@ -20,7 +20,8 @@ struct record {
   std::uint32_t writes : 1 = 0;
   std::uint32_t wide : 1 = 0;
   std::uint32_t anyone : 1 = 0;
-  std::uint32_t site : 20 = 0;
+  std::uint32_t narrow : 1 = 0;  ///< an atomic of block scope
+  std::uint32_t site : 19 = 0;
 
   bool joins(const record& r) const {
     return when == r.when && block == r.block && warp == r.warp && site == r.site &&
@@ -89,6 +90,7 @@ struct record_set {
       any.when = std::max(any.when, r.when);
       any.bytes |= r.bytes;
       any.writes |= r.writes;
+      any.narrow |= r.narrow;
     }
     return {any};
   }
@@ -98,6 +100,7 @@ struct overflow {
   record_set writes;  ///< of other bytes of the word than the cell's own
   record_set reads, atomics;
   std::uintptr_t atomic_at = 0;  ///< the address of the last atomic on this word, if any
+  bool narrow = false;           ///< some of them were of block scope
 };
 
 struct cell {

@@ -18,6 +18,7 @@ class race_state {
     std::uintptr_t address = 0;
     access_kind kind = access_kind::read;
     bool is_volatile = false;
+    bool block_scope = false;
   };
 
   race_detector::region_finder find;
@@ -38,6 +39,8 @@ class race_state {
              bool writers_only, stamp floor, std::uintptr_t word, space, std::uintptr_t atomic_at = 0);
   void check(const block_clock&, std::uint32_t thread, const record&, const record& now, stamp floor,
              std::uintptr_t word, space);
+  void check_reach(const block_clock&, std::uint32_t thread, const overflow&, const record& now, stamp floor,
+                   std::uintptr_t word, space);
   void touch(const block_clock&, std::uint32_t thread, cell&, const record& now,
              std::uintptr_t atomic_at, page&, std::uintptr_t word);
 

@@ -15,10 +15,11 @@
 
 namespace wf::cpu {
 
-/// The two bins of extract.hpp in two lanes, which every architecture has, and in two streams of them: so
-/// few elements are not worth a call and its checks. Sets the sums, the exponents, and whether that is all.
+/// Two numbers whose sum is that of the elements: the two bins of extract.hpp, in two lanes, which every
+/// architecture has, and in two streams of them; so few elements are not worth a call and its checks. Each
+/// lane of each stream stays below 2^51 of its unit, so all four of them fit the 53 bits of a double.
 template <class T>
-inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], int (&exponents)[2]) {
+inline bool extract_few(const void* p, std::int64_t n, double (&parts)[2]) {
   constexpr int log2_adds = 4;  // n / 2 < 16, one stream with the odd ones
   typedef double f64x2 __attribute__((vector_size(16)));
   typedef std::int64_t i64x2 __attribute__((vector_size(16)));
@@ -47,7 +48,6 @@ inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], 
   for (int j = 0; j < 2; ++j) {
     k = std::max(k, -1022);
     anchors[j] = 1.5 * __builtin_bit_cast(double, static_cast<std::uint64_t>(k + 1023) << 52);
-    exponents[j] = k - 52;
     k += log2_adds - 51;
   }
   struct stream {
@@ -71,12 +71,25 @@ inline bool extract_few(const void* p, std::int64_t n, std::int64_t (&sums)[2], 
   }
   if (i + 2 <= n) even.add(pair(i), left);
   if (n % 2 != 0) odd.add(last(), left);
-  if (((left[0] | left[1]) & INT64_MAX) != 0) return false;  // with a NaN the sums below would overflow
-  const i64x2 d0 = ((i64x2)even.t0 - (i64x2)none.t0) + ((i64x2)odd.t0 - (i64x2)none.t0);
-  const i64x2 d1 = ((i64x2)even.t1 - (i64x2)none.t1) + ((i64x2)odd.t1 - (i64x2)none.t1);
-  sums[0] = d0[0] + d0[1];
-  sums[1] = d1[0] + d1[1];
+  if (((left[0] | left[1]) & INT64_MAX) != 0) return false;  // more than two bins hold, or a NaN
+  const f64x2 s0 = (even.t0 - none.t0) + (odd.t0 - none.t0);
+  const f64x2 s1 = (even.t1 - none.t1) + (odd.t1 - none.t1);
+  parts[0] = s0[0] + s0[1];
+  parts[1] = s1[0] + s1[1];
   return true;
+}
+
+/// a + b, rounded once to T, to nearest. Of f32 by way of the double rounded to odd: Boldo and Melquiond,
+/// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008.
+template <class T>
+inline T rounded_sum(double a, double b) {
+  const double sum = a + b;
+  if constexpr (sizeof(T) == 8) return sum;
+  const double b_there = sum - a;
+  const double lost = (a - (sum - b_there)) + (b - b_there);  // Knuth's two-sum
+  auto bits = __builtin_bit_cast(std::uint64_t, sum);
+  if (lost != 0 && bits % 2 == 0) bits += (lost > 0) == (sum > 0) ? 1 : ~std::uint64_t{0};
+  return static_cast<T>(__builtin_bit_cast(double, bits));
 }
 
 template <class T>
@@ -90,21 +103,24 @@ inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* 
     std::memcpy(out, &bits, sizeof bits);
     return true;
   }
+  const ieee_environment environment;
+  if (n <= few && mode == rounding::nearest) {
+    double parts[2];
+    if (n == 0 || !extract_few<T>(x, n, parts)) return false;
+    const T sum = rounded_sum<T>(parts[0], parts[1]);
+    std::memcpy(out, &sum, sizeof sum);
+    return true;
+  }
   std::int64_t sums[2] = {0, 0};
   int exponents[2] = {0, 0};
-  const ieee_environment environment;
-  if (n <= few) {
-    if (n == 0 || !extract_few<T>(x, n, sums, exponents)) return false;
-  } else {
-    extraction e;
-    kernels().extract[static_cast<int>(term::value)][sizeof(T) == 8][0](x, nullptr, n, measure_first, e);
-    if (!e.exact || e.largest == 0) return false;
-    for (int k = 0; k < e.bins; ++k) {
-      sums[k] = e.sums[0][k];
-      exponents[k] = e.exponents[0][k];
-    }
-    if (e.bins == 1) exponents[1] = exponents[0];
+  extraction e;
+  kernels().extract[static_cast<int>(term::value)][sizeof(T) == 8][0](x, nullptr, n, measure_first, e);
+  if (!e.exact || e.largest == 0) return false;
+  for (int k = 0; k < e.bins; ++k) {
+    sums[k] = e.sums[0][k];
+    exponents[k] = e.exponents[0][k];
   }
+  if (e.bins == 1) exponents[1] = exponents[0];
   __extension__ typedef __int128 i128;
   const i128 total = (static_cast<i128>(sums[0]) << (exponents[0] - exponents[1])) + sums[1];
   if (total == 0) {

@@ -75,7 +75,7 @@ struct entry {
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,
-      short_run()};
+      short_run(),   &R::declares};
 };
 
 /// One row of the table: the functions for each dtype, null where there are none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/reductions.md, made from the library's table.
+// docs/reductions.md, made from what the library's types declare of floats.
 #pragma once
 
 #include <string>
@@ -14,18 +14,53 @@ inline std::string elements_of(op o) {
   return takes(dtype::i8) ? "real" : "none";
 }
 
+/// For no elements of floats and of integers.
+inline std::string words(declaration::nothing empty, std::string_view answer) {
+  using enum declaration::nothing;
+  const bool of_integers_too = answer == "T";
+  switch (empty) {
+    case zero: return answer == "bool" ? "false" : answer == "i64" ? "0" : "+0";
+    case one: return answer == "bool" ? "true" : "1";
+    case minus_one: return "-1";
+    case nan: return "NaN";
+    case least: return of_integers_too ? "-inf; the least integer" : "-inf";
+    case greatest: return of_integers_too ? "+inf; the greatest integer" : "+inf";
+    case greatest_and_least: return "those of min and max";
+  }
+  return "";
+}
+
+inline std::string words(declaration::nans nan) {
+  using enum declaration::nans;
+  switch (nan) {
+    case none: return "";
+    case win: return "NaN";
+    case are_found: return "the first NaN's index";
+    case are_not_zero: return "not zero";
+    case are_counted: return "counts";
+  }
+  return "";
+}
+
+inline std::string words(declaration::rounds rounding) {
+  using enum declaration::rounds;
+  return rounding == never ? "exact" : rounding == once ? "rounded once" : "native";
+}
+
 inline std::string reductions_page() {
   std::string page =
-      "<!-- Made by tests/cpu/reductions_page from the library's own table; a test compares them. -->\n"
+      "<!-- Made by tests/cpu/reductions_page from what the library's types declare; a test compares them. -->\n"
       "# Reductions\n\n"
       "| reduction | elements | answer | of nothing | a NaN | `accuracy::exact` | commutes |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (int k = 0; k < op_count; ++k) {
     const op o = static_cast<op>(k);
     const properties& p = properties_of(o);
+    const cpu::erased& of_f64 = builtin(o, dtype::f64, accuracy::exact);
+    const declaration& told = *of_f64.declares;
     page += "| `" + std::string(p.name) + "` | " + elements_of(o) + " | " + std::string(p.result) + " | " +
-            std::string(p.empty) + " | " + std::string(p.nan) + " | " + std::string(p.exact) + " | " +
-            (p.commutes ? "yes" : "no") + " |\n";
+            words(told.empty, p.result) + " | " + words(told.nan) + " | " + words(told.rounding) + " | " +
+            (of_f64.commutes ? "yes" : "no") + " |\n";
   }
   page +=
       "\n"

@@ -227,6 +227,31 @@ TEST_F(detector, atomics_race_with_plain_accesses_only) {
   EXPECT_EQ(found(), 3u);
 }
 
+TEST_F(detector, atomics_of_block_scope_are_atomic_to_their_block_alone) {
+  const auto narrow = [&](std::uint64_t b, std::uint32_t t, access_kind kind, std::uintptr_t address, std::uintptr_t site) {
+    races.access(b, t, {address, 4, kind, false, memory_order::relaxed, site, simt::scope::block});
+  };
+  launch(3, 32);
+  block(0);
+  narrow(0, 0, access_kind::atomic_update, global_base, 1);
+  narrow(0, 1, access_kind::atomic_update, global_base, 1);
+  does(0, 2, access_kind::atomic_update, global_base, 4, 2);
+  narrow(0, 0, access_kind::atomic_load, global_base + 4, 3);
+  EXPECT_EQ(found(), 0u);
+  block(1);
+  does(1, 0, access_kind::atomic_update, global_base, 4, 4);  // with the narrow one of site 1, not with site 2
+  EXPECT_EQ(found(), 1u);
+  EXPECT_TRUE(races.races()[0].a.block_scope);
+  EXPECT_FALSE(races.races()[0].b.block_scope);
+  narrow(1, 0, access_kind::atomic_load, global_base + 4, 5);  // two loads
+  EXPECT_EQ(found(), 1u);
+  narrow(1, 1, access_kind::atomic_update, global_base, 6);  // with site 1 and the wide one, 2, of block 0
+  EXPECT_EQ(found(), 3u);
+  races.blocks_barrier(0, 3);
+  narrow(2, 0, access_kind::atomic_update, global_base, 7);
+  EXPECT_EQ(found(), 3u);
+}
+
 // The last block reads what the others wrote. What is left out decides.
 struct ticket {
   bool fence = true;

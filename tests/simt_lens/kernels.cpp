@@ -136,6 +136,20 @@ __global__ void shuffle_block(const float* in, float* out, unsigned n) {
   }
 }
 
+/// Every block adds to out[0] with atomics that only its own threads see as such, or to a word of its own.
+template <bool Shares>
+__global__ void adds_for_its_block(const float*, float* out, unsigned) {
+  atomicAdd_block(out + (Shares ? 0 : blockIdx.x), 1.0f);  // @block-add
+}
+
+/// One block's atomics reach the device; the other's do not.
+__global__ void adds_by_two_scopes(const float*, float* out, unsigned) {
+  if (blockIdx.x == 0)
+    atomicAdd(out, 1.0f);  // @device-add
+  else
+    cuda::atomic_ref<float, cuda::thread_scope_block>(*out).fetch_add(1.0f, cuda::memory_order_relaxed);  // @narrow-add
+}
+
 __device__ float partials[4096];
 __device__ unsigned arrived = 0;
 
@@ -286,6 +300,9 @@ const registered all[] = {
     {"shuffle_block", shuffle_block},
     {"last_block", last_block<true>},
     {"last_block_without_fence", last_block<false>},
+    {"adds_for_its_block", adds_for_its_block<false>},
+    {"adds_for_all_blocks", adds_for_its_block<true>},
+    {"adds_by_two_scopes", adds_by_two_scopes},
     {"mailbox", mailbox<true>},
     {"mailbox_relaxed", mailbox<false>},
     {"halves", halves},

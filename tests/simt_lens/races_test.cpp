@@ -115,6 +115,13 @@ TEST_F(races, a_ticket_without_its_fence) {
       << described();
 }
 
+TEST_F(races, atomics_of_block_scope_between_blocks) {
+  EXPECT_EQ(found("adds_for_all_blocks", {4, 32}), std::set<pair>({lines("block-add", "block-add")})) << described();
+  EXPECT_NE(described().find("block-scope atomic update"), std::string::npos) << described();
+  EXPECT_EQ(found("adds_by_two_scopes", {2, 32}), std::set<pair>({lines("device-add", "narrow-add")})) << described();
+  clean("adds_for_all_blocks", {1, 64});
+}
+
 TEST_F(races, a_mailbox_without_acquire) {
   EXPECT_EQ(found("mailbox_relaxed", {4, 32}), std::set<pair>({lines("mail", "mail")})) << described();
 }
@@ -132,6 +139,7 @@ TEST_F(races, none_in_correct_kernels) {
   clean("neighbours_shuffle", {1, 64});
   clean("shuffle_block", {4, 256}, size);
   clean("last_block", {16, 64}, 1024);
+  clean("adds_for_its_block", {8, 64});
   clean("halves", {1, 64});
   clean("vectors", {1, 64});
   clean("unrolled_sync", {4, 128, 512 + 128});

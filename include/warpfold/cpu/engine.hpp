@@ -37,6 +37,7 @@ struct erased {
   void (*finish)(const void* self, const void* state, std::int64_t n, void* out);
   /// All in one for short contiguous runs; null if there is no shorter way.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
+  const declaration* declares = nullptr;  ///< null if the reduction says nothing
 };
 
 /// n-d inputs of one shape, strides in bytes.

@@ -41,6 +41,7 @@ struct checked_sum : wide_fold<T>, options {
 template <class Term, integer... T>
 struct wide_terms {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   using state = integer_fold_state;
   state identity() const { return {exact::state<6, 0>::identity()}; }
   state lift(T... x, std::int64_t) const {
@@ -114,6 +115,7 @@ struct checked_norm1 : wide_terms<magnitude_term, T>, options {
 /// The root of the true sum of squares, rounded once to f64.
 template <integer T, bool Exact>
 struct norm2<T, Exact> : wide_terms<square_term, T>, options {
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::once};
   double finish(const integer_fold_state& s, std::int64_t) const {
     return exact::format<double>::from_bits(exact::pack<exact::ieee_f64>(root_of(s), rounding));
   }
@@ -123,6 +125,7 @@ struct norm2<T, Exact> : wide_terms<square_term, T>, options {
 template <integer T>
 struct checked_prod : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::one, declaration::nans::none, declaration::rounds::never};
   struct state {
     std::uint64_t value, magnitude;
     bool negative, too_large, zero;

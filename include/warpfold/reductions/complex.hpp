@@ -14,6 +14,7 @@ struct complex_squares {
   static constexpr bool commutes = true;
   using part = typename T::value_type;
   using of_part = std::conditional_t<Exact, exact_squares<part>, fast_squares<part>>;
+  static constexpr declaration declares = of_part::declares;
   using state = state_of<of_part>;
   state identity() const { return of_part().identity(); }
   state lift(T x, std::int64_t i) const {
@@ -42,6 +43,7 @@ template <complex_number T, bool Exact>
 struct dot<T, Exact> : options {
   static constexpr bool commutes = true;
   using of_part = dot<typename T::value_type, Exact>;
+  static constexpr declaration declares = of_part::declares;
   struct state {
     state_of<of_part> re, im;
   };

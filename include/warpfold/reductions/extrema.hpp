@@ -78,18 +78,21 @@ struct extreme_fold {
 
 template <real T>
 struct min : extreme_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::greatest, nan_wins<T>, declaration::rounds::never};
   T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     return s.nan ? keys<T>::nan() : keys<T>::value(s.least);
   }
 };
 template <real T>
 struct max : extreme_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::least, nan_wins<T>, declaration::rounds::never};
   T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     return s.nan ? keys<T>::nan() : keys<T>::value(s.greatest);
   }
 };
 template <real T>
 struct minmax : extreme_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::greatest_and_least, nan_wins<T>, declaration::rounds::never};
   minmax_result<T> finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     if (s.nan) return {keys<T>::nan(), keys<T>::nan()};
     return {keys<T>::value(s.least), keys<T>::value(s.greatest)};
@@ -99,6 +102,7 @@ template <real T>
 struct norm_inf;
 template <integer T>
 struct norm_inf<T> : extreme_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::zero, nan_wins<T>, declaration::rounds::never};
   std::uint64_t finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
     if (n == 0) return 0;
     const std::uint64_t a = magnitude(keys<T>::value(s.least)), b = magnitude(keys<T>::value(s.greatest));
@@ -107,6 +111,7 @@ struct norm_inf<T> : extreme_fold<T>, options {
 };
 template <floating T>
 struct norm_inf<T> : extreme_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::zero, nan_wins<T>, declaration::rounds::never};
   T finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
     if (s.nan) return keys<T>::nan();
     if (n == 0) return keys<T>::value(0);
@@ -120,6 +125,8 @@ struct norm_inf<T> : extreme_fold<T>, options {
 template <real T, bool Least>
 struct arg_fold : options {
   static constexpr bool commutes = false;  // the indexes are those of element order
+  static constexpr auto nan = integer<T> ? declaration::nans::none : declaration::nans::are_found;
+  static constexpr declaration declares{declaration::nothing::minus_one, nan, declaration::rounds::never};
   struct state {
     std::int64_t key, index;
     std::int64_t nan;

@@ -21,6 +21,8 @@ bool is_nonzero(T x) {
 template <element T>
 struct nonzero_fold : options {
   static constexpr bool commutes = true;
+  static constexpr auto nan = integer<T> ? declaration::nans::none : declaration::nans::are_not_zero;
+  static constexpr declaration declares{declaration::nothing::zero, nan, declaration::rounds::never};
   std::int64_t identity() const { return 0; }
   std::int64_t lift(T x, std::int64_t) const { return is_nonzero(x); }
   std::int64_t combine(std::int64_t a, std::int64_t b) const { return a + b; }
@@ -36,11 +38,14 @@ struct any : nonzero_fold<T> {
 };
 template <element T>
 struct all : nonzero_fold<T> {
+  static constexpr declaration declares{declaration::nothing::one, nonzero_fold<T>::nan, declaration::rounds::never};
   bool finish(std::int64_t s, std::int64_t n) const { return s == n; }
 };
 template <element T>
 struct count : options {
   static constexpr bool commutes = true;
+  static constexpr auto nan = integer<T> ? declaration::nans::none : declaration::nans::are_counted;
+  static constexpr declaration declares{declaration::nothing::zero, nan, declaration::rounds::never};
   std::int64_t identity() const { return 0; }
   std::int64_t lift(T, std::int64_t) const { return 1; }
   std::int64_t combine(std::int64_t a, std::int64_t b) const { return a + b; }

@@ -13,6 +13,7 @@ namespace wf::reductions {
 template <real T>
 struct logsumexp : options {
   static constexpr bool commutes = false;  // its rounding does not
+  static constexpr declaration declares{declaration::nothing::least, nan_wins<T>, declaration::rounds::natively};
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   /// sum·exp(largest); a NaN or +inf element makes sum NaN or inf.
   struct state {

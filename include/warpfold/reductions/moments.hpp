@@ -16,6 +16,7 @@ namespace wf::reductions {
 template <real T>
 struct exact_moments {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::nan, nan_wins<T>, declaration::rounds::once};
   using carrier = mean_type<T>;
   using state = exact::moments_state<carrier>;
   state identity() const { return state::identity(); }
@@ -44,6 +45,7 @@ struct exact_moments {
 template <real T>
 struct fast_moments {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::nan, nan_wins<T>, declaration::rounds::natively};
   struct state {
     double count, mean, squares;
   };
@@ -66,6 +68,7 @@ struct complex_moments {
   static constexpr bool commutes = true;
   using part = typename T::value_type;
   using of_part = moment_fold<part, Exact>;
+  static constexpr declaration declares = of_part::declares;
   struct state {
     state_of<of_part> re, im;
   };
@@ -151,6 +154,7 @@ struct mean_var<T, Exact> : moment_fold<T, Exact>, options {
 template <floating T>
 struct exact_squares {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::once};
   using state = exact::squares_state<T>;
   state identity() const { return state::identity(); }
   state lift(T x, std::int64_t) const {
@@ -167,6 +171,7 @@ struct exact_squares {
 template <floating T>
 struct fast_squares {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::natively};
   double identity() const { return -0.0; }
   double lift(T x, std::int64_t) const { return to_double(x) * to_double(x); }
   double combine(double a, double b) const { return a + b; }
@@ -186,6 +191,7 @@ struct sum_of_squares<T, false> : fast_squares<T>, options {
 template <integer T, bool Exact>
 struct sum_of_squares<T, Exact> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   std::uint64_t identity() const { return 0; }
   std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x); }
   std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
@@ -209,6 +215,7 @@ struct dot;
 template <floating T>
 struct dot<T, true> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::once};
   using state = exact::dot_state<T>;
   state identity() const { return state::identity(); }
   state lift(T x, T y, std::int64_t) const {
@@ -225,6 +232,7 @@ struct dot<T, true> : options {
 template <floating T>
 struct dot<T, false> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::natively};
   double identity() const { return -0.0; }
   double lift(T x, T y, std::int64_t) const { return to_double(x) * to_double(y); }
   double combine(double a, double b) const { return a + b; }
@@ -233,6 +241,7 @@ struct dot<T, false> : options {
 template <integer T, bool Exact>
 struct dot<T, Exact> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   std::uint64_t identity() const { return 0; }
   std::uint64_t lift(T x, T y, std::int64_t) const {
     return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);

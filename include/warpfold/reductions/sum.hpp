@@ -24,10 +24,15 @@ auto magnitude(T x) {
   }
 }
 
+/// NaNs win where there are any.
+template <element T>
+inline constexpr auto nan_wins = integer<T> ? declaration::nans::none : declaration::nans::win;
+
 /// The exact sum of floats: the base of sum, mean and norm 1.
 template <floating T, bool Absolute = false>
 struct exact_fold {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::once};
   using state = exact::sum_state<T>;
   state identity() const { return state::identity(); }
   state lift(T x, std::int64_t) const {
@@ -45,6 +50,7 @@ struct exact_fold {
 template <floating T, bool Absolute = false>
 struct fast_fold {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::win, declaration::rounds::natively};
   double identity() const { return -0.0; }
   double lift(T x, std::int64_t) const { return to_double(Absolute ? magnitude(x) : x); }
   double combine(double a, double b) const { return a + b; }
@@ -55,6 +61,7 @@ struct integer_fold_state : exact::state<6, 0> {};
 template <integer T>
 struct wide_fold {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   using state = integer_fold_state;
   state identity() const { return {exact::state<6, 0>::identity()}; }
   state lift(T x, std::int64_t) const {
@@ -85,6 +92,7 @@ struct sum<T, false> : fast_fold<T>, options {
 template <integer T, bool Exact>
 struct sum<T, Exact> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   std::uint64_t identity() const { return 0; }
   std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x); }
   std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
@@ -96,14 +104,17 @@ struct mean;
 
 template <floating T>
 struct mean<T, true> : exact_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::nan, declaration::nans::win, declaration::rounds::once};
   T finish(const exact::sum_state<T>& s, std::int64_t) const { return exact::mean<T>(s, rounding); }
 };
 template <floating T>
 struct mean<T, false> : fast_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::nan, declaration::nans::win, declaration::rounds::natively};
   T finish(double s, std::int64_t n) const { return narrow<T>(s / static_cast<double>(n)); }
 };
 template <integer T, bool Exact>
 struct mean<T, Exact> : wide_fold<T>, options {
+  static constexpr declaration declares{declaration::nothing::nan, declaration::nans::none, declaration::rounds::once};
   double finish(const integer_fold_state& s, std::int64_t) const { return exact::mean<double>(s, rounding); }
 };
 
@@ -121,6 +132,7 @@ struct norm1<T, false> : fast_fold<T, true>, options {
 template <integer T, bool Exact>
 struct norm1<T, Exact> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
   std::uint64_t identity() const { return 0; }
   std::uint64_t lift(T x, std::int64_t) const { return magnitude(x); }
   std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
@@ -133,6 +145,7 @@ struct complex_fold : options {
   static constexpr bool commutes = true;
   using part = typename T::value_type;
   using of_part = std::conditional_t<Mean, mean<part, Exact>, sum<part, Exact>>;
+  static constexpr declaration declares = of_part::declares;
   struct state {
     state_of<of_part> re, im;
   };
@@ -159,6 +172,7 @@ struct prod;
 template <floating T>
 struct prod<T> : options {
   static constexpr bool commutes = false;  // its rounding does not
+  static constexpr declaration declares{declaration::nothing::one, declaration::nans::win, declaration::rounds::natively};
   double identity() const { return 1.0; }
   double lift(T x, std::int64_t) const { return to_double(x); }
   double combine(double a, double b) const { return a * b; }
@@ -167,6 +181,7 @@ struct prod<T> : options {
 template <integer T>
 struct prod<T> : options {
   static constexpr bool commutes = true;
+  static constexpr declaration declares{declaration::nothing::one, declaration::nans::none, declaration::rounds::never};
   std::uint64_t identity() const { return 1; }
   std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x); }
   std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a * b; }
@@ -174,6 +189,7 @@ struct prod<T> : options {
 };
 template <complex_number T>
 struct prod<T> : options {
+  static constexpr declaration declares{declaration::nothing::one, declaration::nans::win, declaration::rounds::natively};
   struct state { double re, im; };
   state identity() const { return {1, 0}; }
   state lift(T x, std::int64_t) const { return {x.real(), x.imag()}; }

@@ -103,6 +103,7 @@ struct memory_access {
   bool is_volatile;
   memory_order order;     ///< of atomics
   std::uintptr_t site;    ///< an instruction of the source line that made it
+  scope reach = scope::device;  ///< of atomics: whom they are atomic to
 };
 
 /// What threads wait for together.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file race.hpp
 /// Finds data races in instrumented launches: two accesses to a byte, one of them a write, not both
-/// atomic, and nothing between them that orders them (docs/lens.md tells what orders).
+/// atomic to each other, and nothing between them that orders them (docs/lens.md tells what orders).
 #pragma once
 
 #include <simt/machine.hpp>
@@ -18,6 +18,7 @@ namespace simt {
 struct race_side {
   access_kind kind = access_kind::read;
   bool is_volatile = false;
+  bool block_scope = false;  ///< an atomic for its own block only
   std::uintptr_t site = 0;
   std::uint64_t block = 0;
   std::uint32_t thread = 0;

@@ -192,21 +192,25 @@ template <real T, bool Least>
   requires(!std::is_same_v<T, bool>)
 void hot(const arg_fold<T, Least>& r, typename arg_fold<T, Least>::state& s, const void* const* x,
          std::int64_t n, std::int64_t first) {
-  // The extreme of a piece, then where it is, if it beats the one so far, while the piece is in L1.
-  constexpr std::int64_t piece = 32768 / static_cast<std::int64_t>(sizeof(T));
+  // The extreme of each piece, and in the end where it is in the first piece that has the best of them.
+  constexpr std::int64_t size = sizeof(T), piece = 32768 / size;
+  const auto at = [x](std::int64_t i) { return static_cast<const unsigned char*>(x[0]) + i * size; };
+  std::int64_t best = -1;
   for (std::int64_t i = 0; i < n && !s.nan; i += piece) {
     const std::int64_t m = std::min(piece, n - i);
-    const void* p = static_cast<const unsigned char*>(x[0]) + i * static_cast<std::int64_t>(sizeof(T));
-    const cpu::extremes e = extremes_in<T>(p, m);
+    const cpu::extremes e = extremes_in<T>(at(i), m);
     if (e.nan) {
-      s = r.combine(s, {0, first + i + kernels().find_nan[lane_of<T>()](p, m), 1});
+      s = r.combine(s, {0, first + i + kernels().find_nan[lane_of<T>()](at(i), m), 1});
       return;
     }
     const std::int64_t key = r.equal_key(Least ? e.least : e.greatest);
     if (s.index >= 0 && (Least ? key >= s.key : key <= s.key)) continue;
-    const std::int64_t bits = integer<T> && sizeof(T) == 8 && !std::is_signed_v<T> ? key ^ INT64_MIN : key;
-    s = {key, first + i + kernels().find[lane_of<T>()](p, m, bits), 0};
+    s = {key, first + i, 0};
+    best = i;
   }
+  if (best < 0) return;
+  const std::int64_t bits = integer<T> && sizeof(T) == 8 && !std::is_signed_v<T> ? s.key ^ INT64_MIN : s.key;
+  s.index += kernels().find[lane_of<T>()](at(best), std::min(piece, n - best), bits);
 }
 
 template <real T>

@@ -214,6 +214,24 @@ TEST_P(integers, sums_products_and_moments) {
   }
 }
 
+// So many that chunks are as large as they get, and partial sums come to the limits of their lanes.
+template <class T>
+void sums_of_the_extremes() {
+  constexpr std::int64_t n = (std::int64_t{1} << 25) + 3;
+  for (const T v : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}) {
+    const std::vector<T> x(n, v);
+    for_each_target([&] { EXPECT_EQ(wf::sum(x), static_cast<sum_type<T>>(n * v)) << sizeof(T) << " bytes, all " << +v; });
+  }
+}
+TEST(integers_at_their_limits, add_up) {
+  sums_of_the_extremes<std::int8_t>();
+  sums_of_the_extremes<std::uint8_t>();
+  sums_of_the_extremes<std::int16_t>();
+  sums_of_the_extremes<std::uint16_t>();
+  sums_of_the_extremes<std::int32_t>();
+  sums_of_the_extremes<std::uint32_t>();
+}
+
 TEST(integers_of_64_bits, variance_is_exact_far_from_zero) {
   constexpr std::int64_t big = std::int64_t{1} << 62;
   const std::vector<std::int64_t> x{big + 1, big + 2, big + 3, big + 4};

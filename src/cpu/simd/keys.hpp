@@ -229,24 +229,56 @@ std::int64_t count_nonzero(const void* x, std::int64_t n) {
   return total;
 }
 
-/// Mod 2^64. Lanes of 8, 16 and 32 bits are added two at a time, as lanes twice as wide: all = Σ(odd·2^bits
-/// + even) wraps, but with Σodd beside it Σeven = all - 2^bits·Σodd does not. Signed lanes get their
-/// sign bit flipped, which adds half their range, taken off at the end.
+/// Calls f(place, stream) for each of `count` vectors, in four streams.
+template <class F>
+WF_INLINE void in_streams(const unsigned char* p, std::int64_t count, F f) {
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    prefetch_lines<4 * width>(p + i * width);
+    WF_UNROLL
+    for (int s = 0; s < 4; ++s) f(p + (i + s) * width, s);
+  }
+  for (; i < count; ++i) f(p + i * width, 0);
+}
+
+/// Mod 2^64. On x86-64 instructions add neighbouring lanes of 8 and 16 bits. Other lanes are added two at a
+/// time, as lanes twice as wide: all = Σ(odd·2^bits + even) wraps, but with Σodd beside it Σeven = all -
+/// 2^bits·Σodd does not. Where the sign is in the way it is flipped, which adds half the range, taken off at
+/// the end.
 template <class T>
 std::uint64_t integer_sum(const void* x, std::int64_t n) {
   const auto* p = static_cast<const unsigned char*>(x);
   constexpr std::int64_t per = lanes<T>;
   constexpr bool is_signed = static_cast<T>(-1) < 0;
+  const std::int64_t full = n / per;  // vectors
   std::uint64_t total = 0;
-  std::int64_t i = 0;
   if constexpr (sizeof(T) == 8) {
     u64s a[4] = {};
-    for (; i + 4 * per <= n; i += 4 * per) {
-      prefetch_lines<4 * width>(p + i * 8);
-      WF_UNROLL
-      for (int s = 0; s < 4; ++s) a[s] += load<u64s>(p + (i + s * per) * 8);
-    }
+    in_streams(p, full, [&](const unsigned char* at, int s) __attribute__((always_inline)) { a[s] += load<u64s>(at); });
     total = static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
+#if defined(__x86_64__)
+  } else if constexpr (sizeof(T) == 1) {
+    constexpr std::uint8_t flip = is_signed ? 0x80 : 0;
+    u64s a[4] = {};
+    in_streams(p, full, [&](const unsigned char* at, int s) __attribute__((always_inline)) {
+      a[s] += sums_of_bytes(load<vec<std::uint8_t>>(at) ^ flip);
+    });
+    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
+    total -= static_cast<std::uint64_t>(full * per) * flip;
+  } else if constexpr (sizeof(T) == 2) {
+    constexpr std::uint16_t flip = is_signed ? 0 : 0x8000;  // here what has no sign gets one
+    constexpr std::int64_t most = 65536;  // a quarter of them a stream, each -2^16 at least, in 32 bits
+    for (std::int64_t i = 0; i < full; i += most) {
+      i32s a[4] = {};
+      in_streams(p + i * width, full - i < most ? full - i : most,
+                 [&](const unsigned char* at, int s) __attribute__((always_inline)) {
+        a[s] += sums_of_pairs((vec<std::int16_t>)(load<vec<std::uint16_t>>(at) ^ flip));
+      });
+      for (int s = 0; s < 4; ++s)
+        for (int j = 0; j < lanes<std::int32_t>; ++j) total += static_cast<std::uint64_t>(std::int64_t{a[s][j]});
+    }
+    total += static_cast<std::uint64_t>(full * per) * flip;
+#endif
   } else {
     using wide = std::conditional_t<sizeof(T) == 1, std::uint16_t,
                  std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>>;
@@ -255,28 +287,23 @@ std::uint64_t integer_sum(const void* x, std::int64_t n) {
     constexpr int bits = 8 * sizeof(T);
     constexpr auto flip = static_cast<narrow>(is_signed ? 1u << (bits - 1) : 0u);
     // 2^bits - 1 at most each time: 257, 65537 and 2^32 + 1 times fit.
-    constexpr std::int64_t most = (sizeof(T) == 1 ? 256 : 65536) * per;
-    const std::int64_t full = n / per * per;
-    while (i < full) {
-      W all[2] = {}, odd[2] = {};
-      const auto add = [&](int s) __attribute__((always_inline)) {
-        const W v = (W)(load<vec<narrow>>(p + (i + s * per) * static_cast<std::int64_t>(sizeof(T))) ^ flip);
-        all[s & 1] += v;
-        odd[s & 1] += v >> bits;
-      };
-      const std::int64_t end = full - i < most ? full : i + most;
-      for (; i + 4 * per <= end; i += 4 * per) {
-        prefetch_lines<4 * width>(p + i * static_cast<std::int64_t>(sizeof(T)));
-        WF_UNROLL
-        for (int s = 0; s < 4; ++s) add(s);
-      }
-      for (; i < end; i += per) add(0);
-      odd[0] += odd[1];
-      const W even = all[0] + all[1] - (W)(odd[0] << bits);
-      for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odd[0][j];
+    constexpr std::int64_t most = sizeof(T) == 1 ? 256 : 65536;
+    for (std::int64_t i = 0; i < full; i += most) {
+      W all[4] = {}, odd[4] = {};
+      in_streams(p + i * width, full - i < most ? full - i : most,
+                 [&](const unsigned char* at, int s) __attribute__((always_inline)) {
+        const W v = (W)(load<vec<narrow>>(at) ^ flip);
+        all[s] += v;
+        odd[s] += v >> bits;
+      });
+      // The sums of four streams wrap like the rest, but those of odd lanes have all streams' elements.
+      const W odds = odd[0] + odd[1] + odd[2] + odd[3];
+      const W even = all[0] + all[1] + all[2] + all[3] - (W)(odds << bits);
+      for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odds[j];
     }
-    total -= static_cast<std::uint64_t>(full) * flip;
+    total -= static_cast<std::uint64_t>(full * per) * flip;
   }
+  std::int64_t i = full * per;
   for (; i < n; ++i) {
     T v;
     __builtin_memcpy(&v, p + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));

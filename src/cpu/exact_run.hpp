@@ -105,7 +105,7 @@ class exact_runner {
     hint_.bound = std::min(bound, 1023);
     if (level != hint_.level || hint_.until_retry <= 0) {
       hint_.level = level;
-      hint_.until_retry = level == bucket_level ? 64 : 32;
+      hint_.until_retry = level == bucket_level ? 128 : 32;
     }
   }
 

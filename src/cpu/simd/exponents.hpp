@@ -53,15 +53,17 @@ class exponent_words {
     for (; i < n; ++i) one(p + 8 * i);
   }
 
-  /// What has no leading one, or no value, is settled after every block, while its elements are in L1.
+  /// What has no leading one is settled after every block, while its elements are in L1.
   WF_INLINE void settle(const unsigned char* p, std::int64_t n) {
-    if ((words_[0] | words_[fields]) != 0) settle_small(p, n);
-    if ((words_[fields - 1] | words_[2 * fields - 1]) == 0) return;
-    words_[fields - 1] = words_[2 * fields - 1] = 0;
-    special_ = true;
+    if (__builtin_expect((words_[0] | words_[fields]) != 0, 0)) settle_small(p, n);
   }
-  /// Were there infinities or NaNs? They are left out.
-  WF_INLINE bool special() const { return special_; }
+  /// Were there infinities or NaNs since the last time? They are left out. (A carry of theirs may have gone to
+  /// the buckets, and does not matter: the answer is one of them.)
+  WF_INLINE bool take_special() {
+    if ((words_[fields - 1] | words_[2 * fields - 1]) == 0) return false;
+    words_[fields - 1] = words_[2 * fields - 1] = 0;
+    return true;
+  }
 
   /// Everything goes to the buckets.
   WF_INLINE void fold() {
@@ -119,7 +121,6 @@ class exponent_words {
 
   std::int64_t* sums_;
   std::uint64_t* words_;
-  bool special_ = false;
 };
 
 /// f(elements as doubles, how many): x itself, or products, a block at a time.
@@ -180,7 +181,7 @@ bool wide_sums(const void* from_x, const void* from_y, std::int64_t n, std::int6
     words.add(p, m);
     words.settle(p, m);
   });
-  return words.special();
+  return words.take_special();
 }
 
 /// The words for f32, behind the buckets of a narrow table in `sums`.
@@ -223,19 +224,46 @@ inline bool float_sums(const void* from, const void*, std::int64_t n, std::int64
 inline void fold_wide(std::int64_t* sums) { exponent_words(sums).fold(); }
 
 inline void fold_narrow(std::int64_t* sums) {
-  constexpr std::int64_t indexes = 2 * float_words::fields;
-  auto* words = reinterpret_cast<std::uint64_t*>(sums + float_words::shape.size());
-  for (std::int64_t k = 0; k < indexes; ++k) {
-    std::uint64_t times = 0, bits = 0;
+  constexpr int fields = float_words::fields, indexes = 2 * fields, span = float_words::shape.span;
+  const auto* words = reinterpret_cast<const std::uint64_t*>(sums + float_words::shape.size());
+  // Of the adds of index k: their number, and their mantissas. The bits of k came with each, and so will a
+  // leading one.
+  const auto adds = [&]<class V>(V k, int from, V& times) __attribute__((always_inline)) {
+    times = V{};
+    V bits{};
+    WF_UNROLL
     for (std::int64_t c = 0; c < float_words::copies; ++c) {
-      const std::uint64_t word = words[c * indexes + k];
+      const V word = load<V>(words + c * indexes + from);
       times += word >> float_words::count_at;
       bits += word & ((std::uint64_t{1} << float_words::count_at) - 1);
     }
-    const std::int64_t field = k % float_words::fields;
-    const std::uint64_t mantissas = bits - (times * static_cast<std::uint64_t>(k) << 23) + (field == 0 ? 0 : times << 23);
-    const auto v = static_cast<std::int64_t>(mantissas << (field == 0 ? 1 : field % 16));
-    sums[field / 16] += k < float_words::fields ? v : -v;
+    return bits - (times * k << 23);
+  };
+  u64s numbers;
+  for (int j = 0; j < step; ++j) numbers[j] = static_cast<std::uint64_t>(j);
+  for (int b = 0; b < fields / span; ++b) {
+    u64s sum{};
+    WF_UNROLL
+    for (int sign = 0; sign < 2; ++sign) {
+      u64s part{};
+      WF_UNROLL
+      for (int r = 0; r < span; r += step) {
+        const int k = sign * fields + b * span + r;
+        u64s times;
+        const u64s mantissas = adds(numbers + static_cast<std::uint64_t>(k), k, times);
+        part += (mantissas + (times << 23)) << (numbers + static_cast<std::uint64_t>(r));
+      }
+      sum += sign == 0 ? part : -part;
+    }
+    sums[b] += sum_lanes((i64s)sum);
+  }
+  // Subnormals have the unit of the next exponent, and no leading one.
+  for (int sign = 0; sign < 2; ++sign) {
+    using one = vec<std::uint64_t, 8>;
+    one times;
+    const one mantissas = adds(one{} + static_cast<std::uint64_t>(sign * fields), sign * fields, times);
+    const auto more = static_cast<std::int64_t>(mantissas[0] - (times[0] << 23));
+    sums[0] += sign == 0 ? more : -more;
   }
 }
 

@@ -225,10 +225,18 @@ WF_INLINE void prefetch_lines(const void* p) {
 
 /// The sum of all lanes, mod 2^64.
 WF_INLINE std::int64_t sum_lanes(i64s v) {
-  std::uint64_t s = 0;
-  WF_UNROLL
-  for (int j = 0; j < lanes<std::int64_t>; ++j) s += static_cast<std::uint64_t>(v[j]);
-  return static_cast<std::int64_t>(s);
+  const auto u = (u64s)v;
+#if defined(__AVX512F__)
+  const auto half = __builtin_shufflevector(u, u, 0, 1, 2, 3) + __builtin_shufflevector(u, u, 4, 5, 6, 7);
+#elif defined(__AVX2__)
+  const auto half = u;
+#endif
+#if defined(__AVX2__)
+  const auto quarter = __builtin_shufflevector(half, half, 0, 1) + __builtin_shufflevector(half, half, 2, 3);
+#else
+  const auto quarter = u;
+#endif
+  return static_cast<std::int64_t>(quarter[0] + quarter[1]);
 }
 
 WF_INLINE std::uint64_t or_lanes(i64s v) {

@@ -18,12 +18,6 @@ inline constexpr wf::dtype all_dtypes[] = {
 
 inline bool is_spread(wf::op o) { return o == wf::op::var || o == wf::op::std_dev || o == wf::op::mean_var; }
 
-/// What the CPU takes and a GPU does not yet: see docs/gpu.md.
-inline bool missing_on_gpu(wf::op o, wf::dtype t) {
-  const bool of_products = o == wf::op::dot || o == wf::op::norm2 || o == wf::op::sum_of_squares;
-  return wf::is_complex(t) && (is_spread(o) || of_products);
-}
-
 /// Whether the answer is native floating point, whose last bits depend on the order.
 inline bool is_native(wf::op o, wf::dtype t, wf::accuracy a) {
   if (o == wf::op::logsumexp) return true;

@@ -83,18 +83,26 @@ struct shared_sum {
   }
 };
 
-/// n·Σx² - (Σx)² as carry-save digits, `count` of them, from the magnitudes of both sums. By one warp:
-/// each lane takes digits of its own, and gathers what falls on them.
-__device__ __forceinline__ void spread_digits(std::int64_t* to, int count, const std::int64_t* first,
-                                              int first_count, const std::int64_t* second,
-                                              int second_count, std::uint64_t n) {
+/// n·Σ|x|² - Σ(Σx)² as carry-save digits, `count` of them, from the magnitudes of the sums: one of each part,
+/// and that of the squares. By one warp: each lane takes digits of its own, and gathers what falls on them.
+template <int Parts>
+__device__ __forceinline__ void spread_digits(std::int64_t* to, int count, const shared_sum* firsts,
+                                              const shared_sum& squares, std::uint64_t n) {
   const auto n0 = static_cast<std::uint32_t>(n), n1 = static_cast<std::uint32_t>(n >> 32);
   const auto limb = [](const std::int64_t* d, int size, int k) {
     return k >= 0 && k < size ? static_cast<std::uint32_t>(d[k]) : 0u;
   };
-  int low = 0, high = first_count;  // where the first sum has digits at all
-  while (low < high && first[low] == 0) ++low;
-  while (high > low && first[high - 1] == 0) --high;
+  const std::int64_t* const second = squares.d;
+  const int second_count = squares.count;
+  int low[Parts], high[Parts];  // where the sums have digits at all
+#pragma unroll
+  for (int part = 0; part < Parts; ++part) {
+    const shared_sum& first = firsts[part];
+    low[part] = 0;
+    high[part] = first.count;
+    while (low[part] < high[part] && first.d[low[part]] == 0) ++low[part];
+    while (high[part] > low[part] && first.d[high[part] - 1] == 0) --high[part];
+  }
   for (int k = lane_index(); k < count; k += warp_lanes) {
     const std::uint32_t a = limb(second, second_count, k), b = limb(second, second_count, k - 1),
                         c = limb(second, second_count, k - 2);
@@ -102,10 +110,15 @@ __device__ __forceinline__ void spread_digits(std::int64_t* to, int count, const
     v += static_cast<std::int64_t>(std::uint64_t{n0} * b >> 32);
     v += static_cast<std::uint32_t>(std::uint64_t{n1} * b);
     v += static_cast<std::int64_t>(std::uint64_t{n1} * c >> 32);
+#pragma unroll
+    for (int part = 0; part < Parts; ++part) {
+      const std::int64_t* const first = firsts[part].d;
+      const int first_count = firsts[part].count;
 #pragma unroll 1
-    for (int i = low; i < high; ++i) {
-      v -= static_cast<std::uint32_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - i));
-      v -= static_cast<std::int64_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - 1 - i) >> 32);
+      for (int i = low[part]; i < high[part]; ++i) {
+        v -= static_cast<std::uint32_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - i));
+        v -= static_cast<std::int64_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - 1 - i) >> 32);
+      }
     }
     to[k] = v;
   }
@@ -149,15 +162,15 @@ __device__ __forceinline__ U answer_of_sum(const shared_sum& s, std::uint32_t ki
   return packed<U>(exact::leading_bits(w, s.negative), q.rounding);
 }
 
-/// var and std, by one warp; every lane returns it. `room` holds 2·first_count + 2 and
-/// second_count + 2 digits at least.
-template <class U>
-__device__ __forceinline__ U answer_of_moments(const shared_sum& first, const shared_sum& second,
+/// var and std, by one warp; every lane returns it. `first` are the sums, one a part. `room` holds twice their
+/// digits + 2 and second.count + 2 digits at least.
+template <int Parts, class U>
+__device__ __forceinline__ U answer_of_moments(const shared_sum* first, const shared_sum& second,
                                                std::int64_t* room, int room_count,
                                                std::uint32_t kinds, std::uint64_t n,
                                                const exact_question& q) {
   using f = exact::format<U>;
-  spread_digits(room, room_count, first.d, first.count, second.d, second.count, n);
+  spread_digits<Parts>(room, room_count, first, second, n);
   U answer = f::from_bits(f::quiet_nan);
   const auto count = static_cast<std::int64_t>(n);
   const bool finite = (kinds & (special::nan | special::pos_inf | special::neg_inf)) == 0;

@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/exact_answer.cuh>
+#include <warpfold/gpu/exact_complex.cuh>
 #include <warpfold/gpu/exact_levels.cuh>
 #include <warpfold/gpu/exact_rows.cuh>
 #include <warpfold/gpu/grid.cuh>
@@ -23,7 +24,11 @@ namespace wf::device::inline WF_BUILD {
 /// The message of a block: its digits, and a word of special values for each watch.
 template <class Rows>
 struct rows_message {
-  static constexpr int digits = Rows::digits0 + (Rows::rows == 2 ? Rows::digits1 : 0);
+  static constexpr int digits = [] {
+    int all = 0;
+    for (int r = 0; r < Rows::rows; ++r) all += digits_of_row<Rows>(r);
+    return all;
+  }();
   static constexpr int words = digits + Rows::watches;
   static constexpr int stride = (words + 15) / 16 * 16;
   static constexpr int copies = static_cast<int>(workspace::tally_words) / stride;
@@ -31,8 +36,14 @@ struct rows_message {
 
   /// One step of carrying, so that a digit is within ±2^34. The top digits keep what they have.
   static __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
-    const bool first = k == 0 || k == Rows::digits0;
-    const bool top = k == Rows::digits0 - 1 || k == digits - 1;
+    bool first = false, top = false;
+    int begin = 0;
+#pragma unroll
+    for (int r = 0; r < Rows::rows; ++r) {
+      first |= k == begin;
+      begin += digits_of_row<Rows>(r);
+      top |= k == begin - 1;
+    }
     return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
   }
   /// Blocks that saw each kind, in fields of 12 bits: at most 4095 blocks.
@@ -50,6 +61,10 @@ struct rows_message {
   }
 };
 
+/// Whether the last row is of the squares of what the others are the sums of.
+template <class Rows>
+inline constexpr bool has_moments = Rows::rows == Rows::watches + 1;
+
 /// The answers of a row set, by warp 0, from the carry-save digits of the whole array. Out is the type
 /// of one number of the answer.
 template <class Rows, class Out>
@@ -60,24 +75,32 @@ __device__ __forceinline__ void answer_of_rows(std::int64_t* digits, std::int64_
   std::int64_t* d = digits;
 #pragma unroll
   for (int r = 0; r < Rows::rows; ++r) {  // a lane a row
-    sum[r] = {d, r == 0 ? Rows::digits0 : Rows::digits1, r == 0 ? Rows::unit0 : Rows::unit1, false};
-    if (lane_index() == r) sum[r] = shared_sum::of(d, r == 0 ? Rows::digits0 : Rows::digits1, r == 0 ? Rows::unit0 : Rows::unit1);
+    const int count = digits_of_row<Rows>(r), unit = unit_of_row<Rows>(r);
+    sum[r] = {d, count, unit, false};
+    if (lane_index() == r) sum[r] = shared_sum::of(d, count, unit);
     sum[r].negative = __shfl_sync(all_lanes, static_cast<int>(sum[r].negative), r) != 0;
-    d += (r == 0 ? Rows::digits0 : Rows::digits1);
+    d += count;
   }
   __syncwarp();
   const bool spread = q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
-  if constexpr (Rows::rows == 2 && Rows::watches == 1) {
+  if constexpr (has_moments<Rows>) {
     if (spread) {
-      const Out v = answer_of_moments<Out>(sum[0], sum[1], room, room_count, kinds[0], n, q);
-      if (lane_index() == 0) out[q.what == op::mean_var ? 1 : 0] = v;
+      std::uint32_t any = 0;
+#pragma unroll
+      for (int w = 0; w < Rows::watches; ++w) any |= kinds[w];
+      const Out v = answer_of_moments<Rows::watches, Out>(sum, sum[Rows::watches], room, room_count, any, n, q);
+      if (lane_index() == 0) out[q.what == op::mean_var ? Rows::watches : 0] = v;
       if (q.what != op::mean_var) return;
     }
   }
   if (lane_index() < Rows::watches) {
-    // Of integers, the root of the second row; of complex numbers, a row a part.
-    const bool second = lane_index() != 0 || (Rows::rows == 2 && q.what == op::norm2);
-    out[lane_index()] = answer_of_sum<Out>(second ? sum[Rows::rows - 1] : sum[0],
+    // Of integers, the root of the row of squares; of complex numbers, a row a part.
+    const bool squares = has_moments<Rows> && q.what == op::norm2;
+    const int row = squares ? Rows::rows - 1 : lane_index();
+    shared_sum s = sum[0];
+#pragma unroll
+    for (int r = 1; r < Rows::rows; ++r) s = row == r ? sum[r] : s;
+    out[lane_index()] = answer_of_sum<Out>(s,
                                            n == 0 ? special::ordinary : kinds[lane_index()], n, q);
   }
 }
@@ -152,8 +175,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
   using message = rows_message<Rows>;
   using tally_type = typename message::tally_type;
-  constexpr int spread_count = Rows::rows == 2 && Rows::watches == 1
-                                   ? 2 * Rows::digits0 + 2 + Rows::digits1 : 1;
+  constexpr int spread_count = has_moments<Rows> ? 2 * Rows::digits0 + 2 + digits_of_row<Rows>(Rows::rows - 1) : 1;
   __shared__ typename Rows::room room;
   __shared__ std::int64_t digits[message::digits], work[spread_count];
   __shared__ std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];

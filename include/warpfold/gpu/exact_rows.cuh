@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_rows.cuh
-/// What exact reductions add up: one or two rows of exact digits. Row sets give
-///   digits0, digits1           of each row: how many digits
-///   unit0, unit1               and the exponent of the weight of the first
-///   watches                    how many sets of special values: one, or one for each row
+/// What exact reductions add up: one to three rows of exact digits. Row sets give
+///   rows                       how many
+///   digits0, digits1, digits2  of each row: how many digits
+///   unit0, unit1, unit2        and the exponent of the weight of the first
+///   watches                    how many sets of special values: one for each row, but for a last row of squares
+///                              beside the sums of what is squared
 ///   shared_bytes, loads, item_size, inputs
 ///   resident_threads           of a multiprocessor, as far as shared memory allows
 ///   start(), add(packs), add_item(x…), after_batch(), finish()
@@ -32,6 +34,22 @@ using sum_column = slot_column<exact::format<T>::mantissa_bits + 1, exact::forma
 template <class T, int Threads>
 using product_column = slot_column<2 * exact::format<T>::mantissa_bits + 2,
                                    2 * exact::format<T>::max_shift + 2, sizeof(T) >= 4 ? 53 : 32, Threads>;
+
+/// Digits of a row of a set, and the exponent of their unit.
+template <class Rows>
+__host__ __device__ constexpr int digits_of_row(int row) {
+  if constexpr (Rows::rows == 3) {
+    if (row == 2) return Rows::digits2;
+  }
+  return row == 0 ? Rows::digits0 : Rows::digits1;
+}
+template <class Rows>
+__host__ __device__ constexpr int unit_of_row(int row) {
+  if constexpr (Rows::rows == 3) {
+    if (row == 2) return Rows::unit2;
+  }
+  return row == 0 ? Rows::unit0 : Rows::unit1;
+}
 
 template <class T>
 inline constexpr int sum_spacing = sizeof(T) == 8 ? 53 : 32;
@@ -256,60 +274,6 @@ struct moment_rows {
     add_sum<T, Threads>(first, x);
     wf::device::add_product<T>(second, x, x);
     watch.add(x);
-  }
-};
-
-/// Re and im of complex numbers apart.
-template <class P, int Threads>
-struct complex_rows {
-  using T = parts<P>;
-  using column_type = sum_column<P, Threads>;
-  static constexpr int inputs = 1, rows = 2, watches = 2, loads = 4;
-  static constexpr int resident_threads = 1280;
-  static constexpr int item_size = static_cast<int>(sizeof(T));
-  static constexpr int digits0 = exact::format<P>::digits, digits1 = exact::format<P>::digits;
-  static constexpr int unit0 = exact::format<P>::min_exponent, unit1 = exact::format<P>::min_exponent;
-  static constexpr std::size_t shared_bytes = 2 * column_type::shared_bytes;
-  using room = piece_room<column_type::slots>;
-
-  column_type re, im;
-  special_watch<P> watch_re, watch_im;
-  int adds;
-
-  __device__ __forceinline__ void start(op) {
-    re.start(wf_dynamic_shared);
-    im.start(wf_dynamic_shared + column_type::shared_bytes);
-    watch_re.start();
-    watch_im.start();
-    adds = 0;
-  }
-  __device__ __forceinline__ void add(const pack (&p)[1]) {
-#pragma unroll
-    for (int i = 0; i < 16 / item_size; ++i) add_item(item_of<T>(p[0], i));
-  }
-  __device__ __forceinline__ void add_item(T x) {
-    add_sum<P, Threads>(re, x.re);
-    add_sum<P, Threads>(im, x.im);
-    watch_re.add(x.re);
-    watch_im.add(x.im);
-    ++adds;
-  }
-  __device__ __forceinline__ void after_batch() {
-    if (adds > column_type::adds_between_carries - loads * 16 / item_size) {
-      re.carry();
-      im.carry();
-      adds = 0;
-    }
-  }
-  __device__ __forceinline__ void finish() {}
-  __device__ __forceinline__ std::uint32_t kinds(int watch) const {
-    return watch == 0 ? watch_re.kinds() : watch_im.kinds();
-  }
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-    digits_of_columns<sum_spacing<P>, digits0, Threads>(wf_dynamic_shared, r, to);
-    __syncthreads();
-    digits_of_columns<sum_spacing<P>, digits1, Threads>(wf_dynamic_shared + column_type::shared_bytes, r,
-                                                          to + digits0);
   }
 };
 

@@ -9,19 +9,11 @@ namespace {
 
 race_line line_of(const simt::race_side& side) {
   const auto slash = side.where.file.rfind('/');
-  std::string access = side.is_volatile ? "volatile " : "";
-  switch (side.kind) {
-    case simt::access_kind::read: access += "read"; break;
-    case simt::access_kind::write: access += "write"; break;
-    case simt::access_kind::atomic_load: access += "atomic load"; break;
-    case simt::access_kind::atomic_store: access += "atomic store"; break;
-    case simt::access_kind::atomic_update: access += "atomic update"; break;
-  }
   // A rung's lines are told by their place in the repository, others by the file's name alone.
   const std::string name =
       slash == std::string::npos ? side.where.file : side.where.file.substr(slash + 1);
   const bool ours = side.where.file.find("ladder/") != std::string::npos;
-  return {ours ? "ladder/" + name : name, side.where.line, access};
+  return {ours ? "ladder/" + name : name, side.where.line, access_of(side)};
 }
 
 /// The options of this host thread, put back at the end.

@@ -143,11 +143,8 @@ class prepared {
 };
 
 ladder::race_line line_of(const simt::race_side& side) {
-  std::string access = side.is_volatile ? "volatile " : side.block_scope ? "block-scope " : "";
-  constexpr const char* names[] = {"read", "write", "atomic load", "atomic store", "atomic update"};
-  access += names[static_cast<int>(side.kind)];
   const source_file* known = find_source(plain_path(side.where.file));
-  return {known != nullptr ? std::string(known->path) : side.where.file, side.where.line, access};
+  return {known != nullptr ? std::string(known->path) : side.where.file, side.where.line, access_of(side)};
 }
 
 std::string extent(const std::uint32_t (&d)[3]) {

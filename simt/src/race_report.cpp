@@ -22,7 +22,7 @@ const char* word(access_kind k) {
 }
 
 std::string place(const race_side& s) {
-  std::string text = (s.is_volatile ? "volatile " : s.block_scope ? "block-scope " : "") + std::string(word(s.kind)) + " at ";
+  std::string text = access_of(s) + " at ";
   text += s.where.line == 0 ? "an unknown line" : s.where.file + ":" + std::to_string(s.where.line);
   return text + " by block " + std::to_string(s.block) + " thread " + std::to_string(s.thread);
 }
@@ -31,6 +31,10 @@ auto position(const race_side& s) { return std::tuple(s.where.file, s.where.line
 auto key_of(const race_side& s) { return std::tuple(s.where.file, s.where.line, s.kind, s.is_volatile); }
 
 }  // namespace
+
+std::string access_of(const race_side& s) {
+  return (s.is_volatile ? "volatile " : s.block_scope ? "block-scope " : "") + std::string(word(s.kind));
+}
 
 std::string to_string(const race& r) {
   return "race on " + std::string(r.where == space::shared ? "shared" : "global") + " memory in " +

@@ -35,6 +35,8 @@ struct race {
 };
 
 std::string to_string(const race&);
+/// What one side did, as "volatile read" or "block-scope atomic update".
+std::string access_of(const race_side&);
 
 namespace detail {
 class race_state;

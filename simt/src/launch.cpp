@@ -105,7 +105,7 @@ cudaError_t check_shape(const launch_shape& s, const void* kernel) {
     cluster *= s.cluster[i];
   }
   if (threads > static_cast<std::uint64_t>(d.threads_per_block)) return cudaErrorInvalidConfiguration;
-  if (s.shared_bytes > max_dynamic_shared(kernel)) return cudaErrorInvalidValue;
+  if (s.shared_bytes > std::min<std::uint64_t>(max_dynamic_shared(kernel), shared_opt_in(current_options()))) return cudaErrorInvalidValue;
   const auto on_device = static_cast<std::uint64_t>(multiprocessors(current_options())) *
                          static_cast<std::uint64_t>(resident_blocks(threads, s.shared_bytes));
   const std::uint64_t largest = nonportable_clusters(kernel) ? 16 : static_cast<std::uint64_t>(d.blocks_per_cluster);

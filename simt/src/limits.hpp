@@ -10,4 +10,8 @@ inline int multiprocessors(const options& o) {
   return o.multiprocessors != 0 ? static_cast<int>(o.multiprocessors) : device_limits.multiprocessors;
 }
 
+inline std::uint64_t shared_opt_in(const options& o) {
+  return o.shared_opt_in != 0 ? o.shared_opt_in : device_limits.shared_opt_in;
+}
+
 }  // namespace simt::detail

@@ -99,7 +99,7 @@ cudaError_t attribute_value(cudaDeviceAttr attribute, int& value) {
       value = static_cast<int>(limits.shared_per_block);
       break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      value = static_cast<int>(limits.shared_opt_in);
+      value = static_cast<int>(shared_opt_in(current_options()));
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       value = static_cast<int>(limits.shared_per_multiprocessor);
@@ -232,7 +232,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.maxThreadsPerMultiProcessor = limits.threads_per_multiprocessor;
   p.sharedMemPerMultiprocessor = limits.shared_per_multiprocessor;
   p.regsPerMultiprocessor = get(cudaDevAttrMaxRegistersPerMultiprocessor);
-  p.sharedMemPerBlockOptin = limits.shared_opt_in;
+  p.sharedMemPerBlockOptin = shared_opt_in(current_options());
   p.maxBlocksPerMultiProcessor = limits.blocks_per_multiprocessor;
   p.reservedSharedMemPerBlock = limits.shared_reserved;
   *properties = p;

@@ -65,7 +65,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   kernel_settings& settings = all_settings()[kernel];
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
-      if (value < 0 || value > static_cast<int>(device_limits.shared_opt_in)) break;
+      if (value < 0 || value > static_cast<int>(shared_opt_in(current_options()))) break;
       settings.max_dynamic = value;
       return cudaSuccess;
     case cudaFuncAttributePreferredSharedMemoryCarveout:

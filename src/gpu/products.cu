@@ -37,9 +37,12 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   if constexpr (sizeof(T) == 8) {
     // Columns of 640 bytes a thread and more: as many as there is room for, in one or two blocks.
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    if constexpr (Terms == terms::moments) return with.template operator()<96, 8>();
-    else if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<320, two ? 4 : 8>();
-    else return with.template operator()<96, two ? 4 : 8>();
+    constexpr int loads = two ? 4 : 8;
+    if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<32, loads>();
+    if constexpr (Terms != terms::moments) {
+      if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<320, loads>();
+    }
+    return with.template operator()<96, loads>();
   } else {
     return with.template operator()<256, two ? 2 : 4>();
   }
@@ -47,7 +50,7 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
 
 template <template <class, int> class Rows, class P, int Inputs>
 cudaError_t enqueue_complex(const device_request& r, workspace& w, cudaStream_t stream) {
-  constexpr int threads = sizeof(P) == 8 ? 64 : 256;  // columns of up to 1.3 KB a thread
+  constexpr int threads = sizeof(P) == 8 ? 32 : 128;  // columns of up to 1.3 KB and 250 bytes a thread
   const exact_question q{r.what, r.options.rounding, r.options.correction};
   const auto n = static_cast<std::uint64_t>(r.n);
   using T = parts<P>;

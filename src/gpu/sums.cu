@@ -24,9 +24,6 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-template <class T>
-inline constexpr int sum_threads = sizeof(T) == 8 ? 128 : 256;
-
 /// f32 keeps up in columns, whatever the data. The others are too many a byte, or their columns too large.
 template <class T>
 cudaError_t enqueue_row(const device_request& r, workspace& w, cudaStream_t stream) {
@@ -54,6 +51,18 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
   return enqueue_row<T>(r, w, stream);
 }
 
+/// Of complex numbers with parts of P: a column each.
+template <class P>
+cudaError_t enqueue_parts(const device_request& r, workspace& w, cudaStream_t stream) {
+  const auto with = [&]<int Threads>() { return enqueue<complex_rows<P, Threads>, P, Threads, parts<P>>(r, w, stream); };
+  if constexpr (sizeof(P) == 8) {
+    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+    return w.block_shared_bytes() >= 99 * 1024 ? with.template operator()<128>() : with.template operator()<32>();
+  } else {
+    return with.template operator()<256>();
+  }
+}
+
 }  // namespace
 
 enqueue_function find_sums(op o, dtype t, accuracy a) {
@@ -64,7 +73,7 @@ enqueue_function find_sums(op o, dtype t, accuracy a) {
       if (o == op::mean || o == op::norm1) return enqueue_row<T>;
     } else if constexpr (complex_number<T>) {
       using P = typename T::value_type;
-      if (o == op::sum || o == op::mean) return enqueue<complex_rows<P, sum_threads<P>>, P, sum_threads<P>, parts<P>>;
+      if (o == op::sum || o == op::mean) return enqueue_parts<P>;
     }
     return nullptr;
   });

@@ -57,6 +57,15 @@ TEST_P(types, several_blocks_in_three_orders) {
     row(families_of(GetParam())[order == simt::block_order::reversed ? 1 : 0], {70001, 1, 1}, order);
 }
 
+// 64 KiB as CC 7.5 has, less what kernels hold statically, and the 99 of 8.6, 8.9 and 12.0.
+TEST_P(types, in_little_shared_memory) {
+  for (const unsigned shared : {60u * 1024, 99u * 1024}) {
+    simt::current_options().shared_opt_in = shared;
+    wf::simulated_gpu place;
+    check_row(simt_machine(), place, GetParam(), families_of(GetParam())[0], {5003, 0, 1}, 3);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(simt, types, ::testing::ValuesIn(all_dtypes),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
 

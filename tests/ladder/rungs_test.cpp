@@ -36,11 +36,16 @@ TEST_P(every_rung, is_right) {
   EXPECT_GT(runs, 1500);
 }
 
+#ifdef WARPFOLD_SANITIZED  // the sanitizers look at what is touched, in one order as in another
+const auto orders = testing::Values(simt::block_order::shuffled);
+#else
+const auto orders =
+    testing::Values(simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled);
+#endif
+
 INSTANTIATE_TEST_SUITE_P(
     simt, every_rung,
-    testing::Combine(testing::Values(dtype::f32, dtype::f64, dtype::i32, dtype::f16),
-                     testing::Values(simt::block_order::forward, simt::block_order::reversed,
-                                     simt::block_order::shuffled)),
+    testing::Combine(testing::Values(dtype::f32, dtype::f64, dtype::i32, dtype::f16), orders),
     [](const auto& p) { return rung_table::type_and_order(p); });
 
 TEST(unroll_warp, is_wrong_where_lanes_run_to_the_next_barrier) {

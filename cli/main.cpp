@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -29,8 +30,11 @@ std::string json_string(std::string_view text) {
 
 namespace {
 
-/// A mapped file that another process cuts short ends the program with this signal.
+/// A mapped file that another process cuts short ends the program with this signal. Several threads may read it at
+/// once: the first one reports, and the others wait for its exit.
 void report_bus_error(int) {
+  static std::atomic_flag reported;  // lock-free, as a signal handler needs
+  while (reported.test_and_set()) ::pause();
   constexpr char line[] = "warpfold: a file shrank or its disk failed while it was read\n";
   [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line, sizeof line - 1);
   ::_exit(bad_input);

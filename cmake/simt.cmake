@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The instrumentation alone: its callbacks are defined by simt, and libtsan is never linked. Fences are
 # simt's own functions, hence -Wno-tsan.
-set(WF_LENS_OPTIONS_GNU -O1 -g -fsanitize=thread -Wno-tsan -fsanitize-coverage=trace-pc
+set(WF_LENS_OPTIONS_GNU -O1 -g -fno-math-errno -fsanitize=thread -Wno-tsan -fsanitize-coverage=trace-pc
   --param=tsan-distinguish-volatile=1 -fno-extern-tls-init)
-set(WF_LENS_OPTIONS_Clang -O1 -g -Wno-pass-failed -fsanitize=thread -fsanitize-coverage=trace-pc-guard,no-prune
+set(WF_LENS_OPTIONS_Clang -O1 -g -fno-math-errno -Wno-pass-failed -fsanitize=thread -fsanitize-coverage=trace-pc-guard,no-prune
   "SHELL:-mllvm -tsan-instrument-read-before-write=1" "SHELL:-mllvm -tsan-distinguish-volatile=1")
-# Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not.
+# Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not. A fused
+# multiply-add is a call that the lens can tell from others.
 set(WF_LENS_OBJCOPY --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove
-  --redefine-sym memset=__tsan_memset)
+  --redefine-sym memset=__tsan_memset --redefine-sym fma=simt_fma --redefine-sym fmaf=simt_fmaf)
 
 # wf_add_simt_library(NAME [LENS] SOURCES file.cpp… [LINK target…])
 #

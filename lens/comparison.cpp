@@ -40,6 +40,8 @@ double active_lanes(const counters& c) {
 constexpr column columns[] = {
     {"lanes", "active lanes of 32, in the mean",
      [](const counters& c) { return active_lanes(c) == 0 ? "" : fmt::format("{:.1f}", active_lanes(c)); }},
+    {"flops", "floating-point operations of all lanes, atomics' additions among them",
+     [](const counters& c) { return whole(c.flops); }},
     {"parts", "branches at which lanes of a warp went different ways",
      [](const counters& c) { return whole(c.divergent); }},
     {"global", "requests to global memory: one for each load or store of a warp",
@@ -93,6 +95,7 @@ std::vector<comparison_row> compare(const explanation& before, const explanation
   add("__syncwarp", [](const explanation& e) { return e.total.warp_syncs; });
   add("shuffles", [](const explanation& e) { return e.total.shuffles; });
   add("votes and warp reductions", [](const explanation& e) { return e.total.collectives; });
+  add("floating-point operations", [](const explanation& e) { return e.total.flops; });
   add("divergent branches", [](const explanation& e) { return e.total.divergent; });
   add("active lanes a memory access", [](const explanation& e) { return active_lanes(e.total); }, true);
   add("launches", [](const explanation& e) {

@@ -33,6 +33,7 @@ counters& counters::operator+=(const counters& o) {
   blocks += o.blocks;
   block_lanes += o.block_lanes;
   divergent += o.divergent;
+  flops += o.flops;
   return *this;
 }
 

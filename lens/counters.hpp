@@ -43,6 +43,7 @@ struct counters {
   std::uint64_t blocks = 0;       ///< basic blocks entered by a warp
   std::uint64_t block_lanes = 0;  ///< active lanes, summed over those
   std::uint64_t divergent = 0;    ///< branches whose lanes went different ways
+  std::uint64_t flops = 0;        ///< floating-point operations, of every active lane
 
   /// 32 sectors' bytes each way, loads, stores and atomics.
   std::uint64_t global_bytes() const {

@@ -8,6 +8,7 @@
 
 #include "flow_graph.hpp"
 #include "names.hpp"
+#include "operations.hpp"
 #include "replay.hpp"
 #include "split.hpp"
 
@@ -80,6 +81,7 @@ class tally {
     counters& c = kernel_->at(e.site);
     const bool load = e.what() == kind::read || e.what() == kind::atomic_load;
     const bool update = e.what() == kind::atomic_update;
+    if (update) c.flops += std::uint64_t{r.lanes()} * (e.extra >> 8);
     if (e.region() == simt::space::shared) {
       memory_counts& m = update ? c.shared_atomic : load ? c.shared_load : c.shared_store;
       const shared_cost cost = cost_in_shared(r);
@@ -194,11 +196,18 @@ std::vector<kernel_counts> counting::kernels() const {
     if (k->known.launches == 0) continue;
     kernel_counts c = k->known;
     std::map<source_place, counters> lines;
+    const auto line_of = [&](const simt::source_line& at) -> counters& { return lines[{plain_path(at.file), at.line}]; };
     for (std::uint32_t site = 1; site < k->sites.size(); ++site) {
-      if (k->sites[site] == counters{}) continue;
-      const simt::source_line& at = state_->place(site);
-      lines[{plain_path(at.file), at.line}] += k->sites[site];
-      c.total += k->sites[site];
+      const counters& counted = k->sites[site];
+      if (counted == counters{}) continue;
+      line_of(state_->place(site)) += counted;
+      c.total += counted;
+      if (counted.block_lanes == 0) continue;
+      for (const operation& o : operations_of_block(state_->recorder.sites()[site])) {
+        const std::uint64_t made = counted.block_lanes * o.count;
+        line_of(simt::locate(o.at)).flops += made;
+        c.total.flops += made;
+      }
     }
     for (auto& [where, counted] : lines) c.lines.push_back({where, counted});
     c.atomic_words = k->updates.size();

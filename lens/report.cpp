@@ -28,10 +28,14 @@ std::string kernel_line(const kernel_counts& k) {
 }
 
 std::string intensity(const explanation& e) {
-  const std::uint64_t bytes = e.total.global_bytes();
-  if (e.additions == 0 || bytes == 0) return {};
-  return fmt::format("{} additions make the sum; {} bytes of global memory in sectors: {:.3f} additions a byte",
-                     e.additions, bytes, static_cast<double>(e.additions) / static_cast<double>(bytes));
+  const std::uint64_t bytes = e.total.global_bytes(), flops = e.total.flops;
+  if ((flops == 0 && e.additions == 0) || bytes == 0) return {};
+  std::string all;
+  if (flops != 0) all += fmt::format("{} floating-point operations", flops);
+  if (e.additions != 0) all += fmt::format("{}{} additions make the sum", flops != 0 ? ", of which " : "", e.additions);
+  all += fmt::format("; {} bytes of global memory in sectors: ", bytes);
+  return all + fmt::format("{:.3f} {} a byte", static_cast<double>(flops != 0 ? flops : e.additions) / static_cast<double>(bytes),
+                           flops != 0 ? "FLOPs" : "additions");
 }
 
 std::string race_line(const ladder::race_pair& r) {
@@ -62,6 +66,7 @@ std::vector<named_count> other_counts_of(const kernel_counts& k) {
   add("__syncwarp", c.warp_syncs);
   add("shuffles", c.shuffles);
   add("votes and warp reductions", c.collectives);
+  add("floating-point operations", c.flops);
   all.push_back({"divergent branches", fmt::format("{}", c.divergent)});
   all.push_back({"lanes a basic block", per(c.block_lanes, c.blocks, 1)});
   add("words with atomics", k.atomic_words);

@@ -17,7 +17,7 @@ std::string headline(const explanation&);
 std::string verdict(const explanation&);
 /// `tree_modulo_sum<float>: 256 blocks of 256 threads, 1024 bytes of dynamic shared memory`
 std::string kernel_line(const kernel_counts&);
-/// Additions, bytes, and one over the other; empty where nothing is summed.
+/// Operations, bytes, and one over the other; of integers the additions that a sum needs. Empty where there are none.
 std::string intensity(const explanation&);
 std::string race_line(const ladder::race_pair&);
 

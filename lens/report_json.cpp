@@ -42,6 +42,7 @@ json counters_json(const counters& c) {
   add("divergent_branches", c.divergent);
   add("basic_blocks", c.blocks);
   add("basic_block_lanes", c.block_lanes);
+  add("flops", c.flops);
   return j;
 }
 
@@ -73,10 +74,16 @@ json explanation_json(const explanation& e) {
       one["lines"].push_back({{"file", l.where.file}, {"line", l.where.line}, {"counters", counters_json(l.counted)}});
     j["kernels"].push_back(std::move(one));
   }
-  if (e.additions != 0 && e.total.global_bytes() != 0) {
-    j["additions"] = e.additions;
+  if (const auto bytes = static_cast<double>(e.total.global_bytes()); bytes != 0) {
     j["global_bytes"] = e.total.global_bytes();
-    j["additions_per_byte"] = static_cast<double>(e.additions) / static_cast<double>(e.total.global_bytes());
+    if (e.additions != 0) {
+      j["additions"] = e.additions;
+      j["additions_per_byte"] = static_cast<double>(e.additions) / bytes;
+    }
+    if (e.total.flops != 0) {
+      j["flops"] = e.total.flops;
+      j["flops_per_byte"] = static_cast<double>(e.total.flops) / bytes;
+    }
   }
   j["races"] = json::array();
   for (const ladder::race_pair& r : e.races)

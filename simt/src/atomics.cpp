@@ -26,7 +26,7 @@ memory_order order_of(int order) {
 
 // Spinning, schedule, checks, report: what comes before the access itself.
 void before(const void* address, unsigned size, access_kind kind, int order, int reach, std::uintptr_t site,
-            std::uint32_t weight) {
+            std::uint32_t weight, std::uint8_t operations = 0) {
   cuda_thread* t = this_thread;
   if (!t) return;
   ++meter.count;
@@ -38,7 +38,9 @@ void before(const void* address, unsigned size, access_kind kind, int order, int
   block& b = *t->in;
   if (b.lock_step) yield_lane();
   if (g == ground::shared) check_written(*t, a);
-  if (b.watch) b.watch->access(b.linear, t->linear, {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach)});
+  if (b.watch)
+    b.watch->access(b.linear, t->linear,
+                    {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach), operations});
 }
 
 std::mutex& lock_of(const void* address) {
@@ -132,8 +134,9 @@ void atomic_store(void* to, const void* from, unsigned size, int order, int reac
 }
 
 std::uint64_t atomic_update(void* to, rmw op, number type, std::uint64_t operand, int order, int reach) {
+  const bool adds_floats = (op == rmw::add || op == rmw::sub) && (type == number::f32 || type == number::f64);
   before(to, type == number::i32 || type == number::u32 || type == number::f32 ? 4 : 8, access_kind::atomic_update,
-         order, reach, SIMT_SITE, 1);
+         order, reach, SIMT_SITE, 1, adds_floats);
   switch (type) {
     case number::i32: return apply<std::int32_t>(to, op, operand);
     case number::u32: return apply<std::uint32_t>(to, op, operand);

@@ -130,7 +130,7 @@ void recorder::arrive(std::uint64_t block, std::uint32_t thread, const arrival& 
 void recorder::access(std::uint64_t block, std::uint32_t thread, const memory_access& a) {
   const bool atomic = a.kind >= access_kind::atomic_load;
   event e = plain(static_cast<event_kind>(a.kind), site_index(a.site),
-                  atomic ? static_cast<std::uint32_t>(a.order) : 0);
+                  atomic ? static_cast<std::uint32_t>(a.order) | std::uint32_t{a.operations} << 8 : 0);
   e.address = a.address & 0xFFFFFFFFFFFFu;
   e.size = a.size & 0xFFu;
   e.where = static_cast<std::uint64_t>(space_of(a.address)) & 7;

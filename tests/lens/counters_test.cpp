@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 
 #include <lens/counting.hpp>
+#include <lens/operations.hpp>
 
 #include <cuda_runtime.h>
 
@@ -170,6 +171,37 @@ TEST_F(counted, a_path_seen_late_counts_for_all_blocks) {
   // The way out of the branch ends the thread: nothing lies on all paths but the end, so nobody waits.
   EXPECT_EQ(stores, std::vector<std::uint64_t>(3, 16));
   EXPECT_EQ(parted, std::vector<std::uint64_t>(3, 8 + 1));
+}
+
+TEST_F(counted, floating_point_operations_of_every_lane_and_line) {
+  if (!lens::reads_operations()) GTEST_SKIP() << "of this processor's code operations are not read";
+  const auto k = of("operations", 64);
+  const auto flops = [&](const lens::kernel_counts& of, const char* mark) { return at(of, mark).flops; };
+  EXPECT_EQ(flops(k, "op-four"), 4u * 64);
+  EXPECT_EQ(flops(k, "op-root"), 64u);
+  EXPECT_EQ(flops(k, "op-fused"), 2u * 64);
+  EXPECT_EQ(flops(k, "op-fused-double"), 3u * 64);
+  EXPECT_EQ(flops(k, "op-lanes"), 2u * 5);
+  EXPECT_EQ(flops(k, "op-loop"), 2u * (31 * 32 / 2));
+  EXPECT_EQ(flops(k, "op-called"), 64u);
+  EXPECT_EQ(flops(k, "op-last"), 64u);
+  EXPECT_EQ(k.total.flops, 64u * (4 + 1 + 2 + 3 + 1 + 1) + 10 + 31 * 32) << "comparisons, minima, signs are none";
+
+  EXPECT_EQ(of("conversions").total.flops, 0u);
+
+  const auto h = of("halves");
+  EXPECT_EQ(flops(h, "half-add"), 32u);
+  EXPECT_EQ(flops(h, "half-fused"), 2u * 32);
+  EXPECT_EQ(flops(h, "half-pair"), 2u * 32);
+  EXPECT_EQ(flops(h, "half-pair-fused"), 4u * 32);
+  EXPECT_EQ(flops(h, "half-divided"), 32u);
+  EXPECT_EQ(h.total.flops, 32u * (1 + 2 + 2 + 4 + 1 + 1));
+
+  const auto u = of("float_updates", 32);
+  EXPECT_EQ(flops(u, "float-add"), 32u);
+  EXPECT_EQ(flops(u, "double-add"), 32u);
+  EXPECT_EQ(flops(u, "half2-add"), 2u * 32);
+  EXPECT_EQ(u.total.flops, 4u * 32);
 }
 
 TEST_F(counted, a_kernel_that_does_nothing_counts_nothing) {

@@ -2,6 +2,8 @@
 // Compiled as instrumented CUDA.
 #include "kernels.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <stdexcept>
@@ -147,6 +149,69 @@ __global__ void by_shuffles(const float* in, float* out) {
   if (threadIdx.x == 0) *out = v;
 }
 
+template <class T>
+__device__ T opaque(T x) {
+  if constexpr (sizeof(T) >= 4) __asm__ volatile("" : "+m"(x));
+  return x;
+}
+
+__device__ __attribute__((noinline)) float squared(float x) {
+  return x * x;  // @op-called
+}
+
+__global__ void operations(const float* in, float* out) {
+  const float a = opaque(in[threadIdx.x]), b = opaque(in[threadIdx.x + 32]);
+  float v = (a + b) * (a - b) / b;  // @op-four
+  v = sqrtf(v);                     // @op-root
+  v = fmaf(v, a, b);                // @op-fused
+  double w = v;
+  w = fma(w, w, w) + 1;  // @op-fused-double
+  v = fmaxf(v, -a);      // @op-none
+  v = v < b ? fabsf(v) : fminf(v, b);  // @op-none-either
+  if (threadIdx.x % 32 < 5) v += opaque(1.0f);  // @op-lanes
+  for (unsigned k = 0; k < threadIdx.x % 32; ++k) v *= opaque(b);  // @op-loop
+  v = squared(v);
+  out[threadIdx.x] = v - static_cast<float>(w);  // @op-last
+}
+
+// What compilers mend by arithmetic is a conversion all the same.
+__global__ void conversions(const float* in, float* out) {
+  const float a = opaque(in[threadIdx.x]);
+  const double d = opaque(static_cast<double>(a));
+  const auto ull = opaque(static_cast<unsigned long long>(a));
+  const auto ull2 = opaque(static_cast<unsigned long long>(d));
+  const auto ll = opaque(static_cast<long long>(d));
+  const auto u = opaque(static_cast<unsigned>(a));
+  float* to = out + threadIdx.x * 8;
+  to[0] = static_cast<float>(ull);
+  to[1] = static_cast<float>(opaque(static_cast<double>(ull2)));
+  to[2] = static_cast<float>(ll);
+  to[3] = static_cast<float>(opaque(static_cast<double>(ll)));
+  to[4] = static_cast<float>(u);
+  to[5] = static_cast<float>(opaque(static_cast<double>(u)));
+  to[6] = static_cast<float>(static_cast<int>(a));
+}
+
+__global__ void halves(const float* in, float* out) {
+  __half h = __float2half(in[threadIdx.x]);
+  h = h + h;                         // @half-add
+  h = __hfma(h, h, h);               // @half-fused
+  __half2 two = __half2half2(h);
+  two = __hmul2(two, two);           // @half-pair
+  two = __hfma2(two, two, two);      // @half-pair-fused
+  __nv_bfloat16 b = __float2bfloat16(__low2float(two));
+  b = b / b;                         // @half-divided
+  out[threadIdx.x] = __bfloat162float(b) + __high2float(two);
+}
+
+__global__ void float_updates(const float* in, float* out) {
+  atomicAdd(&out[threadIdx.x], in[0]);                            // @float-add
+  atomicAdd(reinterpret_cast<double*>(out) + 32 + threadIdx.x, 1.0);  // @double-add
+  atomicAdd(reinterpret_cast<int*>(out) + 128, 1);
+  atomicExch(&out[256], in[0]);
+  atomicAdd(reinterpret_cast<__half2*>(out) + 512 + threadIdx.x, __float2half2_rn(1));  // @half2-add
+}
+
 __global__ void nothing(const float*, float*) {}
 
 struct named {
@@ -167,6 +232,8 @@ constexpr named all[] = {
     {"moves<float4>", moves<float4>},        {"neighbours", neighbours},
     {"updates", updates},                    {"a_late_path", a_late_path},
     {"meetings", meetings},                  {"by_shuffles", by_shuffles},
+    {"operations", operations},              {"conversions", conversions},
+    {"halves", halves},                      {"float_updates", float_updates},
     {"nothing", nothing},
 };
 

@@ -39,7 +39,7 @@ struct event {
   std::uint64_t where : 3;     ///< space, of accesses
   std::uint64_t is_volatile : 1;
   std::uint32_t site;          ///< index in recorder::sites(); 0: none
-  std::uint32_t extra;         ///< by kind; memory_order of atomics
+  std::uint32_t extra;         ///< by kind; of atomics memory_order, and memory_access::operations times 256
 
   event_kind what() const { return static_cast<event_kind>(kind); }
   space region() const { return static_cast<space>(where); }

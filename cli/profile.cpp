@@ -7,6 +7,7 @@
 
 #if WARPFOLD_HAS_CUDA
 #include <lens/profile/profile.hpp>
+#include <lens/profile/reduction.hpp>
 #endif
 
 #include <CLI/CLI.hpp>
@@ -33,14 +34,14 @@ const std::map<std::string, ladder::distribution> distributions{
     {"normal", ladder::distribution::normal},
     {"hard", ladder::distribution::hard}};
 
-/// The rung that runs the library's kernel of a reduction; other names are rungs' own.
-std::string rung_of(const profile_command& q) {
-  if (q.subject != "sum") return q.subject;
+/// The rungs whose kernels are those of the library's sums.
+std::string rung_of_sum(const profile_command& q) {
   return q.accuracy == "exact" && q.dtype != "i32" ? "exact" : "record";
 }
 
 std::string command_of(const profile_command& q, std::uint64_t n) {
-  return "warpfold profile " + q.subject + (q.subject == "sum" ? " --accuracy " + q.accuracy : "") + " --n " +
+  const bool reduction = lens::profile::reduction_named(q.subject).has_value();
+  return "warpfold profile " + q.subject + (reduction ? " --accuracy " + q.accuracy : "") + " --n " +
          std::to_string(n) + " --dtype " + q.dtype + " --block " + std::to_string(q.block) + " --data " + q.data +
          " --seed " + std::to_string(q.seed) + " --runs " + std::to_string(q.runs) + (q.hot ? " --hot" : "") +
          (q.no_counters ? " --no-counters" : "");
@@ -51,7 +52,10 @@ int run_profile(const profile_command& q) {
     throw wf::error(wf::errc::bad_argument,
                     "--block " + std::to_string(q.block) + ": not a multiple of 32 from 32 to 1024");
   lens::profile::profile_request asked;
-  asked.rung = rung_of(q);
+  if (q.subject == "sum") asked.rung = rung_of_sum(q);
+  else if (const auto reduction = lens::profile::reduction_named(q.subject)) asked.reduction = reduction;
+  else asked.rung = q.subject;
+  asked.accuracy = q.accuracy == "fast" ? wf::accuracy::fast : wf::accuracy::exact;
   asked.type = *wf::dtype_named(q.dtype);
   asked.n = count_option("--n", q.n);
   asked.data = distributions.at(q.data);
@@ -61,12 +65,12 @@ int run_profile(const profile_command& q) {
   asked.hot = q.hot;
   asked.counters = !q.no_counters;
   const auto gpu = ladder::open_cuda();
-  const std::uint64_t bytes = asked.n * wf::info(asked.type).size;
+  const std::uint64_t bytes = asked.n * wf::info(asked.type).size * (asked.reduction == wf::op::dot ? 2 : 1);
   if (bytes > gpu->facts().free_bytes)
     throw wf::error(wf::errc::bad_argument, "--n " + q.n + ": takes " + std::to_string(bytes >> 20) +
                                                 " MiB, and the GPU has " +
                                                 std::to_string(gpu->facts().free_bytes >> 20));
-  const lens::profile::profile told = profile_rung(*gpu, asked);
+  const lens::profile::profile told = asked.reduction ? profile_reduction(*gpu, wf::cuda_library(), asked) : profile_rung(*gpu, asked);
   const std::string command = command_of(q, asked.n);
   if (!q.html.empty()) write_page(q.html, to_html(told, command));
   print(q.json ? to_json(told, command) : to_text(told));
@@ -87,7 +91,7 @@ void add_profile(CLI::App& app, run_state& state) {
   auto q = std::make_shared<profile_command>();
   CLI::App* command = app.add_subcommand(
       "profile", "Times, CUDA calls, hardware counters and roofline of a rung or a reduction on a GPU");
-  command->add_option("NAME", q->subject, "A rung, as tree_modulo or warp_leader/flat; or the reduction sum")->required();
+  command->add_option("NAME", q->subject, "A rung, as tree_modulo or warp_leader/flat; or a reduction, as sum, argmax or mean_var")->required();
   command->add_option("--n", q->n, "Elements: 1000, 16M (2^24), 2^24, 1e6")->capture_default_str();
   command->add_option("--dtype", q->dtype, "Of the elements")
       ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}))

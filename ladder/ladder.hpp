@@ -102,6 +102,14 @@ class place {
                          const std::function<void(bool)>& around) = 0;
   /// Times a rung that ran before. hot: the L2 keeps what the run before left in it.
   virtual timing time(std::size_t rung, const request&, bool hot) = 0;
+
+  /// Something else than a rung, enqueued on the stream (a cudaStream_t) that it is given.
+  using work = std::function<void(void* stream)>;
+  virtual const void* loaded() const = 0;  ///< what was loaded, on the device
+  virtual void finish(const work&) = 0;    ///< enqueues it, and waits
+  virtual void repeat(const work&, unsigned times, bool hot, const std::function<void(bool)>& around) = 0;
+  virtual timing time(const work&, bool hot) = 0;
+
   /// Median seconds of a kernel that only loads `bytes` bytes of the device's own memory.
   virtual double read_seconds(std::uint64_t bytes, bool hot) = 0;
   virtual double empty_seconds(bool hot) = 0;  ///< of an empty kernel, measured as the rungs are

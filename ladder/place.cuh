@@ -91,17 +91,14 @@ class device_place final : public place {
     const entry& e = entries_of(type_)[index];
     poison_output();
     outcome o;
-    for (unsigned k = 0; k < times && o.refused.empty(); ++k) {
-      if (!hot && !e.info.on_host) the_timer().flush();
-      check(cudaStreamSynchronize(stream_), e.info.name);
+    const auto once = [&](void*) {
       ladder::run r = prepare(asked);
-      around(true);
       enqueue(e, r);
-      around(false);
       o.shape = r.shape;
       o.depth = r.depth;
       o.refused = r.refused;
-    }
+    };
+    repeat(once, times, hot || e.info.on_host, around);
     if (o.refused.empty()) collect(e, o);
     return o;
   }
@@ -120,6 +117,28 @@ class device_place final : public place {
     collect(e, o);
     measured.result = o.result;
     return measured;
+  }
+
+  const void* loaded() const override { return x_.get(); }
+
+  void finish(const work& w) override {
+    w(stream_);
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
+
+  void repeat(const work& w, unsigned times, bool hot, const std::function<void(bool)>& around) override {
+    for (unsigned k = 0; k < times; ++k) {
+      if (!hot) the_timer().flush();
+      check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+      around(true);
+      w(stream_);
+      around(false);
+    }
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
+
+  timing time(const work& w, bool hot) override {
+    return the_timer().by_graph([&] { w(stream_); }, hot);
   }
 
   double read_seconds(std::uint64_t bytes, bool hot) override {

@@ -11,6 +11,7 @@
 #include <lens/verdict.hpp>
 
 #include "ceilings.hpp"
+#include "reduction.hpp"
 #include "text.hpp"
 #include "unavailable.hpp"
 
@@ -26,7 +27,7 @@ std::size_t index_of(const ladder::place& gpu, const profile_request& q) {
     if (rungs[k].name == q.rung) return k;
   throw wf::error(wf::errc::bad_argument,
                   "no rung or reduction " + q.rung + " for " + std::string(wf::info(q.type).name) +
-                      "; warpfold ladder --list names the rungs, and sum is a reduction");
+                      "; warpfold ladder --list names the rungs, docs/reductions.md the reductions");
 }
 
 void check_block(const ladder::rung_info& rung, unsigned block) {
@@ -66,7 +67,7 @@ void take_trace(profile& p, trace t) {
 
 void add_roofline(profile& p, ladder::place& gpu) {
   roofline r;
-  const std::uint64_t bytes = p.asked.n * wf::info(p.asked.type).size;
+  const std::uint64_t bytes = p.input_bytes;
   const std::uint64_t large =
       std::max(std::min(std::uint64_t{2} << 30, gpu.facts().free_bytes / 4), bytes);
   r.bytes_per_second = static_cast<double>(large) / gpu.read_seconds(large, false);
@@ -118,6 +119,42 @@ counted counted_runs(const std::vector<std::function<void()>>& runs, const trace
   return c;
 }
 
+using around = std::function<void(bool)>;
+
+/// What is measured: runs it once and waits; runs it again and again, and says when; times it by events.
+struct subject_runs {
+  std::function<void()> once;
+  std::function<void(const around&)> repeat;
+  std::function<ladder::timing()> time;
+};
+
+void measure(profile& p, ladder::place& gpu, const subject_runs& subject) {
+  try {
+    recording r;
+    subject.repeat([&](bool begin) { begin ? r.open() : r.close(); });
+    take_trace(p, r.finish());
+  } catch (const unavailable& e) {
+    p.no_trace = e.what();
+    p.event_time = subject.time();
+  }
+  p.clocks = ladder::read_clocks(p.facts.pci);
+  if (p.asked.counters) {
+    try {
+      // In the counted run the place's own fills and copies are not kernels.
+      const std::vector<std::function<void()>> once{subject.once};
+      const trace names = names_of(once);
+      counted c = counted_runs(once, names, false);
+      p.chip = c.chip;
+      p.passes = c.passes;
+      for (std::size_t k = 0; k < c.kernels.size(); ++k)
+        p.counts.push_back({kernel_name(names.kernels[k].name), std::move(c.kernels[k])});
+    } catch (const unavailable& e) {
+      p.no_counters = e.what();
+    }
+  }
+  if (p.asked.roofline && p.asked.n > 0) add_roofline(p, gpu);
+}
+
 }  // namespace
 
 statistics summary(std::string name, std::vector<double> all) {
@@ -155,6 +192,7 @@ profile profile_rung(ladder::place& gpu, const profile_request& q) {
   p.name = full_name(rung);
   p.facts = gpu.facts();
   p.expected_wrong = rung.expected_wrong;
+  p.input_bytes = q.n * wf::info(q.type).size;
 
   const ladder::array data = ladder::make_data(q.type, q.data, q.n, q.seed);
   gpu.load(q.type, data.data(), q.n);
@@ -163,31 +201,33 @@ profile profile_rung(ladder::place& gpu, const profile_request& q) {
   if (!ran.refused.empty()) throw wf::error(wf::errc::bad_argument, p.name + ": " + ran.refused);
   lens::judge(p, rung, data, ran);
   if (!p.right && !p.expected_wrong) return p;  // no time is shown of a wrong sum
+  measure(p, gpu, {[&] { gpu.run(at, asked); },
+                   [&](const around& hook) { gpu.repeat(at, asked, q.runs, q.hot, hook); },
+                   [&] { return gpu.time(at, asked, q.hot); }});
+  return p;
+}
 
-  try {
-    recording r;
-    gpu.repeat(at, asked, q.runs, q.hot, [&](bool begin) { begin ? r.open() : r.close(); });
-    take_trace(p, r.finish());
-  } catch (const unavailable& e) {
-    p.no_trace = e.what();
-    p.event_time = gpu.time(at, asked, q.hot);
-  }
-  p.clocks = ladder::read_clocks(p.facts.pci);
-  if (q.counters) {
-    try {
-      // In the counted run the place's own fills and copies are not kernels.
-      const std::vector<std::function<void()>> once{[&] { gpu.run(at, asked); }};
-      const trace names = names_of(once);
-      counted c = counted_runs(once, names, false);
-      p.chip = c.chip;
-      p.passes = c.passes;
-      for (std::size_t k = 0; k < c.kernels.size(); ++k)
-        p.counts.push_back({kernel_name(names.kernels[k].name), std::move(c.kernels[k])});
-    } catch (const unavailable& e) {
-      p.no_counters = e.what();
-    }
-  }
-  if (q.roofline && q.n > 0) add_roofline(p, gpu);
+profile profile_reduction(ladder::place& gpu, const wf::device_library& library, const profile_request& q) {
+  profile p;
+  p.asked = q;
+  p.name = p.what = reduction_name(*q.reduction);
+  if (q.accuracy == wf::accuracy::fast) p.name += ", fast";
+  p.facts = gpu.facts();
+
+  const ladder::array data = ladder::make_data(q.type, q.data, q.n, q.seed);
+  reduction_subject subject(gpu, library, *q.reduction, q.accuracy, data, q.seed, q.data);
+  p.input_bytes = subject.input_bytes();
+  const ladder::place::work once = [&](void* stream) { subject(stream); };
+  gpu.finish(once);  // loads the kernels, and takes the scratch memory
+  const auto judged = subject.judge();
+  p.result = judged.result;
+  p.exact = judged.exact;
+  p.right = judged.right;
+  p.why = judged.why;
+  if (!p.right) return p;
+  measure(p, gpu, {[&] { gpu.finish(once); },
+                   [&](const around& hook) { gpu.repeat(once, q.runs, q.hot, hook); },
+                   [&] { return gpu.time(once, q.hot); }});
   return p;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file profile.hpp
-/// All that `warpfold profile` shows of one rung on a GPU: times of its kernels and of what it asked of
+/// All that `warpfold profile` shows of a rung or a reduction on a GPU: times of its kernels and of what it asked of
 /// the CUDA runtime, then, in runs of their own, hardware counters and the roofline.
 #pragma once
 
 #include <ladder/clocks.hpp>
 #include <ladder/data.hpp>
 #include <ladder/ladder.hpp>
+#include <warpfold/gpu/library.hpp>
 
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@
 namespace lens::profile {
 
 struct profile_request {
-  std::string rung;
+  std::string rung;                 ///< or, if `reduction` is there, empty
+  std::optional<wf::op> reduction;  ///< one of the library's, by its own kernels
+  wf::accuracy accuracy = wf::accuracy::exact;  ///< of that
   wf::dtype type = wf::dtype::f32;
   std::uint64_t n = std::uint64_t{1} << 24;
   ladder::distribution data = ladder::distribution::uniform;
@@ -46,7 +49,9 @@ struct profiled_kernel {
 
 struct profile {
   profile_request asked;
-  std::string name;  ///< `cpu/kahan`
+  std::string name;  ///< `cpu/kahan`, `argmax`
+  std::string what = "sum";  ///< the answer's name
+  std::uint64_t input_bytes = 0;
   ladder::place_facts facts;
   std::optional<ladder::gpu_clocks> clocks;
   std::string result, exact;
@@ -75,6 +80,8 @@ struct profile {
 /// Throws wf::error: bad_argument for a rung that does not exist, has no kernel or cannot use the block,
 /// device if a call failed.
 profile profile_rung(ladder::place& gpu, const profile_request&);
+/// The same of one of the library's reductions, by the kernels of `library`.
+profile profile_reduction(ladder::place& gpu, const wf::device_library& library, const profile_request&);
 
 /// The kernels of each of the runs: their names from activity records, then their counters, by instruction
 /// alone, from runs of their own. Throws unavailable.

@@ -24,10 +24,10 @@ std::string subject(const profile& p) {
 }
 
 std::string verdict(const profile& p) {
-  if (p.right) return fmt::format("sum {}: right (exact sum {})", p.result, p.exact);
+  if (p.right) return fmt::format("{0} {1}: right (exact {0} {2})", p.what, p.result, p.exact);
   if (p.expected_wrong)
-    return fmt::format("sum {}: wrong, as this rung is meant to be (exact sum {})", p.result, p.exact);
-  return fmt::format("sum {}: WRONG (exact sum {}): {}; nothing is shown of it", p.result, p.exact, p.why);
+    return fmt::format("{0} {1}: wrong, as this rung is meant to be (exact {0} {2})", p.what, p.result, p.exact);
+  return fmt::format("{0} {1}: WRONG (exact {0} {2}): {3}; nothing is shown of it", p.what, p.result, p.exact, p.why);
 }
 
 table times_table(const std::vector<statistics>& all, const std::string& of) {
@@ -93,11 +93,16 @@ std::vector<std::string> omissions(const profile& p) {
   std::vector<std::string> lines;
   if (!p.no_trace.empty())
     lines.push_back("no times of single kernels and calls: " + p.no_trace +
-                    "; shown is the time of the whole rung, by CUDA events");
+                    "; shown is the time of the whole, by CUDA events");
   if (p.dropped != 0)
     lines.push_back(fmt::format("CUPTI lost {} activity records: the tables are short of them", p.dropped));
   if (!p.no_counters.empty()) lines.push_back("no hardware counters: " + p.no_counters);
   return lines;
+}
+
+std::string operations_of_its_own(const profile& p) {
+  return std::string(p.asked.reduction && p.what != "sum" ? "the n - 1 operations" : "the additions") +
+         " and bytes that any such " + (p.what == "sum" ? "sum" : "reduction") + " needs";
 }
 
 std::string to_text(const profile& p) {
@@ -117,7 +122,7 @@ std::string to_text(const profile& p) {
             table_text(counters_table(p, source::hardware));
   if (p.roof)
     text += std::string("\nRoofline: ") +
-            (p.counted_operations ? "operations and bytes as counted" : "the additions and bytes that any such sum needs") +
+            (p.counted_operations ? "operations and bytes as counted" : operations_of_its_own(p)) +
             "\n\n" + roofline_text(*p.roof);
   return text;
 }

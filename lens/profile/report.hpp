@@ -14,7 +14,8 @@ using table = std::vector<std::vector<std::string>>;
 
 std::string heading(const profile&);                    ///< device, driver, clocks
 std::string subject(const profile&);                    ///< what was run
-std::string verdict(const profile&);                    ///< whether the sum is right
+std::string verdict(const profile&);                    ///< whether the answer is right
+std::string operations_of_its_own(const profile&);      ///< what the roofline's points are, where nothing was counted
 table times_table(const std::vector<statistics>&, const std::string& of);
 table shapes_table(const profile&);
 table counters_table(const profile&, source);           ///< a row a metric, a column a kernel

@@ -43,8 +43,7 @@ std::string to_html(const profile& p, const std::string& command) {
     page += "<h2>CUDA runtime calls</h2>\n" + table_html(times_table(p.calls, "on the host"));
   if (p.roof) {
     page += std::string("<h2>Roofline</h2>\n<p class=\"soft\">Both ceilings are measured on this device; ") +
-            (p.counted_operations ? "operations and bytes are as counted."
-                                  : "operations and bytes are those that any such sum needs.") +
+            (p.counted_operations ? "operations and bytes are as counted." : "shown are " + operations_of_its_own(p) + ".") +
             "</p>\n" + roofline_svg(*p.roof);
     for (const std::string& line : point_lines(*p.roof)) page += "<p>" + escaped(line) + "</p>\n";
   }

@@ -40,7 +40,7 @@ json of(const roofline& r) {
 
 std::string to_json(const profile& p, const std::string& command) {
   json j{{"command", command},
-         {"rung", p.name},
+         {p.asked.reduction ? "reduction" : "rung", p.name},
          {"n", p.asked.n},
          {"dtype", wf::info(p.asked.type).name},
          {"block", p.asked.block},

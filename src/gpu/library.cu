@@ -80,16 +80,22 @@ void* make_scratch() {
 
 void* allocate(std::size_t bytes, const void* pattern, std::size_t pattern_bytes) {
   void* p = nullptr;
-  fail(static_cast<int>(cudaMalloc(&p, bytes)), "memory to tune with");
+  fail(static_cast<int>(cudaMalloc(&p, bytes)), "device memory");
   for (std::size_t at = 0; at < bytes; at += pattern_bytes) {
     const std::size_t left = bytes - at;
     fail(static_cast<int>(cudaMemcpy(static_cast<unsigned char*>(p) + at, pattern, left < pattern_bytes ? left : pattern_bytes,
-                                     cudaMemcpyHostToDevice)), "memory to tune with");
+                                     cudaMemcpyHostToDevice)), "device memory");
   }
   return p;
 }
 
 void release(void* p) { cudaFree(p); }
+
+void copy_out(void* to, const void* from, std::size_t bytes) {
+  cudaError_t e = cudaDeviceSynchronize();
+  if (e == cudaSuccess) e = cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost);
+  fail(static_cast<int>(e), "an answer");
+}
 
 double microseconds(const device_request& r, void* scratch, int runs) {
   const auto check = [](cudaError_t e) { fail(static_cast<int>(e), "timing"); };
@@ -123,7 +129,8 @@ void free_scratch(void* scratch, void* stream) noexcept {
 }
 
 constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, make_scratch,
-                                      free_scratch, fail, device_name, table_choices, choose, allocate, release, microseconds};
+                                      free_scratch, fail, device_name, table_choices, choose, allocate, release, copy_out,
+                                      microseconds};
 
 }  // namespace
 

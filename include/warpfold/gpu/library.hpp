@@ -37,12 +37,13 @@ struct device_library {
   /// Gives the memory back in the stream's order.
   void (*free_scratch)(void* scratch, void* stream) noexcept;
   void (*fail)(int code, const char* who);  ///< throws wf::error with the text of a CUDA error
-  // For tuning; all throw wf::error.
+  // For tuning and profiling; all throw wf::error.
   std::string (*device_name)();                                    ///< of the current device
   launch_choices (*table_choices)();                               ///< of the current device
   void (*choose)(void* scratch, const launch_choices&);
   void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
   void (*release)(void*);
+  void (*copy_out)(void* to, const void* from, std::size_t bytes);  ///< from the device, after all its work
   double (*microseconds)(const device_request&, void* scratch, int runs);  ///< the median, on the default stream
 };
 

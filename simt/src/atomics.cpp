@@ -30,17 +30,19 @@ void before(const void* address, unsigned size, access_kind kind, int order, int
   cuda_thread* t = this_thread;
   if (!t) return;
   ++meter.count;
-  if ((meter.weight += weight) >= spin_limit) spin_yield();
+  if ((meter.weight += weight) >= spin_limit) spin_at(site);
   const touch a{reinterpret_cast<std::uintptr_t>(address), size, kind != access_kind::atomic_store,
-                kind != access_kind::atomic_load, false, site};
+                kind != access_kind::atomic_load, false, size, site};
   const ground g = check_bounds(*t, a);
   if (g == ground::own) return;
+  check_alignment(a);
   block& b = *t->in;
   if (b.lock_step) yield_lane();
   if (g == ground::shared) check_written(*t, a);
-  if (b.watch)
-    b.watch->access(b.linear, t->linear,
-                    {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach), operations});
+  to_observer(*t, [&](observer& o) {
+    o.access(b.linear, t->linear,
+             {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach), operations});
+  });
 }
 
 std::mutex& lock_of(const void* address) {
@@ -171,7 +173,7 @@ bool atomic_exchange_if(void* to, void* expected, const void* desired, unsigned 
 void fence(int which) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   cuda_thread* t = this_thread;
-  if (t && t->in->watch) t->in->watch->fence(t->in->linear, t->linear, static_cast<scope>(which));
+  if (t) to_observer(*t, [&](observer& o) { o.fence(t->in->linear, t->linear, static_cast<scope>(which)); });
 }
 
 std::uint64_t nanoseconds() {

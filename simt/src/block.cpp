@@ -88,8 +88,8 @@ void wait_outside(arrivals& mine, std::uint64_t phase, std::uintptr_t site) {
 }
 
 void tell_arrival(simt::meeting at, std::uintptr_t site) {
-  const cuda_thread& t = *this_thread;
-  if (t.in->watch) t.in->watch->arrive(t.in->linear, t.linear, {at, 0, 0, site});
+  cuda_thread& t = *this_thread;
+  to_observer(t, [&](observer& o) { o.arrive(t.in->linear, t.linear, {at, 0, 0, site}); });
 }
 
 std::uint64_t arrive_outside(arrivals& mine) {
@@ -156,6 +156,9 @@ void run_block(worker& w, grid& g) {
   b.progress = true;
   b.counted = {};
   b.failed = {};
+  b.ending.store(fault::none, std::memory_order_relaxed);
+  b.why_ending.clear();
+  b.wake_ups = 0;
   b.arguments_begin = b.arguments_end = 0;
   own_shared_memory(b);  // before other blocks of the cluster can find it
   const auto& grid_size = g.shape.grid;
@@ -187,7 +190,7 @@ void run_block(worker& w, grid& g) {
   for (std::uint32_t i = 0, x = 0, y = 0, z = 0; i < b.size; ++i) {
     cuda_thread& t = b.threads[i];
     t.state = waits::nothing;
-    t.in_kernel = false;
+    t.in_kernel = t.telling = false;
     t.index[0] = x, t.index[1] = y, t.index[2] = z;
     if (++x == sx) x = 0, ++y;
     if (y == sy) y = 0, ++z;
@@ -227,6 +230,8 @@ void run_block(worker& w, grid& g) {
     }
   }
   if (b.live != 0) w.contexts_valid = false;
+  else if (b.failed.what == fault::none)
+    b.failed = {b.ending.load(std::memory_order_relaxed), 0, 0, 0, std::move(b.why_ending)};
   b.counted.atomics += meter.count;
   meter = {};
   if (cluster) cluster->ended[b.rank].store(true, std::memory_order_release);
@@ -237,7 +242,8 @@ void run_block(worker& w, grid& g) {
 int block_barrier(vote kind, int predicate) {
   cuda_thread& t = *this_thread;
   block& b = *t.in;
-  if (b.watch) b.watch->arrive(b.linear, t.linear, {simt::meeting::block_barrier, 0, 0, SIMT_SITE});
+  const std::uintptr_t site = SIMT_SITE;
+  to_observer(t, [&](observer& o) { o.arrive(b.linear, t.linear, {simt::meeting::block_barrier, 0, 0, site}); });
   b.votes += predicate != 0;
   if (++b.arrived == b.size) {
     b.arrived = 0;
@@ -248,10 +254,10 @@ int block_barrier(vote kind, int predicate) {
     b.ready_warps = b.warp_count == 32 ? ~0u : (1u << b.warp_count) - 1;
     ++b.counted.barriers;
     happened(b);
-    if (b.watch) b.watch->block_barrier(b.linear);
+    to_observer(t, [&](observer& o) { o.block_barrier(b.linear); });
     if (b.grid->failed.load(std::memory_order_relaxed)) [[unlikely]] abandon(b);
   } else {
-    t.site = SIMT_SITE;
+    t.site = site;
     t.state = waits::barrier;
     leave(b, t);
     t.state = waits::nothing;
@@ -273,14 +279,16 @@ std::uint32_t active_mask() {
   return static_cast<std::uint32_t>(w.result[t.lane()]);
 }
 
-void spin_yield() {
+void spin_at(std::uintptr_t site) {
   meter.weight = 0;
   if (!this_thread) return std::this_thread::yield();
   cuda_thread& t = *this_thread;
   t.in->warps[t.linear / 32].spinning |= 1u << t.lane();
   ++t.in->spinning;
-  leave_in(t, waits::spin, SIMT_SITE);
+  leave_in(t, waits::spin, site);
 }
+
+void spin_yield() { spin_at(SIMT_SITE); }
 
 void yield_lane() {
   cuda_thread& t = *this_thread;
@@ -327,6 +335,13 @@ void fail(fault what, std::uintptr_t address, std::uintptr_t site) { fail_with(w
 void trap() { fail(fault::trap, 0, SIMT_SITE); }
 
 }  // namespace simt::detail
+
+void simt::give_up(std::string why) {
+  detail::block* b = detail::this_block();
+  if (b == nullptr || b->ending.load(std::memory_order_relaxed) != fault::none) return;
+  b->why_ending = std::move(why);
+  b->ending.store(fault::too_long, std::memory_order_relaxed);
+}
 
 extern "C" {
 unsigned simt_thread_index(unsigned axis) noexcept { return simt::detail::this_thread->index[axis]; }

@@ -101,7 +101,7 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
     fail_with(fault::bad_collective, 0, site,
               "the mask " + hex(mask) + " names lanes that have ended, " + hex(mask & w.ended));
   mask &= w.exists;  // a last warp that is not full: its missing lanes never take part
-  if (b.watch) b.watch->arrive(b.linear, t.linear, {kind_of(what), mask, source, site});
+  to_observer(t, [&](observer& o) { o.arrive(b.linear, t.linear, {kind_of(what), mask, source, site}); });
   w.value[lane] = value;
   w.source[lane] = source;
   std::uint32_t at = 0;
@@ -125,7 +125,7 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
   ++count;
   make_ready(b, index, mask & ~(1u << lane));
   happened(b);
-  if (b.watch) b.watch->warp_sync(b.linear, index, mask);
+  to_observer(t, [&](observer& o) { o.warp_sync(b.linear, index, mask); });
   return w.result[lane];
 }
 

@@ -3,7 +3,6 @@
 #include "grid.hpp"
 
 #include "limits.hpp"
-#include "stacks.hpp"
 
 #include <simt/runtime_api.hpp>
 
@@ -50,6 +49,19 @@ void worker_main(worker& w) {
   }
 }
 
+// Signals of the program go to the program's threads; faults and the wake-up come to a worker.
+struct signals_of_workers {
+  sigset_t before;
+  signals_of_workers() {
+    sigset_t mask;
+    sigfillset(&mask);
+    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF, SIGRTMIN + wake_hung_signal_offset})
+      sigdelset(&mask, s);
+    pthread_sigmask(SIG_SETMASK, &mask, &before);
+  }
+  ~signals_of_workers() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+};
+
 }  // namespace
 
 worker& acquire_worker() {
@@ -62,24 +74,19 @@ worker& acquire_worker() {
       return w;
     }
   }
-  auto* w = new worker;
-  // Signals of the program go to the program's threads; faults and the wake-up come here.
-  sigset_t mask, before;
-  sigfillset(&mask);
-  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF, SIGRTMIN + wake_hung_signal_offset})
-    sigdelset(&mask, s);
-  pthread_sigmask(SIG_SETMASK, &mask, &before);
+  auto w = std::make_unique<worker>();
+  const signals_of_workers inherited;
   std::thread(worker_main, std::ref(*w)).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return *w;
+  return *w.release();
 }
 
-void release_worker(worker& w) {
-  // One launch uses up to 256 sets of stacks, and launches of all shapes keep some 400 between them: to map
-  // and unmap them each time took most of the ladder's time. Beyond 640 (each is 64 of the 65530 mappings
-  // that Linux gives a process) they go back.
-  if (mapped_stack_sets.load(std::memory_order_relaxed) > 640) {
-    for (std::byte* set : w.stacks) unmap_stacks(set);
+void release_worker(worker& w, bool keep_stacks) {
+  // One launch uses up to 256 sets of stacks on 4 multiprocessors, and launches of all shapes keep some 400
+  // between them: to map and unmap them each time took most of the ladder's time. Those that lack guards go
+  // back, so that the next launch has guards while there are any.
+  const auto lacks_guards = [](const stack_set& set) { return !set.all_guarded; };
+  if (!keep_stacks || std::any_of(w.stacks.begin(), w.stacks.end(), lacks_guards)) {
+    for (const stack_set& set : w.stacks) unmap_stacks(set);
     w.stacks.clear();
     w.contexts_valid = false;
   }
@@ -144,6 +151,21 @@ void grid::assign(worker& w) {
   if (w.assigned % cluster_size == 0) resident += cluster_size;
 }
 
+void grid::start_block() {
+  try {
+    at_work.reserve(at_work.size() + 1);
+    worker& w = acquire_worker();
+    --permits;
+    w.grid = this;
+    assign(w);
+    ++attached;
+    at_work.push_back(&w);
+    w.go.release();
+  } catch (const std::exception&) {  // no memory, or no OS thread
+    fail_without_memory();
+  }
+}
+
 void grid::hand_out() {
   while (permits > 0) {
     if (!released.empty()) {
@@ -152,13 +174,7 @@ void grid::hand_out() {
       --permits;
       w.go.release();
     } else if (can_start()) {
-      --permits;
-      worker& w = acquire_worker();
-      w.grid = this;
-      assign(w);
-      ++attached;
-      at_work.push_back(&w);
-      w.go.release();
+      start_block();
     } else if (!spinners.empty()) {
       worker& w = *spinners.front();
       spinners.pop_front();
@@ -177,7 +193,19 @@ void grid::fail(const block& b, failure f) {
     failed_block = b.linear;
     failed.store(true, std::memory_order_release);
   }
-  // All that wait come back to give up; each takes a permit that it will return.
+  release_all_that_wait();
+}
+
+void grid::fail_without_memory() {
+  if (!failed.load(std::memory_order_relaxed)) {
+    out_of_memory = true;
+    failed.store(true, std::memory_order_release);
+  }
+  release_all_that_wait();
+}
+
+// They come back to give up; each takes a permit that it will return.
+void grid::release_all_that_wait() {
   for (auto* list : {&released, &spinners}) {
     for (worker* w : *list) --permits, w->go.release();
     list->clear();
@@ -247,11 +275,14 @@ void grid::stuck_everywhere() {
 }
 
 void grid::work(worker& w) {
-  prepare_block(w, *this);
   for (;;) {
     w.spins_alone = 0;
-    run_block(w, *this);
+    const bool ran = run_one(w);
     std::unique_lock lock(mutex);
+    if (!ran) {
+      fail_without_memory();
+      return detach(w);
+    }
     counters& c = w.block.counted;
     counted.barriers += c.barriers;
     counted.warp_syncs += c.warp_syncs;
@@ -267,13 +298,27 @@ void grid::work(worker& w) {
       assign(w);
       continue;
     }
-    ++permits;
-    hand_out();
-    at_work.erase(std::find(at_work.begin(), at_work.end(), &w));
-    release_worker(w);
-    if (--attached == 0) done.notify_all();
-    return;
+    return detach(w);
   }
+}
+
+bool grid::run_one(worker& w) {
+  try {
+    prepare_block(w, *this);
+    run_block(w, *this);
+    return true;
+  } catch (const std::bad_alloc&) {
+    w.contexts_valid = false;
+    return false;
+  }
+}
+
+void grid::detach(worker& w) {
+  ++permits;
+  hand_out();
+  at_work.erase(std::find(at_work.begin(), at_work.end(), &w));
+  release_worker(w, !out_of_memory);
+  if (--attached == 0) done.notify_all();
 }
 
 void grid::watch_for_standstill(std::unique_lock<std::mutex>& lock) {

@@ -4,6 +4,7 @@
 // away: to a block that a barrier set free, else to the next one to start, else to one that spins.
 #pragma once
 
+#include "stacks.hpp"
 #include "thread.hpp"
 
 #include <condition_variable>
@@ -23,14 +24,14 @@ struct worker {
   pthread_t thread{};
   bool contexts_valid = false;
   std::uint32_t spins_alone = 0;
-  std::vector<std::byte*> stacks;  // each of 32
+  std::vector<stack_set> stacks;  // each of 32
   std::vector<byte_range> thread_locals;
   detail::block block;
 };
 
-/// Idle for now; a new one if none is.
+/// Idle for now; a new one if none is, for which memory or OS threads may be lacking: then it throws.
 worker& acquire_worker();
-void release_worker(worker&);
+void release_worker(worker&, bool keep_stacks);
 
 struct cluster_state {
   phase_barrier barrier;
@@ -65,6 +66,7 @@ struct grid {
   counters counted;
   std::uint64_t grid_syncs = 0, cluster_syncs = 0;
   std::atomic<bool> failed{false};
+  bool out_of_memory = false;  // failed for that, and not for what a block did
   std::atomic<bool> standing{false};  // only spinning, for longer than the time-out
   failure why;
   std::uint64_t failed_block = 0;
@@ -72,20 +74,26 @@ struct grid {
   std::uint64_t block_at(std::uint64_t position) const;
   bool can_start() const;
   void hand_out();                      // all below: under the mutex
+  void start_block();
   void assign(worker&);
   void fail(const block&, failure);
+  void fail_without_memory();
+  void release_all_that_wait();
+  void detach(worker&);
   void arrive(phase_barrier&);
 
   void run();                           // the launching thread
   void work(worker&);                   // a worker's part
+  bool run_one(worker&);                // one block of it; false: no memory
   void park_outside(worker&);           // until a barrier that its block waits at completes
   void park_spinning(worker&);
   void stuck_everywhere();
   void watch_for_standstill(std::unique_lock<std::mutex>&);
 };
 
-/// Runs one block from start to end, or until the launch failed.
+/// Stacks for a block. Throws std::bad_alloc.
 void prepare_block(worker&, grid&);
+/// Runs one block from start to end, or until the launch failed.
 void run_block(worker&, grid&);
 
 /// What is wrong in a block whose threads all wait, and none for anything that can come.

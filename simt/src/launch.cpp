@@ -7,6 +7,7 @@
 #include <simt/runtime_api.hpp>
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -14,39 +15,51 @@ namespace simt {
 
 namespace {
 
+template <class T>
+void read_number(const char* name, T& value, std::string& refused) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return;
+  const std::string_view all(text);
+  const auto end = all.data() + all.size();
+  if (const auto [at, error] = std::from_chars(all.data(), end, value); error != std::errc() || at != end)
+    refused = std::string(name) + "=" + text + " is not a number that it can be";
+}
+
+options first_options(std::string& refused) {
+  options o;
+  const char* order = std::getenv("SIMT_ORDER");
+  const std::string_view text = order ? order : "";
+  if (text == "reversed") o.order = block_order::reversed;
+  else if (text == "shuffled") o.order = block_order::shuffled;
+  else if (!text.empty() && text != "forward")
+    refused = "SIMT_ORDER=" + std::string(text) + " is none of forward, reversed and shuffled";
+  read_number("SIMT_SEED", o.seed, refused);
+  read_number("SIMT_THREADS", o.os_threads, refused);
+  read_number("SIMT_TIMEOUT", o.timeout_seconds, refused);
+  read_number("SIMT_MULTIPROCESSORS", o.multiprocessors, refused);
+  return o;
+}
+
 struct host_state {
-  options chosen;
+  std::string refused;  // an environment variable that says nothing sensible: what is wrong with it
+  options chosen = first_options(refused);
+  bool told = false;
   launch_stats total;
   std::uintptr_t last_kernel = 0;
   fault_report last;
 };
 
-template <class T>
-void read_number(const char* name, T& value) {
-  const char* text = std::getenv(name);
-  if (!text) return;
-  const std::string_view all(text);
-  T read{};
-  const auto end = all.data() + all.size();
-  if (const auto [at, error] = std::from_chars(all.data(), end, read); error == std::errc() && at == end) value = read;
-}
-
-options first_options() {
-  options o;
-  const char* order = std::getenv("SIMT_ORDER");
-  const std::string_view text = order ? order : "";
-  if (text == "reversed") o.order = block_order::reversed;
-  if (text == "shuffled") o.order = block_order::shuffled;
-  read_number("SIMT_SEED", o.seed);
-  read_number("SIMT_THREADS", o.os_threads);
-  read_number("SIMT_TIMEOUT", o.timeout_seconds);
-  read_number("SIMT_MULTIPROCESSORS", o.multiprocessors);
-  return o;
-}
-
 host_state& host() {
-  thread_local host_state state{first_options(), {}, 0, {}};
+  thread_local host_state state;
   return state;
+}
+
+// A misspelt option would otherwise test what nobody asked for.
+bool refuses(host_state& h) {
+  if (h.refused.empty()) return false;
+  if (!h.told) std::fprintf(stderr, "simt: %s\n", h.refused.c_str());
+  h.told = true;
+  return true;
 }
 
 }  // namespace
@@ -115,6 +128,14 @@ cudaError_t check_shape(const launch_shape& s, const void* kernel) {
   return cudaSuccess;
 }
 
+cudaError_t code_of(fault what) {
+  switch (what) {
+    case fault::out_of_bounds: return cudaErrorIllegalAddress;
+    case fault::misaligned: return cudaErrorMisalignedAddress;
+    default: return cudaErrorLaunchFailure;
+  }
+}
+
 cudaError_t run_grid(const launch_shape& shape, const void* kernel, const std::function<void()>& body) {
   if (this_thread) return cudaErrorNotSupported;  // a launch from within a kernel
   host_state& h = host();
@@ -144,12 +165,14 @@ cudaError_t run_grid(const launch_shape& shape, const void* kernel, const std::f
   total.cluster_syncs += g.cluster_syncs;
   total.shared_bytes = shape.shared_bytes;
   if (!g.failed) return cudaSuccess;
+  if (g.out_of_memory) return cudaErrorMemoryAllocation;
   h.last = report_of(g);
-  return h.last.what == fault::out_of_bounds ? cudaErrorIllegalAddress : cudaErrorLaunchFailure;
+  return code_of(h.last.what);
 }
 
 cudaError_t launch(const launch_shape& shape, const void* kernel, cudaStream_t stream, std::function<void()> body) {
   if (const cudaError_t sticky = sticky_error()) return sticky;
+  if (refuses(host())) return set_last_error(cudaErrorInvalidValue);
   if (const cudaError_t bad = check_shape(shape, kernel)) return set_last_error(bad);
   return enqueue(stream, [=] { return run_grid(shape, kernel, body); });
 }

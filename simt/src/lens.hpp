@@ -20,6 +20,7 @@ struct touch {
   std::uint64_t size;
   bool reads, writes;
   bool aggregate;  ///< a copy of a whole object, whose padding may be unwritten
+  std::uint32_t alignment;  ///< a power of two that the address must be a multiple of; 1: nothing is known
   std::uintptr_t site;
 };
 
@@ -30,8 +31,15 @@ enum class ground : std::uint8_t {
   global,  ///< allocations, and the data of programs and libraries
 };
 
-/// Fails the launch if the access is not wholly inside one allocation, shared variable or module's data.
+/// Fails the launch if the access is not wholly inside one allocation, shared variable or module's data, or
+/// if the block uses more static shared memory than there is.
 ground check_bounds(const cuda_thread&, const touch&);
+
+/// Fails the launch: the address is no multiple of a.alignment.
+[[noreturn]] void misaligned(const touch&);
+inline void check_alignment(const touch& a) {
+  if ((a.address & (a.alignment - 1)) != 0) [[unlikely]] misaligned(a);
+}
 
 /// For shared memory: fails the launch on a read that nobody wrote in this block's life; notes what a
 /// write writes. To be called right before the access happens.

@@ -8,6 +8,7 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -55,9 +56,11 @@ std::string shortened(std::string_view file) {
   return std::string(file);
 }
 
-/// clang writes no table from addresses to units, which dwfl_module_addrdie wants.
+/// clang writes no table from addresses to units, which dwfl_module_addrdie wants: it finds nothing, or among
+/// objects of g++ the unit whose code ends before the address.
 Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr* bias) {
-  if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias)) return unit;
+  if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias); unit != nullptr && dwarf_haspc(unit, pc - *bias) > 0)
+    return unit;
   Dwarf_Die* unit = nullptr;
   while ((unit = dwfl_module_nextcu(module, unit, bias)) != nullptr)
     if (dwarf_haspc(unit, pc - *bias) > 0) return unit;
@@ -113,35 +116,51 @@ bool enclosing(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>& chain) 
   return false;
 }
 
-source_line look_up(Dwfl* program, Dwarf_Addr pc) {
+/// By the line table, and out of what was inlined from the runtime. Without the function.
+source_line blamed(Dwarf_Die* unit, Dwarf_Addr pc, std::vector<Dwarf_Die>& chain) {
   source_line found;
-  Dwfl_Module* module = dwfl_addrmodule(program, pc);
-  if (module == nullptr) return found;
-  if (const char* symbol = dwfl_module_addrname(module, pc)) found.function = demangled(symbol);
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = unit_of(module, pc, &bias);
-  if (unit == nullptr) return found;
-  if (Dwarf_Line* line = dwarf_getsrc_die(unit, pc - bias)) {
+  if (Dwarf_Line* line = dwarf_getsrc_die(unit, pc)) {
     if (const char* file = dwarf_linesrc(line, nullptr, nullptr)) found.file = file;
     dwarf_lineno(line, &found.line);
     dwarf_linecol(line, &found.column);
   }
-
-  std::vector<Dwarf_Die> chain;
-  enclosing(unit, pc - bias, chain);
-  for (auto scope = chain.rbegin(); scope != chain.rend(); ++scope) {
-    if (dwarf_tag(&*scope) == DW_TAG_inlined_subroutine && is_runtime(found.file)) {
-      const char* file = call_file(unit, &*scope);
-      if (file == nullptr) break;
-      found.file = file;
-      found.line = call_line(&*scope);
-      found.column = 0;
-    } else if (dwarf_tag(&*scope) == DW_TAG_subprogram) {
-      if (std::string name = function_name(&*scope); !name.empty()) found.function = std::move(name);
-      break;
-    }
+  chain.clear();
+  enclosing(unit, pc, chain);
+  for (auto scope = chain.rbegin(); scope != chain.rend() && dwarf_tag(&*scope) != DW_TAG_subprogram; ++scope) {
+    if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine || !is_runtime(found.file)) continue;
+    const char* file = call_file(unit, &*scope);
+    if (file == nullptr) break;
+    found.file = file;
+    found.line = call_line(&*scope);
+    found.column = 0;
   }
-  found.file = shortened(found.file);
+  return found;
+}
+
+source_line look_up(Dwfl* program, Dwarf_Addr pc) {
+  source_line found;
+  Dwfl_Module* module = dwfl_addrmodule(program, pc);
+  if (module == nullptr) return found;
+  Dwarf_Addr bias = 0;
+  std::string symbol;
+  if (const char* name = dwfl_module_addrname(module, pc)) symbol = demangled(name);
+  if (Dwarf_Die* unit = unit_of(module, pc, &bias)) {
+    std::vector<Dwarf_Die> chain, before;
+    found = blamed(unit, pc - bias, chain);
+    const auto function = std::find_if(chain.rbegin(), chain.rend(), [](Dwarf_Die& scope) {
+      return dwarf_tag(&scope) == DW_TAG_subprogram;
+    });
+    if (function != chain.rend()) {
+      if (std::string name = function_name(&*function); !name.empty()) symbol = std::move(name);
+      // The mark of the basic block behind a call has the call's line, but not its scope: blame what
+      // stands before.
+      constexpr Dwarf_Addr near = 64;
+      for (Dwarf_Addr back = 1; back <= near && is_runtime(found.file) && dwarf_haspc(&*function, pc - bias - back) > 0; ++back)
+        if (source_line earlier = blamed(unit, pc - bias - back, before); !is_runtime(earlier.file)) found = std::move(earlier);
+    }
+    found.file = shortened(found.file);
+  }
+  found.function = std::move(symbol);
   return found;
 }
 

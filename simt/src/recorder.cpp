@@ -19,12 +19,15 @@ bool ended(const std::vector<event>& thread) {
 
 }  // namespace
 
-recorder::recorder(sink to, bool basic_blocks) : to_(std::move(to)), basic_blocks_(basic_blocks), sites_(1) {}
+recorder::recorder(sink to, bool basic_blocks, std::uint64_t most_events)
+    : to_(std::move(to)), basic_blocks_(basic_blocks), most_events_(most_events), sites_(1) {}
 
 void recorder::launch_begin(const launch_info& info) {
   launch_ = info;
   running_.clear();
   last_ = nullptr;
+  full_ = false;
+  held_ = 0;
   ++generation_;
 }
 
@@ -54,7 +57,8 @@ void recorder::block_begin(std::uint64_t block) {
 void recorder::block_end(std::uint64_t block) {
   auto it = running_.find(block);
   if (it == running_.end()) return;
-  to_(*it->second);
+  if (!full_) to_(*it->second);
+  for (const auto& t : it->second->threads) held_ -= t.size();
   if (last_ == it->second.get()) last_ = nullptr;
   spare_.push_back(std::move(it->second));
   running_.erase(it);
@@ -89,13 +93,24 @@ space recorder::space_of(std::uintptr_t address) {
   return p.where;
 }
 
+void recorder::overflow() {
+  full_ = true;
+  give_up("more than " + std::to_string(most_events_) + " events in the blocks that run, which is all that is recorded");
+}
+
+void recorder::append(std::vector<event>& thread, const event& e) {
+  if (held_ >= most_events_) [[unlikely]] return overflow();
+  ++held_;
+  thread.push_back(e);
+}
+
 void recorder::append_to_all(block_recording& b, const event& e) {
   for (auto& t : b.threads)
-    if (!ended(t)) t.push_back(e);
+    if (!ended(t)) append(t, e);
 }
 
 void recorder::thread_end(std::uint64_t block, std::uint32_t thread) {
-  at(block).threads[thread].push_back(plain(event_kind::end, 0, 0));
+  append(at(block).threads[thread], plain(event_kind::end, 0, 0));
 }
 
 void recorder::block_barrier(std::uint64_t block) {
@@ -106,7 +121,7 @@ void recorder::warp_sync(std::uint64_t block, std::uint32_t warp, std::uint32_t 
   block_recording& b = at(block);
   for (std::uint32_t l = 0; l < 32; ++l) {
     const std::size_t i = std::size_t{warp} * 32 + l;
-    if (mask >> l & 1 && i < b.threads.size()) b.threads[i].push_back(plain(event_kind::warp_sync, 0, mask));
+    if (mask >> l & 1 && i < b.threads.size()) append(b.threads[i], plain(event_kind::warp_sync, 0, mask));
   }
 }
 
@@ -117,14 +132,14 @@ void recorder::blocks_barrier(std::uint64_t first, std::uint64_t count) {
 }
 
 void recorder::fence(std::uint64_t block, std::uint32_t thread, scope reach) {
-  at(block).threads[thread].push_back(plain(event_kind::fence, 0, static_cast<std::uint32_t>(reach)));
+  append(at(block).threads[thread], plain(event_kind::fence, 0, static_cast<std::uint32_t>(reach)));
 }
 
 void recorder::arrive(std::uint64_t block, std::uint32_t thread, const arrival& a) {
   event e = plain(event_kind::arrival, site_index(a.site), a.mask);
   e.size = static_cast<std::uint64_t>(a.at) & 0xFFu;
   e.address = a.source;
-  at(block).threads[thread].push_back(e);
+  append(at(block).threads[thread], e);
 }
 
 void recorder::access(std::uint64_t block, std::uint32_t thread, const memory_access& a) {
@@ -135,7 +150,7 @@ void recorder::access(std::uint64_t block, std::uint32_t thread, const memory_ac
   e.size = a.size & 0xFFu;
   e.where = static_cast<std::uint64_t>(space_of(a.address)) & 7;
   e.is_volatile = a.is_volatile;
-  at(block).threads[thread].push_back(e);
+  append(at(block).threads[thread], e);
 }
 
 std::uint32_t recorder::node_index(std::uint32_t chain, std::uint32_t site) {
@@ -165,7 +180,7 @@ void recorder::basic_block(std::uint64_t block, std::uint32_t thread, std::uintp
   if (!basic_blocks_) return;
   block_recording& b = at(block);
   const std::uint32_t index = site_index(site);
-  b.threads[thread].push_back(plain(event_kind::basic_block, index, node_index(b.chains[thread], index)));
+  append(b.threads[thread], plain(event_kind::basic_block, index, node_index(b.chains[thread], index)));
 }
 
 }  // namespace simt

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "grid.hpp"
 #include "lens.hpp"
 #include "memory.hpp"
 #include "shared_map.hpp"
@@ -66,10 +67,14 @@ recent& quick() {
   return r;
 }
 
-const shared_variable* find_shared(std::uintptr_t address) {
+[[noreturn]] void too_much_shared(const touch&, std::uint64_t used);
+
+const shared_variable* find_shared(const touch& a) {
   recent& r = quick();
-  if (r.shared.has(address)) return &r.shared;
-  if (const shared_variable* v = shared_map::mine().find(address)) {
+  if (r.shared.has(a.address)) return &r.shared;
+  shared_map& mine = shared_map::mine();
+  if (const shared_variable* v = mine.find(a.address)) {
+    if (const auto used = mine.use(*v); used > device_limits.shared_per_block) too_much_shared(a, used);
     r.shared.begin = v->begin;
     r.shared.end = v->end;
     r.shared.written = v->written;
@@ -120,6 +125,13 @@ amount bytes(std::uint64_t n) {
   fail_with(fault::uninitialised_read, a.address, a.site, text);
 }
 
+void too_much_shared(const touch& a, std::uint64_t used) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%s of static shared variables, of which a kernel may have %s", bytes(used).text,
+                bytes(device_limits.shared_per_block).text);
+  fail_with(fault::too_much_shared, 0, a.site, text);
+}
+
 // Arguments, and the std::function in which the launch holds them.
 bool is_argument(const block& b, std::uintptr_t address) {
   return address - b.arguments_begin < b.arguments_end - b.arguments_begin ||
@@ -138,7 +150,7 @@ ground slow_bounds(const cuda_thread& t, const touch& a) {
     quick().searched = true;
     mine.find_variables();
     mine.begin_block(t.in->linear, t.in->run, shared_bytes_of(*t.in));
-    if (find_shared(a.address) != nullptr) return check_bounds(t, a);
+    if (find_shared(a) != nullptr) return check_bounds(t, a);
   }
   switch (r.where) {
     case space::shared:
@@ -166,10 +178,13 @@ void instrumentation_present() { instrumented.store(true, std::memory_order_rela
 
 void instrumented_kernel(const void* arguments, std::size_t bytes) {
   this_thread->in_kernel = true;
+  this_thread->half_aligned = 0;
   block& b = *this_thread->in;
   b.arguments_begin = reinterpret_cast<std::uintptr_t>(arguments);
   b.arguments_end = b.arguments_begin + bytes;
 }
+
+void kernel_returned() { this_thread->in_kernel = false; }
 
 void own_shared_memory(const block& b) {
   if (!instrumented.load(std::memory_order_relaxed)) return;
@@ -181,7 +196,7 @@ ground check_bounds(const cuda_thread& t, const touch& a) {
   const byte_range stack = stack_range(t);
   if (a.address - stack.begin < stack.end - stack.begin) return ground::own;
   if (a.size == 0) return ground::own;
-  if (const shared_variable* v = find_shared(a.address)) {
+  if (const shared_variable* v = find_shared(a)) {
     if (a.address + a.size > v->end) outside_shared(a, shared_map::mine());
     return ground::shared;
   }
@@ -190,8 +205,15 @@ ground check_bounds(const cuda_thread& t, const touch& a) {
   return slow_bounds(t, a);
 }
 
-void check_written(const cuda_thread&, const touch& a) {
-  const shared_variable* v = find_shared(a.address);
+void misaligned(const touch& a) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%s of %s, whose address must be a multiple of %u", a.writes ? "write" : "read",
+                bytes(a.size).text, a.alignment);
+  fail_with(fault::misaligned, a.address, a.site, text);
+}
+
+void check_written(const cuda_thread& t, const touch& a) {
+  const shared_variable* v = find_shared(a);
   const shared_map* map = &shared_map::mine();
   if (v == nullptr) {
     map = shared_map::of(a.address);
@@ -214,7 +236,7 @@ void check_written(const cuda_thread&, const touch& a) {
     std::uint32_t& cell = v->written[(word - v->begin) / 4];
     const std::uint32_t old = __atomic_load_n(&cell, __ATOMIC_RELAXED);
     const std::uint32_t written = (old & ~15u) == epoch ? old & 15u : 0;
-    if (a.reads && (written & want) != want) unwritten(a, *v);
+    if (a.reads && (written & want) != want && !t.in->grid->chosen.unwritten_reads) unwritten(a, *v);
     if (a.writes) __atomic_store_n(&cell, epoch | written | need, __ATOMIC_RELAXED);
   }
 }

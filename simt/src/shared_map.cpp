@@ -107,8 +107,18 @@ void shared_map::find_variables() {
 void shared_map::begin_block(std::uint64_t linear, std::uint64_t run, std::uint64_t shared_bytes) {
   block_.store(linear, std::memory_order_relaxed);
   epoch_.store(static_cast<std::uint32_t>(run) & 0xFFFFFFFu, std::memory_order_relaxed);
-  for (shared_variable& v : shared_)
+  static_bytes_ = 0;
+  for (shared_variable& v : shared_) {
     if (v.dynamic) v.end = v.begin + shared_bytes;
+    v.used = false;
+  }
+}
+
+std::uint64_t shared_map::use(const shared_variable& which) {
+  shared_variable& v = shared_[static_cast<std::size_t>(&which - shared_.data())];
+  if (!v.dynamic && !v.used) static_bytes_ += v.end - v.begin;
+  v.used = true;
+  return static_bytes_;
 }
 
 bool shared_map::covers(std::uintptr_t address) const {

@@ -19,6 +19,7 @@ struct shared_variable {
   std::uintptr_t begin = 0, end = 0;
   std::uint32_t* written = nullptr;  ///< a word for each 4 bytes: (epoch << 4) | bytes
   bool dynamic = false;
+  bool used = false;  ///< by the running block
   std::string name;
   bool has(std::uintptr_t a) const { return a - begin < end - begin; }
 };
@@ -39,6 +40,9 @@ class shared_map {
   void begin_block(std::uint64_t linear, std::uint64_t run, std::uint64_t shared_bytes);
   /// Again, for libraries loaded since. Only by the OS thread itself.
   void find_variables();
+
+  /// The running block uses this variable of the map; the bytes of all static ones that it used so far.
+  std::uint64_t use(const shared_variable&);
 
   bool covers(std::uintptr_t address) const;
   const shared_variable* find(std::uintptr_t address) const;
@@ -62,6 +66,7 @@ class shared_map {
   std::vector<area> areas_;
   std::vector<shared_variable> shared_;  // by address
   std::vector<byte_range> ordinary_;
+  std::uint64_t static_bytes_ = 0;
   std::atomic<std::uint64_t> block_{0};
   std::atomic<std::uint32_t> epoch_{0};
 };

@@ -43,6 +43,15 @@ void chain(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// Instrumented code is left at its next basic block, and not in the runtime, which may hold a lock. If none comes
+// by the 16th wake-up, it hangs in something else.
+bool ends_soon(const cuda_thread& t) {
+  if (!t.in_kernel || ++t.in->wake_ups == 16) return false;
+  fault none = fault::none;
+  t.in->ending.compare_exchange_strong(none, fault::hung);
+  return true;
+}
+
 // Runs on the worker's signal stack, which is left for good: the thread's own stack may be full.
 void on_signal(int signal, siginfo_t* info, void* context) {
   cuda_thread* t = this_thread;
@@ -62,13 +71,16 @@ void on_signal(int signal, siginfo_t* info, void* context) {
       const auto low = reinterpret_cast<std::uintptr_t>(t->stack);
       if (address < low && address >= low - guard_bytes)
         fail_with(fault::out_of_bounds, address, site, "its stack of " + std::to_string(stack_bytes / 1024) + " KiB is full");
+      if (info->si_code == SI_KERNEL && t->in_kernel && t->half_aligned != 0)
+        fail_with(fault::misaligned, t->half_aligned, site, "16 bytes at once, whose address must be a multiple of 16");
       // An address that is not canonical is not told.
       fail(fault::out_of_bounds, info->si_code == SI_KERNEL ? 0 : address, site);
     }
     case SIGFPE: fail_with(fault::trap, 0, site, "an integer division by zero, or one that overflows");
     case SIGILL:
     case SIGTRAP: fail(fault::trap, 0, site);
-    default: fail(fault::hung, 0, site);
+    default:
+      if (!ends_soon(*t)) fail(fault::hung, 0, site);
   }
 }
 

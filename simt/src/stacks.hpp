@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks for the CUDA threads of a warp, mapped together, each with a page below it that nobody may touch.
+// Stacks for the CUDA threads of a warp, mapped together, each with a page below it that nobody may touch;
+// of the many that a large cooperative grid wants only the lowest of a warp has one.
 #pragma once
 
 #include "sanitizer.hpp"
@@ -20,23 +21,39 @@ inline constexpr std::size_t stack_bytes = 64 * 1024;
 #endif
 inline constexpr std::size_t guard_bytes = 4096, stack_step = stack_bytes + guard_bytes;
 
-inline std::atomic<int> mapped_stack_sets{0};
+struct stack_set {
+  std::byte* first;
+  bool all_guarded;
+};
 
-inline std::byte* stack_of(std::byte* set, std::size_t lane) { return set + lane * stack_step + guard_bytes; }
+// Linux gives a process 65530 mappings. A set with all its guards takes 64 of them, one with the lowest
+// alone takes 2: so the 8448 warps that fit on 132 multiprocessors have their stacks, and OS threads theirs.
+inline constexpr int most_guarded_sets = 512;
+inline std::atomic<int> guarded_sets{0};
 
-inline std::byte* map_stacks() {
-  void* set = mmap(nullptr, 32 * stack_step, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (set == MAP_FAILED) throw std::bad_alloc();
-  auto* first = static_cast<std::byte*>(set);
-  for (std::size_t i = 0; i < 32; ++i) mprotect(first + i * stack_step, guard_bytes, PROT_NONE);
-  ++mapped_stack_sets;
-  return first;
+inline std::byte* stack_of(const stack_set& set, std::size_t lane) {
+  return set.first + lane * stack_step + guard_bytes;
 }
 
-inline void unmap_stacks(std::byte* set) {
-  munmap(set, 32 * stack_step);
-  --mapped_stack_sets;
+inline void unmap_stacks(const stack_set& set) {
+  munmap(set.first, 32 * stack_step);
+  if (set.all_guarded) --guarded_sets;
+}
+
+/// Throws std::bad_alloc.
+inline stack_set map_stacks() {
+  void* memory = mmap(nullptr, 32 * stack_step, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  const bool all_guarded = guarded_sets.fetch_add(1) < most_guarded_sets;
+  if (!all_guarded) --guarded_sets;
+  const stack_set set{static_cast<std::byte*>(memory), all_guarded};
+  for (std::size_t i = 0; i < (all_guarded ? 32 : 1); ++i) {
+    if (mprotect(set.first + i * stack_step, guard_bytes, PROT_NONE) == 0) continue;
+    unmap_stacks(set);
+    throw std::bad_alloc();
+  }
+  return set;
 }
 
 }  // namespace simt::detail

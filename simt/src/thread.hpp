@@ -46,6 +46,9 @@ struct alignas(64) cuda_thread {
   std::byte* stack = nullptr;  // lowest byte
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // the address sanitizer's
+  // The last access of 16 bytes or more at an address aligned to 8 only: the processor may refuse it.
+  std::uintptr_t half_aligned = 0;
+  bool telling = false;  // its observer is running, whose own code may be instrumented
   std::uint32_t lane() const { return linear % 32; }
 };
 
@@ -112,6 +115,11 @@ struct block {
   arrivals at_grid, at_cluster;
   counters counted;
   failure failed;
+  // What fails the launch where a thread of an instrumented kernel enters its next basic block, for it may be
+  // in the midst of anything when this is asked for. The wake-ups that came to nothing are counted.
+  std::atomic<fault> ending{fault::none};
+  std::string why_ending;
+  unsigned wake_ups = 0;
   std::array<warp, 32> warps;
   std::vector<cuda_thread> threads;
 };
@@ -138,8 +146,23 @@ inline observer* this_observer() {
   return t ? t->in->watch : nullptr;
 }
 
+/// Calls the block's observer, if there is one, as tell(observer). What that does is not told.
+template <class Tell>
+void to_observer(cuda_thread& t, const Tell& tell) {
+  if (t.in->watch == nullptr) return;
+  struct guard {
+    cuda_thread& t;
+    ~guard() { t.telling = false; }
+  } const end{t};
+  t.telling = true;
+  tell(*t.in->watch);
+}
+
 /// Lets the other lanes of the warp run up to here, one after the other.
 void yield_lane();
+
+/// Lets all others run; `site` is where the kernel waits.
+void spin_at(std::uintptr_t site);
 
 /// A read that a spin loop would make (a volatile one): now and then lets all others run.
 inline void spin_hint() {

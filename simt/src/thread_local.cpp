@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <mutex>
 
 namespace simt::detail {
@@ -122,7 +123,7 @@ void* cluster_map(const void* shared, unsigned rank) {
   cluster_state& cluster = *g.cluster_of[b.cluster];
   worker* owner = nullptr;
   // The hardware starts a cluster's blocks together.
-  while ((owner = cluster.owners[rank].load(std::memory_order_acquire)) == nullptr) spin_yield();
+  while ((owner = cluster.owners[rank].load(std::memory_order_acquire)) == nullptr) spin_at(site);
   if (cluster.ended[rank].load(std::memory_order_acquire))
     fail_with(fault::out_of_bounds, address, site,
               "the shared memory of block " + std::to_string(rank) + " of the cluster, which has ended");
@@ -131,6 +132,21 @@ void* cluster_map(const void* shared, unsigned rank) {
     if (address >= mine[i].begin && address < mine[i].end)
       return reinterpret_cast<void*>(owner->thread_locals.at(i).begin + (address - mine[i].begin));
   fail_with(fault::out_of_bounds, address, site, "not an address of shared memory");
+}
+
+unsigned cluster_rank_of(const void* shared) {
+  const block& b = *this_thread->in;
+  const grid& g = *b.grid;
+  const auto address = reinterpret_cast<std::uintptr_t>(shared);
+  const auto holds = [address](const byte_range& r) { return address >= r.begin && address < r.end; };
+  const auto& own = thread_local_ranges();
+  if (std::any_of(own.begin(), own.end(), holds)) return b.rank;
+  for (unsigned rank = 0; g.cluster_size > 1 && rank < g.cluster_size; ++rank) {
+    const worker* owner = g.cluster_of[b.cluster]->owners[rank].load(std::memory_order_acquire);
+    if (owner && std::any_of(owner->thread_locals.begin(), owner->thread_locals.end(), holds)) return rank;
+  }
+  fail_with(fault::out_of_bounds, address, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1,
+            "not an address of shared memory");
 }
 
 }  // namespace simt::detail

@@ -67,6 +67,79 @@ TEST(groups, coalesced_threads_are_the_taken_branch) {
   for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(out[t], t % 3 == 0 ? 165u * 100 + 11 : 0u);
 }
 
+__global__ void sum_of_indexes(unsigned* out) {
+  out[threadIdx.x] = cg::reduce(cg::tiled_partition<8>(cg::this_thread_block()), threadIdx.x, cg::plus<unsigned>());
+}
+
+TEST(groups, a_built_in_variable_is_reduced_as_a_number) {
+  unsigned out[32] = {};
+  ASSERT_EQ(run(sum_of_indexes, 1, 32, out), cudaSuccess);
+  for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(out[t], t / 8 * 64 + 28);
+}
+
+__global__ void tile_of_a_tile(unsigned* out) {
+  const cg::thread_block_tile<16> half = cg::tiled_partition<16>(cg::this_thread_block());
+  const cg::thread_block_tile<4, cg::thread_block_tile<16, cg::thread_block>> quarter =
+      cg::tiled_partition<4>(cg::tiled_partition<16>(cg::this_thread_block()));
+  const cg::thread_block_tile<4> any = quarter;
+  unsigned* mine = out + 6 * threadIdx.x;
+  mine[0] = half.meta_group_rank() * 10 + half.meta_group_size();
+  mine[1] = quarter.meta_group_rank() * 10 + quarter.meta_group_size();
+  mine[2] = any.meta_group_rank() * 10 + any.meta_group_size();
+  mine[3] = any.shfl(threadIdx.x, 1);
+  mine[4] = cg::tiled_partition<2>(half).meta_group_size();
+  mine[5] = any.thread_rank();
+}
+
+TEST(groups, a_tile_knows_which_of_its_parents_it_is) {
+  unsigned out[6 * 48] = {};
+  ASSERT_EQ(run(tile_of_a_tile, 1, 48, out), cudaSuccess);
+  for (unsigned t = 0; t < 48; ++t) {
+    const unsigned* mine = out + 6 * t;
+    EXPECT_EQ(mine[0], t / 16 * 10 + 3) << t;
+    EXPECT_EQ(mine[1], t % 16 / 4 * 10 + 4) << t;
+    EXPECT_EQ(mine[2], mine[1]) << t;
+    EXPECT_EQ(mine[3], t / 4 * 4 + 1) << t;
+    EXPECT_EQ(mine[4], 8u) << t;
+    EXPECT_EQ(mine[5], t % 4) << t;
+  }
+}
+
+/// By a number that only the run knows: tiles of the block, and of every third thread.
+__global__ void partitions(unsigned* out, unsigned size) {
+  const auto tile = cg::tiled_partition(cg::this_thread_block(), size);
+  unsigned* mine = out + 4 * threadIdx.x;
+  mine[0] = cg::reduce(tile, threadIdx.x, cg::plus<unsigned>());
+  mine[1] = tile.meta_group_rank() * 1000 + tile.meta_group_size() * 100 + tile.num_threads();
+  if (threadIdx.x < 32 && threadIdx.x % 3 == 0) {
+    const auto third = cg::tiled_partition(cg::coalesced_threads(), size);
+    mine[2] = cg::reduce(third, threadIdx.x, cg::plus<unsigned>());
+    mine[3] = third.meta_group_rank() * 1000 + third.meta_group_size() * 100 + third.num_threads();
+  }
+}
+
+TEST(groups, partitions_of_a_size_known_at_run_time) {
+  constexpr unsigned threads = 40, thirds = 11;
+  for (unsigned size : {1u, 4u, 16u, 32u}) {
+    unsigned out[4 * threads] = {};
+    ASSERT_EQ(run(partitions, 1, threads, out, size), cudaSuccess) << simt::last_fault().text;
+    const auto check = [size](const unsigned* mine, unsigned rank, unsigned all, unsigned stride) {
+      unsigned sum = 0, count = 0;
+      for (unsigned i = rank / size * size; i < all && i / size == rank / size; ++i, ++count) sum += i * stride;
+      EXPECT_EQ(mine[0], sum) << size << " " << rank;
+      EXPECT_EQ(mine[1], rank / size * 1000 + (all + size - 1) / size * 100 + count) << size << " " << rank;
+    };
+    for (unsigned t = 0; t < threads; ++t) check(out + 4 * t, t, threads, 1);
+    for (unsigned i = 0; i < thirds; ++i) check(out + 4 * 3 * i + 2, i, thirds, 3);
+  }
+  for (unsigned size : {0u, 3u, 64u}) {
+    unsigned out[4 * threads] = {};
+    EXPECT_EQ(run(partitions, 1, threads, out, size), cudaErrorLaunchFailure);
+    EXPECT_EQ(simt::last_fault().what, simt::fault::trap);
+    simt::clear_fault();
+  }
+}
+
 __global__ void rotate_blocks(int* cells, int* out, int rounds) {
   const auto grid = cg::this_grid();
   const unsigned blocks = gridDim.x, b = blockIdx.x;
@@ -160,6 +233,30 @@ TEST(groups, clusters_of_three_dimensions) {
       for (unsigned x = 0; x < 4; ++x)
         EXPECT_EQ(out[x + 4 * (y + 2 * z)], x % 2 + 2 * (z % 2) + 100 * (x % 2) + 10000 * (z % 2) + 500000);
   EXPECT_EQ(simt::stats().cluster_syncs, 8u);
+}
+
+__global__ void who_owns(unsigned* out, const int* not_shared) {
+  __shared__ int word;
+  const auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) word = 1;
+  cluster.sync();
+  const unsigned size = cluster.num_blocks();
+  if (threadIdx.x < size)
+    out[blockIdx.x * size + threadIdx.x] = cluster.query_shared_rank(cluster.map_shared_rank(&word, threadIdx.x));
+  cluster.sync();
+  if (not_shared != nullptr && threadIdx.x == 0) out[0] = cluster.query_shared_rank(not_shared);
+}
+
+TEST(groups, shared_memory_tells_the_rank_of_its_block) {
+  for (unsigned size : {1u, 4u}) {
+    unsigned out[8 * 4] = {};
+    ASSERT_EQ(run_clusters(who_owns, 8, 32, size, out, nullptr), cudaSuccess) << simt::last_fault().text;
+    for (unsigned i = 0; i < 8 * size; ++i) EXPECT_EQ(out[i], i % size);
+    const int elsewhere = 0;
+    EXPECT_EQ(run_clusters(who_owns, 8, 32, size, out, &elsewhere), cudaErrorIllegalAddress);
+    EXPECT_NE(simt::last_fault().text.find("not an address of shared memory"), std::string::npos);
+    simt::clear_fault();
+  }
 }
 
 }  // namespace

@@ -24,6 +24,20 @@ __global__ void in_step(int* cells) {
   volatile int* c = cells;
   c[threadIdx.x] = c[(threadIdx.x + 1) % 32];
 }
+// Compilers would make these variables a constant, and nothing at all.
+__global__ void never_written(float* out) {
+  __shared__ float s[64];
+  out[threadIdx.x] = s[threadIdx.x];
+}
+__global__ void never_read() {
+  __shared__ float s[64];
+  s[threadIdx.x + 1] = 1;
+}
+template <class T>
+__global__ void never_read_of_a_template() {
+  __shared__ T s[64];
+  s[threadIdx.x + 1] = 1;
+}
 }  // namespace
 
 cudaError_t launch_observed(int* out, void* pair) {
@@ -43,4 +57,12 @@ cudaError_t launch_in_step(int* cells) {
   config.gridDim = 1;
   config.blockDim = 32;
   return cudaLaunchKernelEx(&config, in_step, cells);
+}
+
+cudaError_t launch_half_used(int which, float* out) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = 1;
+  config.blockDim = 64;
+  if (which == 0) return cudaLaunchKernelEx(&config, never_written, out);
+  return which == 1 ? cudaLaunchKernelEx(&config, never_read) : cudaLaunchKernelEx(&config, never_read_of_a_template<int>);
 }

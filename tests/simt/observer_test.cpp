@@ -9,6 +9,7 @@
 
 cudaError_t launch_observed(int* out, void* pair);
 cudaError_t launch_in_step(int* cells);
+cudaError_t launch_half_used(int which, float* out);
 
 namespace {
 
@@ -99,6 +100,17 @@ TEST(observer, lock_step_takes_an_access_of_each_lane_in_turn) {
     // To the barrier, the last lane reads what lane 0 wrote.
     for (int i = 0; i < 32; ++i)
       EXPECT_EQ(cells[i], i < 31 ? i + 1 : schedule == simt::lane_schedule::lock_step ? 0 : 1) << i;
+  }
+}
+
+TEST(observer, shared_variables_that_are_only_read_or_only_written_are_checked) {
+  device_memory memory(64 * sizeof(float));
+  for (int which : {0, 1, 2}) {
+    EXPECT_NE(launch_half_used(which, static_cast<float*>(memory.at)), cudaSuccess) << which;
+    const simt::fault_report r = simt::last_fault();
+    EXPECT_EQ(r.what, which == 0 ? simt::fault::uninitialised_read : simt::fault::out_of_bounds) << r.text;
+    EXPECT_EQ(r.thread, which == 0 ? 0u : 63u) << r.text;
+    simt::clear_fault();
   }
 }
 

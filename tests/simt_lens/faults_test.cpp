@@ -2,6 +2,8 @@
 // What the instrumented build refuses, with the place it tells.
 #include "fixture.hpp"
 
+#include <simt/recorder.hpp>
+
 namespace lens_test {
 namespace {
 
@@ -10,7 +12,9 @@ class faults : public lens {
   void refused(const std::string& name, const launch& how, unsigned n, simt::fault what, const std::string& mark,
                std::uint64_t block, std::uint32_t thread, const std::string& says) {
     const int error = run(name, how, in, out, n);
-    EXPECT_EQ(error, what == simt::fault::out_of_bounds ? cudaErrorIllegalAddress : cudaErrorLaunchFailure);
+    EXPECT_EQ(error, what == simt::fault::out_of_bounds ? cudaErrorIllegalAddress
+                     : what == simt::fault::misaligned  ? cudaErrorMisalignedAddress
+                                                        : cudaErrorLaunchFailure);
     const simt::fault_report r = simt::last_fault();
     EXPECT_EQ(r.what, what) << r.text;
     EXPECT_NE(r.kernel.find(name), std::string::npos) << r.kernel;
@@ -26,6 +30,7 @@ class faults : public lens {
 
 constexpr auto outside = simt::fault::out_of_bounds;
 constexpr auto unwritten = simt::fault::uninitialised_read;
+constexpr auto skewed = simt::fault::misaligned;
 
 TEST_F(faults, past_a_static_shared_array) {
   runs("past_static", {1, 64}, 0);
@@ -81,6 +86,8 @@ TEST_F(faults, shared_memory_that_nobody_wrote) {
   runs("unwritten_dynamic", {1, 64, 256}, 64);
   refused("unwritten_dynamic", {1, 64, 256}, 63, unwritten, "unwritten-dynamic", 0, 63, "that no thread of the block wrote");
   refused("unwritten_half", {1, 32}, 0, unwritten, "unwritten-half", 0, 0, "read of 4 bytes");
+  simt::current_options().unwritten_reads = true;
+  runs("unwritten", {1, 64}, 40);
 }
 
 TEST_F(faults, what_the_block_before_wrote_is_not_written) {
@@ -109,6 +116,72 @@ TEST_F(faults, another_blocks_shared_memory) {
   EXPECT_EQ(error, cudaErrorIllegalAddress);
   EXPECT_EQ(simt::last_fault().where.line, line_of("cluster-past")) << simt::last_fault().text;
   EXPECT_EQ(simt::last_fault().thread, 31u);
+}
+
+TEST_F(faults, static_and_dynamic_shared_memory_are_told_apart) {
+  runs("static_and_dynamic", {2, 128, 512});
+  EXPECT_EQ(result(128), std::vector<float>(128, 2));
+  runs("only_static", {2, 128, 512});
+  EXPECT_EQ(result(128), std::vector<float>(128, 3));
+  refused("static_and_dynamic", {1, 128, 512}, 1, outside, "both-dynamic", 0, 127,
+          "byte 512 of dynamic shared memory of 512 bytes");
+}
+
+TEST_F(faults, more_static_shared_memory_than_a_kernel_may_have) {
+  runs("two_large_arrays", {2, 32}, 0);
+  refused("two_large_arrays", {1, 32}, 1, simt::fault::too_much_shared, "too-much-shared", 0, 0,
+          "65536 bytes of static shared variables, of which a kernel may have 49152 bytes");
+}
+
+TEST_F(faults, addresses_that_are_no_multiple_of_the_size) {
+  for (unsigned by : {0u, 4u}) runs("skewed_read<float>", {1, 32}, by);
+  for (unsigned by : {1u, 2u, 3u})
+    refused("skewed_read<float>", {1, 32}, by, skewed, "skewed-read", 0, 0, "read of 4 bytes, whose address must be a multiple of 4");
+  runs("skewed_read<double>", {1, 32}, 8);
+  refused("skewed_read<double>", {1, 32}, 4, skewed, "skewed-read", 0, 0, "read of 8 bytes");
+  runs("skewed_write", {1, 1}, 2);
+  refused("skewed_write", {1, 1}, 1, skewed, "skewed-write", 0, 0, "write of 2 bytes");
+  runs("skewed_atomic", {1, 1}, 8);
+  refused("skewed_atomic", {1, 1}, 12, skewed, "skewed-atomic", 0, 0, "of 8 bytes");
+  runs("skewed_shared", {1, 32}, 4);
+  refused("skewed_shared", {1, 1}, 5, skewed, "skewed-shared", 0, 0, "read of 4 bytes");
+}
+
+TEST_F(faults, vectors_that_the_processor_refuses) {
+  runs("skewed_vector", {1, 1}, 4);
+  for (unsigned by : {1u, 2u}) {
+    if (run("skewed_vector", {1, 1}, in, out, by) == cudaSuccess) continue;  // loaded member by member
+    EXPECT_EQ(simt::last_fault().what, skewed) << simt::last_fault().text;
+    EXPECT_EQ(simt::last_fault().address, reinterpret_cast<std::uintptr_t>(in + by));
+    EXPECT_EQ(simt::last_fault().where.line, line_of("skewed-vector"));
+    simt::clear_fault();
+  }
+}
+
+TEST_F(faults, objects_need_no_more_than_their_types_alignment) { runs("aligned_as_its_type", {1, 64}); }
+
+TEST_F(faults, a_loop_without_end_is_told_by_its_line) {
+  simt::current_options().timeout_seconds = 0.3;
+  refused("counts_for_ever", {1, 1}, 0, simt::fault::hung, "endless", 0, 0, "");
+  refused("waits_for_nobody", {1, 32}, 0, simt::fault::deadlock, "volatile-spin", 0, 0, "");
+  refused("waits_by_atomics", {1, 32}, 0, simt::fault::deadlock, "atomic-spin", 0, 0, "");
+}
+
+TEST_F(faults, a_full_stack_is_told_whoever_watches) {
+  simt::recorder records([](const simt::block_recording&) {});
+  simt::race_detector races;
+  for (simt::observer* watch : {static_cast<simt::observer*>(nullptr), static_cast<simt::observer*>(&records),
+                                static_cast<simt::observer*>(&races)}) {
+    simt::current_options().watch = watch;
+    runs("descends", {1, 32}, 20);
+    refused("descends", {1, 32}, 1u << 20, outside, "descend", 0, 0, "stack of");
+  }
+}
+
+TEST_F(faults, an_observer_may_be_instrumented_itself) {
+  std::size_t seen = 0;
+  EXPECT_EQ(run_watched_from_within("past_global", {1, 32}, in, out, 0, seen), 0) << simt::last_fault().text;
+  EXPECT_EQ(seen, 64u) << "a load and a store of each thread";
 }
 
 }  // namespace

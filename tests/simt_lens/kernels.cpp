@@ -5,10 +5,11 @@
 #include <cuda/atomic>
 #include <cuda_runtime.h>
 
+#include <cstring>
+
 #include "registry.hpp"
 
 extern __shared__ __align__(16) unsigned char lens_dynamic[];
-SIMT_DEFINE_DYNAMIC_SHARED(lens_dynamic)
 
 namespace lens_test {
 
@@ -272,6 +273,103 @@ __global__ void copies_with_padding(const float*, float* out, unsigned) {
   out[threadIdx.x] = static_cast<float>(mine.value) + static_cast<float>(mine.index);
 }
 
+// ---- Static and dynamic shared memory in one kernel, too much of it
+
+__global__ void static_and_dynamic(const float* in, float* out, unsigned n) {
+  __shared__ float factors[8];
+  auto* s = reinterpret_cast<float*>(lens_dynamic);
+  if (threadIdx.x < 8) factors[threadIdx.x] = 2;
+  s[threadIdx.x + n] = in[threadIdx.x];  // @both-dynamic
+  __syncthreads();
+  out[threadIdx.x] = factors[threadIdx.x % 8] * s[threadIdx.x + n];
+}
+
+__global__ void only_static(const float*, float* out, unsigned) {
+  __shared__ float s[2048];
+  s[threadIdx.x] = 3;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+
+__global__ void two_large_arrays(const float*, float* out, unsigned n) {
+  __shared__ float a[8192], b[8192];
+  a[threadIdx.x] = 1;
+  if (n != 0) b[threadIdx.x] = a[threadIdx.x];  // @too-much-shared
+  out[threadIdx.x] = n != 0 ? b[threadIdx.x] : a[threadIdx.x];
+}
+
+// ---- Addresses that are no multiple of a size
+
+template <class T>
+__global__ void skewed_read(const float* in, float* out, unsigned n) {
+  const auto* bytes = reinterpret_cast<const char*>(in) + n;
+  out[threadIdx.x] = static_cast<float>(reinterpret_cast<const T*>(bytes)[threadIdx.x]);  // @skewed-read
+}
+
+__global__ void skewed_write(const float*, float* out, unsigned n) {
+  auto* bytes = reinterpret_cast<char*>(out) + n;
+  *reinterpret_cast<volatile unsigned short*>(bytes) = 1;  // @skewed-write
+}
+
+__global__ void skewed_atomic(const float*, float* out, unsigned n) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(reinterpret_cast<char*>(out) + n), 1ull);  // @skewed-atomic
+}
+
+__global__ void skewed_shared(const float*, float* out, unsigned n) {
+  __shared__ unsigned char s[64];
+  s[2 * threadIdx.x] = s[2 * threadIdx.x + 1] = 0;
+  __syncthreads();
+  out[threadIdx.x] = static_cast<float>(*reinterpret_cast<unsigned*>(s + n));  // @skewed-shared
+}
+
+__global__ void skewed_vector(const float* in, float* out, unsigned n) {
+  const float4 v = *reinterpret_cast<const float4*>(in + n);  // @skewed-vector
+  *reinterpret_cast<float4*>(out) = v;
+}
+
+struct __attribute__((packed)) packed {
+  char tag;
+  float value;
+};
+struct pair {  // 8 bytes, aligned to 4
+  float a, b;
+};
+struct doubles {  // 16 bytes, aligned to 8
+  double a, b;
+};
+
+__global__ void aligned_as_its_type(const float* in, float* out, unsigned) {
+  const unsigned tid = threadIdx.x;
+  const auto* bytes = reinterpret_cast<const char*>(in);
+  float copied[2];
+  std::memcpy(copied, bytes + 8 * tid + 1, sizeof copied);
+  const auto* packs = reinterpret_cast<const packed*>(bytes);
+  auto* out_packs = reinterpret_cast<packed*>(out);
+  out_packs[tid] = packs[tid + 1];
+  out_packs[tid].value += packs[tid].value + copied[0] + copied[1];
+  reinterpret_cast<pair*>(out + 1025)[tid] = reinterpret_cast<const pair*>(in + 1)[tid];
+  reinterpret_cast<doubles*>(out + 2050)[tid] = reinterpret_cast<const doubles*>(in + 2)[tid];
+  const double2 d = reinterpret_cast<const double2*>(in)[tid];
+  reinterpret_cast<double2*>(out + 4096)[tid].y = d.x + d.y;
+}
+
+// ---- What never ends
+
+__global__ void counts_for_ever(const float*, float* out, unsigned) {
+  unsigned i = 0;
+  while (i != 1) { i += 2; __asm__ volatile("" : "+r"(i)); }  // @endless
+  out[0] = static_cast<float>(i);
+}
+
+__global__ void waits_for_nobody(const float* in, float* out, unsigned) {
+  while (*static_cast<const volatile float*>(in) == 1) {}  // @volatile-spin
+  out[0] = 1;
+}
+
+__global__ void waits_by_atomics(const float*, float* out, unsigned) {
+  while (atomicAdd(out, 0.0f) == 0) {}  // @atomic-spin
+}
+
 // ---- What is none of the checks' business
 
 __constant__ float table[4] = {1, 2, 3, 4};
@@ -282,6 +380,13 @@ __global__ void constants(const float*, float* out, unsigned) {
   for (unsigned i = 0; i < 8; ++i) local[(i * 3 + threadIdx.x) % 8] = i < 4 ? table[i] : more[i % 4];
   out[threadIdx.x] = local[threadIdx.x % 8];
 }
+
+__device__ __attribute__((noinline)) unsigned descend(unsigned n) {
+  volatile unsigned here = n;
+  return n == 0 ? 0 : descend(n - 1) + here;  // @descend
+}
+
+__global__ void descends(const float*, float* out, unsigned n) { out[threadIdx.x] = static_cast<float>(descend(n)); }
 
 const registered all[] = {
     {"racing_add", racing_add},
@@ -319,6 +424,20 @@ const registered all[] = {
     {"unwritten_half", unwritten_half},
     {"copies_with_padding", copies_with_padding},
     {"constants", constants},
+    {"static_and_dynamic", static_and_dynamic},
+    {"only_static", only_static},
+    {"two_large_arrays", two_large_arrays},
+    {"skewed_read<float>", skewed_read<float>},
+    {"skewed_read<double>", skewed_read<double>},
+    {"skewed_write", skewed_write},
+    {"skewed_atomic", skewed_atomic},
+    {"skewed_shared", skewed_shared},
+    {"skewed_vector", skewed_vector},
+    {"aligned_as_its_type", aligned_as_its_type},
+    {"counts_for_ever", counts_for_ever},
+    {"waits_for_nobody", waits_for_nobody},
+    {"waits_by_atomics", waits_by_atomics},
+    {"descends", descends},
 };
 
 }  // namespace

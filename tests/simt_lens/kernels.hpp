@@ -19,5 +19,7 @@ struct launch {
 /// `in`, `out` and `n` is the kernel's.
 int run(const std::string& name, const launch&, const float* in, float* out, unsigned n);
 
+/// The same, watched by an observer that is itself instrumented; `seen`: the accesses that it was told of.
+int run_watched_from_within(const std::string& name, const launch&, const float* in, float* out, unsigned n, std::size_t& seen);
 
 }  // namespace lens_test

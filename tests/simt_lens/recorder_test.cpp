@@ -172,5 +172,24 @@ TEST_F(recorded, several_observers_see_the_same_launch) {
   EXPECT_FALSE(detector.races().empty());
 }
 
+TEST_F(recorded, more_events_than_it_can_hold_fail_the_launch) {
+  std::uint64_t blocks = 0;
+  simt::recorder recorder([&](const simt::block_recording&) { ++blocks; }, true, 50000);
+  simt::race_detector detector;
+  simt::composite_observer both{&detector, &recorder};
+  simt::current_options().watch = &both;
+  for (const char* name : {"counts_for_ever", "waits_for_nobody"}) {
+    EXPECT_EQ(run(name, {2, 64}, in, out, 0), cudaErrorLaunchFailure);
+    const simt::fault_report r = simt::last_fault();
+    EXPECT_EQ(r.what, simt::fault::too_long) << r.text;
+    EXPECT_NE(r.where.line, 0) << r.text;
+    EXPECT_NE(r.text.find("more than 50000 events"), std::string::npos) << r.text;
+    simt::clear_fault();
+  }
+  EXPECT_EQ(blocks, 0u) << "a part of a block is not handed over";
+  runs("tree", {64, 256, 1024}, 64 * 256);  // block after block makes more than that
+  EXPECT_EQ(blocks, 64u);
+}
+
 }  // namespace
 }  // namespace lens_test

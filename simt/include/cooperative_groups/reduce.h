@@ -35,10 +35,11 @@ struct bit_xor {
 
 /// Every thread of the group gets the result. Pairs are combined lower rank first, in a tree.
 template <class Group, class T, class Combine>
-inline T reduce(const Group& group, T value, Combine combine) {
+inline lanes::value_t<T> reduce(const Group& group, T given, Combine combine) {
+  lanes::value_t<T> value = given;
   const unsigned size = static_cast<unsigned>(group.num_threads()), rank = static_cast<unsigned>(group.thread_rank());
   for (unsigned step = 1; step < size; step *= 2) {
-    const T other = group.shfl(value, static_cast<int>(rank + step < size ? rank + step : rank));
+    const auto other = group.shfl(value, static_cast<int>(rank + step < size ? rank + step : rank));
     if (rank % (2 * step) == 0 && rank + step < size) value = combine(value, other);
   }
   return group.shfl(value, 0);

@@ -12,5 +12,12 @@
 #define SIMT_BUILD simt_plain
 #endif
 
+/// For functions whose calls, basic blocks and accesses are no kernel's, although kernels' files hold them.
+#if defined(__clang__)
+#define SIMT_NOT_OBSERVED __attribute__((no_sanitize("thread"), no_sanitize("coverage")))
+#else
+#define SIMT_NOT_OBSERVED __attribute__((no_sanitize_thread, no_sanitize_coverage))
+#endif
+
 /// For the few functions of `simt` that have a body in a header.
 #define SIMT_INLINE inline __attribute__((always_inline))

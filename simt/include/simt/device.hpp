@@ -3,8 +3,10 @@
 /// The language of kernels: its keywords, built-in variables, barriers and fences.
 #pragma once
 
+#include <cassert>  // nvcc knows assert() and clock() without a header
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 #include <simt/build.hpp>
 #include <simt/entry.hpp>
@@ -34,8 +36,11 @@
 #else
 #define SIMT_NO_GUARD constinit
 #endif
+// `used` keeps a variable that is only read (it would be a constant) or only written (it would be gone). Of an
+// `extern` array it says nothing, and compilers warn of that.
 #if defined(SIMT_LENS)
-#define __shared__ __attribute__((aligned(32768))) SIMT_NO_GUARD thread_local
+#pragma GCC diagnostic ignored "-Wattributes"
+#define __shared__ __attribute__((aligned(32768), used)) SIMT_NO_GUARD thread_local
 #else
 #define __shared__ SIMT_NO_GUARD thread_local
 #endif

@@ -45,6 +45,8 @@ std::uint64_t cluster_arrive();
 void cluster_wait(std::uint64_t phase);
 /// The same place of shared memory in another block of the cluster.
 void* cluster_map(const void* shared, unsigned rank);
+/// Which block of the cluster has it in its shared memory.
+unsigned cluster_rank_of(const void* shared);
 
 /// Nothing to do before somebody else writes: run the others.
 void spin_yield();
@@ -85,8 +87,10 @@ bool atomic_exchange_if(void* to, void* expected, const void* desired, unsigned 
 
 // ---- Launches
 
-/// The body of an instrumented launch calls this before the kernel: here are its arguments.
+/// The body of an instrumented launch calls this right before the kernel: here are its arguments.
 void instrumented_kernel(const void* arguments, std::size_t bytes);
+/// And this right behind it: what follows is the launch's own.
+void kernel_returned();
 
 struct launch_shape {
   std::uint32_t grid[3], block[3], cluster[3] = {1, 1, 1};

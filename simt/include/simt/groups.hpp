@@ -85,8 +85,26 @@ class lane_group {
   SIMT_INLINE unsigned size() const { return self().num_threads(); }
 };
 
-template <unsigned Size, class Parent = thread_block>
-class thread_block_tile : public lane_group<thread_block_tile<Size, Parent>> {
+/// Which of its parent's tiles a tile is.
+template <unsigned Size, class Parent>
+class place_in {
+ public:
+  SIMT_INLINE static unsigned meta_group_rank() { return Parent::thread_rank() / Size; }
+  SIMT_INLINE static constexpr unsigned meta_group_size() { return (Parent::num_threads() + Size - 1) / Size; }
+};
+/// Of a parent that the type does not name: as it was told.
+template <unsigned Size>
+class place_in<Size, void> {
+  unsigned rank_, count_;
+
+ public:
+  SIMT_INLINE place_in(unsigned rank, unsigned count) : rank_(rank), count_(count) {}
+  SIMT_INLINE unsigned meta_group_rank() const { return rank_; }
+  SIMT_INLINE unsigned meta_group_size() const { return count_; }
+};
+
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public lane_group<thread_block_tile<Size, Parent>>, public place_in<Size, Parent> {
   static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "tiles of 1, 2, 4, 8, 16 or 32 threads");
   friend class lane_group<thread_block_tile<Size, Parent>>;
   SIMT_INLINE static unsigned first() { return lanes::own() / Size * Size; }
@@ -100,26 +118,24 @@ class thread_block_tile : public lane_group<thread_block_tile<Size, Parent>> {
   SIMT_INLINE static unsigned to_ranks(unsigned mask) { return mask >> first(); }
 
  public:
+  thread_block_tile() = default;
+  /// A tile of any parent is one whose type names none.
+  template <class Other>
+    requires(std::is_void_v<Parent> && !std::is_void_v<Other>)
+  SIMT_INLINE thread_block_tile(const thread_block_tile<Size, Other>& tile)
+      : place_in<Size, Parent>(tile.meta_group_rank(), tile.meta_group_size()) {}
   SIMT_INLINE static unsigned thread_rank() { return lanes::own() % Size; }
   SIMT_INLINE static constexpr unsigned num_threads() { return Size; }
   SIMT_INLINE static constexpr unsigned size() { return Size; }
-  SIMT_INLINE static unsigned meta_group_rank() { return shape::rank_in_block() / Size; }
-  SIMT_INLINE static unsigned meta_group_size() { return (shape::threads_of_block() + Size - 1) / Size; }
 };
 
 template <unsigned Size>
-SIMT_INLINE thread_block_tile<Size> tiled_partition(const thread_block&) {
+SIMT_INLINE thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
   return {};
 }
-/// Within a tile, a smaller tile's meta group counts in the larger one.
-template <unsigned Size, unsigned Outer>
-class tile_of_tile : public thread_block_tile<Size> {
- public:
-  SIMT_INLINE static unsigned meta_group_rank() { return lanes::own() % Outer / Size; }
-  SIMT_INLINE static constexpr unsigned meta_group_size() { return Outer / Size; }
-};
 template <unsigned Size, unsigned Outer, class Parent>
-SIMT_INLINE tile_of_tile<Size, Outer> tiled_partition(const thread_block_tile<Outer, Parent>&) {
+SIMT_INLINE thread_block_tile<Size, thread_block_tile<Outer, Parent>> tiled_partition(
+    const thread_block_tile<Outer, Parent>&) {
   static_assert(Size <= Outer);
   return {};
 }
@@ -127,7 +143,9 @@ SIMT_INLINE tile_of_tile<Size, Outer> tiled_partition(const thread_block_tile<Ou
 /// The threads of a warp that run this line together.
 class coalesced_group : public lane_group<coalesced_group> {
   friend class lane_group<coalesced_group>;
-  unsigned mask_;
+  friend coalesced_group tiled_partition(const coalesced_group&, unsigned);
+  friend coalesced_group tiled_partition(const thread_block&, unsigned);
+  unsigned mask_, meta_rank_, meta_size_;
   SIMT_INLINE unsigned mask() const { return mask_; }
   SIMT_INLINE unsigned lane_of(unsigned rank) const {
     unsigned rest = mask_;
@@ -142,16 +160,32 @@ class coalesced_group : public lane_group<coalesced_group> {
   }
 
  public:
-  SIMT_INLINE explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  SIMT_INLINE explicit coalesced_group(unsigned mask, unsigned meta_rank = 0, unsigned meta_size = 1)
+      : mask_(mask), meta_rank_(meta_rank), meta_size_(meta_size) {}
   SIMT_INLINE unsigned num_threads() const { return static_cast<unsigned>(__builtin_popcount(mask_)); }
   SIMT_INLINE unsigned size() const { return num_threads(); }
   SIMT_INLINE unsigned thread_rank() const {
     return static_cast<unsigned>(__builtin_popcount(mask_ & ((1u << lanes::own()) - 1)));
   }
-  static constexpr unsigned meta_group_rank() { return 0; }
-  static constexpr unsigned meta_group_size() { return 1; }
+  SIMT_INLINE unsigned meta_group_rank() const { return meta_rank_; }
+  SIMT_INLINE unsigned meta_group_size() const { return meta_size_; }
 };
 SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(::simt::__activemask()); }
+
+/// By rank. A `size` that is no power of two up to 32 is a fault, a trap.
+SIMT_INLINE coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
+  if (size == 0 || size > 32 || (size & (size - 1)) != 0) ::simt::__trap();
+  const unsigned tile = parent.thread_rank() / size;
+  unsigned mask = 0, rank = 0;
+  for (unsigned rest = parent.mask_; rest != 0; rest &= rest - 1, ++rank)
+    if (rank / size == tile) mask |= rest & -rest;
+  return coalesced_group(mask, tile, (parent.num_threads() + size - 1) / size);
+}
+SIMT_INLINE coalesced_group tiled_partition(const thread_block&, unsigned size) {
+  const unsigned rank = shape::rank_in_block(), threads = shape::threads_of_block(), left = threads - rank / 32 * 32;
+  const coalesced_group warp(left < 32 ? (1u << left) - 1 : ~0u);
+  return coalesced_group(tiled_partition(warp, size).mask_, rank / size, (threads + size - 1) / size);
+}
 
 class grid_group {
  public:
@@ -207,6 +241,12 @@ class cluster_group {
     void* there = machine::cluster_map(address, rank);
     SIMT_NOT_LAST();
     return static_cast<T*>(there);
+  }
+  /// The rank of the block whose shared memory this is in.
+  SIMT_INLINE static unsigned query_shared_rank(const void* address) {
+    const unsigned rank = machine::cluster_rank_of(address);
+    SIMT_NOT_LAST();
+    return rank;
   }
 };
 SIMT_INLINE cluster_group this_cluster() { return {}; }

@@ -62,12 +62,18 @@ template <class... Parameters>
 struct body {
   void (*kernel)(Parameters...);
   std::tuple<std::remove_cv_t<Parameters>...> all;
-  void operator()() const {
 #if defined(SIMT_LENS)
-    detail::instrumented_kernel(this, sizeof *this);
-#endif
-    std::apply(kernel, all);
+  // The basic blocks of what leads to a kernel are not its own, nor are those of what follows.
+  void operator()() const {
+    std::apply([this](const auto&... argument) SIMT_NOT_OBSERVED {
+      detail::instrumented_kernel(this, sizeof *this);
+      kernel(argument...);
+      detail::kernel_returned();
+    }, all);
   }
+#else
+  void operator()() const { std::apply(kernel, all); }
+#endif
 };
 
 template <class... Parameters, class... Arguments>
@@ -115,10 +121,18 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
 }  // inline namespace SIMT_BUILD
 }  // namespace simt
 
+// As device.hpp aligns instrumented shared variables.
+#if defined(SIMT_LENS)
+#define SIMT_DYNAMIC_ALIGNMENT 32768
+#else
+#define SIMT_DYNAMIC_ALIGNMENT 4096
+#endif
+
 /// Defines the dynamic shared memory that kernels declare as
-/// `extern __shared__ __align__(16) unsigned char name[];`. Once in a program, at global scope.
+/// `extern __shared__ __align__(16) unsigned char name[];`. Once in a program, at global scope; in a program with
+/// instrumented kernels, in an instrumented file.
 #define SIMT_DEFINE_DYNAMIC_SHARED(name)                                                        \
-  __attribute__((aligned(4096))) thread_local unsigned char name[232448];                                   \
+  __attribute__((aligned(SIMT_DYNAMIC_ALIGNMENT))) thread_local unsigned char name[232448];     \
   namespace {                                                                                   \
   [[maybe_unused]] const bool name##_is_known = ::simt::detail::register_dynamic_shared(        \
       []() -> void* { return name; }, sizeof name);                                             \

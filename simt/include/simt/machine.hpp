@@ -31,6 +31,7 @@ struct options {
   lane_schedule schedule = lane_schedule::to_barrier;
   double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
   observer* watch = nullptr;
+  bool unwritten_reads = false;  ///< let reads of shared memory that nobody wrote pass, to see what races behind one
 };
 
 /// The options of the calling host thread; SIMT_ORDER, SIMT_SEED, SIMT_THREADS and SIMT_TIMEOUT set the
@@ -46,6 +47,9 @@ enum class fault : std::uint8_t {
   hung,                ///< no step of the scheduler within the time-out
   bad_collective,      ///< lanes of one warp in different collectives, or a mask without its caller
   trap,                ///< __trap() or a failed assert()
+  misaligned,          ///< an access whose address is no multiple of its size
+  too_much_shared,     ///< more static shared variables than a block may have
+  too_long,            ///< more events than the observer can hold
 };
 
 const char* to_string(fault);
@@ -57,8 +61,8 @@ struct source_line {
 };
 source_line locate(std::uintptr_t instruction);
 
-/// Why a launch failed. The launch's error code is cudaErrorLaunchFailure, or
-/// cudaErrorIllegalAddress for out_of_bounds, and this tells the rest.
+/// Why a launch failed. The launch's error code is cudaErrorLaunchFailure, or cudaErrorIllegalAddress for
+/// out_of_bounds and cudaErrorMisalignedAddress for misaligned, and this tells the rest.
 struct fault_report {
   fault what = fault::none;
   std::string kernel;
@@ -158,6 +162,10 @@ class observer {
   /// A basic block was entered (instrumented kernels only).
   virtual void basic_block(std::uint64_t /*block*/, std::uint32_t /*thread*/, std::uintptr_t /*site*/) {}
 };
+
+/// For an observer that can take no more, in any call that tells it what a thread does: the launch fails
+/// with fault::too_long and this text, where the block enters its next basic block or ends.
+void give_up(std::string why);
 
 // ---------------------------------------------------------------------------------------------------
 // Where an address lies, for observers and for the bounds check.

@@ -63,11 +63,13 @@ struct block_recording {
   }
 };
 
-/// Hands each block over when it ends, and keeps nothing: about 16 bytes an event, for blocks that run.
+/// Hands each block over when it ends, and keeps nothing: about 16 bytes an event, for blocks that run. A
+/// launch whose running blocks make more than `most_events` between them fails with fault::too_long; 2^27 are 2 GiB, or
+/// 131,072 events of each thread of a block of 1024.
 class recorder : public observer {
  public:
   using sink = std::function<void(const block_recording&)>;
-  explicit recorder(sink to, bool basic_blocks = true);
+  explicit recorder(sink to, bool basic_blocks = true, std::uint64_t most_events = std::uint64_t{1} << 27);
 
   /// Instruction addresses (for locate()); an event's site is an index. Number 0 is no site.
   const std::vector<std::uintptr_t>& sites() const { return sites_; }
@@ -92,10 +94,13 @@ class recorder : public observer {
   std::uint32_t node_index(std::uint32_t chain, std::uint32_t site);
   std::uint32_t site_index(std::uintptr_t site);
   space space_of(std::uintptr_t address);
+  void append(std::vector<event>& thread, const event&);
   void append_to_all(block_recording&, const event&);
+  void overflow();
 
   sink to_;
-  bool basic_blocks_;
+  bool basic_blocks_, full_ = false;
+  std::uint64_t most_events_, held_ = 0;
   launch_info launch_;
   std::vector<std::uintptr_t> sites_;
   std::unordered_map<std::uintptr_t, std::uint32_t> numbers_;

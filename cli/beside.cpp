@@ -31,11 +31,15 @@ std::vector<lens::profile::counted_launch> launches_of(
   return all;
 }
 
-std::vector<beside> all_asked(ladder::place& lens_place, ladder::place& gpu, const beside_request& q) {
-  const auto cases = lens::profile::beside_cases(lens_place, q.type, q.rung);
-  if (cases.empty())
+/// Needs no GPU.
+void check_name(const beside_request& q) {
+  if (lens::profile::beside_cases(*ladder::open_lens(), q.type, q.rung).empty())
     throw wf::error(wf::errc::bad_argument, "explain --device gpu: no kernel " + q.rung +
                                                 "; warpfold ladder --list names the rungs, and transpose is a stair");
+}
+
+std::vector<beside> all_asked(ladder::place& lens_place, ladder::place& gpu, const beside_request& q) {
+  const auto cases = lens::profile::beside_cases(lens_place, q.type, q.rung);
   const ladder::array data = ladder::make_data(q.type, ladder::distribution::uniform, q.n, 1);
   lens_place.load(q.type, data.data(), q.n);
   gpu.load(q.type, data.data(), q.n);
@@ -66,6 +70,7 @@ std::vector<beside> all_asked(ladder::place& lens_place, ladder::place& gpu, con
 }  // namespace
 
 int explain_on_gpu(const beside_request& q) {
+  check_name(q);
   const auto gpu = ladder::open_cuda();
   const simt::options before = simt::current_options();
   simt::current_options().multiprocessors = gpu->facts().sms;

@@ -23,6 +23,9 @@ namespace {
 /// Everything is run three times or so, and drawn: more would tell no more.
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 26;
 
+/// Of a block on a GPU of compute capability 9.0, as on simt.
+constexpr std::uint64_t most_shared = 227 * 1024;
+
 struct explain_command {
   std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, pages;
   std::string block = "256", grid, shared = "0";
@@ -30,8 +33,18 @@ struct explain_command {
   unsigned cluster = 1;
   std::uint64_t seed = 1;
   bool json = false, list = false, cooperative = false;
-  bool set_n = false, set_dtype = false;  ///< asked for by the user
+  // The first that the user gave of the options that are not for a rung, a kernel, --list, --pages.
+  std::string not_for_rungs, not_for_kernels, not_for_list, not_for_pages;
 };
+
+using names = std::vector<std::string>;
+
+/// Empty if none of them was.
+std::string first_given(const CLI::App& command, const names& options) {
+  for (const std::string& option : options)
+    if (command.count(option) != 0) return option;
+  return {};
+}
 
 std::string command_of(const explain_command& q, std::uint64_t n) {
   std::string text = "warpfold explain " + q.rung;
@@ -54,19 +67,21 @@ std::uint64_t elements_of(const explain_command& q) {
 }
 
 int run_beside(const explain_command& q) {
-  if (!q.versus.empty() || !q.pages.empty())
-    throw wf::error(wf::errc::bad_argument, "--device gpu: not with --vs or --pages, which show what simt counts");
+  if (!q.versus.empty()) throw wf::error(wf::errc::bad_argument, "--device gpu: not with --vs, which shows what simt counts");
   return explain_on_gpu({q.rung, *wf::dtype_named(q.dtype), elements_of(q), block_of(q), q.html, q.json});
 }
 
 int run_own_kernel(const explain_command& q, own_kernel_request asked) {
-  if (!q.versus.empty() || q.set_n || q.set_dtype || q.device != "simt")
+  if (!q.not_for_kernels.empty())
     throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": --vs, --n, --dtype and --device are for rungs; a kernel of "
                                             "your own takes --grid, --block, --shared and an --arg for each parameter");
   if (q.grid.empty()) throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": how many blocks? --grid 256");
   asked.grid = extent_option("--grid", q.grid);
   asked.block = extent_option("--block", q.block);
   asked.shared = count_option("--shared", q.shared);
+  if (asked.shared > most_shared)
+    throw wf::error(wf::errc::bad_argument, "--shared " + q.shared + ": a block has up to 227K (" + std::to_string(most_shared) +
+                                                " bytes) of shared memory");
   asked.arguments = q.arguments;
   asked.seed = q.seed;
   asked.cluster = q.cluster;
@@ -76,21 +91,32 @@ int run_own_kernel(const explain_command& q, own_kernel_request asked) {
   return explain_own_kernel(asked);
 }
 
+int run_list(const explain_command& q) {
+  if (!q.not_for_list.empty())
+    throw wf::error(wf::errc::bad_argument, "--list names all that there is, also with --json and --dtype: not with " + q.not_for_list);
+  std::string text;
+  for (const std::string& name : lens::names_to_explain(*ladder::open_lens(), *wf::dtype_named(q.dtype)))
+    text += q.json ? (text.empty() ? "[" : ", ") + json_string(name) : name + "\n";
+  print(q.json ? text + "]\n" : text);
+  return done;
+}
+
+int run_pages(const explain_command& q) {
+  if (!q.not_for_pages.empty())
+    throw wf::error(wf::errc::bad_argument, "--pages renews the pages of all rungs: not with " + q.not_for_pages);
+  for (const std::string& path : lens::write_pages(*ladder::open_lens(), q.pages)) print(path + "\n");
+  return done;
+}
+
 int run_explain(const explain_command& q) {
+  if (!q.pages.empty()) return run_pages(q);
+  if (q.list) return run_list(q);
   if (own_kernel_request own; names_own_kernel(q.rung, own)) return run_own_kernel(q, std::move(own));
-  if (!q.grid.empty() || !q.arguments.empty())
-    throw wf::error(wf::errc::bad_argument, "--grid and --arg are for a kernel of your own: warpfold explain FILE.cu:KERNEL");
-  if (q.device == "gpu" && !q.list) return run_beside(q);
+  if (!q.not_for_rungs.empty())
+    throw wf::error(wf::errc::bad_argument, q.not_for_rungs + " is for a kernel of your own: warpfold explain FILE.cu:KERNEL");
+  if (q.device == "gpu") return run_beside(q);
   const auto lens = ladder::open_lens();
   const wf::dtype type = *wf::dtype_named(q.dtype);
-  if (q.list) {
-    for (const std::string& name : lens::names_to_explain(*lens, type)) print(name + "\n");
-    return done;
-  }
-  if (!q.pages.empty()) {
-    for (const std::string& path : lens::write_pages(*lens, q.pages)) print(path + "\n");
-    return done;
-  }
   if (q.rung.empty())
     throw wf::error(wf::errc::bad_argument, "explain: which rung? warpfold explain --list names them");
   lens::explain_request asked;
@@ -122,10 +148,10 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("WHAT", q->rung,
                       "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; or a kernel of your own: FILE.cu:KERNEL");
   command->add_option("--vs", q->versus, "Compare with this rung")->option_text("RUNG");
-  CLI::Option* n = command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
+  command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
   command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
       ->capture_default_str();
-  CLI::Option* dtype = command->add_option("--dtype", q->dtype, "Of the elements")
+  command->add_option("--dtype", q->dtype, "Of the elements")
       ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}))
       ->capture_default_str();
   command->add_option("--device", q->device, "gpu: simt's counters beside the hardware's, of RUNG or of all")
@@ -147,9 +173,14 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_flag("--list", q->list, "Name what can be explained and exit");
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")
       ->option_text("DIR");
-  command->callback([q, n, dtype, &state] {
-    q->set_n = n->count() != 0;
-    q->set_dtype = dtype->count() != 0;
+  command->callback([q, command, &state] {
+    names all{"--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed"};
+    q->not_for_rungs = first_given(*command, all);
+    q->not_for_kernels = first_given(*command, {"--vs", "--n", "--dtype", "--device"});
+    all.insert(all.begin(), {"WHAT", "--vs", "--n", "--block", "--device", "--html"});
+    q->not_for_list = first_given(*command, all);
+    all.insert(all.end(), {"--dtype", "--json", "--list"});
+    q->not_for_pages = first_given(*command, all);
     state.exit_status = run_explain(*q);
   });
 }

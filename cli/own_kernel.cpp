@@ -138,7 +138,7 @@ std::string first_error(const std::string& log) {
   return first;
 }
 
-[[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const std::string& log) {
+[[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const fs::path& program, const std::string& log) {
   std::string said = first_error(log);
   // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
   const bool assembly = log.find("instantiated into assembly") != log.npos || (said.empty() && log.find("Error: ") != log.npos);
@@ -146,12 +146,10 @@ std::string first_error(const std::string& log) {
     throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
   if (said.starts_with(q.file) && said.find("the_kernel") == said.npos)
     throw wf::error(wf::errc::bad_input, said + "; simt compiles CUDA C++ as far as docs/simt.md says");
+  const auto kernels = kernels_in(text);
+  if (said.starts_with(program.string() + ":")) said = naming_mistake(q.kernel, kernels);
   if (said.empty()) said = log.substr(0, log.find('\n'));
-  if (const auto names = kernels_in(text); !names.empty()) {
-    std::string all;
-    for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-    said += "; kernels in the file: " + all;
-  }
+  if (!kernels.empty()) said += "; kernels in the file: " + list_of(kernels);
   throw wf::error(wf::errc::bad_input, q.file + ", kernel " + q.kernel + ": " + said);
 }
 
@@ -178,13 +176,25 @@ std::string shared_text(const strings& names) {
   return text;
 }
 
+std::string quoted_for_shell(const std::string& word) {
+  std::string all = "'";
+  for (const char c : word) {
+    if (c == '\'') all += "'\\'";
+    all += c;
+  }
+  return all + "'";
+}
+
 std::string command_of(const own_kernel_request& q) {
   const auto extent = [](const auto& d) {
     return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
   };
-  std::string text = "warpfold explain '" + q.file + ":" + q.kernel + "' --grid " + extent(q.grid) + " --block " + extent(q.block);
+  std::string text = "warpfold explain " + quoted_for_shell(q.file + ":" + q.kernel) + " --grid " + extent(q.grid) + " --block " + extent(q.block);
   if (q.shared != 0) text += " --shared " + std::to_string(q.shared);
-  for (const std::string& a : q.arguments) text += " --arg '" + a + "'";
+  if (q.cooperative) text += " --cooperative";
+  if (q.cluster != 1) text += " --cluster " + std::to_string(q.cluster);
+  for (const std::string& a : q.arguments) text += " --arg " + quoted_for_shell(a);
+  if (q.seed != 1) text += " --seed " + std::to_string(q.seed);
   return text;
 }
 
@@ -195,15 +205,32 @@ nlohmann::json passed_on(const own_kernel_request& q) {
           {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}};
 }
 
+/// What need not be compiled to be told.
 void check_kernel(const own_kernel_request& q, const std::string& text) {
-  const auto names = kernels_in(text);
-  if (names.empty()) return;  // perhaps made by a macro, or included
-  std::string base = q.kernel.substr(0, q.kernel.find('<'));
-  if (const auto scope = base.rfind("::"); scope != base.npos) base.erase(0, scope + 2);
-  if (std::find(names.begin(), names.end(), base) != names.end()) return;
-  std::string all;
-  for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-  throw wf::error(wf::errc::bad_argument, q.file + " has no kernel " + base + "; it has " + all);
+  const auto kernels = kernels_in(text);
+  const std::string base = base_of(q.kernel);
+  const auto is_asked = [&](const kernel_name& k) { return k.name == base; };
+  // Without any, it is perhaps made by a macro, or included.
+  if (!kernels.empty() && std::none_of(kernels.begin(), kernels.end(), is_asked))
+    throw wf::error(wf::errc::bad_argument, q.file + " has no kernel " + base + "; it has " + list_of(kernels));
+  if (const int line = launch_within(text, q.kernel))
+    throw wf::error(wf::errc::unsupported, q.file + ":" + std::to_string(line) +
+                                               ": a launch from within a kernel (<<<…>>>), which simt does not run");
+}
+
+[[noreturn]] void which_kernel(const std::string& file) {
+  const auto kernels = kernels_in(text_of(file));
+  throw wf::error(wf::errc::bad_argument, "explain: which kernel? " + file + ":NAME" + (kernels.empty() ? "" : "; it has " + list_of(kernels)));
+}
+
+bool is_source(const std::string& file) { return file.ends_with(".cu") || file.ends_with(".cuh") || file.ends_with(".cpp"); }
+
+/// Throws wf::error if what is named like a source is none.
+bool is_file(const std::string& file) {
+  std::error_code none;
+  const bool is_there = fs::is_regular_file(file, none);
+  if (!is_there && is_source(file)) throw wf::error(wf::errc::bad_argument, "explain: no file " + wf::io::quoted(file));
+  return is_there;
 }
 
 }  // namespace
@@ -211,15 +238,13 @@ void check_kernel(const own_kernel_request& q, const std::string& text) {
 bool names_own_kernel(const std::string& text, own_kernel_request& q) {
   for (auto at = text.find(':'); at != text.npos; at = text.find(':', at + 1)) {
     const std::string file = text.substr(0, at);
-    std::error_code none;
-    const bool is_source = file.ends_with(".cu") || file.ends_with(".cuh") || file.ends_with(".cpp");
-    if (!is_source && !fs::is_regular_file(file, none)) continue;
-    if (!fs::is_regular_file(file, none)) throw wf::error(wf::errc::bad_argument, "explain: no file " + wf::io::quoted(file));
+    if (!is_file(file)) continue;
     q.file = file;
     q.kernel = text.substr(at + 1);
-    if (q.kernel.empty()) throw wf::error(wf::errc::bad_argument, "explain: which kernel? " + file + ":NAME");
+    if (q.kernel.empty()) which_kernel(file);
     return true;
   }
+  if (is_source(text) && is_file(text)) which_kernel(text);
   return false;
 }
 
@@ -256,7 +281,7 @@ int explain_own_kernel(const own_kernel_request& q) {
   for (const std::string part : {"program", "shared"}) {
     const std::string object = (folder.path / (part + ".o")).string();
     if (run_program(compile + strings{(folder.path / (part + ".cpp")).string(), "-o", object}, log) != 0)
-      does_not_compile(q, text, text_of(log));
+      does_not_compile(q, text, folder.path / "program.cpp", text_of(log));
     run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{object}, log);
   }
   const std::string program = (folder.path / "program").string();

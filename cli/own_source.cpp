@@ -43,6 +43,10 @@ std::vector<std::string> names_by(const std::string& text, const std::regex& pat
   return names;
 }
 
+int line_at(const std::string& text, std::size_t at) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
 /// What stands between the braces that open at or after `at`.
 std::pair<std::size_t, std::size_t> body_after(const std::string& code, std::size_t at) {
   const auto open = code.find('{', at);
@@ -53,12 +57,96 @@ std::pair<std::size_t, std::size_t> body_after(const std::string& code, std::siz
   return {open + 1, end - 1};
 }
 
-}  // namespace
+/// The body of the function whose declaration goes on at `at`; empty where none follows.
+std::pair<std::size_t, std::size_t> function_body(const std::string& code, std::size_t at) {
+  int depth = 0;
+  for (; at < code.size(); ++at) {
+    depth += code[at] == '(' ? 1 : code[at] == ')' ? -1 : 0;
+    if (depth == 0 && code[at] == ';') break;
+    if (depth == 0 && code[at] == '{') return body_after(code, at);
+  }
+  return {at, at};
+}
 
-std::vector<std::string> kernels_in(const std::string& text) {
+std::string scope_at(const std::string& code, std::size_t at) {
+  static const std::regex pattern(R"(\bnamespace\s+(\w[\w:]*)\s*\{)");
+  std::string scope;
+  for (std::sregex_iterator each(code.begin(), code.end(), pattern), end; each != end; ++each) {
+    const auto [from, to] = body_after(code, static_cast<std::size_t>(each->position()));
+    if (from <= at && at < to) scope += (*each)[1].str() + "::";
+  }
+  return scope;
+}
+
+/// Whether the declaration that `at` is within begins with the word.
+bool is_template_at(const std::string& code, std::size_t at) {
+  const auto before = code.find_last_of(";{}", at);
+  const auto from = before == code.npos ? 0 : before + 1;
+  return code.substr(from, at - from).find("template") != std::string::npos;
+}
+
+const std::regex& kernel_pattern() {
   static const std::regex pattern(
       R"(__global__\s+(?:(?:static|inline|__launch_bounds__\s*\([^)]*\))\s+)*void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
-  return names_by(text, pattern);
+  return pattern;
+}
+
+}  // namespace
+
+std::vector<kernel_name> kernels_in(const std::string& text) {
+  const std::string code = code_of(text);
+  std::vector<kernel_name> all;
+  for (std::sregex_iterator each(code.begin(), code.end(), kernel_pattern()), end; each != end; ++each) {
+    const auto at = static_cast<std::size_t>(each->position());
+    const kernel_name k{scope_at(code, at), (*each)[1].str(), is_template_at(code, at)};
+    const auto same = [&](const kernel_name& x) { return x.written() == k.written(); };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(k);
+  }
+  return all;
+}
+
+std::string list_of(const std::vector<kernel_name>& kernels) {
+  std::string all;
+  for (const kernel_name& k : kernels) all += (all.empty() ? "" : ", ") + k.written();
+  return all;
+}
+
+std::string base_of(const std::string& kernel) {
+  const std::string name = kernel.substr(0, kernel.find('<'));
+  const auto scope = name.rfind("::");
+  return scope == name.npos ? name : name.substr(scope + 2);
+}
+
+std::string naming_mistake(const std::string& kernel, const std::vector<kernel_name>& kernels) {
+  const std::string base = base_of(kernel);
+  std::vector<kernel_name> of_name;
+  for (const kernel_name& k : kernels)
+    if (k.name == base) of_name.push_back(k);
+  if (of_name.empty()) return "no such kernel";
+  if (of_name.size() > 1) return "write which one is meant: " + list_of(of_name);
+  const kernel_name& one = of_name.front();
+  const auto arguments = kernel.find('<');
+  const bool is_scoped = kernel.starts_with(one.scope) || kernel.starts_with("::" + one.scope);
+  if (one.is_template && arguments == kernel.npos) return "it is a template: write its arguments, " + one.written();
+  if (!one.is_template && arguments != kernel.npos) return "it is no template: write " + one.written();
+  if (!is_scoped) return "it is in a namespace: write " + one.scope + kernel.substr(kernel.find(base));
+  return one.is_template ? "its arguments do not fit the template " + one.scope + base : "the name does not fit what the file has";
+}
+
+int launch_within(const std::string& text, const std::string& kernel) {
+  static const std::regex device_pattern(R"(\b__device__\b)");
+  const std::string code = code_of(text);
+  const auto line_in = [&](std::size_t declaration) {
+    const auto [from, to] = function_body(code, declaration);
+    const auto at = code.find("<<<", from);
+    return at < to ? line_at(code, at) : 0;
+  };
+  for (std::sregex_iterator each(code.begin(), code.end(), kernel_pattern()), end; each != end; ++each)
+    if ((*each)[1] == base_of(kernel))
+      if (const int line = line_in(static_cast<std::size_t>(each->position()))) return line;
+  for (std::sregex_iterator each(code.begin(), code.end(), device_pattern), end; each != end; ++each)
+    if (const int line = line_in(static_cast<std::size_t>(each->position()))) return line;
+  return 0;
 }
 
 std::vector<std::string> dynamic_shared_in(const std::string& text) {

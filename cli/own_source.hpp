@@ -8,8 +8,26 @@
 
 namespace cli {
 
-/// The names behind `__global__ void`.
-std::vector<std::string> kernels_in(const std::string& text);
+/// A name behind `__global__ void`.
+struct kernel_name {
+  std::string scope;  ///< `ns::`, or empty
+  std::string name;
+  bool is_template = false;
+
+  /// As it is to be asked for: `ns::k<…>`.
+  std::string written() const { return scope + name + (is_template ? "<…>" : ""); }
+};
+std::vector<kernel_name> kernels_in(const std::string& text);
+std::string list_of(const std::vector<kernel_name>&);
+
+/// `k` of `ns::k<float, 4>`.
+std::string base_of(const std::string& kernel);
+
+/// What the compiler means if it knows no kernel of the name, in the words of who wrote it.
+std::string naming_mistake(const std::string& kernel, const std::vector<kernel_name>&);
+
+/// The line of a `<<<` within the kernel, or within a __device__ function, which it may call; 0 if there is none.
+int launch_within(const std::string& text, const std::string& kernel);
 
 /// The names behind `extern __shared__`, which somebody must define.
 std::vector<std::string> dynamic_shared_in(const std::string& text);

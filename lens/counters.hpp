@@ -22,7 +22,7 @@ struct memory_counts {
   // Of shared memory:
   std::uint64_t wavefronts = 0;  ///< passes over the banks
   std::uint64_t ideal = 0;       ///< passes without conflicts
-  std::uint64_t ways = 0;        ///< passes of the worst request
+  std::uint64_t ways = 0;        ///< of the worst request: passes over those without conflicts, rounded up
 
   // Of atomics:
   std::uint64_t turns = 0;  ///< lanes with the same address follow each other: the most of each request

@@ -88,7 +88,7 @@ class tally {
       ask(m, r, update);
       m.wavefronts += cost.wavefronts;
       m.ideal += cost.ideal;
-      m.ways = std::max<std::uint64_t>(m.ways, cost.wavefronts);
+      m.ways = std::max<std::uint64_t>(m.ways, cost.ways());
       keep_worst(e, r, cost);
     } else if (e.region() == simt::space::global) {
       memory_counts& m = update ? c.global_atomic : load ? c.global_load : c.global_store;

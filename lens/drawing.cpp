@@ -14,58 +14,7 @@ namespace {
 
 constexpr int left = 150, top = 22;
 
-std::string text(int x, int y, std::string_view style, std::string_view words) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, style, escaped(words));
-}
-
-std::string path(std::string_view style, const std::string& moves) {
-  return moves.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, moves);
-}
-
-std::string circle(int x, int y) { return fmt::format("M{} {}a3 3 0 1 0 6 0a3 3 0 1 0-6 0", x - 3, y); }
-std::string square(int x, int y) { return fmt::format("M{} {}h6v6h-6z", x - 3, y - 3); }
-
 }  // namespace
-
-drawing draw_values(const block_trace& t) {
-  constexpr int step = 13, height = 34;
-  const unsigned columns = columns_of(t);
-  drawing d;
-  if (columns == 0 || t.rows.empty()) return d;
-  const auto x_of = [](unsigned index) { return left + static_cast<int>(index) * step + step / 2; };
-  d.width = left + static_cast<int>(columns) * step + 8;
-  for (unsigned k = 0; k < columns; k += 8) d.body += text(x_of(k) - 3, 12, "soft", std::to_string(k));
-  std::map<holder, int> last;  // where a value was made: y
-  int y = top;
-  for (const value_row& row : t.rows) {
-    std::string live, pale, live_dots, pale_dots;
-    std::map<holder, int> made;
-    unsigned useful = 0;
-    for (const value_step& s : row.steps) {
-      useful += s.reaches_result;
-      if (s.to.index >= columns || s.thread >= columns) continue;
-      const int x = x_of(s.to.index);
-      for (const holder& f : s.from) {
-        if (f.index >= columns) continue;
-        const auto at = last.find(f);
-        const int from_y = at != last.end() ? at->second : std::max(y - height, top - 8);
-        (s.reaches_result ? live : pale) += fmt::format("M{} {}L{} {}", x_of(f.index), from_y, x, y);
-      }
-      (s.reaches_result ? live_dots : pale_dots) += s.to.in_shared ? square(x, y) : circle(x, y);
-      made[s.to] = y;
-    }
-    for (const auto& [h, at] : made) last[h] = at;
-    d.body += text(0, y + 1, "ink", row_title(row));
-    d.body += text(0, y + 13, "soft",
-                   useful == row.steps.size()
-                       ? fmt::format("{}", counted(row.steps.size(), "thread"))
-                       : fmt::format("{}, {} of use", counted(row.steps.size(), "thread"), useful));
-    d.body += path("pale", pale) + path("live", live) + path("palefill", pale_dots) + path("livefill", live_dots);
-    y += height;
-  }
-  d.height = y - height + 20;
-  return d;
-}
 
 drawing draw_banks(const sample& s) {
   constexpr int wide = 20, high = 13;
@@ -86,7 +35,7 @@ drawing draw_banks(const sample& s) {
     for (const unsigned bank : banks_of(s.what, l)) {
       const int x = left + static_cast<int>(bank) * wide;
       (crowded.contains(bank) ? bad : good) += fmt::format("M{} {}h{}v{}h-{}z", x + 1, y + 1, wide - 2, high - 1, wide - 2);
-      numbers += text(x + (passes[l] > 9 ? 3 : 6), y + 11, "on", std::to_string(passes[l]));
+      numbers += text(x + (passes[l] > 9 ? 3 : 6), y + 11, "on pass", std::to_string(passes[l]));
     }
   }
   for (unsigned b = 0; b <= 32; b += 4) grid += fmt::format("M{} {}v{}", left + static_cast<int>(b) * wide, top, 32 * high);
@@ -136,13 +85,14 @@ drawing draw_lanes(const block_trace& t, unsigned warp) {
 std::string drawing_style() {
   return ".drawing{font:11px system-ui,-apple-system,'Segoe UI',sans-serif;"
          "--ink:#1f2328;--soft:#656d76;--pale:#d0d7de;--live:#0969da;--bad:#cf222e;--ground:#f1f3f5;"
-         "--shared:#1a7f37;--atomic:#bc4c00;--meet:#8c959f;--shuffle:#8250df}\n"
+         "--on:#fff;--other:#bc4c00;--shared:#1a7f37;--atomic:#bc4c00;--meet:#8c959f;--shuffle:#8250df}\n"
          "@media(prefers-color-scheme:dark){.drawing{--ink:#e6edf3;--soft:#9198a1;--pale:#3d444d;--live:#4493f8;"
-         "--bad:#f85149;--ground:#1c2128;--shared:#3fb950;--atomic:#f0883e;--meet:#9198a1;--shuffle:#ab7df8}}\n"
+         "--bad:#f85149;--ground:#1c2128;--on:#0d1117;--other:#f0883e;--shared:#3fb950;--atomic:#f0883e;--meet:#9198a1;--shuffle:#ab7df8}}\n"
          ".drawing .ink{fill:var(--ink)}.drawing .soft{fill:var(--soft)}.drawing .bad{fill:var(--bad);font-weight:600}\n"
          ".drawing .title{fill:var(--ink);font-size:13px;font-weight:600}\n"
-         ".drawing .on{fill:#fff;font-size:9px}\n"
-         ".drawing .live{stroke:var(--live);fill:none;stroke-width:1.2}\n"
+         ".drawing .by{fill:var(--ink);font-size:8px;pointer-events:none}.drawing .on{fill:var(--on)}.drawing .pass{font-size:9px}\n"
+         ".drawing .line0{stroke:var(--live);fill:none;stroke-width:1.2}.drawing .warp0{fill:var(--live)}\n"
+         ".drawing .line1{stroke:var(--other);fill:none;stroke-width:1.2}.drawing .warp1{fill:var(--other)}\n"
          ".drawing .pale{stroke:var(--pale);fill:none}.drawing .grid{stroke:var(--pale);fill:none;stroke-width:.5}\n"
          ".drawing .livefill,.drawing .global{fill:var(--live)}.drawing .palefill{fill:var(--pale)}\n"
          ".drawing .badfill{fill:var(--bad)}.drawing .ground{fill:var(--ground)}\n"

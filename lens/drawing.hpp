@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counting.hpp"
@@ -18,14 +19,16 @@ struct drawing {
 };
 
 /// Which thread makes which value out of which. Rows go down with time; columns are threads (circles: their
-/// registers) and places of shared memory (squares). What never reaches the result is pale.
-drawing draw_values(const block_trace&);
+/// registers) and places of shared memory (squares). In each stands the number of the thread that makes it, in
+/// its warp's colour; what never reaches the result is pale. Lines of other files than `main_file` are named
+/// with theirs.
+drawing draw_values(const block_trace&, std::string_view main_file);
 /// One request: a row a lane, a column a bank; the number is the pass in which a lane has its turn.
 drawing draw_banks(const sample&);
 /// A column an instruction of the warp, a row a lane.
 drawing draw_lanes(const block_trace&, unsigned warp);
 
-std::string values_in_text(const block_trace&);
+std::string values_in_text(const block_trace&, std::string_view main_file);
 std::string banks_in_text(const sample&);
 std::string lanes_in_text(const block_trace&, unsigned warp);
 

@@ -12,11 +12,14 @@ namespace lens {
 
 unsigned columns_of(const block_trace& t) { return std::min(t.threads, most_columns); }
 
-std::string counted(std::size_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+bool same_file(std::string_view a, std::string_view b) { return a.size() < b.size() ? b.ends_with(a) : a.ends_with(b); }
+
+std::string place_in_words(const source_place& at, std::string_view main_file) {
+  if (same_file(at.file, main_file)) return fmt::format("line {}", at.line);
+  return fmt::format("{}:{}", at.file.substr(at.file.rfind('/') + 1), at.line);
 }
 
-std::string row_title(const value_row& row) {
+std::string row_title(const value_row& row, std::string_view main_file) {
   using kind = value_row::kind;
   // A store of what was made of words that the thread read is an addition, as far as reductions go.
   const bool made = std::any_of(row.steps.begin(), row.steps.end(), [](const value_step& s) { return s.from.size() > 1; });
@@ -28,7 +31,43 @@ std::string row_title(const value_row& row) {
     case kind::shuffle: name = "shuffle, add"; break;
     case kind::result: name = "result"; break;
   }
-  return row.where.line == 0 ? std::string(name) : fmt::format("{}, line {}", name, row.where.line);
+  return row.where.line == 0 ? std::string(name) : fmt::format("{}, {}", name, place_in_words(row.where, main_file));
+}
+
+std::string threads_of(const value_row& row) {
+  std::vector<std::pair<unsigned, unsigned>> runs;
+  for (const value_step& s : row.steps) {
+    if (!runs.empty() && runs.back().second + 1 == s.thread) runs.back().second = s.thread;
+    else runs.emplace_back(s.thread, s.thread);
+  }
+  std::string words = fmt::format("{} thread{}: ", row.steps.size(), row.steps.size() == 1 ? "" : "s");
+  for (std::size_t k = 0; k < std::min<std::size_t>(runs.size(), 2); ++k) {
+    const auto [first, last] = runs[k];
+    words += k == 0 ? "" : ", ";
+    words += first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+  }
+  return runs.size() > 2 ? words + fmt::format(" … {}", runs.back().second) : words;
+}
+
+std::string notes_of(const value_row& row, unsigned columns) {
+  std::size_t useful = 0, drawn = 0;
+  for (const value_step& s : row.steps) {
+    useful += s.reaches_result;
+    drawn += is_drawn(s, columns);
+  }
+  std::string words;
+  if (useful != row.steps.size()) words = fmt::format("{} of use", useful);
+  if (drawn != row.steps.size())
+    words += fmt::format("{}{} beyond {}, not drawn", words.empty() ? "" : "; ", row.steps.size() - drawn, columns - 1);
+  return words;
+}
+
+std::string step_in_words(const value_row& row, const value_step& s) {
+  const auto name = [](const holder& h) { return fmt::format("{}{}", h.in_shared ? 's' : 't', h.index); };
+  if (s.from.empty()) return fmt::format("t{} loads", s.thread);
+  std::string words = fmt::format("t{}: {}", s.thread, row.what == value_row::kind::result ? "out" : name(s.to));
+  for (std::size_t k = 0; k < s.from.size(); ++k) words += (k == 0 ? " = " : " + ") + name(s.from[k]);
+  return words;
 }
 
 std::vector<unsigned> banks_of(const request& r, unsigned lane) {
@@ -123,6 +162,14 @@ std::string escaped(std::string_view text) {
       default: result += c;
     }
   return result;
+}
+
+std::string text(int x, int y, std::string_view style, std::string_view words) {
+  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, style, escaped(words));
+}
+
+std::string path(std::string_view style, const std::string& moves) {
+  return moves.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, moves);
 }
 
 }  // namespace lens

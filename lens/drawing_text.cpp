@@ -10,32 +10,37 @@
 namespace lens {
 namespace {
 
-std::string name_of(const holder& h) { return h.in_shared ? fmt::format("s{}", h.index) : fmt::format("t{}", h.index); }
-
-/// `s0 = s0 + s1, s2 = s2 + s3 …`
+/// `t0: s0 = s0 + s1, t1: s2 = s2 + s3 …`
 std::string examples(const value_row& row) {
   std::string words;
   unsigned shown = 0;
   for (const value_step& s : row.steps) {
     if (s.from.empty()) continue;
     if (shown++ == 2) return words + " …";
-    std::string made = row.what == value_row::kind::result ? "out" : name_of(s.to);
-    for (std::size_t k = 0; k < s.from.size(); ++k) made += (k == 0 ? " = " : " + ") + name_of(s.from[k]);
-    words += (words.empty() ? "" : ", ") + made;
+    words += (words.empty() ? "" : ", ") + step_in_words(row, s);
   }
   return words;
 }
 
 }  // namespace
 
-std::string values_in_text(const block_trace& t) {
+std::string values_in_text(const block_trace& t, std::string_view main_file) {
   const unsigned columns = columns_of(t);
+  std::size_t wide = 22;
+  for (const value_row& row : t.rows) wide = std::max(wide, row_title(row, main_file).size());
   std::string all;
   for (const value_row& row : t.rows) {
     std::string marks(columns, '.');
-    for (const value_step& s : row.steps)
-      if (s.to.index < columns && s.thread < columns) marks[s.to.index] = s.reaches_result ? '#' : '-';
-    all += fmt::format("{:<22} {:>4} {} {}\n", row_title(row), row.steps.size(), marks, examples(row));
+    std::size_t drawn = 0;
+    for (const value_step& s : row.steps) {
+      if (!is_drawn(s, columns)) continue;
+      marks[s.to.index] = s.reaches_result ? '#' : '-';
+      ++drawn;
+    }
+    std::string line = fmt::format("{:<{}} {:>4} {} ", row_title(row, main_file), wide, row.steps.size(), marks) + examples(row);
+    if (drawn != row.steps.size()) line += fmt::format(" ({} beyond {}, not drawn)", row.steps.size() - drawn, columns - 1);
+    while (line.back() == ' ') line.pop_back();
+    all += line + "\n";
   }
   return all;
 }

@@ -51,12 +51,18 @@ explanation explain(ladder::place& lens, const explain_request&);
 /// The names that `explain` takes.
 std::vector<std::string> names_to_explain(const ladder::place& lens, wf::dtype);
 
+/// What one of several kernels did on a line.
+struct kernel_share {
+  std::string kernel;
+  counters counted;
+};
 /// A source line with what was counted on it; of other files than the rung's own, only stretches that ran.
 struct annotated_line {
   int number = 0;
   std::string_view text;
   counters counted;
   bool raced = false;
+  std::vector<kernel_share> shares;  ///< where the line is several kernels' (instances of one template), of each
 };
 struct annotated_file {
   std::string path;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "drawing_parts.hpp"
+
 namespace lens {
 
 std::string headline(const explanation& e) {
@@ -87,27 +89,27 @@ std::vector<picture> pictures_of(const explanation& e) {
     if (!t.rows.empty()) {
       std::string words = where(t);
       if (t.rows_left_out != 0) words += fmt::format(", the first {} rows of {}", t.rows.size(), t.rows.size() + t.rows_left_out);
-      all.push_back({named(t.kernel) + "Who adds what to what (" + words + ")", &t, false, nullptr});
+      all.push_back({named(t.kernel) + "Who adds what to what (" + words + ")", &t, false, nullptr, e.file});
     }
   for (const kernel_counts& k : e.kernels) {
     const sample& s = k.worst_shared;
     if (s.what.mask == 0) continue;
     const shared_cost cost = cost_in_shared(s.what);
     std::string title = e.kernels.size() > 1 ? k.name + ": " : "";
-    title += fmt::format("Banks of one {} of {} bytes, line {}: {} pass{}, {} of them conflicts",
-                         s.is_atomic ? "atomic" : s.is_load ? "load" : "store", s.what.size, s.where.line, cost.wavefronts,
-                         cost.wavefronts == 1 ? "" : "es", cost.conflicts());
-    all.push_back({title, nullptr, false, &s});
+    title += fmt::format("Banks of one {} of {} bytes, {}: {} pass{}, {} of them conflicts",
+                         s.is_atomic ? "atomic" : s.is_load ? "load" : "store", s.what.size,
+                         place_in_words(s.where, e.file), cost.wavefronts, cost.wavefronts == 1 ? "" : "es", cost.conflicts());
+    all.push_back({title, nullptr, false, &s, e.file});
   }
   for (const block_trace& t : e.traces)
     if (!t.warps.empty() && !t.warps[0].empty())
-      all.push_back({named(t.kernel) + "Lanes active in warp 0 over time (" + where(t) + ")", &t, true, nullptr});
+      all.push_back({named(t.kernel) + "Lanes active in warp 0 over time (" + where(t) + ")", &t, true, nullptr, e.file});
   return all;
 }
 
 drawing draw(const picture& p) {
   if (p.banks != nullptr) return draw_banks(*p.banks);
-  return p.of_lanes ? draw_lanes(*p.trace, 0) : draw_values(*p.trace);
+  return p.of_lanes ? draw_lanes(*p.trace, 0) : draw_values(*p.trace, p.main_file);
 }
 
 }  // namespace lens

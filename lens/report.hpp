@@ -40,6 +40,7 @@ struct picture {
   const block_trace* trace = nullptr;
   bool of_lanes = false;
   const sample* banks = nullptr;
+  std::string_view main_file;  ///< whose lines need no name
 };
 std::vector<picture> pictures_of(const explanation&);
 drawing draw(const picture&);

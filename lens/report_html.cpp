@@ -24,11 +24,15 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
 td,th{padding:3px 12px 3px 0;text-align:right;white-space:nowrap;font-weight:400}
 th{color:var(--soft);border-bottom:1px solid var(--line)}td:first-child,th:first-child{text-align:left}
 table.source{font:12.5px/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);border:1px solid var(--line);border-radius:6px;border-collapse:separate;border-spacing:0;width:100%}
-table.source td,table.source th{padding:0 10px}
-table.source th{padding:5px 10px;font-family:system-ui,sans-serif;font-size:12px}
-table.source td.text{white-space:pre;text-align:left;width:100%;padding-left:14px;border-left:1px solid var(--line)}
-table.source td.number{color:var(--soft)}table.source tr.raced td.text{color:var(--bad);font-weight:600}
+table.source td,table.source th{padding:0 8px;vertical-align:top}
+table.source th{padding:5px 8px;font-family:system-ui,sans-serif;font-size:12px}
+table.source .number,table.source .text{position:sticky;background:var(--code);text-align:left}
+table.source .number{left:0;min-width:44px;width:44px;text-align:right;color:var(--soft)}
+table.source .text{left:44px;width:100%;min-width:min(52ch,56vw);padding:0 8px 0 calc(2ch + 8px);text-indent:-2ch;white-space:pre-wrap;overflow-wrap:anywhere;border-right:1px solid var(--line)}
+table.source tr.raced .text{color:var(--bad);font-weight:600}
+table.source tr.share td{color:var(--soft)}table.source tr.share .text{font-style:italic;padding-left:calc(6ch + 8px)}
 table.source tr.gap td{height:14px}
+@media(max-width:600px){body{padding:16px 12px 40px}table.source{font-size:11.5px}table.source .number{min-width:36px;width:36px;padding:0 5px 0 2px}table.source .text{left:36px}table.source td,table.source th{padding-left:6px;padding-right:6px}table.source .text{padding-left:calc(2ch + 6px)}}
 dl{display:grid;grid-template-columns:max-content auto;gap:2px 14px;font-size:13px;color:var(--soft)}dt{color:var(--text)}dd{margin:0}
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);padding:1px 4px;border-radius:4px}
 ul{margin:6px 0;padding-left:22px}
@@ -70,6 +74,35 @@ double weight(const std::string& text, double most) {
   return text.empty() || most == 0 ? 0 : std::stod(text) / most;
 }
 
+/// How to read each kind of drawing that there is.
+std::string legend_of(const std::vector<picture>& all) {
+  const auto has = [&](auto kind) { return std::any_of(all.begin(), all.end(), kind); };
+  std::string words = "<p class=\"soft\">";
+  if (has([](const picture& p) { return p.banks == nullptr && !p.of_lanes; }))
+    words +=
+        "<b>Who adds what to what</b>: time goes down. The axis numbers the threads, and the places of shared memory by their addresses: "
+        "a circle at 4 is t4, what thread 4 holds in registers, a square there is s4, the fifth place. The number in it is the thread that "
+        "makes the value, its colour that thread's warp; * stands for several threads. Lines come from what a value is made of; pale ones "
+        "never reach the result. A node pointed at tells its sum: in <code>t4: s8 = s8 + s10</code> thread 4 adds place 10 to place 8.<br>\n";
+  if (has([](const picture& p) { return p.banks != nullptr; }))
+    words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
+  if (has([](const picture& p) { return p.of_lanes; }))
+    words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.\n";
+  return words + "</p>\n";
+}
+
+/// The numbers of a line, or of a kernel's share in it.
+std::string cells_of(const counters& counted, const std::vector<column>& used, const std::vector<double>& most) {
+  std::string all;
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    const std::string text = used[k].text(counted);
+    const bool tinted = used[k].name != "lanes" && !text.empty();
+    all += tinted ? fmt::format("<td style=\"background:rgba(var(--hot),{:.2f})\">{}</td>", 0.08 + 0.4 * weight(text, most[k]), text)
+                  : "<td>" + text + "</td>";
+  }
+  return all;
+}
+
 std::string source_of(const explanation& e) {
   const auto files = annotate(e);
   const auto used = columns_for(files);
@@ -80,22 +113,20 @@ std::string source_of(const explanation& e) {
         if (const std::string text = used[k].text(l.counted); !text.empty()) most[k] = std::max(most[k], std::stod(text));
   std::string all;
   for (const annotated_file& f : files) {
-    all += "<h3>" + escaped(f.path) + "</h3>\n<div class=\"scroll\"><table class=\"source\"><tr>";
+    all += "<h3>" + escaped(f.path) + "</h3>\n<div class=\"scroll\"><table class=\"source\"><tr><th class=\"number\"></th><th class=\"text\"></th>";
     for (const column& c : used) all += fmt::format("<th title=\"{}\">{}</th>", escaped(c.meaning), c.name);
-    all += "<th></th><th></th></tr>\n";
+    all += "</tr>\n";
     int before = 0;
     for (const annotated_line& l : f.lines) {
       if (before != 0 && l.number != before + 1)
         all += fmt::format("<tr class=\"gap\"><td colspan=\"{}\"></td></tr>\n", used.size() + 2);
       before = l.number;
       all += l.raced ? "<tr class=\"raced\">" : "<tr>";
-      for (std::size_t k = 0; k < used.size(); ++k) {
-        const std::string text = used[k].text(l.counted);
-        const bool tinted = used[k].name != "lanes" && !text.empty();
-        all += tinted ? fmt::format("<td style=\"background:rgba(var(--hot),{:.2f})\">{}</td>", 0.08 + 0.4 * weight(text, most[k]), text)
-                      : "<td>" + text + "</td>";
-      }
-      all += fmt::format("<td class=\"number\">{}</td><td class=\"text\">{}</td></tr>\n", l.number, escaped(l.text));
+      all += fmt::format("<td class=\"number\">{}</td><td class=\"text\">{}</td>", l.number, escaped(l.text)) +
+             cells_of(l.counted, used, most) + "</tr>\n";
+      for (const kernel_share& s : l.shares)
+        all += "<tr class=\"share\"><td class=\"number\"></td><td class=\"text\">" + escaped(s.kernel) + "</td>" +
+               cells_of(s.counted, used, most) + "</tr>\n";
     }
     all += "</table></div>\n";
   }
@@ -146,7 +177,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
     all += "</ul>\n";
   }
   const auto pictures = pictures_of(e);
-  if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n";
+  if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures);
   for (const picture& p : pictures)
     all += "<h3>" + escaped(p.title) + "</h3>\n<div class=\"scroll\">" + to_svg(draw(p), p.title) + "</div>\n";
   if (!e.kernels.empty()) all += "<h2>Counted</h2>\n" + counts_of(e);

@@ -64,17 +64,21 @@ std::string annotated(const explanation& e) {
   const auto used = columns_for(files);
   std::string head, all;
   for (const column& c : used) head += fmt::format("{:>{}} ", c.name, column_width(c));
+  const auto numbers = [&](const counters& counted) {
+    std::string words;
+    for (const column& c : used) words += fmt::format("{:>{}} ", c.text(counted), column_width(c));
+    return words;
+  };
   for (const annotated_file& f : files) {
     all += "\n" + head + " " + f.path + "\n";
     int before = 0;
     for (const annotated_line& l : f.lines) {
       if (before != 0 && l.number != before + 1) all += "\n";
       before = l.number;
-      std::string line;
-      for (const column& c : used) line += fmt::format("{:>{}} ", c.text(l.counted), column_width(c));
-      line += fmt::format("{}{:>4}  {}", l.raced ? '!' : ' ', l.number, l.text);
+      std::string line = numbers(l.counted) + fmt::format("{}{:>4}  {}", l.raced ? '!' : ' ', l.number, l.text);
       while (line.ends_with(' ')) line.pop_back();
       all += line + "\n";
+      for (const kernel_share& s : l.shares) all += numbers(s.counted) + fmt::format("{:>7} {}\n", "", shortened(s.kernel, 60));
     }
   }
   all += "\n";
@@ -88,11 +92,12 @@ std::string drawings(const explanation& e) {
     all += "\n" + p.title + "\n";
     all += p.banks != nullptr ? banks_in_text(*p.banks)
            : p.of_lanes       ? lanes_in_text(*p.trace, 0)
-                              : values_in_text(*p.trace);
+                              : values_in_text(*p.trace, p.main_file);
   }
   if (!all.empty())
-    all += "\nIn the first, # is a value that reaches the result and - one that does not; t3 are thread 3's registers, s3 is\n"
-           "the fourth place of shared memory. Of lanes: g global, s shared, a atomic, x shuffle, | barrier or vote.\n";
+    all += "\nIn the first, # is a value that reaches the result and - one that does not, at its place or its thread. t4: s8 = s8 + s10\n"
+           "is thread 4 that adds; after the colon t4 are its registers, and s8 is the ninth place of shared memory.\n"
+           "Of lanes: g global, s shared, a atomic, x shuffle, | barrier or vote.\n";
   return all;
 }
 

@@ -23,6 +23,8 @@ struct shared_cost {
   unsigned wavefronts = 0;  ///< passes over the banks
   unsigned ideal = 0;       ///< passes if no two words fell into one bank
   unsigned conflicts() const { return wavefronts - ideal; }
+  /// Conflicts are n-way: 1 if there are none, whatever the width.
+  unsigned ways() const { return ideal == 0 ? 0 : (wavefronts + ideal - 1) / ideal; }
 };
 
 /// 32 banks of 4 bytes. Lanes that want the same word share it; different words of one bank take a

@@ -48,7 +48,7 @@ class value_flow {
       row_ = 0;
     }
     if (at != simt::meeting::shuffle) return;
-    read_pending(e);
+    read_pending();
     value_row& row = next_row(row_kind::shuffle, e);
     each(r.mask, [&](unsigned l) {
       const auto source = static_cast<unsigned>(r.address[l]);
@@ -64,10 +64,17 @@ class value_flow {
     note(update ? moment::atomic : shared ? moment::shared : moment::global, e, r.mask);
     const bool load = e.what() == kind::read || e.what() == kind::atomic_load;
     if (shared && load) {
+      read_at_ = place(e);
       each(r.mask, [&](unsigned l) { pending_[l].push_back(word_at(r.address[l])); });
     } else if (shared) {
       value_row& row = next_row(row_kind::store, e);
-      each(r.mask, [&](unsigned l) { row.steps.push_back({thread(l), word_at(r.address[l]), sources(l, word_at(r.address[l])), false}); });
+      each(r.mask, [&](unsigned l) {
+        const holder to = word_at(r.address[l]);
+        if (update) pending_[l].insert(pending_[l].begin(), to);
+        std::vector<holder> from = sources(l, to);
+        if (update && from.back() != of_thread(l)) from.push_back(of_thread(l));
+        row.steps.push_back({thread(l), to, std::move(from), false});
+      });
     } else if (load) {
       std::uint32_t fresh = 0;
       each(r.mask, [&](unsigned l) {
@@ -126,10 +133,13 @@ class value_flow {
     trace_.warps.back().push_back({what, mask, place(e)});
   }
 
-  value_row& next_row(row_kind what, const simt::event& e) {
+  value_row& next_row(row_kind what, const source_place& where) {
     value_row& row = rows_[{epoch_, row_++}];
-    if (row.steps.empty()) row = {what, epoch_, place(e), {}};
+    if (row.steps.empty()) row = {what, epoch_, where, {}};
     return row;
+  }
+  value_row& next_row(row_kind what, const simt::event& e) {
+    return next_row(what, place(e));
   }
 
   /// What a thread has read since it last made something, and what it had before.
@@ -142,10 +152,10 @@ class value_flow {
     return from;
   }
 
-  /// Words that lanes read before they shuffle are a row of their own.
-  void read_pending(const simt::event& e) {
+  /// Words that lanes read before they shuffle are a row of their own, where the last of them was read.
+  void read_pending() {
     if (std::all_of(pending_.begin(), pending_.end(), [](const auto& p) { return p.empty(); })) return;
-    value_row& row = next_row(row_kind::read, e);
+    value_row& row = next_row(row_kind::read, read_at_);
     for (unsigned l = 0; l < 32; ++l) {
       if (pending_[l].empty()) continue;
       row.steps.push_back({thread(l), of_thread(l), std::move(pending_[l]), false});
@@ -160,6 +170,7 @@ class value_flow {
   unsigned epoch_ = 0, row_ = 0;
   std::map<std::pair<unsigned, unsigned>, value_row> rows_;
   std::vector<std::vector<holder>> pending_;  // of each lane
+  source_place read_at_;                      // of the last of them
   std::vector<bool> held_;                    // a lane has loaded from global memory
 };
 

@@ -20,7 +20,7 @@ struct holder {
   auto operator<=>(const holder&) const = default;
 };
 
-/// A thread makes a value out of others: `to` of `from`.
+/// A thread makes a value out of others: `to` of `from`. Which thread it is, is half of what a drawing teaches.
 struct value_step {
   unsigned thread = 0;
   holder to;

@@ -198,7 +198,8 @@ std::vector<argument> arguments_for(const kernel& k, const std::vector<std::stri
   for (std::size_t i = 0; i < given.size(); ++i) {
     const parameter& p = k.parameters[i];
     if (!p.is_known)
-      refuse(i, given[i], "the parameter is a struct or a class: --arg gives arrays and numbers; wrap the kernel in one that takes those");
+      refuse(i, given[i], std::string("the parameter is ") + (p.is_pointer ? "a pointer to pointers" : "a struct or a class") +
+                              ": --arg gives arrays and numbers; wrap the kernel in one that takes those");
     all.push_back(p.is_pointer ? array_of(i, p, given[i], seed) : number_of(i, p, given[i]));
   }
   return all;

@@ -44,6 +44,7 @@ parameter describe() {
     using plain = std::remove_cv_t<target>;
     p.is_pointer = true;
     p.is_constant = std::is_const_v<target>;
+    p.is_known = !std::is_pointer_v<plain>;
     p.element = element_name<plain>();
     if constexpr (!std::is_void_v<plain> && !std::is_function_v<plain>) p.size = sizeof(plain);
   } else {
@@ -63,6 +64,8 @@ struct kernel {
 template <class... P>
 kernel kernel_of(void (*function)(P...)) {
   return {{describe<std::remove_cv_t<P>>()...}, [function](const cudaLaunchConfig_t& config, void** values) {
+            cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(config.dynamicSmemBytes));
+            cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
               return cudaLaunchKernelEx(&config, function, *static_cast<std::remove_cv_t<P>*>(values[I])...);
             }(std::index_sequence_for<P...>{});

@@ -18,8 +18,7 @@
 namespace lens::profile {
 namespace {
 
-std::size_t index_of(const ladder::place& gpu, const profile_request& q) {
-  const auto rungs = gpu.rungs(q.type);
+std::size_t index_of(std::span<const ladder::rung_info> rungs, const profile_request& q) {
   for (std::size_t k = 0; k < rungs.size(); ++k)
     if (full_name(rungs[k]) == q.rung) return k;
   // A rung's name alone is its first variant.
@@ -181,12 +180,17 @@ std::vector<std::vector<profile::named_counts>> count_runs(const std::vector<std
   return result;
 }
 
+std::size_t rung_to_profile(std::span<const ladder::rung_info> rungs, const profile_request& q) {
+  const std::size_t at = index_of(rungs, q);
+  if (rungs[at].on_host)
+    throw wf::error(wf::errc::bad_argument, full_name(rungs[at]) + " runs on the CPU: there is no kernel to profile");
+  check_block(rungs[at], q.block);
+  return at;
+}
+
 profile profile_rung(ladder::place& gpu, const profile_request& q) {
-  const std::size_t at = index_of(gpu, q);
+  const std::size_t at = rung_to_profile(gpu.rungs(q.type), q);
   const ladder::rung_info rung = gpu.rungs(q.type)[at];
-  if (rung.on_host)
-    throw wf::error(wf::errc::bad_argument, full_name(rung) + " runs on the CPU: there is no kernel to profile");
-  check_block(rung, q.block);
   profile p;
   p.asked = q;
   p.name = full_name(rung);

@@ -10,6 +10,7 @@
 #include <warpfold/gpu/library.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,8 +78,11 @@ struct profile {
   bool counted_operations = false;  ///< the points' operations and bytes are the counters'; else the sum's own
 };
 
-/// Throws wf::error: bad_argument for a rung that does not exist, has no kernel or cannot use the block,
-/// device if a call failed.
+/// Which of the rungs is asked for. Needs no GPU. Throws wf::error, bad_argument, for a rung that does not exist,
+/// has no kernel or cannot use the block.
+std::size_t rung_to_profile(std::span<const ladder::rung_info>, const profile_request&);
+
+/// Throws wf::error: as rung_to_profile(), and device if a call failed.
 profile profile_rung(ladder::place& gpu, const profile_request&);
 /// The same of one of the library's reductions, by the kernels of `library`.
 profile profile_reduction(ladder::place& gpu, const wf::device_library& library, const profile_request&);

@@ -106,7 +106,9 @@ std::string roofline_svg(const roofline& r) {
     return margin_top + (1 - f.up(rate)) * (height - margin_top - margin_bottom);
   };
   std::string s = fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"roofline\" class=\"roofline\">\n", width, height);
+      "<div class=\"scroll\"><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"roofline\" class=\"roofline\" "
+      "style=\"min-width:640px\">\n",
+      width, height);
   for (double d = f.left; d <= f.right; ++d)
     s += fmt::format(
         "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
@@ -141,7 +143,7 @@ std::string roofline_svg(const roofline& r) {
   }
   s += fmt::format(
       "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}s a byte</text>\n"
-      "<text transform=\"rotate(-90)\" x=\"{}\" y=\"14\" text-anchor=\"middle\">{}s a second</text>\n</svg>\n",
+      "<text transform=\"rotate(-90)\" x=\"{}\" y=\"14\" text-anchor=\"middle\">{}s a second</text>\n</svg></div>\n",
       (margin_left + width - margin_right) / 2, height - 10, r.operation,
       -(margin_top + height - margin_bottom) / 2, r.operation);
   return s;

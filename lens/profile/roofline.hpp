@@ -29,7 +29,7 @@ struct roofline {
   double reached(const roofline_point&) const;
 };
 
-/// With both axes logarithmic: 72 x 18 characters, and a drawing.
+/// With both axes logarithmic: 72 x 18 characters, and a drawing, in a box that scrolls where it is narrow.
 std::string roofline_text(const roofline&);
 std::string roofline_svg(const roofline&);
 /// Of each point, its mark, name, intensity, rate, and share of the ceiling there.

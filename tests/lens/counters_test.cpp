@@ -73,6 +73,8 @@ TEST_F(counted, wavefronts_of_every_width) {
     EXPECT_EQ(c.shared_load.ideal, r.ideal_load) << r.name;
     EXPECT_EQ(c.shared_store.wavefronts, r.store) << r.name;
     EXPECT_EQ(c.shared_store.ideal, r.ideal_store) << r.name;
+    EXPECT_EQ(c.shared_load.ways, r.load / r.ideal_load) << r.name << ": 1 without conflicts, whatever the width";
+    EXPECT_EQ(c.shared_store.ways, r.store / r.ideal_store) << r.name;
     EXPECT_EQ(c.shared_load.lanes, 32u) << r.name;
     EXPECT_EQ(c.warp_syncs, 1u) << r.name;
     EXPECT_EQ(c.divergent, 0u) << r.name;
@@ -209,6 +211,7 @@ TEST_F(counted, a_kernel_that_does_nothing_counts_nothing) {
   EXPECT_EQ(k.name, "nothing");
   EXPECT_EQ(k.launches, 1u);
   counters none = k.total;
+  EXPECT_EQ(none.blocks, 3u * 5) << "its own block, a warp each, and nothing of the launch";
   EXPECT_EQ(none.block_lanes, 32 * none.blocks);
   none.blocks = none.block_lanes = 0;
   EXPECT_EQ(none, counters{});

@@ -124,6 +124,75 @@ TEST(explain, html_is_one_page_that_fetches_nothing) {
     EXPECT_EQ(text.find(part), text.npos) << part;
 }
 
+std::string page_of(const std::string& arguments) {
+  const fs::path page = fs::path(testing::TempDir()) / "explain.html";
+  EXPECT_EQ(explain(arguments + " --html " + page.string()).status, 0) << arguments;
+  return text_of(page);
+}
+
+std::string first_svg(const std::string& page) {
+  const auto begin = page.find("<svg");
+  return page.substr(begin, page.find("</svg>", begin) - begin);
+}
+
+// The three trees make the same sums of other threads, or of other places: that is their lesson.
+TEST(explain, drawings_tell_which_thread_adds) {
+  struct tree {
+    std::string name, threads, second, last;
+  };
+  for (const tree& t : {tree{"tree_modulo", "32 threads: 0, 2 … 62", "t2: s2 = s2 + s3", "t62: s62 = s62 + s63"},
+                        tree{"tree_strided", "32 threads: 0 to 31", "t1: s2 = s2 + s3", "t31: s62 = s62 + s63"},
+                        tree{"tree_sequential", "32 threads: 0 to 31", "t1: s1 = s1 + s33", "t31: s31 = s31 + s63"}}) {
+    EXPECT_NE(explain(t.name).text.find(t.second), std::string::npos) << t.name;
+    const std::string page = page_of(t.name), svg = first_svg(page);
+    for (const std::string& part : {t.threads, "<title>" + t.second + "</title>", "<title>" + t.last + "</title>"})
+      EXPECT_NE(svg.find(part), svg.npos) << t.name << ": " << part;
+    EXPECT_NE(page.find("<b>Who adds what to what</b>"), page.npos) << t.name;
+  }
+  // Warp 1 has a colour of its own: it adds in one tree and rests in the other.
+  const auto adding = [](const std::string& name) {
+    const std::string svg = first_svg(page_of(name));
+    return svg.find("class=\"warp1\">\n<rect", svg.find("t63: s63 = t63")) != svg.npos;
+  };
+  EXPECT_TRUE(adding("tree_modulo"));
+  EXPECT_FALSE(adding("tree_strided"));
+}
+
+TEST(explain, an_atomic_adds_to_what_is_there) {
+  const std::string text = explain("shared_atomic").text;
+  EXPECT_NE(text.find("add, line 19"), text.npos);
+  EXPECT_NE(text.find("t1: s0 = s0 + t1"), text.npos);
+}
+
+TEST(explain, drawings_name_files_other_than_the_rungs_own) {
+  const std::string text = explain("exact").text, drawn = text.substr(text.find("Who adds what to what"));
+  EXPECT_NE(drawn.find("shuffle, add, warp.cuh:"), drawn.npos);
+  EXPECT_NE(drawn.find("bytes, exact_thread.cuh:"), drawn.npos);
+  EXPECT_EQ(drawn.find(", line "), drawn.npos);
+}
+
+TEST(explain, a_line_of_several_kernels_shows_the_share_of_each) {
+  const std::string page = page_of("transpose");
+  const auto row = [&](const std::string& kernel) {
+    const auto line = page.find(">55</td>");
+    const auto begin = page.find(kernel, line);
+    return page.substr(begin, page.find("</tr>", begin) - begin);
+  };
+  EXPECT_NE(row("transpose_tiled&lt;plain_layout&gt;").find("63488"), std::string::npos);
+  EXPECT_NE(row("transpose_tiled&lt;padded_layout&gt;").find(">2048<"), std::string::npos);
+  EXPECT_EQ(row("transpose_tiled&lt;padded_layout&gt;").find("63488"), std::string::npos);
+  const std::string text = explain("transpose").text;
+  EXPECT_NE(text.find("\n   32.0    2048    8192    2048     63488                 transpose_tiled<plain_layout>\n"), text.npos);
+  EXPECT_EQ(page_of("tree_modulo").find("class=\"share\""), std::string::npos) << "one kernel has all";
+}
+
+// A phone shows the left of the table, and what is scrolled passes under the code.
+TEST(explain, the_code_stands_before_its_counters_and_stays) {
+  const std::string page = page_of("tree_strided");
+  EXPECT_NE(page.find("<tr><td class=\"number\">22</td><td class=\"text\">    if (cell"), page.npos);
+  EXPECT_NE(page.find("position:sticky"), page.npos);
+}
+
 TEST(explain, refuses_bad_input_in_one_line) {
   for (const std::string arguments :
        {"", "nothing", "tree_modulo --vs nothing", "tree_modulo --n x", "tree_modulo --n 2^27", "tree_modulo --block 48",

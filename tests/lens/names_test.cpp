@@ -3,7 +3,9 @@
 #include <lens/counters.hpp>
 #include <lens/profile/beside.hpp>
 #include <lens/profile/metrics.hpp>
+#include <lens/profile/profile.hpp>
 #include <lens/profile/unavailable.hpp>
+#include <warpfold/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +90,19 @@ TEST(counters_of_a_profile, add_up_to_operations_and_bytes) {
   }
   EXPECT_EQ(k.flops(), 23);
   EXPECT_EQ(k.sector_bytes(), 160);
+}
+
+TEST(profile_names, what_cannot_be_profiled_is_told_without_a_gpu) {
+  const ladder::rung_info rungs[] = {{.name = "cpu", .variant = "serial", .on_host = true}, {.name = "tree", .power_of_two = true}};
+  lens::profile::profile_request q;
+  q.rung = "tree";
+  EXPECT_EQ(lens::profile::rung_to_profile(rungs, q), 1u);
+  q.block = 96;
+  EXPECT_THROW(lens::profile::rung_to_profile(rungs, q), wf::error);
+  for (const char* name : {"nope", "cpu/serial"}) {
+    q.rung = name;
+    EXPECT_THROW(lens::profile::rung_to_profile(rungs, q), wf::error) << name;
+  }
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ TEST(own_kernel, text_and_page_show_the_users_lines) {
   std::filesystem::remove(page);
 }
 
+TEST(own_kernel, drawings_tell_where_words_are_read_and_what_has_no_column) {
+  const std::string page = testing::TempDir() + "/own_drawing.html";
+  const finished f = run("'" EXAMPLES "/own_kernel.cu:column_sums<0>' --grid 1 --block 32x8 --arg f32[1K] "
+                         "--arg out:f32[32] --arg 32 --html " + page);
+  EXPECT_EQ(f.status, 0);
+  EXPECT_NE(f.text.find("read, line 19 "), f.text.npos) << "and not the line of the shuffle behind it";
+  EXPECT_NE(f.text.find("t0: s256 = t0, t1: s257 = t1 … (256 beyond 63, not drawn)"), f.text.npos);
+  std::ifstream in(page);
+  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(html.find(">256 beyond 63, not drawn<"), html.npos);
+  std::filesystem::remove(page);
+}
+
 TEST(own_kernel, templates_types_and_cooperative_launches) {
   const json scaled = told(kernel("users::scale<__half>") + " --grid 2 --block 64 --arg out:f16[1000] --arg f16=2 --arg u64=1000");
   EXPECT_EQ(scaled["kernels"][0]["counters"]["global_load"]["bytes"], 2000);
@@ -101,6 +114,64 @@ TEST(own_kernel, races_and_faults_are_told_and_exit_1) {
   refused(kernel("unchecked") + " --grid 1 --block 32 --arg f32[32] --arg out:f32[32]", "kernels.cu:15: out of bounds", 1);
 }
 
+std::string scheduled(const std::string& name) { return std::string("'") + KERNELS + "/schedules.cu:" + name + "'"; }
+
+TEST(own_kernel, a_forgotten_barrier_is_a_race_and_not_only_an_unwritten_word) {
+  const json j = told(scheduled("missing") + " --grid 1 --block 64 --arg f32[64]:ones --arg out:f32[64]", 1);
+  ASSERT_EQ(j["races"].size(), 1u);
+  EXPECT_EQ(j["races"][0]["space"], "shared");
+  EXPECT_EQ(j["races"][0]["a"]["line"], 10);
+  EXPECT_EQ(j["races"][0]["b"]["line"], 11);
+  EXPECT_NE(j["setting"].get<std::string>().find("came before its write"), std::string::npos);
+  refused(scheduled("nobody_writes") + " --grid 1 --block 64 --arg out:f32[64]", "that no thread of the block wrote", 1);
+}
+
+TEST(own_kernel, races_of_every_order_and_schedule_are_told) {
+  const json j = told(scheduled("order") + " --grid 2 --block 32 --arg out:i32[1] --arg out:i32[1]", 1);
+  ASSERT_EQ(j["races"].size(), 1u);
+  EXPECT_EQ(j["races"][0]["a"]["line"], 24);
+  EXPECT_EQ(j["races"][0]["b"]["line"], 25);
+  const json waiting = told(scheduled("waits") + " --grid 1 --block 64 --arg out:i32[1]", 1);
+  EXPECT_NE(waiting["setting"].get<std::string>().find("races judged in 1 schedules of 2"), std::string::npos);
+}
+
+TEST(own_kernel, large_shared_memory_and_printing_and_a_command_that_can_be_run_again) {
+  const std::string words = scheduled("large") + " --grid 2 --block 1024 --shared 200K --cluster 2 --cooperative --seed 7 --arg 'out:f32[1K]'";
+  const json j = told(words, 1);  // both blocks store the same words
+  EXPECT_EQ(j["outputs"][0], "f32[1024] after the run: 1023, 1022, 1021, 1020, 1019, 1018, 1017, 1016 …");
+  EXPECT_EQ(j["command"], "warpfold explain " + scheduled("large") +
+                              " --grid 2x1x1 --block 1024x1x1 --shared 204800 --cooperative --cluster 2 --arg 'out:f32[1K]' --seed 7");
+  EXPECT_EQ(run(words, true).text, "printed\nprinted\n");  // by each block, in the first run alone
+  refused(scheduled("large") + " --grid 1 --block 32 --shared 228K --arg out:f32[1K]", "a block has up to 227K (232448 bytes)");
+}
+
+TEST(own_kernel, file_names_are_quoted_for_the_shell) {
+  const std::string file = testing::TempDir() + "/it's.cu";
+  std::filesystem::copy_file(std::string(KERNELS) + "/schedules.cu", file, std::filesystem::copy_options::overwrite_existing);
+  const json j = told("\"" + file + ":child\" --grid 1 --block 64 --arg out:i32[64]");
+  EXPECT_NE(j["command"].get<std::string>().find("/it'\\''s.cu:child' --grid 1x1x1"), std::string::npos) << j["command"];
+  std::filesystem::remove(file);
+}
+
+TEST(own_kernel, what_simt_has_not_and_wrong_names_are_told_in_the_users_words) {
+  const std::string shape = " --grid 1 --block 32 --arg out:f32[64]";
+  refused(scheduled("parent") + shape, "schedules.cu:47: a launch from within a kernel");
+  refused(scheduled("to_pointers") + shape, "a pointer to pointers");
+  refused(scheduled("ns::k") + shape, "it is a template: write its arguments, ns::k<…>");
+  refused(scheduled("k<4>") + shape, "it is in a namespace: write ns::k<4>");
+  refused(std::string(KERNELS) + "/schedules.cu", "which kernel? " KERNELS "/schedules.cu:NAME; it has missing, nobody_writes, order");
+  refused("nowhere.cu", "no file 'nowhere.cu'");
+}
+
+TEST(own_kernel, options_of_something_else_are_refused) {
+  for (const std::string option : {"--shared 4", "--cooperative", "--cluster 2", "--seed 3"})
+    refused("tree_modulo " + option, "is for a kernel of your own");
+  refused("tree_modulo --pages /proc/nowhere", "--pages renews the pages of all rungs");
+  refused(kernel("copy") + " --list", "--list names all that there is");
+  const finished list = run("--list --json");
+  EXPECT_EQ(json::parse(list.text)[0], "cpu/serial");
+}
+
 TEST(own_kernel, another_compiler_makes_the_same_counts) {
   for (const std::string name : {"g++", "clang++"}) {
     if (std::system((name + " --version >/dev/null 2>&1").c_str()) != 0) continue;
@@ -113,7 +184,7 @@ TEST(own_kernel, another_compiler_makes_the_same_counts) {
 TEST(own_kernel, what_is_wrong_is_one_line) {
   const std::string shape = " --grid 1 --block 32 ";
   refused("nowhere.cu:k" + shape, "no file 'nowhere.cu'");
-  refused(kernel("copi") + shape, "has no kernel copi; it has copy, unchecked, racing, tree, scale, meeting, by_value");
+  refused(kernel("copi") + shape, "has no kernel copi; it has copy, unchecked, racing, tree, users::scale<…>, meeting, by_value");
   refused(kernel("copy"), "--grid 256");
   refused(kernel("copy") + " --grid 0 --block 32", "--grid '0': write 256, 16x16 or 8x8x4");
   refused(kernel("copy") + shape + "--n 5", "are for rungs");

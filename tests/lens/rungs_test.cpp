@@ -142,6 +142,17 @@ TEST_F(rungs, every_element_is_loaded_once) {
     }
 }
 
+TEST_F(rungs, nothing_is_counted_on_lines_that_are_not_the_projects) {
+  for (const dtype type : {dtype::f32, dtype::f16})
+    for (const ladder::rung_info& r : lens_->rungs(type)) {
+      if (r.on_host) continue;
+      for (const auto& k : of(full_name(r), 3000, 128, type))
+        for (const auto& l : k.lines)
+          EXPECT_TRUE(l.where.file.starts_with("ladder/") || l.where.file.starts_with("include/warpfold/"))
+              << full_name(r) << ": " << l.where.file << ':' << l.where.line;
+    }
+}
+
 /// Of this process: other work on the machine does not count.
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 

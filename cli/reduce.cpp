@@ -70,6 +70,14 @@ std::string check_offset(const std::string& text) {
                               : wf::io::quoted(text) + " is no number of bytes; 0 to 2^63 - 1 are";
 }
 
+/// CLI11 2.1 would clamp what is too large.
+std::string check_correction(const std::string& text) {
+  std::int64_t correction = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), correction);
+  const bool whole = code == std::errc{} && end == text.data() + text.size();
+  return whole ? "" : wf::io::quoted(text) + " is no correction; -2^63 to 2^63 - 1 are";
+}
+
 /// "0,-1" as numbers; nothing if it is not that.
 std::optional<std::vector<int>> axes_of(std::string_view text) {
   std::vector<int> axes;
@@ -344,6 +352,7 @@ void add_command(CLI::App& app, const command& what, run_state& state) {
         ->option_text("ORDER");
   if (what.features & corrects)
     c->add_option("--correction", r->correction, "Divide by the count less this: 0 as if not given, 1 of a sample")
+        ->check(CLI::Validator(check_correction, ""))
         ->option_text("N");
   if (what.features & rounds) {
     c->add_option("--accuracy", r->accuracy,

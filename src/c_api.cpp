@@ -89,8 +89,7 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   if (a.strides != nullptr) {
     strides.assign(a.strides, a.strides + a.rank);
   } else {
-    strides = row_major(shape);
-    for (auto& s : strides) s *= size;
+    strides = detail::byte_strides(shape, row_major(shape), size);
   }
   if (k == 0) to.shape = shape;
   else if (shape != to.shape) refuse("two arrays of different shapes; they must be the same");
@@ -210,9 +209,9 @@ int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* ax
     std::iota(which.begin(), which.end(), 0);
     if (axes != nullptr)
       which = cpu::checked_axes(axis(std::vector<int>(axes, axes + axis_count)), x->rank, "wf_reduce_checked");
-    std::int64_t answers = 1;
-    for (const std::int64_t n : cpu::kept_shape(in.shape, which, false)) answers *= n;
-    std::vector<checked<std::uint64_t>> found(static_cast<std::size_t>(answers));
+    const auto answers = detail::product(cpu::kept_shape(in.shape, which, false));
+    if (!answers) refuse("more than 2^63 answers");
+    std::vector<checked<std::uint64_t>> found(static_cast<std::size_t>(*answers));
     cpu::reduce_axes(*r, &t.options, in, which, t.context, found.data());
     auto* to = static_cast<std::uint64_t*>(out);
     for (std::size_t k = 0; k < found.size(); ++k) {

@@ -19,34 +19,41 @@
 
 namespace bench {
 
-/// `other`: a second array of normal data, for dot.
-enum class family { normal, random_bits, other, other_random_bits };
-constexpr bool is_random(family k) { return k == family::random_bits || k == family::other_random_bits; }
+/// `other…`: a second array, for dot. Random bits may be infinite or NaN; tiny numbers are normal data times 2^-1000 (f64)
+/// or 2^-120 (f32).
+enum class family { normal, random_bits, finite_bits, tiny, subnormal, other, other_finite_bits };
+inline constexpr int families = 7;
+constexpr bool is_of_bits(family k) {
+  return k == family::random_bits || k == family::finite_bits || k == family::other_finite_bits;
+}
 
 inline constexpr std::size_t period = (1 << 20) + 7;
 
-/// Finite numbers.
+template <class T, class Random>
+T number(family k, Random& random, std::normal_distribution<double>& gauss) {
+  using format = wf::exact::format<T>;
+  using bits = typename format::bits;
+  if (k == family::tiny) return static_cast<T>(std::ldexp(gauss(random), sizeof(T) == 8 ? -1000 : -120));
+  if (k == family::subnormal) return format::from_bits(static_cast<bits>(random() & (format::mantissa_mask | format::sign_mask)));
+  if (!is_of_bits(k)) return static_cast<T>(gauss(random));
+  auto b = static_cast<bits>(random());
+  while (k != family::random_bits && !format::is_finite(b)) b = static_cast<bits>(random());
+  return format::from_bits(b);
+}
+
 template <class T>
 const std::vector<T>& numbers(family k) {
-  static std::vector<T> made[4];
+  static std::vector<T> made[families];
   auto& some = made[static_cast<int>(k)];
   if (!some.empty()) return some;
   std::mt19937_64 random(1 + static_cast<unsigned>(k));
   std::normal_distribution<double> gauss;
   some.resize(period);
-  for (T& s : some) {
-    if (!is_random(k)) {
-      s = static_cast<T>(gauss(random));
-    } else {
-      using format = wf::exact::format<T>;
-      do s = format::from_bits(static_cast<typename format::bits>(random()));
-      while (!format::is_finite(format::to_bits(s)));
-    }
-  }
+  for (T& s : some) s = number<T>(k, random, gauss);
   return some;
 }
 
-/// n numbers. An array of each family is held for f64 and for f32, so that benchmarks may take turns.
+/// n numbers. An array of each family is held for every float type, so that benchmarks may take turns.
 /// Integers are the bytes of the f64s.
 template <class T>
 std::span<const T> data(family k, std::size_t n) {

@@ -34,10 +34,14 @@ def bars():
             yield "DRAM", kind, f"{what} exact", f"{what} fast", 2.5, None
     for place in ("DRAM", "L2"):
         for kind in FLOATS:
-            yield place, kind, "sum exact, random bits", "sum exact", 2.0, None
+            for family in ("random bits", "finite bits", "tiny") + (("subnormal",) if place == "L2" else ()):
+                yield place, kind, f"sum exact, {family}", "sum exact", 2.0, None
+    for kind in ("f16", "bf16"):
+        for family in ("random bits", "finite bits", "subnormal"):
+            yield "L2", kind, f"sum exact, {family}", "sum exact", 2.0, None
 
 
-SMALL = [(f"n={n}", kind) for n in (1, 10, 100, 1000) for kind in FLOATS]
+SMALL = [(f"n={n}", kind, what) for n in (1, 10, 100, 1000) for kind in FLOATS for what in ("sum exact", "sum exact, tiny")]
 
 
 def read(path):
@@ -69,9 +73,9 @@ def read(path):
 def beside(place, contender):
     """What the table compares a contender with."""
     if place.startswith("n="):
-        return "sum loop" if contender == "sum exact" else None
-    if contender.endswith("random bits"):
-        return contender.removesuffix(", random bits")
+        return "sum loop" if contender.startswith("sum exact") else None
+    if ", " in contender:
+        return contender.split(", ")[0]
     if contender.endswith(" exact"):
         return contender.removesuffix("exact") + "fast"
     if contender.startswith("read"):
@@ -84,7 +88,7 @@ def print_table(table, size):
     for (place, kind), contenders in table.items():
         for contender, (t, spread) in contenders.items():
             n = size[place, kind]
-            bytes_each = int(kind[1:]) // 8 * (2 if contender.startswith("dot") else 1)
+            bytes_each = int(kind.lstrip("bfiu")) // 8 * (2 if contender.startswith("dot") else 1)
             line = f"{place + ' ' + kind + ' ' + contender:<38}{t / n:>11.3f}{bytes_each * n / t:>8.1f}{spread:>8.0%}"
             against = beside(place, contender)
             if against in contenders:
@@ -114,14 +118,14 @@ def print_bars(table):
         if aim is not None:
             told += f"; aim {aim:.1f} {'met' if ratio <= aim else 'not met'}"
         judge(name, ratio, most, told)
-    for place, kind in SMALL:
+    for place, kind, what in SMALL:
         contenders = table.get((place, kind), {})
-        name = f"{place} {kind} sum exact / plain loop"
-        if "sum exact" not in contenders or "sum loop" not in contenders:
+        name = f"{place} {kind} {what} / plain loop"
+        if what not in contenders or "sum loop" not in contenders:
             count[2] += 1
             print(f"NONE  {name:<44} not in this run")
             continue
-        t, most = contenders["sum exact"][0], 3 * contenders["sum loop"][0] + 30
+        t, most = contenders[what][0], 3 * contenders["sum loop"][0] + 30
         judge(name, t, most, f"{t:.1f} ns, at most {most:.1f} (3 loops + 30 ns)")
     return count
 

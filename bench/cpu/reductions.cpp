@@ -60,8 +60,30 @@ void add_read(const std::string& name, family k, std::size_t n, bool all_threads
 }
 
 template <class T>
+bool same(T got, T want) {
+  const auto a = static_cast<double>(got), b = static_cast<double>(want);
+  return a == b || (a != a && b != b);
+}
+
+struct named_family {
+  family which;
+  const char* name;
+};
+constexpr named_family of_bits[] = {{family::random_bits, "random bits"}, {family::finite_bits, "finite bits"}};
+constexpr named_family tiny[] = {{family::tiny, "tiny"}}, subnormal[] = {{family::subnormal, "subnormal"}};
+
+/// Exact sums that are measured beside that of normal data.
+template <class T>
+void sums_of(std::span<const named_family> families, const std::string& prefix, std::size_t n, const wf::context& c) {
+  for (const named_family& k : families)
+    add(prefix + "sum exact, " + k.name, n * sizeof(T), n,
+        [=] { return same(wf::sum(data<T>(k.which, n), c), judge_sum<T>(k.which, n).value()); },
+        [=] { return wf::sum(data<T>(k.which, n), c); });
+}
+
+template <class T>
 void floats(const std::string& where, const std::string& type, std::size_t n, const wf::context& c) {
-  constexpr family normal = family::normal, random_bits = family::random_bits;
+  constexpr family normal = family::normal, finite_bits = family::finite_bits;
   const std::size_t bytes = n * sizeof(T);
   const bool all_threads = c.threads != 1;
   const std::string prefix = where + "/" + type + "/";
@@ -82,10 +104,11 @@ void floats(const std::string& where, const std::string& type, std::size_t n, co
   add(prefix + "sum fast", bytes, n, [=] {
     return near<T>(wf::sum(x(), fast), judge_sum<T>(normal, n).value(), magnitude<T>(normal, n));
   }, [=] { return wf::sum(x(), fast); });
-  for (const family k : {normal, random_bits})
-    add(prefix + (k == normal ? "sum exact" : "sum exact, random bits"), bytes, n,
-        [=] { return wf::sum(data<T>(k, n), c) == judge_sum<T>(k, n).value(); },
-        [=] { return wf::sum(data<T>(k, n), c); });
+  add(prefix + "sum exact", bytes, n, [=] { return wf::sum(x(), c) == judge_sum<T>(normal, n).value(); },
+      [=] { return wf::sum(x(), c); });
+  sums_of<T>(of_bits, prefix, n, c);
+  sums_of<T>(tiny, prefix, n, c);
+  if (!all_threads) sums_of<T>(subnormal, prefix, n, c);
 
   // run(context, first family, second family); want(first, second) is the exact answer. `scale`: what
   // the fast one's error is measured by.
@@ -97,10 +120,9 @@ void floats(const std::string& where, const std::string& type, std::size_t n, co
     add(name + " exact", bytes, n,
         [=] { return run(c, normal, family::other) == want(normal, family::other); },
         [=] { return run(c, normal, family::other); });
-    add(name + " exact, random bits", bytes, n, [=] {
-      const T got = run(c, random_bits, family::other_random_bits), w = want(random_bits, family::other_random_bits);
-      return got == w || (got != got && w != w);
-    }, [=] { return run(c, random_bits, family::other_random_bits); });
+    add(name + " exact, finite bits", bytes, n, [=] {
+      return same(run(c, finite_bits, family::other_finite_bits), want(finite_bits, family::other_finite_bits));
+    }, [=] { return run(c, finite_bits, family::other_finite_bits); });
   };
   reduction("mean", 1, [=](const wf::context& with, family k, family) { return wf::mean(data<T>(k, n), with); },
             [=](family k, family) { return wf::exact::mean<T>(judge_sum<T>(k, n)); });
@@ -119,6 +141,17 @@ void floats(const std::string& where, const std::string& type, std::size_t n, co
       [=] { return wf::argmin(x(), c); });
 }
 
+/// Exact sums of 16-bit floats.
+template <class T>
+void halves(const std::string& where, const std::string& type, std::size_t n, const wf::context& c) {
+  const std::string prefix = where + "/" + type + "/";
+  const auto x = [n] { return data<T>(family::normal, n); };
+  add(prefix + "sum exact", n * sizeof(T), n,
+      [=] { return same(wf::sum(x(), c), judge_sum<T>(family::normal, n).value()); }, [=] { return wf::sum(x(), c); });
+  sums_of<T>(of_bits, prefix, n, c);
+  sums_of<T>(subnormal, prefix, n, c);
+}
+
 template <class T>
 void integers(const std::string& where, const std::string& type, std::size_t n, const wf::context& c) {
   const std::string prefix = where + "/" + type + "/";
@@ -134,12 +167,14 @@ void integers(const std::string& where, const std::string& type, std::size_t n, 
 template <class T>
 void small(const std::string& type) {
   for (const std::size_t n : {1, 10, 100, 1000}) {
-    const std::span<const T> x(numbers<T>(family::normal).data(), n);
+    const std::span<const T> x(numbers<T>(family::normal).data(), n), y(numbers<T>(family::tiny).data(), n);
     const std::string prefix = "n=" + std::to_string(n) + "/" + type + "/";
     add(prefix + "sum loop", n * sizeof(T), n, [=] { return near<T>(by_loop(x), wf::sum(x), 1000); },
         [=] { return by_loop(x); });
     add(prefix + "sum exact", n * sizeof(T), n,
         [=] { return wf::sum(x) == judge_sum<T>(family::normal, n).value(); }, [=] { return wf::sum(x); });
+    add(prefix + "sum exact, tiny", n * sizeof(T), n,
+        [=] { return wf::sum(y) == judge_sum<T>(family::tiny, n).value(); }, [=] { return wf::sum(y); });
   }
 }
 
@@ -182,6 +217,8 @@ int main(int argc, char** argv) {
   small<float>("f32");
   floats<double>("L2", "f64", l2_bytes / 8, one);
   floats<float>("L2", "f32", l2_bytes / 4, one);
+  halves<wf::f16>("L2", "f16", l2_bytes / 2, one);
+  halves<wf::bf16>("L2", "bf16", l2_bytes / 2, one);
   floats<double>("DRAM", "f64", bytes / 8, all);
   floats<float>("DRAM", "f32", bytes / 4, all);
   integers<std::int8_t>("DRAM", "i8", bytes, all);

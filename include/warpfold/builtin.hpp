@@ -21,6 +21,10 @@ enum class op : std::uint8_t {
   min, max, minmax, argmin, argmax, any, all, count, count_nonzero, logsumexp
 };
 inline constexpr int op_count = 21;
+inline constexpr const char* op_names[op_count] = {
+  "sum", "mean", "prod", "var", "std", "mean_var", "sum_of_squares", "norm1", "norm2", "norm_inf", "dot",
+  "min", "max", "minmax", "argmin", "argmax", "any", "all", "count", "count_nonzero", "logsumexp"
+};
 
 struct properties {
   std::string_view name;

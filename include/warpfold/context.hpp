@@ -9,7 +9,7 @@
 namespace wf {
 
 /// exact: the true result, rounded once. fast: native arithmetic in a fixed order, so the same bits
-/// from run to run, whatever the threads.
+/// from run to run, whatever the threads and the rounding mode or flushing of subnormals that the caller has set.
 enum class accuracy { exact, fast };
 
 struct context {

@@ -84,7 +84,7 @@ class device_place {
     static_assert(detail::places<S...> == 0, "on a GPU, whole arrays only so far");
     const detail::settings told(s...);
     device_request r{O, dtype_of<T>, told.context.accuracy, told.options, {}, {1, 1}, 1, out};
-    for (const std::int64_t d : o.shape) r.n *= d;
+    r.n = *detail::product(o.shape);
     for (std::size_t k = 0; k < (O == op::dot ? 2 : 1); ++k) {
       r.x[k] = o.data[k];
       r.stride[k] = stride_of(o.shape, o.strides[k], sizeof(T));

@@ -10,15 +10,15 @@
 /// `combine` must be associative, up to rounding if the answer may depend on where it rounds. It need
 /// not commute: elements keep their order at every level of every machine.
 ///
-/// A type with these four const members is a reduction, and `wf::reduce` runs it over whole arrays,
-/// axes, segments and keys, on all cores. Two optional members make it faster:
+/// A type with these four const members is a reduction, and `wf::reduce` (of two inputs: `wf::reduce(x, y, r)`)
+/// runs it over whole arrays, axes, segments and keys, on all cores. Two optional members make it faster:
 ///
 ///     static constexpr bool commutes = true;      axes may be walked in the order of memory
 ///     accumulate(s, x, n, i)                      folds x[0 … n), whose indexes start at i, into s
 ///
 /// and one tells others what to expect: `static constexpr wf::declaration declares`.
 ///
-/// States and elements are trivially copyable.
+/// States, elements and answers are trivially copyable; answers are also default-constructible.
 #pragma once
 
 #include <concepts>
@@ -39,7 +39,7 @@ using result_of = std::remove_cvref_t<decltype(std::declval<const R&>().finish(
 template <class R, class... T>
 concept reduction =
     (std::is_trivially_copyable_v<T> && ...) && std::is_trivially_copyable_v<state_of<R>> &&
-    std::is_trivially_copyable_v<result_of<R>> &&
+    std::is_trivially_copyable_v<result_of<R>> && std::default_initializable<result_of<R>> &&
     requires(const R& r, const state_of<R>& s, const T&... x, std::int64_t i) {
       { r.lift(x..., i) } -> std::convertible_to<state_of<R>>;
       { r.combine(s, s) } -> std::convertible_to<state_of<R>>;

@@ -3,9 +3,12 @@
 /// Views of n-dimensional arrays: a pointer, a shape and strides. Nothing is owned, nothing copied.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -21,13 +24,43 @@ inline constexpr int max_rank = 32;
 /// Lengths, or strides, one a dimension; the last varies fastest in element order.
 using extents = std::vector<std::int64_t>;
 
-/// Of a C-ordered array of that shape, in elements.
+namespace detail {
+
+/// How many positions dimensions of these lengths have; nothing if more than 2^63 - 1.
+template <class Dimensions, class Length = std::identity>
+std::optional<std::int64_t> product(const Dimensions& dimensions, Length length_of = {}) {
+  std::int64_t n = 1;
+  bool fits = true;
+  for (const auto& d : dimensions) {
+    const std::int64_t length = std::invoke(length_of, d);
+    if (length == 0) return 0;
+    fits = fits && !__builtin_mul_overflow(n, length, &n);
+  }
+  return fits ? std::optional(n) : std::nullopt;
+}
+
+/// In bytes, of elements of that size; 0 where no element is reached by one, for there it may be any number.
+inline extents byte_strides(const extents& shape, extents strides, std::int64_t size) {
+  const bool empty = product(shape) == 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) strides[d] = empty || shape[d] == 1 ? 0 : strides[d] * size;
+  return strides;
+}
+
+inline std::string text_of(const extents& shape) {
+  std::string text = "(";
+  for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace detail
+
+/// Of a C-ordered array of that shape, in elements; of one without elements they mean nothing.
 inline extents row_major(const extents& shape) {
   extents strides(shape.size());
   std::int64_t stride = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     strides[d] = stride;
-    stride *= shape[d] > 1 ? shape[d] : 1;
+    if (shape[d] > 1 && __builtin_mul_overflow(stride, shape[d], &stride)) stride = 0;
   }
   return strides;
 }
@@ -48,12 +81,12 @@ class view {
     if (shape_.size() > std::size_t{max_rank})
       throw error(errc::bad_argument, "view: " + std::to_string(shape_.size()) +
                                           " dimensions; at most 32 are supported");
-    for (std::int64_t n : shape_) {
+    for (const std::int64_t n : shape_)
       if (n < 0)
         throw error(errc::bad_argument, "view: a length of " + std::to_string(n) + "; lengths are 0 or more");
-      if (__builtin_mul_overflow(size_, n, &size_))
-        throw error(errc::bad_argument, "view: more than 2^63 elements");
-    }
+    const auto size = detail::product(shape_);
+    if (!size) throw error(errc::bad_argument, "view: more than 2^63 elements");
+    size_ = *size;
   }
 
   const T* data() const { return data_; }
@@ -64,9 +97,12 @@ class view {
 
   /// The same elements with two dimensions exchanged.
   view transposed(int a, int b) const {
+    if (std::min(a, b) < 0 || std::max(a, b) >= rank())
+      throw error(errc::bad_argument, "view: transposed(" + std::to_string(a) + ", " + std::to_string(b) + ") of " +
+                                          std::to_string(rank()) + " dimensions, which count from 0");
     view v = *this;
-    std::swap(v.shape_.at(static_cast<std::size_t>(a)), v.shape_.at(static_cast<std::size_t>(b)));
-    std::swap(v.strides_.at(static_cast<std::size_t>(a)), v.strides_.at(static_cast<std::size_t>(b)));
+    std::swap(v.shape_[static_cast<std::size_t>(a)], v.shape_[static_cast<std::size_t>(b)]);
+    std::swap(v.strides_[static_cast<std::size_t>(a)], v.strides_[static_cast<std::size_t>(b)]);
     return v;
   }
 
@@ -74,7 +110,7 @@ class view {
   const T* data_;
   extents shape_;
   extents strides_;
-  std::int64_t size_ = 1;
+  std::int64_t size_;
 };
 
 /// The axes to reduce over: `axis{1}`, `axis{0, 2}`. Negative ones count from the last.

@@ -8,6 +8,7 @@
 ///     auto [m, v] = wf::mean_var(values, wf::correction{1});
 ///     auto [s, lo, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);   // one pass
 ///     auto r    = wf::reduce(values, my_reduction{});         // your own, see reduction.hpp
+///     auto d    = wf::reduce(x, y, my_distance{});            // your own of two inputs
 ///     auto [t, high, overflow] = wf::checked_sum(integers);   // and whether the true sum fits
 ///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
 ///
@@ -137,26 +138,21 @@ cpu::operands operands_of(const X&... x) {
     }
     if (k == 0) o.shape = shape;
     else if (o.shape != shape)
-      throw error(errc::bad_argument, "two inputs of different shapes; they must be the same");
-    for (std::int64_t& s : strides) s *= static_cast<std::int64_t>(sizeof(T));
-    o.strides[static_cast<std::size_t>(k)] = std::move(strides);
+      throw error(errc::bad_argument, "two inputs of the shapes " + text_of(o.shape) + " and " + text_of(shape) +
+                                          "; they must be the same");
+    o.strides[static_cast<std::size_t>(k)] =
+        byte_strides(shape, std::move(strides), static_cast<std::int64_t>(sizeof(T)));
     ++k;
   };
   (add(x), ...);
   return o;
 }
 
-/// How many answers, and their shape.
+/// Of all answers together. Throws wf::error (bad_argument) if they are more than 2^63 - 1.
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
 /// Runs a reduction wherever the settings say.
 void run(const cpu::erased& r, const void* self, const cpu::operands& o, const settings& s, void* out,
          const char* who);
-
-inline std::int64_t product(const extents& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t d : shape) n *= d;
-  return n;
-}
 
 template <class Result, bool Many, class... X>
 auto answer(const cpu::erased& r, const void* self, const settings& s, const char* who, const X&... x) {
@@ -164,7 +160,7 @@ auto answer(const cpu::erased& r, const void* self, const settings& s, const cha
     const cpu::operands o = operands_of(x...);
     array<Result> out;
     out.shape = shape_of_answers(o, s, who);
-    out.values.resize(static_cast<std::size_t>(product(out.shape)));
+    out.values.resize(static_cast<std::size_t>(*product(out.shape)));
     run(r, self, o, s, out.values.data(), who);
     return out;
   } else {
@@ -206,10 +202,12 @@ struct checked_answer {
 template <op O, class Answer = plain_answer<O>>
 struct function {
   static constexpr op operation = O;
+  using kind = Answer;
+  static constexpr bool runs_on_devices = std::same_as<Answer, plain_answer<O>>;
 
   /// On another place than the CPU: see gpu.hpp.
   template <class P, class... A>
-    requires(P::is_place)
+    requires(P::is_place && runs_on_devices)
   void operator()(const P& where, const A&... a) const {
     where.template run<O>(a...);
   }
@@ -233,7 +231,8 @@ struct function {
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const cpu::erased& r = Answer::template functions<T>(s);
-    return answer<typename Answer::template type<T>, places<S...> == 1>(r, &s.options, s, "reduction", x, y...);
+    return answer<typename Answer::template type<T>, places<S...> == 1>(r, &s.options, s, op_names[static_cast<int>(O)], x,
+                                                                             y...);
   }
 };
 
@@ -280,11 +279,36 @@ auto reduce(const X& x, const R& r, const S&... s) {
                                                                  "reduce", x);
 }
 
-/// Several reductions in one pass: those above and your own. Called, it gives a tuple.
+/// Of two inputs: the same, over pairs of elements.
+template <detail::input X, detail::input Y, class R, class... S>
+  requires reduction<R, detail::element_of<X>, detail::element_of<Y>>
+auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
+  static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>, detail::element_of<Y>>();
+  return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
+                                                                 "reduce", x, y);
+}
+
+namespace detail {
+
+template <class F>
+inline constexpr bool is_builtin = requires { F::operation; };
+
+/// What takes one input: all but dot.
+template <class F>
+inline constexpr bool can_be_fused = [] {
+  if constexpr (is_builtin<F>) return F::operation != op::dot;
+  else return true;
+}();
+
+}  // namespace detail
+
+/// Several reductions in one pass: those above and your own, of one input. Called, it gives a tuple.
 template <class... F>
 class fused {
  public:
-  explicit constexpr fused(const F&... f) : parts_(f...) {}
+  explicit constexpr fused(const F&... f)
+    requires(detail::can_be_fused<F> && ...)
+      : parts_(f...) {}
 
   /// On another place than the CPU, an answer for each part: see gpu.cuh.
   template <class P, detail::input X, class... Out>
@@ -296,20 +320,17 @@ class fused {
   }
 
  private:
-  template <class Part>
-  static constexpr bool is_builtin = requires { Part::operation; };
-
   template <class Part, class T>
   static constexpr auto result_type() {
-    if constexpr (is_builtin<Part>) return std::type_identity<result<Part::operation, T>>();
+    if constexpr (detail::is_builtin<Part>) return std::type_identity<typename Part::kind::template type<T>>();
     else return std::type_identity<result_of<Part>>();
   }
 
   template <class T, class Part>
   static cpu::fusion::part part_of(const Part& p, const detail::settings& s) {
-    if constexpr (is_builtin<Part>) {
+    if constexpr (detail::is_builtin<Part>) {
       static_assert(takes<Part::operation, T>, "a fused reduction does not take this element type");
-      return {&builtin(Part::operation, dtype_of<T>, s.context.accuracy), &s.options};
+      return {&Part::kind::template functions<T>(s), &s.options};
     } else {
       static constexpr cpu::erased functions = cpu::erase<Part, T>();
       return {&functions, &p};
@@ -332,12 +353,15 @@ class fused {
     } else {
       std::tuple<array<typename decltype(result_type<F, T>())::type>...> out;
       const extents shape = detail::shape_of_answers(o, s, "fuse");
-      const std::int64_t n = detail::product(shape);
-      std::vector<std::byte> raw(size * static_cast<std::size_t>(n));
+      const auto n = static_cast<std::size_t>(*detail::product(shape));
+      const auto make_room = [&](auto& to) {  // throws where size · n would be too large a number
+        to.shape = shape;
+        to.values.resize(n);
+      };
+      (make_room(std::get<K>(out)), ...);
+      std::vector<std::byte> raw(size * n);
       detail::run(fusion.functions(), &fusion, o, s, raw.data(), "fuse");
       const auto unpack = [&](auto& to, std::size_t offset) {
-        to.shape = shape;
-        to.values.resize(static_cast<std::size_t>(n));
         for (std::size_t i = 0; i < to.values.size(); ++i)
           std::memcpy(&to.values[i], raw.data() + i * size + offset, sizeof to.values[i]);
       };

@@ -35,11 +35,16 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
     for (int k = 0; k < r.inputs; ++k) dim.strides[k] = x.strides[k][d];
     const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
     (is_reduced ? p.reduced : p.kept).push_back(dim);
-    (is_reduced ? p.elements : p.answers) *= dim.length;
   }
-  if (p.elements > 0 && r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
-  if (p.elements > 0) p.reduced = joined(p.reduced, r.inputs);
-  if (p.answers > 0) p.kept = joined(p.kept, r.inputs);
+  const auto answers = wf::detail::product(p.kept, &dimension::length);
+  const auto elements = wf::detail::product(p.reduced, &dimension::length);
+  if (!answers) throw error(errc::bad_argument, "more than 2^63 answers");
+  p.answers = *answers;
+  p.elements = elements.value_or(1);  // of no answers
+  if (p.answers == 0 || p.elements == 0) return p;
+  if (r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
+  p.reduced = joined(p.reduced, r.inputs);
+  p.kept = joined(p.kept, r.inputs);
   return p;
 }
 
@@ -49,6 +54,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     r.finish(self, state, p.elements, out + static_cast<std::size_t>(answer) * r.result_size);
   };
   if (p.answers == 0) return;
+  const ieee_environment environment;
   if (p.elements == 0) {
     const states s(r, 1);
     r.identity(self, s[0]);
@@ -153,6 +159,7 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
   constexpr std::size_t on_stack = 2048;
   if (n <= least_chunk && r.state_size <= on_stack && r.state_align <= 64) {
     alignas(64) std::byte state[on_stack];
+    const ieee_environment environment;
     r.identity(self, state);
     if (n > 0) r.accumulate(self, state, x, n, 0);
     r.finish(self, state, n, out);
@@ -241,6 +248,7 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     refuse("by key: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
            " elements; there must be one for each");
   if (answers < 0) refuse("by key: " + std::to_string(answers) + " answers; there must be 0 or more");
+  const ieee_environment environment;
   // A stable counting sort of a block at a time brings an answer's elements together; answers are
   // then shared out among the threads.
   const states s(r, answers);
@@ -293,6 +301,8 @@ std::vector<int> checked_axes(const axis& a, int rank, const char* who) {
   std::vector<int> out;
   for (const int given : a.which) {
     const int d = given < 0 ? given + rank : given;
+    if (rank == 0)
+      refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of 0 dimensions, which has no axes");
     if (d < 0 || d >= rank)
       refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of " +
              std::to_string(rank) + " dimensions; axes are " + std::to_string(-rank) + " to " +

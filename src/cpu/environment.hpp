@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file environment.hpp
-/// Exact kernels rest on IEEE arithmetic: rounding to nearest, no flushing of subnormals. A caller
-/// may have set the processor otherwise, so they set it back while they run; 4 cycles if it was right.
+/// Exact kernels rest on IEEE arithmetic: rounding to nearest, no flushing of subnormals; native sums would
+/// be others without. A caller may have set the processor otherwise, so both set it back while they run; 4
+/// cycles if it was right.
 #pragma once
 
 #include <cstdint>

@@ -32,14 +32,15 @@ struct window_hint {
   int bound = 1;
   int level = 0;
   int until_retry = 0;
+  bool specials = false;  // were there infinities or NaNs?
 };
 inline constexpr int bucket_level = 2;
 
 window_hint& hint_of(term t, bool is_f64);  // of this thread
 
 /// `Sink` is where a term's sums go: part(p, v, exponent) adds to part p; scalar(x, y, n) adds
-/// elements one by one; counted(n, zeros, x, y) counts finite ones, which may be all zeros. `finish`
-/// after the last run.
+/// elements one by one; counted(n, zeros, x, y) counts finite ones, which may be all zeros;
+/// special(counts) counts the others. `finish` after the last run.
 template <term Term, class C, class Sink>
 class exact_runner {
  public:
@@ -72,13 +73,19 @@ class exact_runner {
       bound = measure_first;
     }
     extraction e;
+    bool leave_out = hint_.specials;
     while (level < bucket_level) {
-      kernels_.extract[static_cast<int>(Term)][is_f64][level](x, y, n, bound, e);
+      kernels_.extract[leave_out][static_cast<int>(Term)][is_f64][level](x, y, n, bound, e);
       if (e.exact) {
         take(e);
-        sink_.counted(n, e.largest == 0, x, y);
+        const auto found = leave_out ? kernels_.specials[Term == term::product][is_f64](x, y, n) : special_counts{};
+        count(x, y, n, found, e.largest == 0);
         remember(level, bound_of(e.largest) + 1);
         return;
+      }
+      if (e.special && !leave_out) {  // the same window without what is special
+        leave_out = true;
+        continue;
       }
       const int fresh = bound_of(e.largest) + 1;
       if (!bound_is_fresh && fresh < 1024) {
@@ -129,29 +136,18 @@ class exact_runner {
       if constexpr (of_products) clear(product_shape, sums_ + value_size);
     }
     held_ += n;
-    bool special = false;
-    if constexpr (of_values) special = kernels_.bucket[0][is_f64](x, nullptr, n, sums_);
+    special_counts found{};
     if constexpr (of_products)
-      special = kernels_.bucket[1][is_f64](x, Term == term::product ? y : x, n, sums_ + value_size);
-    const std::int64_t left_out = special ? add_specials(x, y, n) : 0;
-    sink_.counted(n - left_out, left_out == 0, x, y);
+      found = kernels_.bucket[1][is_f64](x, Term == term::product ? y : x, n, sums_ + value_size);
+    if constexpr (of_values) found = kernels_.bucket[0][is_f64](x, nullptr, n, sums_);
+    count(x, y, n, found, true);
   }
 
-  /// What buckets leave out.
-  std::int64_t add_specials(const void* x, const void* y, std::int64_t n) {
-    std::int64_t found = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto at = [i](const void* p) {
-        return static_cast<const unsigned char*>(p) + i * static_cast<std::int64_t>(sizeof(C));
-      };
-      C v, w = 0;
-      std::memcpy(&v, at(x), sizeof v);
-      if constexpr (Term == term::product) std::memcpy(&w, at(y), sizeof w);
-      if (v - v == 0 && w - w == 0) continue;
-      sink_.scalar(at(x), Term == term::product ? at(y) : nullptr, 1);
-      ++found;
-    }
-    return found;
+  /// n elements were added but for these, which are special.
+  void count(const void* x, const void* y, std::int64_t n, const special_counts& found, bool may_be_zeros) {
+    hint_.specials = found.all() > 0;
+    if (hint_.specials) sink_.special(found);
+    sink_.counted(n - found.all(), may_be_zeros && !hint_.specials, x, y);
   }
 
   static void clear(const bucket_shape& shape, std::int64_t* sums) {

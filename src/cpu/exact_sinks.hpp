@@ -3,6 +3,9 @@
 /// From runs of any float type to exact states. f16 and bf16 are widened to f32 a tile at a time.
 #pragma once
 
+#include <cmath>
+#include <cstring>
+
 #include "exact_run.hpp"
 
 namespace wf::cpu {
@@ -28,6 +31,13 @@ inline void carry(Digits& d, std::int64_t before, std::int64_t after) {
   if ((before ^ after) >> 24 != 0) d.normalise();
 }
 
+inline void add_counts(exact::counters& to, const special_counts& more) {
+  to.count += more.all();
+  to.nan += more.nan;
+  to.pos_inf += more.pos_inf;
+  to.neg_inf += more.neg_inf;
+}
+
 template <class T>
 struct value_sink {
   using C = carrier<T>;
@@ -39,6 +49,7 @@ struct value_sink {
     if (zeros && is_negative_zero(load_one<C>(x, 0)) && kernels().all_negative_zero[sizeof(C) == 8](x, n))
       s.seen.neg_zero += n;
   }
+  void special(const special_counts& c) { add_counts(s.seen, c); }
   void scalar(const void* x, const void*, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) s.add(static_cast<T>(load_one<C>(x, i)));
   }
@@ -61,6 +72,10 @@ struct product_sink {
       if (all) s.seen.neg_zero += n;
     }
   }
+  void special(const special_counts& c) {
+    if constexpr (Dot) add_counts(s.seen, c);
+    else add_counts(s.seen, {c.nan, c.pos_inf + c.neg_inf, 0});
+  }
   void scalar(const void* x, const void* y, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T a = static_cast<T>(load_one<C>(x, i));
@@ -82,6 +97,7 @@ struct moment_sink {
   void counted(std::int64_t n, bool zeros, const void* x, const void* y) {
     value_sink<T>{s.first}.counted(n, zeros, x, y);
   }
+  void special(const special_counts& c) { add_counts(s.first.seen, c); }
   void scalar(const void* x, const void*, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) s.add(static_cast<T>(load_one<C>(x, i)));
   }

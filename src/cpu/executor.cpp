@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -32,7 +33,7 @@ int usable_threads() {
 }  // namespace
 
 struct thread_pool::shared {
-  std::mutex one_run;  // held by the caller whose tasks the threads do
+  std::atomic_flag taken;  // by the caller whose tasks the threads do, which may be a task itself
 
   std::mutex mutex;
   std::condition_variable wake, done;
@@ -72,7 +73,10 @@ struct thread_pool::shared {
 
 thread_pool::thread_pool(int threads) : shared_(std::make_unique<shared>()) {
   const int n = threads > 0 ? threads : usable_threads();
-  for (int k = 1; k < n; ++k) shared_->threads.emplace_back([s = shared_.get()] { s->work(); });
+  try {
+    for (int k = 1; k < n; ++k) shared_->threads.emplace_back([s = shared_.get()] { s->work(); });
+  } catch (const std::exception&) {  // no room for another, or no more allowed: those there are will do
+  }
 }
 
 thread_pool::~thread_pool() {
@@ -94,8 +98,7 @@ void thread_pool::run(std::int64_t tasks, int threads, void (*task)(void*, std::
   const auto helpers = static_cast<int>(
       std::min<std::int64_t>({std::int64_t{threads} - 1, tasks - 1,
                               static_cast<std::int64_t>(s.threads.size())}));
-  std::unique_lock mine(s.one_run, std::try_to_lock);
-  if (helpers <= 0 || !mine.owns_lock()) {
+  if (helpers <= 0 || s.taken.test_and_set(std::memory_order_acquire)) {
     for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
     return;
   }
@@ -110,9 +113,12 @@ void thread_pool::run(std::int64_t tasks, int threads, void (*task)(void*, std::
   }
   s.wake.notify_all();
   s.drain();
-  std::unique_lock lock(s.mutex);
-  s.wanted = 0;
-  s.done.wait(lock, [&] { return s.busy == 0; });
+  {
+    std::unique_lock lock(s.mutex);
+    s.wanted = 0;
+    s.done.wait(lock, [&] { return s.busy == 0; });
+  }
+  s.taken.clear(std::memory_order_release);
 }
 
 executor& default_executor() {

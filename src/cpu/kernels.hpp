@@ -26,6 +26,13 @@ struct extraction {
   /// Of the measured values (x for sums and moments, the rounded products for dot), NaNs left out.
   double largest;
   bool exact;
+  bool special;  ///< where not exact: an infinity or a NaN may be why
+};
+
+/// How many elements or products of some are infinite or NaN; the product of 0 and an infinity is a NaN.
+struct special_counts {
+  std::int64_t nan, pos_inf, neg_inf;
+  std::int64_t all() const { return nan + pos_inf + neg_inf; }
 };
 
 /// Asks the kernel to measure the tile first and to set its windows by that.
@@ -58,8 +65,9 @@ inline constexpr bucket_shape bucket_shapes[] = {{1, 16, 1, 1, 16, {-150}, 2048,
 /// n <= tile. |measured| < 2^bound, else the answer says so by `largest`.
 using extract_function = void (*)(const void* x, const void* y, std::int64_t n, int bound,
                                   extraction& out);
-/// Adds to a table: 0 < n <= bucket_capacity less what it holds. True if a NaN or an infinity was left out.
-using bucket_function = bool (*)(const void* x, const void* y, std::int64_t n, std::int64_t* sums);
+using extract_functions = extract_function[term_count][2][2];  // [term][f64?][few, more bins]
+/// Adds to a table: 0 < n <= bucket_capacity less what it holds, and n <= tile. Returns what was left out.
+using bucket_function = special_counts (*)(const void* x, const void* y, std::int64_t n, std::int64_t* sums);
 
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
@@ -77,7 +85,8 @@ enum class lane : int { i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f6
 inline constexpr int lane_count = 12;
 
 struct kernel_table {
-  extract_function extract[term_count][2][2];  // [term][f64?][few, more bins]
+  extract_functions extract[2];                // [infinities and NaNs as zeros?]
+  special_counts (*specials[2][2])(const void* x, const void* y, std::int64_t n);  // [products?][f64?]
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "environment.hpp"
+
 namespace wf::cpu {
 
 namespace {
@@ -40,6 +42,7 @@ running::state running::new_state() const {
 }
 
 void running::add(const void* const* x, std::int64_t n) {
+  const ieee_environment environment;
   const piece p{r_, self_, count_};
   state s = new_state();
   reduce_run(p.functions(), &p, x, n, context_, s.get());
@@ -52,6 +55,7 @@ void running::add(const void* const* x, std::int64_t n) {
 }
 
 void running::finish(void* out) {
+  const ieee_environment environment;
   if (waiting_.empty()) {
     waiting_.push_back(new_state());
     r_.identity(self_, waiting_[0].get());

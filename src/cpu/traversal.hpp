@@ -15,6 +15,8 @@
 
 #include <warpfold/cpu/engine.hpp>
 
+#include "environment.hpp"
+
 namespace wf::cpu {
 
 /// Elements of a chunk, the unit that threads share out; more where there would be too many states.
@@ -58,7 +60,8 @@ class states {
   std::byte* memory_;
 };
 
-/// Runs f(k) for k in [0, tasks) on the context's executor; the first exception comes out here.
+/// Runs f(k) for k in [0, tasks) on the context's executor, in the environment that the caller of this is to
+/// have set, too; the first exception comes out here.
 template <class F>
 void parallel(const context& c, std::int64_t tasks, F f) {
   executor& e = c.executor != nullptr ? *c.executor : default_executor();
@@ -76,6 +79,7 @@ void parallel(const context& c, std::int64_t tasks, F f) {
   e.run(tasks, limit, [](void* argument, std::int64_t k) {
     job& mine = *static_cast<job*>(argument);
     if (mine.failed.load(std::memory_order_relaxed)) return;
+    const ieee_environment environment;  // an executor's threads may be set otherwise
     try {
       mine.f(k);
     } catch (...) {

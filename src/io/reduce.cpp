@@ -136,9 +136,8 @@ extents shape_of(const array_layout& l) { return extents(l.shape.begin(), l.shap
 extents strides_of(const array_layout& l) {
   extents shape = shape_of(l);
   if (l.fortran) std::reverse(shape.begin(), shape.end());
-  extents strides = row_major(shape);
+  extents strides = wf::detail::byte_strides(shape, row_major(shape), static_cast<std::int64_t>(info(l.type).size));
   if (l.fortran) std::reverse(strides.begin(), strides.end());
-  for (auto& s : strides) s *= static_cast<std::int64_t>(info(l.type).size);
   return strides;
 }
 

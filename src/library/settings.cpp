@@ -28,7 +28,11 @@ void one_dimension(const cpu::operands& o, const char* who) {
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who) {
   if (s.axes != nullptr) {
     const std::vector<int> axes = cpu::checked_axes(*s.axes, static_cast<int>(o.shape.size()), who);
-    return cpu::kept_shape(o.shape, axes, s.axes->keepdims);
+    extents shape = cpu::kept_shape(o.shape, axes, s.axes->keepdims);
+    if (!product(shape))
+      throw error(errc::bad_argument, std::string(who) + ": answers of the shape " + text_of(shape) +
+                                          "; there may be at most 2^63 - 1");
+    return shape;
   }
   one_dimension(o, who);
   if (s.length != nullptr)

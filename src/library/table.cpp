@@ -22,6 +22,9 @@ struct line {
   const row* exact;
   const row* fast;
   properties told;
+
+  constexpr line(op which, const row* of_exact, const row* of_fast, std::string_view elements, std::string_view result)
+      : o(which), exact(of_exact), fast(of_fast), told{op_names[static_cast<int>(which)], elements, result} {}
 };
 
 constexpr std::string_view all_types = "all", reals = "real";
@@ -30,27 +33,27 @@ constexpr std::string_view var_types = "T; f64 of integers; f32, f64 of complex"
 constexpr std::string_view square_types = "T; i64, u64 of integers; f32, f64 of complex";
 
 const line lines[] = {
-    {op::sum, &library::sum_exact, &library::sum_fast, {"sum", all_types, same_or_64}},
-    {op::mean, &library::mean_exact, &library::mean_fast, {"mean", all_types, same_or_f64}},
-    {op::prod, &library::prod_any, &library::prod_any, {"prod", all_types, same_or_64}},
-    {op::var, &library::var_exact, &library::var_fast, {"var", all_types, var_types}},
-    {op::std_dev, &library::std_exact, &library::std_fast, {"std", all_types, var_types}},
-    {op::mean_var, &library::mean_var_exact, &library::mean_var_fast, {"mean_var", all_types, "those of mean and var"}},
-    {op::sum_of_squares, &library::squares_exact, &library::squares_fast, {"sum_of_squares", all_types, square_types}},
-    {op::norm1, &library::norm1_exact, &library::norm1_fast, {"norm1", reals, "T; u64 of integers"}},
-    {op::norm2, &library::norm2_exact, &library::norm2_fast, {"norm2", all_types, var_types}},
-    {op::norm_inf, &library::norm_inf_any, &library::norm_inf_any, {"norm_inf", reals, "T; u64 of integers"}},
-    {op::dot, &library::dot_exact, &library::dot_fast, {"dot", all_types, same_or_64}},
-    {op::min, &library::min_any, &library::min_any, {"min", reals, "T"}},
-    {op::max, &library::max_any, &library::max_any, {"max", reals, "T"}},
-    {op::minmax, &library::minmax_any, &library::minmax_any, {"minmax", reals, "two of T"}},
-    {op::argmin, &library::argmin_any, &library::argmin_any, {"argmin", reals, "i64"}},
-    {op::argmax, &library::argmax_any, &library::argmax_any, {"argmax", reals, "i64"}},
-    {op::any, &library::any_any, &library::any_any, {"any", all_types, "bool"}},
-    {op::all, &library::all_any, &library::all_any, {"all", all_types, "bool"}},
-    {op::count, &library::count_any, &library::count_any, {"count", all_types, "i64"}},
-    {op::count_nonzero, &library::count_nonzero_any, &library::count_nonzero_any, {"count_nonzero", all_types, "i64"}},
-    {op::logsumexp, &library::logsumexp_any, &library::logsumexp_any, {"logsumexp", reals, same_or_f64}},
+    {op::sum, &library::sum_exact, &library::sum_fast, all_types, same_or_64},
+    {op::mean, &library::mean_exact, &library::mean_fast, all_types, same_or_f64},
+    {op::prod, &library::prod_any, &library::prod_any, all_types, same_or_64},
+    {op::var, &library::var_exact, &library::var_fast, all_types, var_types},
+    {op::std_dev, &library::std_exact, &library::std_fast, all_types, var_types},
+    {op::mean_var, &library::mean_var_exact, &library::mean_var_fast, all_types, "those of mean and var"},
+    {op::sum_of_squares, &library::squares_exact, &library::squares_fast, all_types, square_types},
+    {op::norm1, &library::norm1_exact, &library::norm1_fast, reals, "T; u64 of integers"},
+    {op::norm2, &library::norm2_exact, &library::norm2_fast, all_types, var_types},
+    {op::norm_inf, &library::norm_inf_any, &library::norm_inf_any, reals, "T; u64 of integers"},
+    {op::dot, &library::dot_exact, &library::dot_fast, all_types, same_or_64},
+    {op::min, &library::min_any, &library::min_any, reals, "T"},
+    {op::max, &library::max_any, &library::max_any, reals, "T"},
+    {op::minmax, &library::minmax_any, &library::minmax_any, reals, "two of T"},
+    {op::argmin, &library::argmin_any, &library::argmin_any, reals, "i64"},
+    {op::argmax, &library::argmax_any, &library::argmax_any, reals, "i64"},
+    {op::any, &library::any_any, &library::any_any, all_types, "bool"},
+    {op::all, &library::all_any, &library::all_any, all_types, "bool"},
+    {op::count, &library::count_any, &library::count_any, all_types, "i64"},
+    {op::count_nonzero, &library::count_nonzero_any, &library::count_nonzero_any, all_types, "i64"},
+    {op::logsumexp, &library::logsumexp_any, &library::logsumexp_any, reals, same_or_f64},
 };
 static_assert(std::size(lines) == op_count);
 

@@ -39,8 +39,6 @@ answer reduce_any(op o, const numbers& x, const how& h) { return o == op::dot ? 
 
 bool is_float(dtype t) { return t <= dtype::f64; }
 
-dtype part_of(dtype t) { return t == dtype::c64 ? dtype::f32 : t == dtype::c128 ? dtype::f64 : t; }
-
 /// The values of an answer, those of a complex number apart.
 struct value {
   dtype type;

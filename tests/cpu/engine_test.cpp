@@ -3,9 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <thread>
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
 
 #include <warpfold/exact/products.hpp>
 #include <warpfold/warpfold.hpp>
@@ -285,6 +291,76 @@ TEST(fusion, answers_are_those_of_each_reduction_alone) {
   });
 }
 
+TEST(fusion, of_checked_reductions_tells_overflow) {
+  const std::vector<std::int64_t> x{INT64_MAX, INT64_MAX, 3, 4};
+  const auto [sum, squares, least] = wf::fuse(wf::checked_sum, wf::checked_sum_of_squares, wf::min)(x);
+  static_assert(std::is_same_v<decltype(sum), const checked<std::int64_t>>);
+  EXPECT_EQ(sum.value, 5);
+  EXPECT_TRUE(sum.overflow);
+  EXPECT_TRUE(squares.overflow);
+  EXPECT_EQ(least, 3);
+  const auto [sums, counts] = wf::fuse(wf::checked_sum, wf::count)(x, wf::segments_of{2});
+  EXPECT_TRUE(sums.values[0].overflow && !sums.values[1].overflow && sums.values[1].value == 7);
+  EXPECT_EQ(counts[1], 2);
+}
+
+template <class F>
+constexpr bool can_be_one_of_several = std::is_constructible_v<fused<F>, const F&>;
+static_assert(can_be_one_of_several<std::remove_const_t<decltype(wf::sum)>>);
+static_assert(!can_be_one_of_several<std::remove_const_t<decltype(wf::dot)>>);
+static_assert(!can_be_one_of_several<std::remove_const_t<decltype(wf::checked_dot)>>);
+
+// Of two inputs, of two types: the sum of weights where the value is odd, and the last index of one.
+struct of_pairs {
+  struct state {
+    double weight;
+    std::int64_t last;
+    bool operator==(const state&) const = default;
+  };
+  state identity() const { return {0, -1}; }
+  state lift(std::int32_t x, double weight, std::int64_t i) const { return x % 2 != 0 ? state{weight, i} : identity(); }
+  state combine(const state& a, const state& b) const { return {a.weight + b.weight, b.last < 0 ? a.last : b.last}; }
+  state finish(const state& s, std::int64_t) const { return s; }
+};
+
+of_pairs::state by_loop(const std::vector<std::int32_t>& x, const std::vector<double>& y) {
+  const of_pairs r;
+  of_pairs::state s = r.identity();
+  for (std::size_t i = 0; i < x.size(); ++i) s = r.combine(s, r.lift(x[i], y[i], static_cast<std::int64_t>(i)));
+  return s;
+}
+
+TEST(two_inputs, of_a_reduction_of_the_users_own) {
+  generator random(seed() + 7);
+  cpu::thread_pool pool(3);
+  context c;
+  c.executor = &pool;
+  for (const std::size_t n : {0, 1, 12, 5000, 400'000}) {
+    std::vector<std::int32_t> x(n);
+    std::vector<double> y(n);
+    for (auto& v : x) v = static_cast<std::int32_t>(random() % 100);
+    for (auto& v : y) v = static_cast<double>(random() % 64);
+    EXPECT_EQ(wf::reduce(x, y, of_pairs(), c), by_loop(x, y)) << n;
+  }
+  std::vector<std::int32_t> x(6 * 700);
+  std::vector<double> y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i), y[i] = static_cast<double>(i % 64);
+  const auto part = [](const auto& v, std::size_t begin, std::size_t end) {
+    return std::vector(v.begin() + static_cast<std::ptrdiff_t>(begin), v.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  const auto rows = wf::reduce(view<std::int32_t>(x.data(), {6, 700}), view<double>(y.data(), {6, 700}), of_pairs(), axis{1}, c);
+  const auto pieces = wf::reduce(x, y, of_pairs(), wf::segments_of{700}, c);
+  std::vector<std::int64_t> labels(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) labels[i] = static_cast<std::int64_t>(i / 700);
+  const auto labelled = wf::reduce(x, y, of_pairs(), wf::by_label{labels, 6}, c);
+  for (std::size_t k = 0; k < 6; ++k) {
+    const auto want = by_loop(part(x, 700 * k, 700 * k + 700), part(y, 700 * k, 700 * k + 700));
+    EXPECT_EQ(rows.values[k], want);
+    EXPECT_EQ(pieces.values[k], want);
+    EXPECT_EQ(labelled.values[k], want);
+  }
+}
+
 // An executor of the caller's: tasks in reverse, on threads of its own; counts them.
 struct reversed final : cpu::executor {
   std::atomic<std::int64_t> tasks_run{0};
@@ -331,6 +407,28 @@ TEST(executors, a_task_may_reduce_and_several_threads_may_share_the_pool) {
   EXPECT_EQ(right, 4);
 }
 
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// As `ulimit -v` does: room for some threads' stacks, not for 500.
+void pool_in_little_memory() {
+  std::ifstream sizes("/proc/self/statm");
+  rlim_t pages = 0;
+  sizes >> pages;
+  const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{200} << 20);
+  const rlimit limit{most, most};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  const std::vector<int> x(500'000, 1);
+  cpu::thread_pool pool(500);
+  context c;
+  c.executor = &pool;
+  std::_Exit(pool.concurrency() < 500 && wf::sum(x, c) == 500'000 ? 0 : 1);
+}
+
+TEST(executors, a_pool_has_the_threads_that_the_system_grants) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(pool_in_little_memory(), testing::ExitedWithCode(0), "");
+}
+#endif
+
 TEST(errors, of_a_users_reduction_come_out) {
   struct fails {
     int identity() const { return 0; }
@@ -359,8 +457,10 @@ TEST(errors, say_what_where_and_what_would_be_right) {
   const std::vector<double> x(6);
   const view<double> m(x.data(), {2, 3});
   EXPECT_EQ(message_of([&] { wf::sum(m, axis{2}); }),
-            "reduction: axis 2 of an array of 2 dimensions; axes are -2 to 1");
-  EXPECT_EQ(message_of([&] { wf::sum(m, axis{0, -2}); }), "reduction: axis -2 is named twice");
+            "sum: axis 2 of an array of 2 dimensions; axes are -2 to 1");
+  EXPECT_EQ(message_of([&] { wf::sum(m, axis{0, -2}); }), "sum: axis -2 is named twice");
+  EXPECT_EQ(message_of([&] { wf::norm(view<double>(x.data(), {}), axis{0}); }),
+            "norm2: axis 0 of an array of 0 dimensions, which has no axes");
   EXPECT_EQ(message_of([&] { view<double>(x.data(), {2, -3}); }), "view: a length of -3; lengths are 0 or more");
   EXPECT_EQ(message_of([&] { view<double>(x.data(), {2, 3}, {1}); }),
             "view: 2 lengths but 1 strides; one of each a dimension");
@@ -370,15 +470,60 @@ TEST(errors, say_what_where_and_what_would_be_right) {
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::segments{beyond}); }),
             "segments: offset 1 is 7; offsets rise, from 0 to at most 6");
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::segments_of{0}); }),
-            "reduction: segments of 0 elements; they must have 1 or more");
+            "sum: segments of 0 elements; they must have 1 or more");
   const std::vector<std::int64_t> labels{0, 1, 2, 0, 1, 3}, few{0};
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 3}); }),
             "by key: label 3 of element 5; labels are 0 to 2");
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{few, 3}); }),
             "by key: 1 labels for 6 elements; there must be one for each");
   EXPECT_EQ(message_of([&] { wf::dot(x, std::vector<double>(1)); }),
-            "reduction: inputs of 6 and 1 elements; they must be as long");
+            "dot: inputs of 6 and 1 elements; they must be as long");
+  EXPECT_EQ(message_of([&] { wf::dot(m, view<double>(x.data(), {3, 2})); }),
+            "two inputs of the shapes (2, 3) and (3, 2); they must be the same");
+  EXPECT_EQ(message_of([&] { m.transposed(0, 5); }), "view: transposed(0, 5) of 2 dimensions, which count from 0");
+  EXPECT_EQ(message_of([&] { m.transposed(-1, 0); }), "view: transposed(-1, 0) of 2 dimensions, which count from 0");
 }
+
+TEST(shapes, of_more_positions_than_can_be_counted) {
+  constexpr std::int64_t big = std::int64_t{1} << 40;
+  EXPECT_EQ(message_of([] { view<double>(nullptr, {2, big, big}); }), "view: more than 2^63 elements");
+  for (const extents& shape : {extents{0, big, big}, extents{big, 0, big}, extents{big, big, 0}}) {
+    const view<double> v(nullptr, shape);
+    EXPECT_EQ(v.size(), 0);
+    EXPECT_EQ(wf::sum(v), 0);
+    EXPECT_EQ(wf::sum(v, axis{}).shape, shape);
+    const int empty = static_cast<int>(std::ranges::find(shape, 0) - shape.begin());
+    EXPECT_EQ(message_of([&] { wf::sum(v, axis{empty}); }),
+              "sum: answers of the shape (1099511627776, 1099511627776); there may be at most 2^63 - 1");
+    EXPECT_EQ(message_of([&] { wf::fuse(wf::sum, wf::min)(v, axis{empty}); }),
+              "fuse: answers of the shape (1099511627776, 1099511627776); there may be at most 2^63 - 1");
+    EXPECT_EQ(wf::sum(v, axis{(empty + 1) % 3, (empty + 2) % 3}).shape, extents{0});
+    double out = 7;
+    cpu::operands x;
+    x.shape = shape;
+    x.strides[0] = v.strides();
+    const options told;
+    const int axes[] = {empty};
+    EXPECT_EQ(message_of([&] { cpu::reduce_axes(builtin(op::sum, dtype::f64, accuracy::exact), &told, x, axes, {}, &out); }),
+              "more than 2^63 answers");
+  }
+  const view<double> long_one(nullptr, {0, std::int64_t{1} << 62});
+  EXPECT_EQ(wf::sum(long_one), 0);
+  EXPECT_EQ(wf::sum(std::vector<double>{}, wf::segments_of{INT64_MAX}).size(), 0);
+}
+
+// What has no value before it is assigned one cannot be answered with.
+struct answer_to_be_made {
+  int value;
+  explicit answer_to_be_made(int v) : value(v) {}
+};
+struct answers_with_it {
+  int identity() const { return 0; }
+  int lift(int x, std::int64_t) const { return x; }
+  int combine(int a, int b) const { return a + b; }
+  answer_to_be_made finish(int s, std::int64_t) const { return answer_to_be_made(s); }
+};
+static_assert(!reduction<answers_with_it, int>);
 
 }  // namespace
 }  // namespace wf::test

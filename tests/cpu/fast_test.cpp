@@ -3,8 +3,15 @@
 // the bound of its order of summation.
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
+#include <thread>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include <warpfold/cpu/running.hpp>
 #include <warpfold/warpfold.hpp>
 
 #include "targets.hpp"
@@ -38,6 +45,92 @@ TEST_P(fast_reductions, give_the_same_bits_everywhere) {
         for (std::size_t k = 0; k < want.size(); ++k)
           EXPECT_TRUE(reduce(fast_ops[k], x, y, h) == want[k])
               << "n = " << n << ", " << properties_of(fast_ops[k]).name << ", " << threads << " threads";
+      }
+    });
+  }
+}
+
+void set_otherwise() {  // rounds up and flushes subnormals
+  std::fesetround(FE_UPWARD);
+#if defined(__SSE2__)
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+// Threads that start so.
+struct set_otherwise_threads final : cpu::executor {
+  int concurrency() const noexcept override { return 2; }
+  void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
+    std::jthread([&] {
+      set_otherwise();
+      for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
+    });
+  }
+};
+
+TEST_P(fast_reductions, give_the_same_bits_whatever_environment_the_caller_has_set) {
+  const dtype type = GetParam();
+  generator random(seed() + 2);
+  cpu::thread_pool pool(3);
+  set_otherwise_threads theirs;
+  for (const int n : {1, 10, 4097, 400'001}) {
+    for (const family k : {family::normal, family::subnormals}) {
+      const numbers x = make(type, k, n, random), y = make(type, k, n, random);
+      std::fenv_t before;
+      for (const op o : fast_ops) {
+        how h;
+        h.c.accuracy = accuracy::fast;
+        const answer want = reduce(o, x, y, h);
+        for (cpu::executor* e : {static_cast<cpu::executor*>(&pool), static_cast<cpu::executor*>(&theirs)}) {
+          h.c.executor = e;
+          std::fegetenv(&before);
+          set_otherwise();
+          const answer got = reduce(o, x, y, h);
+          std::fesetenv(&before);
+          EXPECT_TRUE(got == want) << "n = " << n << ", " << properties_of(o).name;
+        }
+      }
+    }
+  }
+}
+
+TEST(fast, running_reductions_too_whatever_environment_the_caller_has_set) {
+  generator random(seed() + 3);
+  const std::vector<double> x = make<double>(family::normal, 1 << 20, random);
+  const options told;
+  const context c;
+  const auto in_pieces = [&] {
+    cpu::running r(builtin(op::sum, dtype::f64, accuracy::fast), &told, c);
+    for (int k = 0; k < 8; ++k) {
+      const void* p = x.data() + k * (1 << 17);
+      r.add(&p, 1 << 17);
+    }
+    double sum = 0;
+    r.finish(&sum);
+    return sum;
+  };
+  const double want = in_pieces();
+  std::fenv_t before;
+  std::fegetenv(&before);
+  set_otherwise();
+  const double got = in_pieces();
+  std::fesetenv(&before);
+  EXPECT_EQ(got, want);
+}
+
+// NaNs of many bits, and those that infinities make: in vectors their order is another than in scalars.
+TEST_P(fast_reductions, answer_with_one_nan) {
+  const dtype type = GetParam();
+  generator random(seed() + 4);
+  for (const int n : {1, 2, 1000, 300'007}) {
+    const numbers x = make(type, family::random_bits, n, random), y = make(type, family::random_bits, n, random);
+    how h;
+    h.c.accuracy = accuracy::fast;
+    for_each_target([&] {
+      for (const op o : fast_ops) {
+        const answer a = reduce(o, x, y, h);
+        for (int k = 0; k < a.kind.values; ++k)
+          EXPECT_TRUE(!std::isnan(a.number(k)) || same_number(a.number(k), NAN)) << n << ' ' << properties_of(o).name;
       }
     });
   }
@@ -83,6 +176,10 @@ TEST(fast, special_values_are_those_of_the_arithmetic) {
     EXPECT_TRUE(std::signbit(wf::sum(std::vector<double>(77, -0.0), wf::fast)));
     EXPECT_TRUE(std::isnan(wf::sum(std::vector<float>{1, NAN}, wf::fast)));
     EXPECT_EQ(wf::var(std::vector<double>(5000, 1e8 + 0.25), wf::fast), 0.0);
+    const std::vector<double> four{0, 0, 2, 2};
+    EXPECT_EQ(wf::var(four, wf::fast, wf::correction{INT64_MIN}), 0x1p-61);
+    EXPECT_EQ(wf::std_dev(std::vector<c128>{0, 0, 2, 2}, wf::fast, wf::correction{INT64_MIN}), std::sqrt(0x1p-61));
+    EXPECT_TRUE(std::isnan(wf::var(four, wf::fast, wf::correction{INT64_MAX})));
   });
 }
 

@@ -8,28 +8,12 @@
 
 #include <warpfold/warpfold.hpp>
 
+#include "loops.hpp"
 #include "targets.hpp"
-#include "typeless.hpp"
 
 namespace wf::test {
 namespace {
 
-// The numbers of x as V: floats as double, integers as 128 bits.
-template <class V>
-std::vector<V> values(const numbers& x) {
-  std::vector<V> out;
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    if constexpr (std::is_same_v<V, double>) out.push_back(number(x, i));
-    else out.push_back(whole(x, i));
-  }
-  return out;
-}
-
-bool is_nan(double x) { return std::isnan(x); }
-bool is_nan(i128) { return false; }
-// -0 below +0; NaN apart.
-bool below(double x, double y) { return x < y || (x == y && std::signbit(x) && !std::signbit(y)); }
-bool below(i128 x, i128 y) { return x < y; }
 bool same_value(double got, double want) { return same_number(got, want); }
 bool same_value(i128 got, i128 want) { return got == want; }
 
@@ -54,37 +38,6 @@ numbers some(dtype type, std::int64_t n, generator& random, int kind) {
     }
   }
   return x;
-}
-
-template <class V>
-struct told {
-  V least, greatest;
-  bool nan = false;
-  std::int64_t argmin = -1, argmax = -1, nonzero = 0;
-};
-
-template <class V>
-told<V> loop(const std::vector<V>& x) {
-  told<V> t{x[0], x[0]};
-  bool any = false;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    t.nonzero += is_nan(x[i]) || x[i] != 0;
-    if (is_nan(x[i])) {
-      if (!t.nan) t.argmin = t.argmax = at;
-      t.nan = true;
-      continue;
-    }
-    if (!any || below(x[i], t.least)) t.least = x[i];
-    if (!any || below(t.greatest, x[i])) t.greatest = x[i];
-    any = true;
-    if (t.nan) continue;
-    if (t.argmin < 0 || x[i] < x[static_cast<std::size_t>(t.argmin)]) t.argmin = at;
-    if (t.argmax < 0 || x[i] > x[static_cast<std::size_t>(t.argmax)]) t.argmax = at;
-  }
-  if constexpr (std::is_same_v<V, double>)
-    if (t.nan) t.least = t.greatest = std::numeric_limits<double>::quiet_NaN();
-  return t;
 }
 
 template <class V>
@@ -371,6 +324,30 @@ TEST(logsumexp, shifts_so_that_nothing_overflows) {
   double want = 0;
   for (const double v : x) want += std::exp(v - 600);
   EXPECT_NEAR(wf::logsumexp(x), 600 + std::log(want), 1e-12 * 600);
+}
+
+// In other blocks and chunks than the infinity, so far above what lies beside it that their exponentials are 0.
+template <class T>
+void infinity_and_far_larger_numbers() {
+  for (const std::size_t n : {3000, 200'000}) {
+    for (const bool first : {true, false}) {
+      std::vector<T> x(n, T(0.0f));
+      std::fill(first ? x.begin() + n / 2 : x.begin(), first ? x.end() : x.begin() + n / 2, T(1000.0f));
+      T& special = first ? x.front() : x.back();
+      special = T(INFINITY);
+      EXPECT_EQ(static_cast<double>(wf::logsumexp(x)), INFINITY) << n << first;
+      EXPECT_EQ(static_cast<double>(wf::logsumexp(view<T>(x.data(), {static_cast<std::int64_t>(n), 1}), axis{0})[0]), INFINITY);
+      special = T(-INFINITY);
+      EXPECT_TRUE(std::isfinite(static_cast<double>(wf::logsumexp(x))));
+      special = T(NAN);
+      EXPECT_TRUE(std::isnan(static_cast<double>(wf::logsumexp(x))));
+    }
+  }
+}
+TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
+  infinity_and_far_larger_numbers<double>();
+  infinity_and_far_larger_numbers<float>();
+  infinity_and_far_larger_numbers<f16>();
 }
 
 }  // namespace

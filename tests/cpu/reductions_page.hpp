@@ -69,8 +69,8 @@ inline std::string reductions_page() {
       "  conjugated. T is the element type.\n"
       "- **answer**: sums of integers are taken mod 2^64; bool counts in i64. In C++, `norm2` is `wf::norm` and `std`\n"
       "  is `wf::std_dev`.\n"
-      "- **a NaN**: `NaN`: the answer is NaN, under `exact` one canonical quiet NaN. `not zero`: it counts\n"
-      "  as a value other than zero. Infinities follow IEEE 754.\n"
+      "- **a NaN**: `NaN`: the answer is NaN, the one canonical quiet NaN. `not zero`: it counts as a value other than\n"
+      "  zero. Infinities follow IEEE 754.\n"
       "- **exact**: `rounded once`: the true value of the formula, rounded once to T; of integers, the value itself\n"
       "  (mod 2^64) or that rounded once to f64. `native`: computed in f64 in a fixed order; not exact under\n"
       "  either accuracy. `exact`: nothing is rounded.\n"
@@ -83,7 +83,8 @@ inline std::string reductions_page() {
       "  whether the true answer fits 64 bits. `norm2` of integers cannot overflow.\n"
       "- `var` and `std` divide by n less the correction, 0 unless told; they are NaN where that is not positive, and\n"
       "  where an element is infinite.\n"
-      "- `fast` gives the same bits on every run, for any number of threads, and with every CPU instruction set.\n";
+      "- `fast` and `native` give the same bits on every run, for any number of threads, with every CPU instruction set,\n"
+      "  and whatever rounding mode the caller's thread has.\n";
   return page;
 }
 

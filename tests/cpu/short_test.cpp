@@ -11,13 +11,14 @@
 namespace wf::test {
 namespace {
 
-/// Floats within `spread` binades of one that is anywhere, some with few bits, some cancelling others.
+/// Floats within `spread` binades of one that is anywhere, often near the least, some with few bits, some cancelling
+/// others.
 template <class T>
 std::vector<T> few(std::int64_t n, int spread, std::mt19937_64& random) {
   using f = exact::format<T>;
   using bits = typename f::bits;
   constexpr int fraction = sizeof(T) == 8 ? 52 : 23, top = sizeof(T) == 8 ? 2046 : 254;
-  const int middle = static_cast<int>(random() % top);
+  const int middle = static_cast<int>(random() % 3 == 0 ? random() % 130 : random() % top);
   std::vector<T> x;
   for (std::int64_t i = 0; i < n; ++i) {
     if (i > 0 && random() % 4 == 0) {

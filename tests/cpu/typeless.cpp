@@ -7,23 +7,6 @@
 
 namespace wf::test {
 
-namespace {
-
-/// f.template operator()<T>() of a float type.
-template <class F>
-auto with_float(dtype t, F f) {
-  switch (t) {
-    case dtype::f16: return f.template operator()<f16>();
-    case dtype::bf16: return f.template operator()<bf16>();
-    case dtype::f32: return f.template operator()<float>();
-    default: return f.template operator()<double>();
-  }
-}
-
-dtype part_of(dtype t) { return t == dtype::c64 ? dtype::f32 : t == dtype::c128 ? dtype::f64 : t; }
-
-}  // namespace
-
 numbers make(dtype type, family k, std::int64_t n, generator& random) {
   numbers out{type, std::vector<std::byte>(static_cast<std::size_t>(n) * info(type).size)};
   const std::size_t count = out.bytes.size() / info(type).part;
@@ -151,6 +134,66 @@ verdict judge(const numbers& x, const numbers& y, rounding mode, std::int64_t co
     e.std = rounded(spread.root());
   }
   return e;
+}
+
+numbers parts_of(const numbers& x, int which, bool flipped) {
+  numbers out{part_of(x.type), std::vector<std::byte>(x.bytes.size() / 2)};
+  const std::size_t size = info(out.type).size;
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    std::byte* to = out.bytes.data() + static_cast<std::size_t>(i) * size;
+    std::memcpy(to, x.bytes.data() + static_cast<std::size_t>(2 * i + which) * size, size);
+    if (flipped) to[size - 1] ^= std::byte{0x80};
+  }
+  return out;
+}
+
+namespace {
+
+numbers joined(numbers a, const numbers& b) {
+  append(a, b);
+  return a;
+}
+
+/// (n·Σ|x|² - |Σx|²) / (n(n - correction)), or its root.
+std::pair<double, double> complex_spread(const numbers& re, const numbers& im, rounding mode, std::int64_t correction) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::int64_t n = re.size();
+  if (n <= correction || n == 0) return {nan, nan};
+  const real count(static_cast<double>(n));
+  real all;
+  for (const numbers* x : {&re, &im}) {
+    real s, q;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const real v(number(*x, i));
+      if (!std::isfinite(number(*x, i))) return {nan, nan};
+      real square = v;
+      square *= v;
+      s += v;
+      q += square;
+    }
+    q *= count;
+    real square = s;
+    square *= s;
+    q -= square;
+    all += q;
+  }
+  all /= count;
+  all /= real(static_cast<double>(n - correction));
+  return with_float(re.type, [&]<class T>() {
+    const double var = all.round<T>(mode);
+    return std::pair{var, all.root().round<T>(mode)};
+  });
+}
+
+}  // namespace
+
+complex_verdict judge_complex(const numbers& x, const numbers& y, rounding mode, std::int64_t correction) {
+  const numbers xr = parts_of(x, 0), xi = parts_of(x, 1), yr = parts_of(y, 0), yi = parts_of(y, 1);
+  const verdict re = judge(joined(xr, parts_of(x, 1, true)), joined(yr, yi), mode, 0);
+  const verdict im = judge(joined(xr, xi), joined(yi, yr), mode, 0);
+  const verdict of_re = judge(xr, xr, mode, 1), of_im = judge(xi, xi, mode, 1);
+  const auto [var, deviation] = complex_spread(xr, xi, mode, correction);
+  return {{of_re.sum, of_im.sum}, {of_re.mean, of_im.mean}, {re.dot, im.dot}, im.squares, im.norm, var, deviation};
 }
 
 verdict judge_by_core(const numbers& x, const numbers& y, std::int64_t correction) {

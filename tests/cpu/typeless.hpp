@@ -3,6 +3,7 @@
 // compiled once.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,6 +20,20 @@ inline constexpr dtype real_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtyp
                                        dtype::i64, dtype::u8,   dtype::u16, dtype::u32, dtype::u64, dtype::boolean};
 
 inline std::string name(dtype t) { return std::string(info(t).name); }
+
+/// f.template operator()<T>() of a float type.
+template <class F>
+auto with_float(dtype t, F f) {
+  switch (t) {
+    case dtype::f16: return f.template operator()<f16>();
+    case dtype::bf16: return f.template operator()<bf16>();
+    case dtype::f32: return f.template operator()<float>();
+    default: return f.template operator()<double>();
+  }
+}
+
+/// Of a complex number's parts; any other type itself.
+constexpr dtype part_of(dtype t) { return t == dtype::c64 ? dtype::f32 : t == dtype::c128 ? dtype::f64 : t; }
 
 struct numbers {
   dtype type;
@@ -67,6 +82,14 @@ struct verdict {
   double sum, mean, norm1, squares, norm, dot, var, std;
 };
 verdict judge(const numbers& x, const numbers& y, rounding mode, std::int64_t correction);
+/// Of complex numbers, part by part.
+struct complex_verdict {
+  std::complex<double> sum, mean, dot;
+  double squares, norm, var, std;
+};
+complex_verdict judge_complex(const numbers& x, const numbers& y, rounding mode, std::int64_t correction);
+/// Part 0 or 1 of each complex number, its sign flipped or not.
+numbers parts_of(const numbers& x, int which, bool flipped = false);
 /// Sum, dot and variance by the exact core, an element at a time; its own tests hold it against MPFR, which
 /// takes too long for many elements.
 verdict judge_by_core(const numbers& x, const numbers& y, std::int64_t correction);

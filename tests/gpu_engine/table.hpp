@@ -159,6 +159,29 @@ inline std::vector<std::string> families_of(wf::dtype t) {
   return family_names();
 }
 
+/// An infinity in one block, and far larger numbers than those beside it in others.
+inline void check_infinity_and_larger_numbers(const machine& m, const wf::device_place& place) {
+  const std::int64_t n = 70001;
+  const auto check = [&]<class T>(T) {
+    for (const bool first : {true, false}) {
+      std::vector<unsigned char> bytes(static_cast<std::size_t>(n) * sizeof(T));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const T x(i == (first ? 0 : n - 1) ? INFINITY : (i < n / 2) == first ? 0.0f : 1000.0f);
+        std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(T), &x, sizeof x);
+      }
+      const device_inputs in(m, bytes, {});
+      m.library->run({wf::op::logsumexp, wf::dtype_of<T>, wf::accuracy::exact, {}, {in.x(), nullptr}, {1, 1}, n, in.out()},
+                     place.scratch(), place.stream());
+      T got{};
+      ASSERT_EQ(m.download(&got, in.out(), sizeof got), "");
+      ASSERT_EQ(static_cast<double>(got), INFINITY) << wf::info(wf::dtype_of<T>).name << (first ? ", first" : ", last");
+    }
+  };
+  check(double{});
+  check(float{});
+  check(wf::f16{});
+}
+
 /// Complex numbers are aligned to their parts: every operation, from the middle of an element on.
 inline void check_halves(const machine& m, const wf::device_place& place, wf::dtype t) {
   const std::int64_t n = 20011;

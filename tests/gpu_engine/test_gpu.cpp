@@ -57,6 +57,13 @@ TEST(complex_numbers, at_any_multiple_of_their_parts) {
   for (const wf::dtype t : {wf::dtype::c64, wf::dtype::c128}) check_halves(gpu_machine(), place, t);
 }
 
+TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  const wf::gpu place;
+  check_infinity_and_larger_numbers(gpu_machine(), place);
+}
+
 class own_on_gpu : public ::testing::TestWithParam<own> {};
 
 TEST_P(own_on_gpu, over_lengths_addresses_and_grids) {

@@ -74,6 +74,11 @@ TEST(complex_numbers, at_any_multiple_of_their_parts) {
   for (const wf::dtype t : {wf::dtype::c64, wf::dtype::c128}) check_halves(simt_machine(), place, t);
 }
 
+TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
+  const wf::simulated_gpu place;
+  check_infinity_and_larger_numbers(simt_machine(), place);
+}
+
 class own_on_simt : public ::testing::TestWithParam<own> {};
 
 TEST_P(own_on_simt, over_lengths_addresses_and_grids) {

@@ -22,8 +22,9 @@ class executor {
                    void* argument) = 0;
 };
 
-/// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own. One
-/// `run` has the threads at a time; another that comes meanwhile, or from a task, runs on its caller.
+/// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own, or those
+/// that the system grants: concurrency() says how many there are. One `run` has the threads at a time;
+/// another that comes meanwhile, or from a task, runs on its caller.
 class thread_pool final : public executor {
  public:
   /// 0: as many as the process may use.

@@ -125,7 +125,7 @@ class exact_moments {
     std::ranges::copy(exact::to_bytes<134, -2148>(squares()), bytes.begin() + exact_sum::byte_size);
     return bytes;
   }
-  /// Throws wf::error on anything that to_bytes() did not write.
+  /// Throws wf::error on what is not of that form, or breaks (Σx)² <= n·Σx².
   static exact_moments from_bytes(std::span<const std::byte> bytes) {
     if (bytes.size() != byte_size)
       exact::detail::refuse(errc::bad_input, std::to_string(bytes.size()) + " bytes, expected " +
@@ -249,7 +249,7 @@ class exact_dot {
 
   /// 592 canonical bytes (serial.hpp), the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes<134, -2148>(state_); }
-  /// Throws wf::error on anything that to_bytes() did not write.
+  /// Throws wf::error on what is not of that form, which the sum of squares of an exact_moments has too.
   static exact_dot from_bytes(std::span<const std::byte> bytes) {
     exact_dot d;
     d.state_ = exact::from_bytes<134, -2148>(bytes);

@@ -122,7 +122,7 @@ class exact_sum {
 
   /// 328 canonical bytes (serial.hpp), the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes(state_); }
-  /// Throws wf::error on anything that to_bytes() did not write.
+  /// Throws wf::error on what is not of that form.
   static exact_sum from_bytes(std::span<const std::byte> bytes) {
     exact_sum s;
     s.state_ = exact::from_bytes<digits_format::digits, digits_format::min_exponent>(bytes);

@@ -77,7 +77,8 @@ inline bool same_counters(const counters& a, const counters& b) {
          a.neg_zero == b.neg_zero;
 }
 
-/// What no sequence of adds can give, though the checksum may fit.
+/// False for what breaks the rules below, which no sequence of adds does, though the checksum may fit. Not
+/// all else are sums: a single element of 60 bits is let through.
 template <int Count, int MinExponent>
 inline bool plausible(const state<Count, MinExponent>& s) {
   const counters& c = s.seen;

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
   using value = fast_t<T>;
   constexpr value nothing = std::is_integral_v<value> ? value(0) : value(-0.0);
-  __shared__ block_room<value, Threads> room, last_room;
+  __shared__ block_room<value, Threads> room;
   fast_fold<T> fold;
   for_each_pack<Walk, Aligned>(
       part, blockIdx.x * Threads + threadIdx.x, [&] { fold.start(); },
@@ -118,6 +118,7 @@ __global__ void __launch_bounds__(
       if constexpr (Readers == 32) {
         sum = warp_sum(sum);
       } else {
+        __shared__ block_room<value, Threads> last_room;
         sum = block_sum<Threads>(sum, last_room);
       }
     }

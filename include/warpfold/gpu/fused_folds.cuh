@@ -152,6 +152,7 @@ struct pair_fold {
 template <class T, class F>
 auto placed(const F& f, void* out) {
   if constexpr (requires { F::operation; }) {
+    static_assert(F::runs_on_devices, "reductions that are checked for overflow run on the CPU alone");
     using fold = decltype(fold_of_operation<F::operation, T>());
     return placed_fold<fold>{{fold_of_operation<F::operation, T>()}, out};
   } else {

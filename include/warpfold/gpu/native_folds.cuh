@@ -163,8 +163,9 @@ struct native_moments_fold {
     return {n, static_cast<double>(s.centre) + d / n, q < 0 ? 0 : q};
   }
   __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const {
-    const auto left = static_cast<std::int64_t>(n) - correction;
-    double v = n == 0 || left <= 0 ? native_nan() : s.squares / static_cast<double>(left);
+    const std::uint64_t left = n - static_cast<std::uint64_t>(correction);  // if positive
+    const bool none = n == 0 || static_cast<std::int64_t>(n) <= correction;
+    double v = none ? native_nan() : s.squares / static_cast<double>(left);
     if (what == op::std_dev) v = std::sqrt(v);
     if (what == op::mean_var) {
       static_cast<T*>(out)[0] = from_double<T>(n == 0 ? native_nan() : s.mean);
@@ -240,8 +241,8 @@ struct logsumexp_fold {
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
     if (a.largest == -infinity()) return {b.largest, a.sum + b.sum};
     if (b.largest == -infinity()) return {a.largest, a.sum + b.sum};
-    if (a.largest >= b.largest) return {a.largest, a.sum + b.sum * exp(b.largest - a.largest)};
-    return {b.largest, a.sum * exp(a.largest - b.largest) + b.sum};
+    if (a.largest >= b.largest) return {a.largest, a.sum + shifted(b.sum, b.largest - a.largest)};
+    return {b.largest, shifted(a.sum, a.largest - b.largest) + b.sum};
   }
   __device__ __forceinline__ running start() const { return {static_cast<value>(-infinity()), 0}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
@@ -266,6 +267,11 @@ struct logsumexp_fold {
   }
 
  private:
+  /// sum·exp(by); an infinity stays one where exp(by) is 0.
+  template <class V>
+  static __device__ __forceinline__ double shifted(double sum, V by) {
+    return sum - sum == 0 ? sum * static_cast<double>(exp(by)) : sum;
+  }
   template <int Count>
   static __device__ __forceinline__ void take(running& s, const value (&x)[Count]) {
     const auto top = static_cast<value>(infinity());
@@ -273,7 +279,7 @@ struct logsumexp_fold {
 #pragma unroll
     for (int i = 0; i < Count; ++i) m = x[i] > m && x[i] < top ? x[i] : m;
     if (m > s.largest) {
-      s.sum *= static_cast<double>(exp(s.largest - m));  // of -inf: 0
+      s.sum = shifted(s.sum, s.largest - m);  // of -inf: 0
       s.largest = m;
     }
     const value shift = s.largest == -top ? value{0} : s.largest;

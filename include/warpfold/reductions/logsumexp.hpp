@@ -28,8 +28,8 @@ struct logsumexp : options {
   state combine(const state& a, const state& b) const {
     if (a.largest == -infinity) return {b.largest, a.sum + b.sum};
     if (b.largest == -infinity) return {a.largest, a.sum + b.sum};
-    if (a.largest >= b.largest) return {a.largest, a.sum + b.sum * std::exp(b.largest - a.largest)};
-    return {b.largest, a.sum * std::exp(a.largest - b.largest) + b.sum};
+    if (a.largest >= b.largest) return {a.largest, a.sum + shifted(b.sum, b.largest - a.largest)};
+    return {b.largest, shifted(a.sum, a.largest - b.largest) + b.sum};
   }
   void accumulate(state& s, const T* x, std::int64_t n, std::int64_t) const {
     constexpr std::int64_t block = 1024;  // read twice, from L1
@@ -53,6 +53,10 @@ struct logsumexp : options {
     if (s.sum == 0) return narrow<mean_type<T>>(-infinity);
     return narrow<mean_type<T>>(s.largest + std::log(s.sum));
   }
+
+ private:
+  /// sum·exp(by); an infinity stays one where exp(by) is 0.
+  static double shifted(double sum, double by) { return std::isfinite(sum) ? sum * std::exp(by) : sum; }
 };
 
 }  // namespace wf::reductions

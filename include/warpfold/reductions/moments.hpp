@@ -62,6 +62,11 @@ struct fast_moments {
 template <real T, bool Exact>
 using moment_fold = std::conditional_t<Exact, exact_moments<T>, fast_moments<T>>;
 
+/// n - correction where that is positive, if need be beyond int64.
+inline double less(std::int64_t n, std::int64_t correction) {
+  return static_cast<double>(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(correction));
+}
+
 /// Of complex numbers: the moments of each part. Their variance is E|x - E x|², a real number.
 template <complex_number T, bool Exact>
 struct complex_moments {
@@ -83,7 +88,7 @@ struct complex_moments {
       return moments::template complex_var<part>(s.re, s.im, o.correction, o.rounding, take_root);
     } else {
       if (n <= o.correction || n == 0) return std::numeric_limits<part>::quiet_NaN();
-      const double v = (s.re.squares + s.im.squares) / static_cast<double>(n - o.correction);
+      const double v = (s.re.squares + s.im.squares) / less(n, o.correction);
       return narrow<part>(take_root ? std::sqrt(v) : v);
     }
   }
@@ -106,7 +111,7 @@ struct var<T, Exact> : moment_fold<T, Exact>, options {
       return s.template var<result>(correction, rounding);
     } else {
       if (n <= correction || n == 0) return narrow<result>(std::numeric_limits<double>::quiet_NaN());
-      return narrow<result>(s.squares / static_cast<double>(n - correction));
+      return narrow<result>(s.squares / less(n, correction));
     }
   }
 };
@@ -128,7 +133,7 @@ struct std_dev<T, Exact> : moment_fold<T, Exact>, options {
       return s.template std<result>(correction, rounding);
     } else {
       if (n <= correction || n == 0) return narrow<result>(std::numeric_limits<double>::quiet_NaN());
-      return narrow<result>(std::sqrt(s.squares / static_cast<double>(n - correction)));
+      return narrow<result>(std::sqrt(s.squares / less(n, correction)));
     }
   }
 };

@@ -75,8 +75,12 @@ struct wide_fold {
   }
 };
 
+/// Rounded to T; one NaN for all, since its bits would depend on the order of operands.
 template <class T>
-T narrow(double x) { return static_cast<T>(x); }
+T narrow(double x) {
+  using f = exact::format<T>;
+  return x != x ? f::from_bits(f::quiet_nan) : static_cast<T>(x);
+}
 
 template <class T, bool Exact>
 struct sum;
@@ -196,7 +200,7 @@ struct prod<T> : options {
   state combine(state a, state b) const { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
   T finish(state p, std::int64_t) const {
     using part = typename T::value_type;
-    return {static_cast<part>(p.re), static_cast<part>(p.im)};
+    return {narrow<part>(p.re), narrow<part>(p.im)};
   }
 };
 

@@ -16,15 +16,13 @@
 #include <utility>
 
 #include "extract.hpp"
+#include "specials.hpp"
 
 namespace wf::cpu::WF_TARGET {
 
 /// Elements are cut this far ahead of being added. Picked from registers, lanes wait for the one port
 /// that shuffles; from memory just written, for the store: 1.3 ns an f64 then, and 0.54 so.
 inline constexpr std::int64_t bucket_block = 64;
-
-inline constexpr std::int64_t binade = std::int64_t{1} << 52;  // a step of the exponent
-inline constexpr std::int64_t mantissa_bits = binade - 1, sign_bit = INT64_MIN, exponent_bits = INT64_MAX & ~mantissa_bits;
 
 /// Of vectors: is any lane infinite or NaN?
 class finite_check {
@@ -62,32 +60,6 @@ WF_INLINE i64s last_word(f64s v) {
   constexpr double anchor = 1.5 * power_of_two(Unit + 52);
   return (i64s)(v + anchor) - __builtin_bit_cast(std::int64_t, anchor);
 }
-
-/// Zeros and subnormals: they lack the leading one that every `scaled` below is given.
-struct small_lanes {
-#if defined(__AVX512DQ__)
-  static constexpr int zero_or_subnormal = 0x02 | 0x04 | 0x20;
-  __mmask8 which;
-
-  explicit WF_INLINE small_lanes(f64s v) : which(_mm512_fpclass_pd_mask(v, zero_or_subnormal)) {}
-  /// Their exponent is that of field 1, not 0.
-  WF_INLINE i64s raise(i64s scaled) const {
-    return (i64s)_mm512_mask_add_epi64((__m512i)scaled, which, (__m512i)scaled, _mm512_set1_epi64(binade));
-  }
-  WF_INLINE f64s less_one(i64s scaled) const {
-    const i64s power = scaled & (sign_bit | exponent_bits);
-    return _mm512_mask_sub_pd((__m512d)scaled, which, (__m512d)scaled, (__m512d)power);
-  }
-#else
-  i64s which;
-
-  explicit WF_INLINE small_lanes(f64s v) : which((i64s)(abs(v) < 0x1p-1022)) {}
-  WF_INLINE i64s raise(i64s scaled) const { return scaled + (which & binade); }
-  WF_INLINE f64s less_one(i64s scaled) const {
-    return (f64s)scaled - (f64s)(scaled & which & (sign_bit | exponent_bits));
-  }
-#endif
-};
 
 /// Words and byte offsets of their buckets, on the way from vectors to single elements.
 template <bucket_kind Kind, int Words>
@@ -196,6 +168,7 @@ struct bucket_pass {
   using bytes = const unsigned char*;
 
   /// Elements k … k + unit - 1 of a block's.
+  template <taking How = taking{}>
   static WF_INLINE void cut(bytes x, bytes y, std::int64_t k, block& to, finite_check& finite) {
     prefetch_lines<unit * size>(x + k * size);
     if constexpr (Pairs) prefetch_lines<unit * size>(y + k * size);
@@ -203,13 +176,13 @@ struct bucket_pass {
     for (int j = 0; j < unit; j += step) {
       const std::int64_t i = k + j;
       if constexpr (is_f64 && Pairs) {
-        const f64s a = load_f64<T>(x, i), b = load_f64<T>(y, i);
+        const f64s a = take_f64<How, T>(x, i), b = take_f64<How, T>(y, i);
         finite.look_at(a);
         finite.look_at(b);
         cut_product(a, b, to, i);
       } else {
-        f64s v = load_f64<T>(x, i);
-        if constexpr (Pairs) v *= load_f64<T>(y, i);
+        f64s v = take_f64<How, T>(x, i);
+        if constexpr (Pairs) v *= take_f64<How, T>(y, i);
         finite.look_at(v);
         cut_wide(v, to, i);
       }
@@ -223,41 +196,33 @@ struct bucket_pass {
     return finite.all();
   }
 
-  /// n elements of a block; zeros take the place of the rest and of all that is not finite. False if
-  /// something was not.
-  __attribute__((noinline)) static bool cut_finite(bytes x, bytes y, std::int64_t n, block& to) {
+  /// n elements of a block; zeros take the place of the rest and of all that is not finite.
+  __attribute__((noinline)) static void cut_finite(bytes x, bytes y, std::int64_t n, block& to) {
     alignas(64) T a[bucket_block] = {};
     alignas(64) T b[Pairs ? bucket_block : 1] = {};
-    bool all = true;
-    for (std::int64_t k = 0; k < n; ++k) {
-      T v, w{};
-      __builtin_memcpy(&v, x + k * size, sizeof(T));
-      if constexpr (Pairs) __builtin_memcpy(&w, y + k * size, sizeof(T));
-      const bool finite = v - v == 0 && w - w == 0;
-      all = all && finite;
-      if (!finite) continue;
-      a[k] = v;
-      if constexpr (Pairs) b[k] = w;
-    }
-    cut_block(reinterpret_cast<bytes>(a), reinterpret_cast<bytes>(b), to);
-    return all;
+    const auto here = static_cast<std::size_t>(n * size);
+    __builtin_memcpy(a, x, here);
+    if constexpr (Pairs) __builtin_memcpy(b, y, here);
+    finite_check finite;
+    for (std::int64_t k = 0; k < bucket_block; k += unit)
+      cut<taking{false, true}>(reinterpret_cast<bytes>(a), reinterpret_cast<bytes>(b), k, to, finite);
   }
-
 };
 
-/// True if a NaN or an infinity was left out.
+/// Returns what was left out.
 template <class T, bool Pairs>
-bool bucket(const void* from_x, const void* from_y, std::int64_t n, std::int64_t* sums) {
+special_counts bucket(const void* from_x, const void* from_y, std::int64_t n, std::int64_t* sums) {
   using pass = bucket_pass<T, Pairs>;
   const auto* x = static_cast<const unsigned char*>(from_x);
   const auto* y = static_cast<const unsigned char*>(Pairs ? from_y : from_x);
   typename pass::block blocks[2];
   bool special = false;
+  const auto without_specials = [&](std::int64_t i, auto& to) {
+    special = true;
+    pass::cut_finite(x + i * pass::size, y + i * pass::size, n - i < bucket_block ? n - i : bucket_block, to);
+  };
   const auto next = [&](std::int64_t i, auto& to) {
-    const auto *px = x + i * pass::size, *py = y + i * pass::size;
-    if (n - i >= bucket_block && pass::cut_block(px, py, to)) return;
-    const std::int64_t here = n - i < bucket_block ? n - i : bucket_block;
-    special = !pass::cut_finite(px, py, here, to) || special;
+    if (n - i < bucket_block || !pass::cut_block(x + i * pass::size, y + i * pass::size, to)) without_specials(i, to);
   };
   int current = 0;
   next(0, blocks[0]);
@@ -272,14 +237,14 @@ bool bucket(const void* from_x, const void* from_y, std::int64_t n, std::int64_t
       asm("" : "+m"(to));  // lanes are to come from memory
       add_eight(ready, k, sums);
     }
-    if (!finite.all()) next(i, to);
+    if (!finite.all()) without_specials(i, to);
   }
   for (;; i += bucket_block) {
     for (std::int64_t k = 0; k < bucket_block; k += pass::unit) add_eight(blocks[current], k, sums);
     if (i >= n) break;
     next(i, blocks[current]);
   }
-  return special;
+  return special ? specials<T, Pairs>(from_x, from_y, n) : special_counts{};
 }
 
 }  // namespace wf::cpu::WF_TARGET

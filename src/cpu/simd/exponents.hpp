@@ -7,6 +7,8 @@
 /// f64: mantissas with their leading one are added mod 2^64, and the rare carry goes to the buckets at
 /// once. 4096 words; a second copy would no longer fit L1 beside the data (0.43 ns an element, not 0.35).
 /// f32: the raw bits and 2^48, so that the top 16 bits count the adds; 512 words in four copies.
+/// Infinities and NaNs are left out and counted: of f64 by full words, which they overflow one by one; of f32 the
+/// counts of their words are compared with the NaNs that vectors see.
 ///
 /// After the "large superaccumulator" of R. Neal, "Fast exact summation using small and large
 /// superaccumulators", 2015, where a counter beside each word is tested at each add.
@@ -19,9 +21,10 @@ namespace wf::cpu::WF_TARGET {
 /// The words for f64, behind the buckets of a wide table in `sums`.
 class exponent_words {
   static constexpr bucket_shape shape = bucket_shapes[static_cast<int>(bucket_kind::wide)];
-  static constexpr std::uint64_t fields = 2048, leading = std::uint64_t{1} << 52;
+  static constexpr std::uint64_t fields = 2048, leading = std::uint64_t{1} << 52, full = ~std::uint64_t{0};
   static constexpr std::uint64_t low_bits = (std::uint64_t{1} << 42) - 1;
   static_assert(shape.units[0] == -1033 && shape.units[1] == -1075 && shape.span == 32);
+  static_assert(shape.extra == 2 * fields + 8 && shape.cleared == 8);
 
  public:
   explicit WF_INLINE exponent_words(std::int64_t* sums)
@@ -30,6 +33,7 @@ class exponent_words {
   WF_INLINE void begin() {
     if (words_[2 * fields] != 0) return;
     __builtin_memset(words_, 0, 2 * fields * sizeof *words_);
+    words_[fields - 1] = words_[2 * fields - 1] = full;
     words_[2 * fields] = 1;
   }
 
@@ -40,7 +44,7 @@ class exponent_words {
       __builtin_memcpy(&bits, from, sizeof bits);
       std::uint64_t k = bits >> 52;
       std::uint64_t sum;
-      if (__builtin_expect(__builtin_add_overflow((bits & (leading - 1)) | leading, words[k], &sum), 0)) carry(*this, k);
+      if (__builtin_expect(__builtin_add_overflow((bits & (leading - 1)) | leading, words[k], &sum), 0)) sum = carry(*this, k, sum);
       asm("" : "+r"(k));  // or the address takes a register and an instruction: 0.55 ns, not 0.35
       words[k] = sum;
     };
@@ -57,18 +61,20 @@ class exponent_words {
   WF_INLINE void settle(const unsigned char* p, std::int64_t n) {
     if (__builtin_expect((words_[0] | words_[fields]) != 0, 0)) settle_small(p, n);
   }
-  /// Were there infinities or NaNs since the last time? They are left out. (A carry of theirs may have gone to
-  /// the buckets, and does not matter: the answer is one of them.)
-  WF_INLINE bool take_special() {
-    if ((words_[fields - 1] | words_[2 * fields - 1]) == 0) return false;
-    words_[fields - 1] = words_[2 * fields - 1] = 0;
-    return true;
+  /// The infinities and NaNs since the last time. Their words are full, so that each of them is a carry and the others
+  /// cost nothing.
+  WF_INLINE special_counts take_specials() {
+    const std::uint64_t* seen = words_ + 2 * fields + 1;
+    const special_counts found = {static_cast<std::int64_t>(seen[0]), static_cast<std::int64_t>(seen[1]),
+                                  static_cast<std::int64_t>(seen[2])};
+    __builtin_memset(words_ + 2 * fields + 1, 0, 3 * sizeof *words_);
+    return found;
   }
 
   /// Everything goes to the buckets.
   WF_INLINE void fold() {
     if (words_[2 * fields] == 0) return;
-    words_[2 * fields] = 0;
+    words_[2 * fields] = words_[fields - 1] = words_[2 * fields - 1] = 0;
     u64s numbers;
     for (int j = 0; j < step; ++j) numbers[j] = static_cast<std::uint64_t>(j);
     for (int b = 0; b < shape.count; ++b) {
@@ -113,10 +119,15 @@ class exponent_words {
       word = 0;
     }
   }
-  /// 2^64 of what a word counts. At least 2^11 adds went into it.
-  __attribute__((noinline, cold)) static void carry(exponent_words& of, std::uint64_t k) {
+  /// 2^64 of what a word counts, of which at least 2^11 adds went into it; or something special. Returns the word.
+  __attribute__((noinline, cold)) static std::uint64_t carry(exponent_words& of, std::uint64_t k, std::uint64_t sum) {
     const auto field = static_cast<int>(k % fields);
+    if (field == fields - 1) {
+      ++of.words_[2 * fields + 1 + (sum != leading - 1 ? 0 : k < fields ? 1 : 2)];
+      return full;
+    }
     of.to_buckets(field / 32, k >= fields, std::int64_t{1} << (22 + field % 32), 0);
+    return sum;
   }
 
   std::int64_t* sums_;
@@ -148,7 +159,8 @@ WF_INLINE void for_doubles(const unsigned char* x, const unsigned char* y, std::
   }
 }
 
-/// Do exponents repeat soon, by a look at a few places? A word waits 5 cycles for its own last store.
+/// Do exponents repeat soon, or are many infinite or NaN, by a look at a few places? A word waits 5 cycles for its own
+/// last store, and what is special costs a branch that is told wrong.
 template <class T, bool Pairs>
 WF_INLINE bool crowded(const unsigned char* x, const unsigned char* y, std::int64_t n) {
   const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
@@ -156,21 +168,22 @@ WF_INLINE bool crowded(const unsigned char* x, const unsigned char* y, std::int6
     if constexpr (Pairs) v *= load_f64<T>(y, i);
     return (i64s)v;
   };
-  i64s same{};
+  i64s same{}, special{};
   WF_UNROLL
   for (int place = 0; place < 4; ++place) {
     const std::int64_t i = place * (n / 4);
     const i64s first = at(i);
+    special -= (i64s)((u64s)(first & exponent_bits) >> 52 == 2047);
     WF_UNROLL
     for (int ahead = 1; ahead < 4; ++ahead)
       same -= (i64s)(((u64s)(first ^ at(i + ahead)) >> 52) == 0);
   }
-  return sum_lanes(same) > 12 * step / 6;
+  return sum_lanes(same) > 12 * step / 6 || sum_lanes(special) > 4 * step / 8;
 }
 
 /// As `bucket`, of f64 or of products of f32.
 template <class T, bool Pairs>
-bool wide_sums(const void* from_x, const void* from_y, std::int64_t n, std::int64_t* sums) {
+special_counts wide_sums(const void* from_x, const void* from_y, std::int64_t n, std::int64_t* sums) {
   const auto* x = static_cast<const unsigned char*>(from_x);
   const auto* y = static_cast<const unsigned char*>(Pairs ? from_y : from_x);
   constexpr std::int64_t worth_words = 1024;  // clearing and folding them takes as long as 800 adds
@@ -181,7 +194,7 @@ bool wide_sums(const void* from_x, const void* from_y, std::int64_t n, std::int6
     words.add(p, m);
     words.settle(p, m);
   });
-  return words.take_special();
+  return words.take_specials();
 }
 
 /// The words for f32, behind the buckets of a narrow table in `sums`.
@@ -195,7 +208,7 @@ struct float_words {
 };
 
 /// As `bucket`, of f32.
-inline bool float_sums(const void* from, const void*, std::int64_t n, std::int64_t* sums) {
+inline special_counts float_sums(const void* from, const void*, std::int64_t n, std::int64_t* sums) {
   constexpr std::int64_t indexes = 2 * float_words::fields;
   auto* words = reinterpret_cast<std::uint64_t*>(sums + float_words::shape.size());
   const auto* x = static_cast<const unsigned char*>(from);
@@ -213,12 +226,15 @@ inline bool float_sums(const void* from, const void*, std::int64_t n, std::int64
     for (int j = 0; j < 16; ++j) add(i + j, j % float_words::copies);
   }
   for (; i < n; ++i) add(i, i % float_words::copies);
-  std::uint64_t specials = 0;
+  std::uint64_t left_out = 0;
   for (std::int64_t k = float_words::fields - 1; k < float_words::copies * indexes; k += float_words::fields) {
-    specials |= words[k];
+    left_out += words[k] >> float_words::count_at;
     words[k] = 0;
   }
-  return specials != 0;
+  if (left_out == 0) return {};
+  const std::int64_t nans = count_nans(x, n);  // most often these are all
+  if (nans == static_cast<std::int64_t>(left_out)) return {nans, 0, 0};
+  return specials<float, false>(from, nullptr, n);
 }
 
 inline void fold_wide(std::int64_t* sums) { exponent_words(sums).fold(); }

@@ -12,7 +12,8 @@
 /// refused. No step rounds, because T never leaves [2^k, 2^(k+1)), where its ulp is u: with
 /// |v| < 2^B, at most 2^b additions a lane and k = B + b + 2, it moves by at most 2^(k-2). The next
 /// bin takes |r| <= 2^(k-53), so k' = k - 51 + b. An anchor below 2^-1022 is raised to it: there u is
-/// the least subnormal, and nothing can be left. B + b + 2 <= 1023 is demanded, so nothing overflows.
+/// the least subnormal, and nothing can be left. Windows that reach below 2^-1022 are those of numbers lifted by
+/// 2^1024 (sources.hpp), or every addition would be one of subnormals. B + b + 2 <= 1023 is demanded, so nothing overflows.
 ///
 /// The bins' bit patterns less the anchor's count units u as plain integers, so a tile ends in one
 /// int64 for each bin. Sources: Zielke and Drygalla 2003; Ogita, Rump, Oishi, "Accurate floating-point
@@ -112,30 +113,30 @@ WF_INLINE void for_tail(const void* x, const void* y, std::int64_t i, std::int64
   f(static_cast<const void*>(px), static_cast<const void*>(py), std::int64_t{0}, every_lane());
 }
 
+/// By a window below `bound`, in numbers as the source takes them.
 template <class Source, int Bins>
-void extract(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
+WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
   using state = bins<Source, Bins>;
   constexpr int parts = state::parts;
-  if (bound == measure_first) bound = bound_of(largest_in<Source>(x, y, n)) + 1;
-
   out.bins = Bins;
   double anchors[parts][Bins];
   bool representable = true;
   WF_UNROLL
   for (int p = 0; p < parts; ++p) {
+    const int least = Source::raised(p) == lift ? lift - 1022 : -1022;  // the unit is then the least subnormal's
     int k = Source::bound(p, bound) + state::log2_adds + 2;
     representable = representable && k <= 1023;
     WF_UNROLL
     for (int j = 0; j < Bins; ++j) {
-      if (k < -1022) k = -1022;
+      if (k < least) k = least;
       if (k > 1023) k = 1023;
       anchors[p][j] = 1.5 * power_of_two(k);
-      out.exponents[p][j] = k - 52;
+      out.exponents[p][j] = k - 52 - Source::raised(p);
       k += state::log2_adds - 51;
     }
     constexpr bool has_low = sizeof(typename Source::element) == 8 && parts > 1;
     const bool is_high = has_low && p == parts - 2;
-    if (is_high) representable = representable && out.exponents[p][Bins - 1] >= -967;
+    if (is_high) representable = representable && out.exponents[p][Bins - 1] + Source::raised(p) >= -967;
   }
 
   state s;
@@ -167,6 +168,20 @@ void extract(const void* x, const void* y, std::int64_t n, int bound, extraction
   const bool residual = (or_lanes(s.left) & INT64_MAX) != 0 || or_lanes(s.lost) != 0;
   out.largest = largest;
   out.exact = representable && !residual && bound_of(largest) <= bound;
+  out.special = false;
+  if (!residual) return;
+  i64s endless{};
+  WF_UNROLL
+  for (int l = 0; l < state::in_flight; ++l) endless |= (i64s)(s.t[0][0][l] - s.t[0][0][l] != 0.0);
+  out.special = or_lanes(endless) != 0;
+}
+
+template <class Source, int Bins>
+void extract(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
+  if (bound == measure_first) bound = bound_of(largest_in<Source>(x, y, n)) + 1;
+  if constexpr (Source::lifted_below != INT32_MIN)
+    if (bound <= Source::lifted_below) return extract_below<typename Source::lifting, Bins>(x, y, n, bound, out);
+  extract_below<Source, Bins>(x, y, n, bound, out);
 }
 
 /// Of what the source measures, NaNs left out.

@@ -154,10 +154,11 @@ void widen_half(const void* x, std::int64_t n, float* out) {
     if constexpr (Half::infinity == 0x7f80) {
       wide = static_cast<std::uint32_t>(bits) << 16;
     } else {
-      // Exponent and mantissa moved into place are the value times 2^-112, subnormals too.
-      const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
-      const float scaled = __builtin_bit_cast(float, magnitude) * 0x1p112f;
-      wide = __builtin_bit_cast(std::uint32_t, scaled);
+      // Exponent and mantissa moved into place; subnormals are read as 2^-15 + v / 2. No subnormals are multiplied,
+      // which costs 40 others, and the compiler makes vectors of it.
+      const std::uint32_t moved = (static_cast<std::uint32_t>(bits & 0x7fff) << 13) + (112u << 23);
+      const float magnitude = __builtin_bit_cast(float, moved), above = magnitude - 0x1p-14f;
+      wide = __builtin_bit_cast(std::uint32_t, magnitude + (above < 0 ? above : 0));
       if ((bits & 0x7c00) == 0x7c00) wide |= 0x7f800000;
       wide |= static_cast<std::uint32_t>(bits & 0x8000) << 16;
     }

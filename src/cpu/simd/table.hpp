@@ -13,15 +13,18 @@ namespace wf::cpu::WF_TARGET {
 const kernel_table& table() {
   using f = float;
   using d = double;
+  constexpr taking only_finite{false, true};
   static constexpr kernel_table kernels = {
-      .extract = {{{extract<value_source<f>, 1>, extract<value_source<f>, 2>},
-                   {extract<value_source<d>, 2>, extract<value_source<d>, 3>}},
-                  {{extract<square_source<f>, 2>, extract<square_source<f>, 3>},
-                   {extract<square_source<d>, 2>, extract<square_source<d>, 3>}},
-                  {{extract<product_source<f>, 2>, extract<product_source<f>, 3>},
-                   {extract<product_source<d>, 2>, extract<product_source<d>, 3>}},
-                  {{extract<moment_source<f>, 2>, extract<moment_source<f>, 3>},
-                   {extract<moment_source<d>, 2>, extract<moment_source<d>, 3>}}},
+#define WF_WINDOWS(source, fewer, how)                                                    \
+  {{extract<source<f, how>, fewer>, extract<source<f, how>, fewer + 1>},                    \
+   {extract<source<d, how>, 2>, extract<source<d, how>, 3>}}
+#define WF_EXTRACT(how)                                                                    \
+  {WF_WINDOWS(value_source, 1, how), WF_WINDOWS(square_source, 2, how),                     \
+   WF_WINDOWS(product_source, 2, how), WF_WINDOWS(moment_source, 2, how)}
+      .extract = {WF_EXTRACT(taking{}), WF_EXTRACT(only_finite)},
+#undef WF_EXTRACT
+#undef WF_WINDOWS
+      .specials = {{specials<f, false>, specials<d, false>}, {specials<f, true>, specials<d, true>}},
       .bucket = {{float_sums, wide_sums<d, false>}, {wide_sums<f, true>, bucket<d, true>}},
       .fold = {fold_narrow, fold_wide},
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},

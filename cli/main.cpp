@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include <unistd.h>
 
@@ -88,7 +89,10 @@ int main(int argc, char** argv) {
   int status;
   try {
     status = cli::run(argc, argv);
-  } catch (const std::exception& e) {  // out of memory, no more threads
+  } catch (const std::bad_alloc&) {
+    cli::complain("out of memory");
+    status = cli::bad_input;
+  } catch (const std::exception& e) {  // no more threads
     cli::complain(e.what());
     status = cli::bad_input;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -181,11 +182,16 @@ void in_parallel(std::uint64_t n,
   const unsigned parts = parallel_parts();
   if (n < 65536) return work(0, n, 0);
   const std::uint64_t each = n / parts + 1;
-  std::vector<std::thread> threads;
-  for (unsigned k = 0; k < parts; ++k)
-    threads.emplace_back(
-        [=, &work] { work(std::min(n, k * each), std::min(n, (k + 1) * each), k); });
-  for (std::thread& t : threads) t.join();
+  std::vector<std::jthread> threads;
+  threads.reserve(parts);
+  for (unsigned k = 0; k < parts; ++k) {
+    const auto part = [=, &work] { work(std::min(n, k * each), std::min(n, (k + 1) * each), k); };
+    try {
+      threads.emplace_back(part);
+    } catch (const std::system_error&) {  // no memory for another thread's stack: this one's will do
+      part();
+    }
+  }
 }
 
 }  // namespace ladder

@@ -137,15 +137,19 @@ json facts_json(const place_facts& f) {
           {"capability", f.capability}, {"sms", f.sms},       {"l2_bytes", f.l2_bytes}};
 }
 
+json rung_json(const rung_info& rung) {
+  return {{"name", full_name(rung)},
+          {"rung", rung.name},
+          {"variant", rung.variant},
+          {"file", "ladder/" + std::string(rung.file)},
+          {"expected_wrong", rung.expected_wrong}};
+}
+
 json row_json(const report& r, const row& w) {
-  json j = {{"name", full_name(w.rung)},
-            {"rung", w.rung.name},
-            {"variant", w.rung.variant},
-            {"file", "ladder/" + std::string(w.rung.file)},
-            {"verdict", to_string(w.said)},
-            {"reason", w.why},
-            {"n", w.n},
-            {"expected_wrong", w.rung.expected_wrong}};
+  json j = rung_json(w.rung);
+  j["verdict"] = to_string(w.said);
+  j["reason"] = w.why;
+  j["n"] = w.n;
   if (w.said == verdict::skipped) return j;
   const wf::dtype type = result_type(r.asked.type, w.rung);
   const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * wf::info(type).size);
@@ -189,6 +193,14 @@ json row_json(const report& r, const row& w) {
   if (w.races) j["races"] = w.races->size();
   return j;
 }
+
+/// A row of a side stair. Where there is no time, no time is told.
+json with_time(json row, double seconds) {
+  if (seconds > 0) row["seconds"] = seconds;
+  return row;
+}
+
+std::string text_of(const json& j) { return j.dump(2, ' ', true, json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
 
@@ -269,7 +281,7 @@ std::string to_json(const report& r, const std::string& command) {
       j["races"].push_back(race);
     }
   }
-  return j.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+  return text_of(j);
 }
 
 std::string list_of(std::span<const rung_info> rungs) {
@@ -278,6 +290,12 @@ std::string list_of(std::span<const rung_info> rungs) {
     text += fmt::format("{:<18} ladder/{:<26}{}\n", full_name(r), r.file,
                         r.expected_wrong ? "wrong on purpose" : "");
   return text;
+}
+
+std::string list_json(std::span<const rung_info> rungs) {
+  json j = {{"rungs", json::array()}};
+  for (const rung_info& r : rungs) j["rungs"].push_back(rung_json(r));
+  return text_of(j);
 }
 
 // -- The side stairs
@@ -339,14 +357,12 @@ std::string to_json(const stairs& s, const std::string& command) {
   j["command"] = command;
   j["transpose"] = {{"side", s.transpose_side}, {"rows", json::array()}};
   for (const transpose_row& r : s.transposes)
-    j["transpose"]["rows"].push_back({{"name", r.name},
-                                      {"right", r.right},
-                                      {"seconds", r.seconds},
-                                      {"shared_bytes", r.shared_bytes}});
+    j["transpose"]["rows"].push_back(
+        with_time({{"name", r.name}, {"right", r.right}, {"shared_bytes", r.shared_bytes}}, r.seconds));
   j["overlap"] = {{"n", s.overlap_n}, {"rows", json::array()}};
   for (const overlap_row& r : s.overlaps)
     j["overlap"]["rows"].push_back(
-        {{"memory", r.memory}, {"streams", r.streams}, {"right", r.right}, {"seconds", r.seconds}});
+        with_time({{"memory", r.memory}, {"streams", r.streams}, {"right", r.right}}, r.seconds));
   j["precision"] = json::array();
   for (const precision_row& r : s.precisions)
     j["precision"].push_back({{"data", r.data},
@@ -354,7 +370,7 @@ std::string to_json(const stairs& s, const std::string& command) {
                               {"n", r.n},
                               {"exact", number(r.exact)},
                               {"result", number(r.result)}});
-  return j.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+  return text_of(j);
 }
 
 }  // namespace ladder

@@ -32,8 +32,9 @@ stairs run_stairs(place&, std::uint64_t n);
 std::string to_table(const stairs&);
 std::string to_json(const stairs&, const std::string& command);
 
-/// `--list`: a line a rung.
+/// `--list`: a line a rung, and one object with them all.
 std::string list_of(std::span<const rung_info>);
+std::string list_json(std::span<const rung_info>);
 
 std::string_view to_string(distribution);
 

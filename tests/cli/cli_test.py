@@ -12,6 +12,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import select
 import signal
 import struct
@@ -592,6 +593,7 @@ class Family(ProgramTest):
     def test_refusals(self):
         path = self.file("x.npy", npy("<f8", (2, 3), bytes(48)))
         numbers = self.file("c.npy", npy("<c16", (1,), bytes(16)))
+        scalar = self.file("scalar.npy", npy("<f8", (), bytes(8)))
         for arguments, says in (
                 (["sum", path, "--axis", "2"], f"{path}: axis 2 of an array of 2 dimensions; axes are -2 to 1"),
                 (["sum", path, "--axis", "0,-2"], "axis -2 is named twice"),
@@ -602,7 +604,11 @@ class Family(ProgramTest):
                 (["sum", path, "--accuracy", "fast", "--round", "up"], "up goes with exact answers"),
                 (["min", path, "--round", "up"], "--round"),
                 (["norm", path, "--ord", "3"], "3 not in {1,2,inf}"),
+                (["sum", scalar, "--axis", "0"], f"{scalar}: axis 0 of an array of 0 dimensions, which has no axes"),
                 (["var", path, "--correction", "x"], "--correction"),
+                (["std", path, "--correction", "18446744073709551615"], "is no correction; -2^63 to 2^63 - 1 are"),
+                (["std", path, "--correction", "99999999999999999999"], "is no correction"),
+                (["std", path, "--correction", "1.5"], "is no correction"),
                 (["max", path, "--device", "gpu"], "gpu does not run max in this version"),
                 (["min", numbers], "min: elements of type c128; it takes real types"),
                 (["norm", "--ord", "1", numbers], "norm1: elements of type c128; it takes real types")):
@@ -676,6 +682,22 @@ class Usage(ProgramTest):
         self.assertEqual(program.stderr.read(), b"")
         program.stderr.close()
         self.assertEqual(program.wait(60), -signal.SIGPIPE)
+
+    def limited(self, *arguments, **more):
+        """Refused for want of memory, of which the program has 400 MiB."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        if self.run_program("--version", preexec_fn=limit).returncode != 0:
+            self.skipTest("the program does not start in so little memory: the sanitizers are in it")
+        self.refused(*arguments, says="warpfold: out of memory", preexec_fn=limit, **more)
+
+    def test_no_memory(self):
+        with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as zeros:
+            self.limited("sum", "--dtype", "f64", "--axis", "0", "-", stdin=zeros.stdout)
+            zeros.kill()
+        header = self.file("header.npy", npy("<f4", "(134217728,)", b""))
+        with subprocess.Popen(["cat", header], stdout=subprocess.PIPE) as pipe:
+            self.limited("ladder", "--device", "simt", "--input", "-", stdin=pipe.stdout)
 
     def test_a_file_that_shrinks_while_it_is_read(self):
         path = self.file("x.raw", b"")

@@ -20,9 +20,9 @@ struct finished {
   std::string text;
 };
 
-/// `errors`: standard error instead of standard output.
-finished warpfold(const std::string& arguments, bool errors = false) {
-  const std::string command = std::string(WARPFOLD) + " ladder " + arguments +
+/// `errors`: standard error instead of standard output. `before`: a command of the shell up to the program's name.
+finished warpfold(const std::string& arguments, bool errors = false, const std::string& before = "") {
+  const std::string command = before + WARPFOLD + " ladder " + arguments +
                               (errors ? " 2>&1 >/dev/null" : " 2>/dev/null");
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
@@ -31,6 +31,13 @@ finished warpfold(const std::string& arguments, bool errors = false) {
     text.append(piece.data(), n);
   const int status = pclose(pipe);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+
+/// Bytes of a .npy file up to its data.
+std::string npy_header(const std::string& descr, const std::string& shape) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n';
 }
 
 TEST(ladder, json_lists_every_rung_with_its_verdict) {
@@ -90,10 +97,7 @@ TEST(ladder, counts_are_what_the_source_says) {
 
 TEST(ladder, sums_a_file) {
   const std::string path = testing::TempDir() + "ladder_input.npy";
-  std::string header = "{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }";
-  header.resize(117, ' ');
-  header += '\n';
-  std::ofstream(path, std::ios::binary) << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header
+  std::ofstream(path, std::ios::binary) << npy_header(">f4", "(3,)")
                                         << std::string("\x3f\x80\0\0\x40\0\0\0\x40\x40\0\0", 12);
   const finished run = warpfold("--device simt --json --only record,exact --input " + path);
   ASSERT_EQ(run.status, 0) << run.text;
@@ -110,11 +114,60 @@ TEST(ladder, refuses_bad_input_in_one_line) {
        {"--n 1.5", "--n -1", "--n 2^41", "--n 1e13", "--n ''", "--block 48", "--block 0",
         "--block 2048", "--dtype f80", "--only nothing", "--data bad", "--device tpu", "--seed x",
         "--blocks-per-sm 1000", "--input /nonexistent.npy", "--block 96 --only tree_modulo",
-        "--block 32 --only unroll_all", "--n 2^40"}) {
+        "--block 32 --only unroll_all", "--n 2^40", "--seed -1", "--seed 18446744073709551616", "--seed ''",
+        "--input ''", "--input="}) {
     const finished run = warpfold("--device simt " + arguments, true);
     EXPECT_EQ(run.status, 2) << arguments;
     EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 1)
         << arguments << ": " << run.text;
+  }
+}
+
+TEST(ladder, refuses_what_it_would_not_heed) {
+  const std::string path = testing::TempDir() + "ladder_three.npy";
+  std::ofstream(path, std::ios::binary) << npy_header("<i4", "(3,)") << std::string(12, '\1');
+  const std::string with_file = "--device simt --only record --input " + path;
+  EXPECT_EQ(warpfold(with_file).status, 0);
+  const auto refused = [](const std::string& arguments, const std::string& option) {
+    const finished run = warpfold(arguments + " " + option, true);
+    EXPECT_EQ(run.status, 2) << arguments << " " << option;
+    EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 1) << run.text;
+    EXPECT_NE(run.text.find(option.substr(0, option.find(' '))), run.text.npos) << run.text;
+  };
+  for (const std::string option : {"--n 5", "--data ones", "--seed 2"}) refused(with_file, option);
+  for (const std::string option : {"--only atomic", "--only nonsense", "--block 64", "--blocks-per-sm 2", "--data ones",
+                                   "--seed 2", "--hot"}) {
+    refused("--device simt --n 1000 --stairs", option);
+    refused("--device simt --list", option);
+  }
+  refused("--device simt --stairs", "--dtype f16");
+  refused("--device simt --stairs", "--input " + path);
+  refused("--device simt --list", "--input " + path);
+  refused("--device simt --list", "--n 5");
+  refused("--device simt --list", "--stairs");
+}
+
+TEST(ladder, believes_no_header_before_it_allocates) {
+  const std::string path = testing::TempDir() + "ladder_header.npy";
+  // The last one: its bytes fit in 64 bits, and three copies of it do not.
+  for (const std::string shape : {"(1099511627776,)", "(1537228672809129302,)"}) {
+    std::ofstream(path, std::ios::binary) << npy_header("<f4", shape);
+    const finished run = warpfold("--device simt --input -", true, "cat " + path + " | ");
+    EXPECT_EQ(run.status, 2) << shape;
+    EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 1) << run.text;
+    EXPECT_EQ(run.text.find("bad_alloc"), run.text.npos) << run.text;
+    EXPECT_NE(run.text.find("MiB"), run.text.npos) << run.text;
+  }
+}
+
+TEST(ladder, prints_the_command_that_runs_the_same_again) {
+  for (const std::string arguments : {"--device simt --n 3000 --stairs --json", "--device simt --n 3000 --only record --json"}) {
+    const std::string command = nlohmann::json::parse(warpfold(arguments).text)["command"];
+    const std::string name = "warpfold ladder ";
+    ASSERT_TRUE(command.starts_with(name)) << command;
+    const finished again = warpfold(command.substr(name.size()));
+    EXPECT_EQ(again.status, 0) << command;
+    EXPECT_EQ(nlohmann::json::parse(again.text)["command"], command);
   }
 }
 
@@ -131,11 +184,16 @@ TEST(ladder, skips_what_the_block_does_not_suit_if_all_are_asked_for) {
 
 TEST(ladder, lists_and_climbs_the_side_stairs) {
   EXPECT_NE(warpfold("--device simt --list").text.find("02_race.cuh"), std::string::npos);
+  const auto list = nlohmann::json::parse(warpfold("--device simt --list --json").text);
+  EXPECT_EQ(list["rungs"].size(), 36u);
+  EXPECT_EQ(list["rungs"][0]["name"], "cpu/serial");
   const finished run = warpfold("--device simt --stairs --n 20000 --json");
   ASSERT_EQ(run.status, 0);
   const auto j = nlohmann::json::parse(run.text);
   EXPECT_EQ(j["transpose"]["rows"].size(), 4u);
   EXPECT_EQ(j["overlap"]["rows"].size(), 8u);
+  for (const char* stair : {"transpose", "overlap"})
+    for (const auto& row : j[stair]["rows"]) EXPECT_FALSE(row.contains("seconds")) << row;
   EXPECT_EQ(warpfold("--device simt --stairs --n 20000").status, 0);
 }
 

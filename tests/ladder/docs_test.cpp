@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rung has its page, and what the pages quote is what the rungs are.
+// Every rung has its page, and what the pages quote is what the rungs are. Every folder has its row in docs/hacking.md,
+// and every source its licence.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,45 @@ TEST(pages, quote_their_rungs_as_they_are) {
     for (const std::string& q : quoted) EXPECT_NE(source.find(q), source.npos) << q;
     EXPECT_NE(index.find("(" + page_name + ")"), index.npos) << "not in the index";
   }
+}
+
+/// Every file of the sources, by its path from the root: not what is built, hidden or cached.
+std::vector<fs::path> sources() {
+  std::vector<fs::path> all;
+  for (auto at = fs::recursive_directory_iterator(root); at != fs::recursive_directory_iterator(); ++at) {
+    const std::string name = at->path().filename().string();
+    const bool built = at.depth() == 0 && (name == "build" || name.starts_with("build-"));
+    if (at->is_directory() && (built || name.starts_with(".") || name == "__pycache__"))
+      at.disable_recursion_pending();
+    else if (at->is_regular_file())
+      all.push_back(at->path().lexically_relative(root));
+  }
+  return all;
+}
+
+TEST(hacking, says_what_every_folder_is_for) {
+  const std::string page = text_of(root / "docs/hacking.md");
+  std::set<std::string> folders;
+  for (const fs::path& file : sources()) {
+    const auto parts = std::distance(file.begin(), file.end()) - 1;
+    const bool library = *file.begin() == "include";
+    if (parts == 0 || parts > (library ? 3 : 2)) continue;
+    folders.insert(file.parent_path().generic_string());
+  }
+  EXPECT_GT(folders.size(), 40u);
+  for (const std::string& folder : folders)
+    EXPECT_NE(page.find("| `" + folder + "` | "), page.npos) << folder << " has no row";
+}
+
+TEST(sources, name_their_licence) {
+  const std::set<std::string> languages{".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py", ".cmake", ".in"};
+  std::size_t seen = 0;
+  for (const fs::path& file : sources()) {
+    if (!languages.contains(file.extension().string()) && file.filename() != "CMakeLists.txt") continue;
+    ++seen;
+    EXPECT_NE(text_of(root / file).substr(0, 200).find("SPDX-License-Identifier: Apache-2.0"), std::string::npos) << file;
+  }
+  EXPECT_GT(seen, 300u);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <set>
 #include <vector>
 
+#include <pthread.h>
+
 namespace {
 
 using ladder::distribution;
@@ -184,6 +186,18 @@ TEST(data, has_the_shape_it_is_named_for) {
   EXPECT_GT(exponents.size(), 100u);
   EXPECT_LT(std::abs(sum) / magnitude, 1e-12);
   EXPECT_NE(sum, 0);
+}
+
+TEST(in_parallel, does_all_of_it_where_no_thread_can_be_started) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);  // no address space has room for it
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  std::uint64_t done = 0;
+  ladder::in_parallel(100'000, [&](std::uint64_t begin, std::uint64_t end, unsigned) { done += end - begin; });
+  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(done, 100'000u);
 }
 
 }  // namespace

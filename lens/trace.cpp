@@ -149,6 +149,8 @@ class value_flow {
     if (std::find(from.begin(), from.end(), to) == from.end() && to != of_thread(lane))
       from.push_back(of_thread(lane));
     if (from.empty()) from.push_back(of_thread(lane));
+    // What is added to comes first: in which order a sum's operands are read is the compiler's choice.
+    std::stable_partition(from.begin(), from.end(), [&](const holder& h) { return h == to; });
     return from;
   }
 

@@ -79,8 +79,6 @@ void shared_map::add_object(const char* file, std::uintptr_t begin, std::uintptr
       v.name = s.name;
       shared_.push_back(std::move(v));
       shares = true;
-    } else if (s.name.find("4simt") != std::string::npos) {
-      ordinary_.push_back({at, at + s.size});
     }
   }
   areas_.push_back({{begin, begin + bytes}, static_cast<std::uint32_t*>(words), shares});
@@ -98,7 +96,6 @@ void shared_map::find_variables() {
   dl_iterate_phdr(each, this);
   auto by_address = [](const auto& a, const auto& b) { return a.begin < b.begin; };
   std::sort(shared_.begin(), shared_.end(), by_address);
-  std::sort(ordinary_.begin(), ordinary_.end(), by_address);
   for (const byte_range& r : dynamic_shared_arrays())
     for (shared_variable& v : shared_)
       if (v.begin == r.begin) v.dynamic = true;
@@ -138,10 +135,9 @@ const shared_variable* shared_map::find(std::uintptr_t address) const {
 }
 
 bool shared_map::is_ordinary(std::uintptr_t address) const {
-  for (const area& a : areas_)
-    if (!a.shares && address - a.bytes.begin < a.bytes.end - a.bytes.begin) return true;
-  auto next = upper(ordinary_, address);
-  return next != ordinary_.begin() && address < std::prev(next)->end;
+  return std::any_of(areas_.begin(), areas_.end(), [&](const area& a) {
+    return !a.shares && address - a.bytes.begin < a.bytes.end - a.bytes.begin;
+  });
 }
 
 }  // namespace simt::detail

@@ -48,8 +48,8 @@ class shared_map {
   const shared_variable* find(std::uintptr_t address) const;
   /// The last shared variable that begins at or below the address.
   const shared_variable* before(std::uintptr_t address) const;
-  /// In a thread-local variable of the runtime, or of an object without shared variables. In other
-  /// objects it is what lies behind the end of a shared variable.
+  /// In a thread-local variable of an object without shared variables. In other objects it is what lies behind the end
+  /// of a shared variable: kernels have no thread-local variables, and the runtime's are none of theirs.
   bool is_ordinary(std::uintptr_t address) const;
 
   std::uint64_t block() const { return block_.load(std::memory_order_relaxed); }
@@ -65,7 +65,6 @@ class shared_map {
 
   std::vector<area> areas_;
   std::vector<shared_variable> shared_;  // by address
-  std::vector<byte_range> ordinary_;
   std::uint64_t static_bytes_ = 0;
   std::atomic<std::uint64_t> block_{0};
   std::atomic<std::uint32_t> epoch_{0};

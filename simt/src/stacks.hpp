@@ -36,6 +36,7 @@ inline std::byte* stack_of(const stack_set& set, std::size_t lane) {
 }
 
 inline void unmap_stacks(const stack_set& set) {
+  unpoison(set.first, 32 * stack_step);  // frames that were left, not returned from: the memory may be anything next
   munmap(set.first, 32 * stack_step);
   if (set.all_guarded) --guarded_sets;
 }

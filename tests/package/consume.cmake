@@ -16,13 +16,9 @@ file(MAKE_DIRECTORY ${scratch})
 if(NOT way STREQUAL "add_subdirectory")
   run(${CMAKE_COMMAND} --install ${binary} --prefix ${scratch}/prefix)
 endif()
-set(type Release)
-if(way STREQUAL "add_subdirectory")
-  set(type Debug)  # it compiles the library once more
-endif()
 set(ENV{PKG_CONFIG_PATH} ${scratch}/prefix/lib/pkgconfig:${scratch}/prefix/lib/x86_64-linux-gnu/pkgconfig)
 run(${CMAKE_COMMAND} -S ${here}/consumer -B ${scratch}/build -G Ninja -DWAY=${way}
-  -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_BUILD_TYPE=${type} -DCMAKE_PREFIX_PATH=${scratch}/prefix
+  -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${scratch}/prefix
   -DWARPFOLD_SOURCE=${source})
 run(${CMAKE_COMMAND} --build ${scratch}/build)
 run(${scratch}/build/consumer)

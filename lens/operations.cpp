@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <string_view>
 
 extern "C" {
 void __sanitizer_cov_trace_pc();
@@ -96,8 +97,7 @@ bool is_mark(std::uintptr_t function) {
 
 /// By one instruction of the processor; FMA's forms are three for each of the orders of their operands.
 unsigned arithmetic(const cs_insn& i) {
-  const std::string_view name = i.mnemonic;
-  std::string_view rest = name;
+  std::string_view rest = i.mnemonic;
   if (rest.starts_with('v')) rest.remove_prefix(1);
   const auto is = [&](std::string_view word) { return rest.size() == word.size() + 2 && rest.starts_with(word); };
   unsigned each = 0;

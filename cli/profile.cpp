@@ -34,11 +34,6 @@ const std::map<std::string, ladder::distribution> distributions{
     {"normal", ladder::distribution::normal},
     {"hard", ladder::distribution::hard}};
 
-/// The rungs whose kernels are those of the library's sums.
-std::string rung_of_sum(const profile_command& q) {
-  return q.accuracy == "exact" && q.dtype != "i32" ? "exact" : "record";
-}
-
 std::string command_of(const profile_command& q, std::uint64_t n) {
   const bool reduction = lens::profile::reduction_named(q.subject).has_value();
   return "warpfold profile " + q.subject + (reduction ? " --accuracy " + q.accuracy : "") + " --n " +
@@ -52,9 +47,8 @@ int run_profile(const profile_command& q) {
     throw wf::error(wf::errc::bad_argument,
                     "--block " + std::to_string(q.block) + ": not a multiple of 32 from 32 to 1024");
   lens::profile::profile_request asked;
-  if (q.subject == "sum") asked.rung = rung_of_sum(q);
-  else if (const auto reduction = lens::profile::reduction_named(q.subject)) asked.reduction = reduction;
-  else asked.rung = q.subject;
+  asked.reduction = lens::profile::reduction_named(q.subject);
+  if (!asked.reduction) asked.rung = q.subject;
   asked.accuracy = q.accuracy == "fast" ? wf::accuracy::fast : wf::accuracy::exact;
   asked.type = *wf::dtype_named(q.dtype);
   asked.n = count_option("--n", q.n);

@@ -123,7 +123,7 @@ void set_active(warp& w, block& b) {
 void prepare_block(worker& w, grid& g) {
   block& b = w.block;
   while (w.stacks.size() * 32 < g.threads) {
-    w.stacks.push_back(map_stacks());
+    w.stacks.push_back(take_stacks());
     w.contexts_valid = false;
   }
   if (w.contexts_valid) return;

@@ -80,16 +80,29 @@ worker& acquire_worker() {
   return *w.release();
 }
 
-void release_worker(worker& w, bool keep_stacks) {
-  // One launch uses up to 256 sets of stacks on 4 multiprocessors, and launches of all shapes keep some 400
-  // between them: to map and unmap them each time took most of the ladder's time. Those that lack guards go
-  // back, so that the next launch has guards while there are any.
-  const auto lacks_guards = [](const stack_set& set) { return !set.all_guarded; };
-  if (!keep_stacks || std::any_of(w.stacks.begin(), w.stacks.end(), lacks_guards)) {
-    for (const stack_set& set : w.stacks) unmap_stacks(set);
-    w.stacks.clear();
-    w.contexts_valid = false;
+// To map and unmap stacks each launch would take most of the ladder's time: an idle worker keeps those with
+// guards. Launches of many shapes leave them with workers that need fewer, so these give before any go without.
+stack_set take_stacks() {
+  if (guarded_sets.load() >= most_guarded_sets) {
+    auto& all = *pool();
+    const std::lock_guard lock(all.mutex);
+    for (worker* w : all.idle) {
+      if (w->stacks.empty()) continue;
+      const stack_set set = w->stacks.back();
+      w->stacks.pop_back();
+      w->contexts_valid = false;
+      return set;
+    }
   }
+  return map_stacks();
+}
+
+void release_worker(worker& w, bool keep_stacks) {
+  const auto kept = std::partition(w.stacks.begin(), w.stacks.end(),
+                                   [&](const stack_set& set) { return keep_stacks && set.all_guarded; });
+  if (kept != w.stacks.end()) w.contexts_valid = false;
+  std::for_each(kept, w.stacks.end(), unmap_stacks);
+  w.stacks.erase(kept, w.stacks.end());
   auto& all = *pool();
   const std::lock_guard lock(all.mutex);
   all.idle.push_back(&w);

@@ -32,6 +32,8 @@ struct worker {
 /// Idle for now; a new one if none is, for which memory or OS threads may be lacking: then it throws.
 worker& acquire_worker();
 void release_worker(worker&, bool keep_stacks);
+/// For a worker that has too few, from an idle one or new. Throws std::bad_alloc.
+stack_set take_stacks();
 
 struct cluster_state {
   phase_barrier barrier;

@@ -8,8 +8,9 @@
 ///
 /// A contender's answer is checked before it is timed: exact ones bit for bit against the host's exact
 /// state, fast ones against an error bound. Times are device times of CUDA-graph replays, a graph
-/// holding several launches; median of 7. `hot`: every launch reads the same array. `cold`: each
-/// launch of a replay reads an array of its own, and the L2 is overwritten before each replay.
+/// holding several launches; median of 7. `hot`: every launch reads the same array; before all of them
+/// the L2 is overwritten, so that an array that finds no place there among what others left shows. `cold`:
+/// each launch of a replay reads an array of its own, and the L2 is overwritten before each replay.
 #include <cub/device/device_reduce.cuh>
 
 #include <algorithm>
@@ -81,7 +82,7 @@ float time_graph(setting& s, F&& enqueue, int launches, bool cold) {
   CHECK(cudaEventCreate(&end));
   std::vector<float> us;
   for (int r = 0; r < 8; ++r) {
-    if (cold) CHECK(cudaMemsetAsync(s.flush, r, s.flush_bytes, s.stream));
+    if (cold || r == 0) CHECK(cudaMemsetAsync(s.flush, r, s.flush_bytes, s.stream));
     CHECK(cudaEventRecord(begin, s.stream));
     CHECK(cudaGraphLaunch(exec, s.stream));
     CHECK(cudaEventRecord(end, s.stream));
@@ -290,7 +291,7 @@ void add_shapes(std::vector<contender<T>>& v, setting& s, std::uint64_t n, const
   if (packs <= static_cast<std::uint64_t>(threads) * single_to) add(1, false);
   if (whole <= static_cast<std::uint64_t>(threads)) return;
   const auto most = s.sm * static_cast<unsigned>(most_a_sm);
-  for (int each : {1, 2, 4}) {
+  for (int each : {1, 2, 4, 8, 16}) {
     const std::uint64_t wanted = (whole + static_cast<std::uint64_t>(threads) * each - 1) / (static_cast<std::uint64_t>(threads) * each);
     if (wanted > 1 && wanted < most) add(static_cast<std::uint32_t>(wanted), true);
   }
@@ -419,8 +420,10 @@ int main(int argc, char** argv) {
         add_fast<float, 256, keep4, 32>(v, s, n, 4, 0);
         add_fast<float, 512, keep4, 32>(v, s, n, 4, 0);
         add_fast<float, 1024, keep4, 32>(v, s, n, 1, 0);
+        add_fast<float, 128, walk<4>, 32>(v, s, n, 4, 0);
         add_fast<float, 256, walk<4>, 32>(v, s, n, 4, 0);
       }
+      if (n > 1 << 24) add_fast<float, 512, keep4, 32>(v, s, n, 2, 0);
       if (n >= 1 << 20) {
         add_fast<float, 512, walk<4>, 32>(v, s, n, 2, 0);
         add_fast<float, 1024, keep4, 1024>(v, s, n, 2, 0);

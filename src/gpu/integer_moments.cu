@@ -8,11 +8,12 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
+/// Two blocks a multiprocessor: with more threads there are too few registers for what is on its way.
 template <class T, bool Squares>
 cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
-  return exact_reduce<integer_rows<T, 256, Squares>, double, 256, T>(
-      {r.what, r.options.rounding, r.options.correction}, r.x.data(), r.stride.data(),
-      static_cast<std::uint64_t>(r.n), r.out, w, stream);
+  using rows = std::conditional_t<sizeof(T) == 8, long_rows<T, 512, Squares>, integer_rows<T, 512, Squares>>;
+  return exact_reduce<rows, double, 512, T>({r.what, r.options.rounding, r.options.correction}, r.x.data(),
+                                            r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
 }
 
 }  // namespace

@@ -15,36 +15,38 @@ cudaError_t enqueue_rows(const device_request& r, workspace& w, cudaStream_t str
                                                  stream);
 }
 
-template <class T, terms Terms, int Threads>
+template <class T, terms Terms, int Threads, int Share>
 struct rest_of;
-template <class T, int Threads>
-struct rest_of<T, terms::squares, Threads> { using type = product_rows<T, Threads, 1>; };
-template <class T, int Threads>
-struct rest_of<T, terms::products, Threads> { using type = product_rows<T, Threads, 2>; };
-template <class T, int Threads>
-struct rest_of<T, terms::moments, Threads> { using type = moment_rows<T, Threads>; };
+template <class T, int Threads, int Share>
+struct rest_of<T, terms::squares, Threads, Share> { using type = product_rows<T, Threads, 1, Share>; };
+template <class T, int Threads, int Share>
+struct rest_of<T, terms::products, Threads, Share> { using type = product_rows<T, Threads, 2, Share>; };
+template <class T, int Threads, int Share>
+struct rest_of<T, terms::moments, Threads, Share> { using type = moment_rows<T, Threads, Share>; };
 
 /// Threads and loads chosen from runs on an H100: see the log of docs/gpu.md.
 template <class T, terms Terms>
 cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
   constexpr bool two = Terms == terms::products;
-  const auto with = [&]<int Threads, int Loads>() {
-    using rest = typename rest_of<T, Terms, Threads>::type;
-    using rows = anchored_rows<rest, T, Terms, Threads, Loads, levels_of_products<T>, true>;
+  constexpr int loads = two ? 2 : 4;
+  const auto with = [&]<int Threads, int Share>() {
+    using rest = typename rest_of<T, Terms, Threads, Share>::type;
+    using rows = anchored_rows<rest, T, Terms, Threads, loads, levels_of_products<T>, true>;
     if constexpr (two) return enqueue_rows<rows, Threads, T, T>(r, w, stream);
     else return enqueue_rows<rows, Threads, T>(r, w, stream);
   };
   if constexpr (sizeof(T) == 8) {
-    // Columns of 640 bytes a thread and more: as many as there is room for, in one or two blocks.
+    // A column is 648 bytes, for moments 976: shared by lanes, there is room for the 16 warps or more that
+    // keep the memory busy. With a column a thread, the moments had 6.
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    constexpr int loads = two ? 4 : 8;
-    if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<32, loads>();
+    constexpr int share = Terms == terms::moments ? 4 : 2;
+    if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<128, share>();
     if constexpr (Terms != terms::moments) {
-      if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<320, loads>();
+      if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<two ? 512 : 576, share>();
     }
-    return with.template operator()<96, loads>();
+    return with.template operator()<256, share>();
   } else {
-    return with.template operator()<256, two ? 2 : 4>();
+    return with.template operator()<256, 1>();
   }
 }
 

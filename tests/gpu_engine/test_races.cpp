@@ -41,6 +41,7 @@ TEST_P(races, none_in_any_operation) {
     try {
       check_row(simt_machine(), place, GetParam(), families[0], {many, 0, 1}, 5);
       check_row(simt_machine(), place, GetParam(), families[1], {301, 1, -2}, 6);
+      check_row(simt_machine(), place, GetParam(), families[1], {many, 0, 1}, 7);
     } catch (const wf::error& e) {
       FAIL() << e.what() << ": " << simt::last_fault().text;
     }

@@ -7,7 +7,7 @@ namespace {
 
 using namespace wf::device;
 
-template <class Rows, class T, class... U>
+template <class Rows, int Threads, class T, class... U>
 rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
                    unsigned blocks) {
   rows_answer a{"", std::vector<unsigned char>(16)};
@@ -20,8 +20,8 @@ rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vec
   const void* inputs[] = {dx, dy};
   const std::int64_t strides[] = {1, 1};
   workspace w;
-  cudaError_t e = exact_reduce<Rows, T, 64, T, U...>({o, wf::rounding::nearest, 0}, inputs, strides,
-                                                     static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
+  cudaError_t e = exact_reduce<Rows, T, Threads, T, U...>({o, wf::rounding::nearest, 0}, inputs, strides,
+                                                          static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
   if (e == cudaSuccess) e = cudaDeviceSynchronize();
   if (e == cudaSuccess) e = cudaMemcpy(a.bytes.data(), out, 16, cudaMemcpyDeviceToHost);
   if (e != cudaSuccess) a.error = cudaGetErrorString(e);
@@ -31,18 +31,21 @@ rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vec
   return a;
 }
 
+/// Columns of f64 are shared, as the library's are.
 template <class T, int Levels = levels_of_products<T>>
 rows_answer reduce_typed(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
                          unsigned blocks) {
+  constexpr int two = sizeof(T) == 8 ? 2 : 1, four = two * two;
   switch (o) {
     case wf::op::mean: case wf::op::norm1:
-      return reduce<anchored_rows<sum_rows<T, 64>, T, terms::sum, 64, 4, 0, true>, T>(o, x, y, n, blocks);
+      return reduce<anchored_rows<sum_rows<T, 64>, T, terms::sum, 64, 4, 0, true>, 64, T>(o, x, y, n, blocks);
     case wf::op::norm2:
-      return reduce<anchored_rows<product_rows<T, 64, 1>, T, terms::squares, 64, 4, Levels>, T>(o, x, y, n, blocks);
+      return reduce<anchored_rows<product_rows<T, 64, 1, two>, T, terms::squares, 64, 4, Levels>, 64, T>(o, x, y, n, blocks);
     case wf::op::mean_var:
-      return reduce<anchored_rows<moment_rows<T, 64>, T, terms::moments, 64, 4, Levels, true>, T>(o, x, y, n, blocks);
+      return reduce<anchored_rows<moment_rows<T, 128, four>, T, terms::moments, 128, 4, Levels, true>, 128, T>(o, x, y, n, blocks);
     default:
-      return reduce<anchored_rows<product_rows<T, 64, 2>, T, terms::products, 64, 2, Levels, true>, T, T>(o, x, y, n, blocks);
+      return reduce<anchored_rows<product_rows<T, 64, 2, two>, T, terms::products, 64, 2, Levels, true>, 64, T, T>(o, x, y, n,
+                                                                                                                  blocks);
   }
 }
 

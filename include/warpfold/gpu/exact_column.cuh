@@ -17,31 +17,38 @@
 
 namespace wf::device::inline WF_BUILD {
 
+/// The column of this thread, where Share lanes of a warp have one together.
+template <int Share>
+__device__ __forceinline__ int own_column() {
+  if constexpr (Share == 1) return static_cast<int>(threadIdx.x);
+  else return warp_index() * (32 / Share) + lane_index() % (32 / Share);
+}
+
 /// Numbers mantissa·2^p of Mantissa bits, p <= Greatest. Slot j weighs 2^(Spacing·j). A number that
 /// leaves room for sums in one slot is added to one, else it is cut into parts of Spacing bits.
-template <int Mantissa, int Greatest, int Spacing, int Threads>
+template <int Mantissa, int Greatest, int Spacing, int Columns>
 struct slot_column {
   static constexpr int shifted_bits = Mantissa + Spacing - 1;
   static constexpr int parts = shifted_bits <= 56 ? 1 : (shifted_bits + Spacing - 1) / Spacing;
   static constexpr int slots = (Greatest + Mantissa + Spacing - 1) / Spacing + 1;  // the last: carries only
   static constexpr int spare_bits = 63 - (parts == 1 ? shifted_bits : Spacing);
   static constexpr int adds_between_carries = spare_bits > 20 ? 1 << 20 : (1 << spare_bits) - 4;
-  static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Threads;
+  static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Columns;
   using mantissa = std::conditional_t<(Mantissa > 64), exact::u128, std::uint64_t>;
   static constexpr std::uint64_t part_mask = (std::uint64_t{1} << Spacing) - 1;
 
-  std::int64_t* column;  ///< slot j is column[j * Threads]
+  std::int64_t* column;  ///< slot j is column[j * Columns]
 
-  __device__ __forceinline__ void start(unsigned char* shared) {
-    column = reinterpret_cast<std::int64_t*>(shared) + threadIdx.x;
+  __device__ __forceinline__ void start(unsigned char* shared, int own = static_cast<int>(threadIdx.x)) {
+    column = reinterpret_cast<std::int64_t*>(shared) + own;
 #pragma unroll 4
-    for (int j = 0; j < slots; ++j) column[j * Threads] = 0;
+    for (int j = 0; j < slots; ++j) column[j * Columns] = 0;
   }
 
   __device__ __forceinline__ void add(mantissa m, int p, bool negative) {
     const int slot = static_cast<int>(static_cast<unsigned>(p) / Spacing);
     const int shift = p - Spacing * slot;
-    std::int64_t* s = column + slot * Threads;
+    std::int64_t* s = column + slot * Columns;
     if constexpr (Mantissa < 31 && Spacing == 32) {
       // (-m)·(-2^s) is one wide multiply-add; +2^31 would not fit its signed factor.
       const auto minus = static_cast<std::int32_t>(negative ? m : 0 - m);
@@ -56,10 +63,10 @@ struct slot_column {
       for (int j = 0; j < parts; ++j) {
         const auto bits = static_cast<std::uint64_t>(j == 0 ? m << shift : m >> (Spacing * j - shift));
         part[j] = static_cast<std::int64_t>(bits & part_mask);
-        part[j] = s[j * Threads] + (negative ? -part[j] : part[j]);
+        part[j] = s[j * Columns] + (negative ? -part[j] : part[j]);
       }
 #pragma unroll
-      for (int j = 0; j < parts; ++j) s[j * Threads] = part[j];
+      for (int j = 0; j < parts; ++j) s[j * Columns] = part[j];
     }
   }
 
@@ -71,7 +78,7 @@ struct slot_column {
 #pragma unroll
     for (int j = 0; j < 3; ++j) {
       const auto a = static_cast<std::int64_t>(static_cast<std::uint64_t>(shifted >> (Spacing * j)) & part_mask);
-      if (a != 0) column[(slot + j) * Threads] += v < 0 ? -a : a;
+      if (a != 0) column[(slot + j) * Columns] += v < 0 ? -a : a;
     }
   }
 
@@ -79,11 +86,11 @@ struct slot_column {
     std::int64_t c = 0;
 #pragma unroll 4
     for (int j = 0; j < slots - 1; ++j) {
-      const std::int64_t v = column[j * Threads] + c;
-      column[j * Threads] = v & static_cast<std::int64_t>(part_mask);
+      const std::int64_t v = column[j * Columns] + c;
+      column[j * Columns] = v & static_cast<std::int64_t>(part_mask);
       c = v >> Spacing;
     }
-    column[(slots - 1) * Threads] += c;
+    column[(slots - 1) * Columns] += c;
   }
 };
 

@@ -99,7 +99,8 @@ enum class terms { sum, squares, moments, products };
 template <class T>
 inline constexpr int levels_of_products = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 3 : 2;
 
-/// Rest: the row set of the same terms, for what is not taken.
+/// Rest: the row set of the same terms, for what is not taken. Where lanes share its columns, a warp stays
+/// together: all its lanes call what adds, and hand things to the rest in turns.
 template <class Rest, class T, terms Terms, int Threads, int Loads = Rest::loads,
           int ProductLevels = levels_of_products<T>, bool Ahead = false>
 struct anchored_rows {
@@ -111,6 +112,10 @@ struct anchored_rows {
   static constexpr int unit0 = Rest::unit0, unit1 = Rest::unit1;
   static constexpr bool looks_ahead = true;  ///< start() wants the first packs
   static constexpr bool ahead = Ahead;  ///< the next packs are loaded before the last ones are added
+  static constexpr int share = [] {
+    if constexpr (requires { Rest::share; }) return Rest::share;
+    else return 1;
+  }();
 
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
   static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
@@ -175,7 +180,7 @@ struct anchored_rows {
   std::int64_t* sums;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
   std::uint32_t upper, lower;  ///< sizes that are taken; upper = 0: nothing is any more
   int limit, block_limit;
-  int adds;  ///< since s was last emptied: at most 1000
+  int adds;  ///< no fewer than since s was last emptied: at most 1000
   int misses;  ///< of those, to the rest
   int moves;
   std::uint32_t ordinary;  ///< for products the greatest, as a signed number; else any bit
@@ -216,34 +221,39 @@ struct anchored_rows {
 
   /// Packs that are looked at together, so that their additions overlap where threads are few.
   static constexpr int group = sizeof(T) == 8 ? (Loads < 4 ? Loads : 4) : 1;
+  /// Those of Count packs that are there: the first `present`. They may be moved.
   template <int Count>
-  __device__ __forceinline__ void add(const pack (*p)[inputs]) {
+  __device__ __forceinline__ void add(pack (*p)[inputs], int present) {
     [[maybe_unused]] double d[Count][items];
     pack_sizes z = {0, 0xffffffffu};
-    bool inside = sizeof(T) == 2 || upper != 0;  // a branch that only spares work where nothing is taken any more
+    // The branch on `upper` only spares work where nothing is taken any more.
+    bool inside = present >= Count && (sizeof(T) == 2 || upper != 0);
     if (inside) {
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
         const pack_sizes one = look(p[u], d[u]);
         z = {max(z.greatest, one.greatest), min(z.least, one.least)};
       }
-      inside = z.greatest < upper && (fixed || z.least >= lower);
+      inside = holds(z);
     }
     if (inside) {
 #pragma unroll
       for (int u = 0; u < Count; ++u) take(p[u], d[u]);
-    } else if constexpr (Count > 1) {
-#pragma unroll  // an index known at run time would move the packs to local memory
-      for (int u = 0; u < Count; ++u) add<1>(p + u);
+    }
+    const bool left = present > 0 && !inside;
+    if constexpr (Count > 1) {
+      if (any_sharer(left)) one_by_one<Count>(p, left ? present : 0);
     } else {
-      miss(p[0], z.greatest);
+      if (any_sharer(left)) miss(p[0], z.greatest, left);
     }
   }
   template <class... X>
-  __device__ __forceinline__ void add_item(X... x) {
+  __device__ __forceinline__ void add_item(bool mine, X... x) {
     use_rest();
-    rest.add_item(x...);
-    rest.after_batch();
+    in_turns(mine, [&] {
+      rest.add_item(x...);
+      rest.after_batch();
+    });
   }
 
   __device__ __forceinline__ void after_batch() {
@@ -253,7 +263,7 @@ struct anchored_rows {
   }
   __device__ __forceinline__ void finish() {
     empty();
-    if (limit != block_limit) spill();
+    spill(limit != block_limit);
   }
   __device__ __forceinline__ std::uint32_t kinds(int) const {
     const bool any = Terms == terms::products ? ordinary != 0x80000000u : ordinary != 0;
@@ -281,7 +291,7 @@ struct anchored_rows {
       r.total[threadIdx.x] = total;
     }
     if (rests) {
-      if (!used) rest.start(what);
+      use_rest();
       rest.sum_over_block(r.rest, to);
     }
     __syncthreads();
@@ -304,6 +314,9 @@ struct anchored_rows {
 
  private:
   static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) { return size < infinite ? size : 0u; }
+  __device__ __forceinline__ bool holds(const pack_sizes& z) const {
+    return z.greatest < upper && (fixed || z.least >= lower);
+  }
   static __device__ __forceinline__ std::uint32_t magnitude_word(double p) {
     return static_cast<std::uint32_t>(__double2hiint(p)) & 0x7fffffffu;
   }
@@ -443,17 +456,17 @@ struct anchored_rows {
       sums[l * Threads] += __double_as_longlong(s[l]) - __double_as_longlong(from);
       s[l] = from;
     }
-    adds = 0;
   }
 
   /// Once in a thousand additions.
   __device__ __forceinline__ void review() {
     const bool most_missed = misses * adds_an_item > adds / 4 * 3;
     empty();
+    adds = 0;
     bool full = false;
 #pragma unroll
     for (int l = 0; l < levels; ++l) full = full || (sums[l * Threads] + (std::int64_t{1} << 61)) >> 62 != 0;
-    if (full || most_missed) spill();
+    spill(full || most_missed);
     if (most_missed && upper != 0) {
       // The next element that is larger than the least anchor allows moves it; not too often.
       anchor(least_limit);
@@ -462,32 +475,68 @@ struct anchored_rows {
     misses = 0;
   }
 
-  __device__ __forceinline__ void use_rest() {
-    if (!used) {
-      rest.start(what);
-      used = true;
+  /// Whether something holds for this thread, or for any of its warp where lanes share columns.
+  static __device__ __forceinline__ bool any_sharer(bool mine) {
+    if constexpr (share == 1) return mine;
+    else return __any_sync(all_lanes, mine) != 0;
+  }
+  /// f() by those threads that are meant, no two at a column at once.
+  template <class F>
+  static __device__ __forceinline__ void in_turns(bool mine, F f) {
+    if constexpr (share == 1) {
+      if (mine) f();
+    } else {
+#pragma unroll 1
+      for (int turn = 0; turn < share; ++turn) {
+        if (mine && lane_index() / (32 / share) == turn) f();
+        __syncwarp();
+      }
     }
   }
-  __device__ __forceinline__ void miss(const pack (&p)[inputs], std::uint32_t size) {
+  __device__ __forceinline__ void use_rest() {
+    if (used) return;
+    in_turns(true, [&] { rest.start(what); });
+    used = true;
+  }
+
+  /// The packs of a group that is not taken as a whole, each in the place of the first. An index known at
+  /// run time would move them to local memory, and unrolled code would fill the instruction cache: moments
+  /// of random f64 bits took 1.6 times as long by the one, 1.3 times by the other.
+  template <int Count>
+  __device__ __forceinline__ void one_by_one(pack (*p)[inputs], int present) {
+#pragma unroll 1
+    for (int u = 0; u < Count; ++u) {
+      add<1>(p, u < present ? 1 : 0);
+#pragma unroll
+      for (int j = 1; j < Count; ++j) {
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[j - 1][k] = p[j][k];
+      }
+    }
+  }
+  __device__ __forceinline__ void miss(const pack (&p)[inputs], std::uint32_t size, bool mine) {
     use_rest();
-    rest.add(p);
-    rest.after_batch();
-    misses += items;
-    if (!fixed && upper != 0 && size >= upper && size < infinite && limit < most_limit && moves < 16) {
-      empty();
-      spill();
+    in_turns(mine, [&] {
+      rest.add(p);
+      rest.after_batch();
+    });
+    if (mine) misses += items;
+    const bool moving = mine && !fixed && upper != 0 && size >= upper && size < infinite && limit < most_limit && moves < 16;
+    if (moving) empty();
+    spill(moving);
+    if (moving) {
       ++moves;
       anchor(limit_of(size));
     }
   }
-  __device__ __forceinline__ void spill() {
+  __device__ __forceinline__ void spill(bool mine) {
 #pragma unroll
     for (int l = 0; l < levels; ++l) {
-      const std::int64_t sum = sums[l * Threads];
-      if (sum != 0) {
+      const std::int64_t sum = mine ? sums[l * Threads] : 0;
+      if (any_sharer(sum != 0)) {
         use_rest();
-        rest.add_scaled(rows == 2 && l >= sum_levels ? 1 : 0, sum, place(limit, l));
-        sums[l * Threads] = 0;
+        in_turns(sum != 0, [&] { rest.add_scaled(rows == 2 && l >= sum_levels ? 1 : 0, sum, place(limit, l)); });
+        if (sum != 0) sums[l * Threads] = 0;
       }
     }
   }

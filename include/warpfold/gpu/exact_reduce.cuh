@@ -109,15 +109,17 @@ __device__ __forceinline__ void answer_of_rows(std::int64_t* digits, std::int64_
 template <class Rows, class... T>
 __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
                                      typename Rows::room& room) {
-  const auto add_item = [&](std::uint64_t i) {
+  const auto with_item = [&](std::uint64_t i, auto add) {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      rows.add_item(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+      add((i < a.n ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
     }(std::index_sequence_for<T...>());
   };
   if constexpr (requires { Rows::looks_ahead; }) {
     constexpr int inputs = sizeof...(T), loads = Rows::loads;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+    // Lanes that share columns go on until the first of their warp has nothing more.
+    const std::uint64_t warp_begins = Rows::share > 1 ? lane_index() : 0;
     const loader<cache::share> load(a.kept);
     struct batch {
       pack p[loads][inputs];
@@ -148,24 +150,18 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
       }
       if (Rows::ahead) load_batch(next, v);
 #pragma unroll
-      for (int u = 0; u < loads; u += Rows::group) {
-        if (u + Rows::group <= now.count) {
-          rows.template add<Rows::group>(now.p + u);
-        } else if constexpr (Rows::group > 1) {
-#pragma unroll
-          for (int k = u; k < u + Rows::group; ++k) {
-            if (k < now.count) rows.template add<1>(now.p + k);
-          }
-        }
-      }
+      for (int u = 0; u < loads; u += Rows::group) rows.template add<Rows::group>(now.p + u, now.count - u);
       rows.after_batch();
-    } while (v < a.packs);
-    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i < a.n; i += threads) add_item(i);
+    } while (v - warp_begins < a.packs);
+    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i - warp_begins < a.n; i += threads) {
+      with_item(i, [&](auto... x) { rows.add_item(i < a.n, x...); });
+    }
     rows.finish();
   } else {
     rows.start(q.what);
     for_each_share<Rows::loads, Rows::item_size, true>(
-        a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); }, add_item, [&] { rows.after_batch(); });
+        a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); },
+        [&](std::uint64_t i) { with_item(i, [&](auto... x) { rows.add_item(x...); }); }, [&] { rows.after_batch(); });
     rows.finish();
   }
 }

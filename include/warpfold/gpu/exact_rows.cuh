@@ -10,6 +10,7 @@
 ///   resident_threads           of a multiprocessor, as far as shared memory allows
 ///   start(), add(packs), add_item(x…), after_batch(), finish()
 ///   kinds(watch)               of this thread, as bits of `special`
+///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
 ///                              the other, within ±2^46; complete after a barrier
 #pragma once
@@ -56,8 +57,8 @@ inline constexpr int sum_spacing = sizeof(T) == 8 ? 53 : 32;
 template <class T>
 inline constexpr int product_spacing = sizeof(T) >= 4 ? 53 : 32;
 
-template <class T, int Threads>
-__device__ __forceinline__ void add_sum(sum_column<T, Threads>& to, T x) {
+template <class T, int Columns>
+__device__ __forceinline__ void add_sum(sum_column<T, Columns>& to, T x) {
   const decoded<T> d(x);
   to.add(d.mantissa, d.p, d.negative);
 }
@@ -74,10 +75,10 @@ __device__ __forceinline__ void add_product(Column& to, T x, T y) {
 }
 
 /// Two columns' pieces go through one room, one after the other.
-template <int Spacing, int Count, int Threads, int Slots>
+template <int Spacing, int Count, int Threads, int Share = 1, int Slots>
 __device__ __forceinline__ void digits_of_columns(const unsigned char* shared, piece_room<Slots>& room,
                                                   std::int64_t* digits) {
-  sum_columns<Threads, Slots>(reinterpret_cast<const std::int64_t*>(shared), room);
+  sum_columns<Threads, Slots, Threads / Share>(reinterpret_cast<const std::int64_t*>(shared), room);
   for (int k = static_cast<int>(threadIdx.x); k < Count; k += Threads) {
     digits[k] = digit_of_pieces<Spacing, Slots, Count>(room, k);
   }
@@ -147,10 +148,11 @@ struct sum_rows {
 };
 
 /// Σx·y, or Σx² of one input.
-template <class T, int Threads, int Inputs>
+template <class T, int Threads, int Inputs, int Share = 1>
 struct product_rows {
-  using column_type = product_column<T, Threads>;
+  using column_type = product_column<T, Threads / Share>;
   static constexpr int inputs = Inputs, rows = 1, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int share = Share;
   static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::product_digits, digits1 = 0;
@@ -163,7 +165,7 @@ struct product_rows {
   int adds;
 
   __device__ __forceinline__ void start(op) {
-    column.start(wf_dynamic_shared);
+    column.start(wf_dynamic_shared, own_column<Share>());
     watch.start();
     adds = 0;
   }
@@ -182,7 +184,7 @@ struct product_rows {
     ++adds;
   }
   __device__ __forceinline__ void after_batch() {
-    if (adds > column_type::adds_between_carries - loads * 16 / item_size) {
+    if (adds > column_type::adds_between_carries / Share - loads * 16 / item_size) {
       column.carry();
       adds = 0;
     }
@@ -196,7 +198,7 @@ struct product_rows {
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-    digits_of_columns<product_spacing<T>, digits0, Threads>(wf_dynamic_shared, r, to);
+    digits_of_columns<product_spacing<T>, digits0, Threads, Share>(wf_dynamic_shared, r, to);
   }
 
  private:
@@ -208,13 +210,14 @@ struct product_rows {
 };
 
 /// Σx and Σx² of floats. Two columns leave room for few threads: bf16 takes the narrower one of products.
-template <class T, int Threads>
+template <class T, int Threads, int Share = 1>
 struct moment_rows {
-  using first_type = sum_column<T, Threads>;
+  using first_type = sum_column<T, Threads / Share>;
   static constexpr int second_spacing = exact::format<T>::mantissa_bits == 7 ? 53 : product_spacing<T>;
   using second_type = slot_column<2 * exact::format<T>::mantissa_bits + 2, 2 * exact::format<T>::max_shift + 2,
-                                  second_spacing, Threads>;
+                                  second_spacing, Threads / Share>;
   static constexpr int inputs = 1, rows = 2, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
+  static constexpr int share = Share;
   static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::digits, digits1 = exact::format<T>::product_digits;
@@ -231,8 +234,8 @@ struct moment_rows {
   int adds;
 
   __device__ __forceinline__ void start(op) {
-    first.start(wf_dynamic_shared);
-    second.start(wf_dynamic_shared + first_type::shared_bytes);
+    first.start(wf_dynamic_shared, own_column<Share>());
+    second.start(wf_dynamic_shared + first_type::shared_bytes, own_column<Share>());
     watch.start();
     adds = 0;
   }
@@ -248,7 +251,7 @@ struct moment_rows {
   }
   __device__ __forceinline__ void after_batch() {
     constexpr int a = first_type::adds_between_carries, b = second_type::adds_between_carries;
-    if (adds > (a < b ? a : b) - loads * 16 / item_size) {
+    if (adds > (a < b ? a : b) / Share - loads * 16 / item_size) {
       first.carry();
       second.carry();
       adds = 0;
@@ -264,41 +267,65 @@ struct moment_rows {
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-    digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r.first, to);
-    digits_of_columns<second_spacing, digits1, Threads>(wf_dynamic_shared + first_type::shared_bytes, r.second,
-                                                        to + digits0);
+    digits_of_columns<sum_spacing<T>, digits0, Threads, Share>(wf_dynamic_shared, r.first, to);
+    digits_of_columns<second_spacing, digits1, Threads, Share>(wf_dynamic_shared + first_type::shared_bytes, r.second,
+                                                               to + digits0);
   }
 
  private:
   __device__ __forceinline__ void add_one(T x) {
-    add_sum<T, Threads>(first, x);
+    add_sum<T, Threads / Share>(first, x);
     wf::device::add_product<T>(second, x, x);
     watch.add(x);
   }
 };
 
-/// Σx, and Σx² if Squares, of integers: 32-bit digits in registers.
+/// Where the words of the threads of a block are added up.
+template <int Threads, int Words>
+struct word_room {
+  std::int64_t of_warp[Threads / 32][Words];
+
+  /// Digits of two rows: the first has the first FirstWords words, zeros above them, the second the others.
+  template <int FirstWords, int Digits0, int Digits1>
+  __device__ __forceinline__ void sum(const std::int64_t (&word)[Words], std::int64_t* to) {
+#pragma unroll
+    for (int j = 0; j < Words; ++j) {
+      const std::int64_t v = warp_sum_wide(word[j]);
+      if (lane_index() == 0) of_warp[warp_index()][j] = v;
+    }
+    __syncthreads();
+    const int k = static_cast<int>(threadIdx.x);
+    if (k < Digits0 + Digits1) {
+      const int in_row = k < Digits0 ? k : k - Digits0;
+      const int from = k < Digits0 ? 0 : FirstWords, size = k < Digits0 ? FirstWords : Words - FirstWords;
+      std::int64_t v = 0;
+      if (in_row < size) {
+#pragma unroll 1
+        for (int w = 0; w < Threads / 32; ++w) v += of_warp[w][from + in_row];
+      }
+      to[k] = v;
+    }
+  }
+};
+
+/// Σx, and Σx² if Squares, of integers up to 32 bits: 32-bit digits in registers.
 template <class T, int Threads, bool Squares>
 struct integer_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
-  static constexpr int resident_threads = 1280;
+  static constexpr int resident_threads = 1024;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = 6, digits1 = 8;
   static constexpr int unit0 = 0, unit1 = 0;
   static constexpr std::size_t shared_bytes = 0;
-  static constexpr int first_words = sizeof(T) == 8 ? 3 : 2;
-  static constexpr int second_words = !Squares ? 0 : sizeof(T) == 8 ? 5 : 3;
-  static constexpr int words = first_words + second_words;
-  struct room {
-    std::int64_t of_warp[Threads / 32][words];
-  };
+  static constexpr int first_words = 2, second_words = Squares ? 3 : 0;
+  using room = word_room<Threads, first_words + second_words>;
 
-  std::int64_t word[words];  ///< word j of each row weighs 2^(32 j)
+  std::int64_t word[first_words + second_words];  ///< word j of each row weighs 2^(32 j)
   bool any;
 
   __device__ __forceinline__ void start(op) {
 #pragma unroll
-    for (int j = 0; j < words; ++j) word[j] = 0;
+    for (int j = 0; j < first_words + second_words; ++j) word[j] = 0;
     any = false;
   }
   __device__ __forceinline__ void add(const pack (&p)[1]) {
@@ -325,28 +352,12 @@ struct integer_rows {
   }
   __device__ __forceinline__ void after_batch() {
     carry(0, first_words);
-    if constexpr (Squares) carry(first_words, words);
+    if constexpr (Squares) carry(first_words, first_words + second_words);
   }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return any ? special::ordinary : 0; }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-#pragma unroll
-    for (int j = 0; j < words; ++j) {
-      const std::int64_t v = warp_sum_wide(word[j]);
-      if (lane_index() == 0) r.of_warp[warp_index()][j] = v;
-    }
-    __syncthreads();
-    const int k = static_cast<int>(threadIdx.x);
-    if (k < digits0 + (Squares ? digits1 : 0)) {
-      const int in_row = k < digits0 ? k : k - digits0;
-      const int from = k < digits0 ? 0 : first_words, size = k < digits0 ? first_words : second_words;
-      std::int64_t v = 0;
-      if (in_row < size) {
-#pragma unroll 1
-        for (int w = 0; w < Threads / 32; ++w) v += r.of_warp[w][from + in_row];
-      }
-      to[k] = v;
-    }
+    r.template sum<first_words, digits0, Squares ? digits1 : 0>(word, to);
   }
 
  private:
@@ -358,26 +369,74 @@ struct integer_rows {
     }
   }
   __device__ __forceinline__ void add_one(T x) {
-    if constexpr (sizeof(T) < 8) {
-      word[0] += std::int64_t{x};
-      if constexpr (Squares && sizeof(T) < 4) {
-        word[first_words] += std::int64_t{x} * x;
-      } else if constexpr (Squares) {
-        const auto square = static_cast<std::uint64_t>(std::int64_t{x}) * static_cast<std::uint64_t>(std::int64_t{x});
-        word[first_words] += static_cast<std::uint32_t>(square);
-        word[first_words + 1] += static_cast<std::int64_t>(square >> 32);
-      }
-    } else {
-      word[0] += static_cast<std::uint32_t>(x);
-      word[1] += static_cast<std::int64_t>(x >> 32);
-      if constexpr (Squares) {
-        const auto u = static_cast<std::uint64_t>(x);
-        const std::uint64_t m = std::is_signed_v<T> && static_cast<std::int64_t>(u) < 0 ? ~u + 1 : u;
-        const exact::u128 square = exact::u128{m} * m;
+    word[0] += std::int64_t{x};
+    if constexpr (Squares && sizeof(T) < 4) {
+      word[first_words] += std::int64_t{x} * x;
+    } else if constexpr (Squares) {
+      const auto square = static_cast<std::uint64_t>(std::int64_t{x}) * static_cast<std::uint64_t>(std::int64_t{x});
+      word[first_words] += static_cast<std::uint32_t>(square);
+      word[first_words + 1] += static_cast<std::int64_t>(square >> 32);
+    }
+  }
+};
+
+/// The same of 64 bits. Of |x| = a·2^32 + b the sums of a², a·b and b², 128 bits each: a product is one
+/// wide multiplication and nothing is carried from sum to sum before the end.
+template <class T, int Threads, bool Squares>
+struct long_rows {
+  static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
+  static constexpr int resident_threads = 1024;
+  static constexpr int item_size = 8;
+  static constexpr int digits0 = 6, digits1 = 8;
+  static constexpr int unit0 = 0, unit1 = 0;
+  static constexpr std::size_t shared_bytes = 0;
+  static constexpr int first_words = 4, second_words = Squares ? 6 : 0;
+  using room = word_room<Threads, first_words + second_words>;
+
+  exact::u128 sum;                       ///< two's complement
+  exact::u128 squares[Squares ? 3 : 1];  ///< of b², a·b and a²
+  bool any;
+
+  __device__ __forceinline__ void start(op) {
+    sum = 0;
+    for (auto& s : squares) s = 0;
+    any = false;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) word[first_words + j] += static_cast<std::uint32_t>(square >> (32 * j));
+    for (int i = 0; i < 2; ++i) add_item(item_of<T>(p[0], i));
+  }
+  __device__ __forceinline__ void add_item(T x) {
+    any = true;
+    const auto u = static_cast<std::uint64_t>(x);
+    const bool negative = std::is_signed_v<T> && static_cast<std::int64_t>(u) < 0;
+    sum += exact::u128{negative ? ~std::uint64_t{0} : 0} << 64 | u;
+    if constexpr (Squares) {
+      const std::uint64_t m = negative ? 0 - u : u;
+      const std::uint64_t a = m >> 32, b = m & 0xffffffff;
+      squares[0] += b * b;
+      squares[1] += a * b;
+      squares[2] += a * a;
+    }
+  }
+  __device__ __forceinline__ void after_batch() {}
+  __device__ __forceinline__ void finish() {}
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return any ? special::ordinary : 0; }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    std::int64_t word[first_words + second_words] = {};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const auto digit = static_cast<std::uint32_t>(sum >> (32 * j));
+      word[j] = j == 3 ? std::int64_t{static_cast<std::int32_t>(digit)} : std::int64_t{digit};
+      if constexpr (Squares) {
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+          const auto of_square = static_cast<std::uint32_t>(squares[k] >> (32 * j));
+          word[first_words + j + k] += std::int64_t{of_square} << (k == 1 ? 1 : 0);
+        }
       }
     }
+    r.template sum<first_words, digits0, Squares ? digits1 : 0>(word, to);
   }
 };
 

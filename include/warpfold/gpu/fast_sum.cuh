@@ -189,10 +189,12 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
     case fast_kind::small_256_4: return fast_sum_small<T, 256, 4>(x, n, out, stream);
     case fast_kind::small_512_4: return fast_sum_small<T, 512, 4>(x, n, out, stream);
     case fast_kind::small_1024_4: return fast_sum_small<T, 1024, 4>(x, n, out, stream);
-    case fast_kind::grid_256:
-      // Hints to stream: as fast where the array is in L2 (and it stays there), a tenth faster where not.
-      return fast_sum_shaped<T, 256, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);
-    case fast_kind::grid_512:
+    // Hints to stream: as fast where the array is in L2 (and it stays there), a tenth faster where not:
+    // what others wrote to L2 need not be written back for it.
+    case fast_kind::grid_128: return fast_sum_shaped<T, 128, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);
+    case fast_kind::grid_256: return fast_sum_shaped<T, 256, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);
+    case fast_kind::grid_512: return fast_sum_shaped<T, 512, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);
+    case fast_kind::grid_512_keep:
       return fast_sum_shaped<T, 512, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream,
                                                                       s.workers, true);
     case fast_kind::share:

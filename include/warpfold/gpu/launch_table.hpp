@@ -20,11 +20,11 @@ constexpr int kept_sixteenths(std::uint64_t bytes, std::uint64_t l2_bytes) {
 }
 
 /// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads a block, `workers`
-/// blocks and a collector. share, stream: `workers` blocks of 512 and of fast_sum's large_threads, one of
-/// which collects.
+/// blocks and a collector; what they read is the first to go from L2, but for grid_512_keep. share, stream:
+/// `workers` blocks of 512 and of fast_sum's large_threads, one of which collects.
 enum class fast_kind {
   small_32_1, small_32_4, small_128_4, small_256_4, small_512_4, small_1024_4,
-  grid_256, grid_512, share, stream
+  grid_128, grid_256, grid_512, grid_512_keep, share, stream
 };
 struct fast_shape {
   fast_kind kind;
@@ -43,17 +43,18 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
   if (packs <= 4096) return {fast_kind::small_1024_4, 1, 1};
   // At most 256 workers: the collector's warp looks at so many messages at once. Of up to two blocks a
   // multiprocessor, some room is left for the collector, which so starts with the others.
+  if (packs <= 8192) return {fast_kind::grid_128, divide_up(packs, 128), 1};
   if (packs <= 65536) return {fast_kind::grid_256, divide_up(packs, 256), 1};
-  if (packs <= 131072) return {fast_kind::grid_256, divide_up(packs, 1024), 1};
-  // As many as make no more rounds: with 247 workers where 256 fit, 2^21 floats took five rounds of loads
-  // in place of four, and 0.91 of CUB's time in place of 0.8.
-  const std::uint32_t two = at_most(2 * sm - 1, 256);
-  const bool middling = bytes > (std::uint64_t{12} << 20) && bytes <= (std::uint64_t{24} << 20);
+  if (packs <= (bytes <= l2_bytes / 6 ? 262144u : 131072u)) return {fast_kind::grid_256, divide_up(packs, 1024), 1};
   if (bytes <= l2_bytes / 4 * 3) {
-    const std::uint32_t threads = middling ? 256 : 512;
-    const std::uint32_t rounds = divide_up(packs, std::uint64_t{two} * threads);
-    return {middling ? fast_kind::grid_256 : fast_kind::grid_512,
-            divide_up(packs, std::uint64_t{rounds} * threads), 1};
+    // As many as make no more rounds: with 247 workers where 256 fit, 2^21 floats took five rounds of loads
+    // in place of four, and 0.91 of CUB's time in place of 0.8.
+    const std::uint32_t two = at_most(2 * sm - 1, 256);
+    const std::uint32_t rounds = divide_up(packs, std::uint64_t{two} * 512);
+    // What is first to go finds no place among what others left in L2, if it is more than a part of it:
+    // summed again and again, 2^22 floats took 8.5 µs so, 4.7 where they displace it, CUB 6.4.
+    return {bytes <= l2_bytes / 6 ? fast_kind::grid_512 : fast_kind::grid_512_keep,
+            divide_up(packs, std::uint64_t{rounds} * 512), 1};
   }
   if (2 * bytes <= 25 * l2_bytes) {
     const auto half = l2_bytes / 25 * 12;

@@ -69,7 +69,7 @@ class exact_runner {
     bool bound_is_fresh = false;
     int level = hint_.level;
     if (level > 0 && --hint_.until_retry <= 0) {
-      level = 0;
+      --level;
       bound = measure_first;
     }
     extraction e;
@@ -107,12 +107,12 @@ class exact_runner {
       for (int k = 0; k < e.bins; ++k) sink_.part(p, e.sums[p][k], e.exponents[p][k]);
   }
 
-  /// The next tile starts where this one ended; narrower windows are tried again now and then.
+  /// The next tile starts where this one ended; the next narrower window is tried again now and then.
   void remember(int level, int bound) {
     hint_.bound = std::min(bound, 1023);
     if (level != hint_.level || hint_.until_retry <= 0) {
       hint_.level = level;
-      hint_.until_retry = level == bucket_level ? 128 : 32;
+      hint_.until_retry = level == bucket_level ? 256 : 32;
     }
   }
 
@@ -158,13 +158,11 @@ class exact_runner {
   template <int Part>
   void drain(const bucket_shape& shape, std::int64_t* sums) {
     if (shape.extra != 0) kernels_.fold[&shape != &bucket_shapes[0]](sums);
-    for (int b = 0; b < shape.count; ++b) {
-      for (int w = 0; w < shape.words; ++w) {
-        std::int64_t sum = 0;
-        for (int c = 0; c < shape.copies; ++c) sum += sums[(c * shape.count + b) * shape.stride + w];
-        sink_.part(Part, sum, shape.units[w] + shape.span * b);
-      }
-    }
+    const int each = shape.count * shape.stride;
+    for (int c = 1; c < shape.copies; ++c)
+      for (int i = 0; i < each; ++i) sums[i] += sums[c * each + i];
+    for (int b = 0; b < shape.count; ++b)
+      for (int w = 0; w < shape.words; ++w) sink_.part(Part, sums[b * shape.stride + w], shape.units[w] + shape.span * b);
   }
   void drain() {
     if (held_ == 0) return;

@@ -8,6 +8,7 @@
 #include <warpfold/exact/products.hpp>
 
 #include "families.hpp"
+#include "words.hpp"
 
 namespace wf::test {
 namespace {
@@ -112,6 +113,42 @@ TYPED_TEST(device, gives_the_words_of_the_host) {
   cudaFree(dx);
   cudaFree(dy);
   cudaFree(dout);
+}
+
+__global__ void guess_each(const std::uint64_t* x, int n, std::uint64_t* inverse, std::uint64_t* root) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= n) return;
+  inverse[i] = exact::divisor::of(x[i]).inverse;
+  root[i] = exact::integer_root(exact::u128{x[i] | std::uint64_t{1} << 62} << 64 | x[n - 1 - i]);
+}
+
+// A GPU guesses reciprocals and roots in its own way: what comes of them is the host's.
+TEST(device_arithmetic, gives_the_hosts_inverses_and_roots) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
+  const std::vector<std::uint64_t> x = words_of_all_lengths(1 << 20, seed());
+  const int n = static_cast<int>(x.size());
+  std::uint64_t *dx = nullptr, *dinverse = nullptr, *droot = nullptr;
+  std::vector<std::uint64_t> inverse(x.size()), root(x.size());
+  const std::size_t bytes = x.size() * sizeof x[0];
+  ASSERT_EQ(cudaMalloc(&dx, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&dinverse, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&droot, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(dx, x.data(), bytes, cudaMemcpyDefault), cudaSuccess);
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(n + 127) / 128);
+  config.blockDim = dim3(128);
+  ASSERT_EQ(cudaLaunchKernelEx(&config, guess_each, static_cast<const std::uint64_t*>(dx), n, dinverse, droot), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(inverse.data(), dinverse, bytes, cudaMemcpyDefault), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(root.data(), droot, bytes, cudaMemcpyDefault), cudaSuccess);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(inverse[i], exact::divisor::of(x[i]).inverse) << x[i];
+    const exact::u128 square = exact::u128{x[i] | std::uint64_t{1} << 62} << 64 | x[x.size() - 1 - i];
+    ASSERT_EQ(root[i], exact::integer_root(square)) << x[i];
+  }
+  cudaFree(dx);
+  cudaFree(dinverse);
+  cudaFree(droot);
 }
 
 // nvcc's host pass has refused code that g++ takes: it must instantiate the host side too.

@@ -208,17 +208,5 @@ TEST(norm, sees_the_last_bit) {
   }
 }
 
-TEST(integer_root, is_the_floor) {
-  using exact::u128;
-  generator random(seed());
-  for (int i = 0; i < 100000; ++i) {
-    const std::uint64_t r = random() | std::uint64_t{1} << 63;
-    const u128 square = u128{r} * r;
-    ASSERT_EQ(exact::integer_root(square), r);
-    ASSERT_EQ(exact::integer_root(square - 1), r - 1);
-    ASSERT_EQ(exact::integer_root(square + r), r);
-  }
-}
-
 }  // namespace
 }  // namespace wf::test

@@ -103,27 +103,26 @@ WF_HD typename Format::bits pack(const scaled& x, rounding mode) {
   using bits = typename Format::bits;
   const bits sign = x.negative ? Format::sign_mask : bits{0};
   if (x.significand == 0) return sign;
+  std::uint64_t significand = x.significand;
+  bool rest = x.sticky;
   // The unit in the last place of the result, as an exponent above min_exponent.
-  int unit = x.exponent + 63 - Format::mantissa_bits - Format::min_exponent;
-  if (unit < 0) unit = 0;
+  constexpr int drop = 63 - Format::mantissa_bits;
+  int unit = x.exponent + drop - Format::min_exponent;
+  if (unit < 0) {  // a subnormal keeps fewer bits
+    const int more = unit > -63 ? -unit : 63;
+    rest = rest || (significand & ((std::uint64_t{1} << more) - 1)) != 0;
+    significand >>= more;
+    unit = 0;
+  }
   const bool outward = mode == rounding::away || (mode == rounding::up && !x.negative) ||
                        (mode == rounding::down && x.negative);
   if (unit > Format::max_shift) {
     const bool to_infinity = outward || mode == rounding::nearest;
     return static_cast<bits>(sign | (to_infinity ? Format::infinity : Format::greatest));
   }
-  const int drop = unit + Format::min_exponent - x.exponent;  // >= 63 - mantissa_bits > 0
-  std::uint64_t kept = 0;
-  bool half = false;
-  bool rest = true;
-  if (drop < 64) {
-    kept = x.significand >> drop;
-    half = (x.significand >> (drop - 1) & 1) != 0;
-    rest = x.sticky || (x.significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
-  } else if (drop == 64) {
-    half = true;
-    rest = x.sticky || (x.significand << 1) != 0;
-  }
+  std::uint64_t kept = significand >> drop;
+  const bool half = (significand >> (drop - 1) & 1) != 0;
+  rest = rest || (significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
   const bool increment =
       mode == rounding::nearest ? half && (rest || (kept & 1) != 0) : outward && (half || rest);
   kept += static_cast<std::uint64_t>(increment);

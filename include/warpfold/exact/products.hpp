@@ -170,8 +170,8 @@ struct moments_state {
     const std::int64_t n = c.count;
     if (!c.finite() || n <= 0 || n <= correction) return f::from_bits(f::quiet_nan);
     window w = window::of(spread, 2 * format<T>::min_exponent);
-    w.divide(static_cast<std::uint64_t>(n));
-    w.divide(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(correction));
+    w.divide(divisor::of(static_cast<std::uint64_t>(n)));
+    w.divide(divisor::of(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(correction)));
     const scaled r = take_root ? root(w) : leading_bits(w, false);
     return f::from_bits(pack<typename f::layout>(r, mode));
   }

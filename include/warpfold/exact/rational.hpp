@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/exact/arithmetic.hpp>
 #include <warpfold/exact/digits.hpp>
 #include <warpfold/exact/round.hpp>
 
@@ -119,70 +120,55 @@ struct window {
     return r;
   }
 
-  /// In place, n > 0.
-  WF_HD void divide(std::uint64_t n) {
-    std::uint64_t rest = 0;
-    for (int k = 3; k >= 0; --k) {
-      const u128 part = u128{rest} << 64 | w[k];
-      w[k] = static_cast<std::uint64_t>(part / n);
-      rest = static_cast<std::uint64_t>(part % n);
-    }
+  /// In place.
+  WF_HD void divide(const divisor& by) {
+    std::uint64_t rest = w[3] >> 1 >> (63 - by.shift);
+    for (int k = 3; k > 0; --k) w[k] = by.divide(rest, shifted_up(w[k], w[k - 1], by.shift));
+    w[0] = by.divide(rest, w[0] << by.shift);
     sticky = sticky || rest != 0;
   }
 
-  /// The leading 128 bits, or 127 if that makes the exponent even. At least 128 must be there.
+  /// The leading 128 bits. At least 128 must be there.
   struct half {
-    u128 w;
+    std::uint64_t high, low;
     int exponent;
     bool sticky;
   };
-  WF_HD half leading_half(bool even_exponent) const {
-    int top = 3;
-    while (top > 1 && w[top] == 0) --top;
-    const int lead = leading_zeros(w[top]);
-    u128 high = u128{w[top]} << 64 | w[top - 1];
-    const std::uint64_t next = top >= 2 ? w[top - 2] : 0;
-    bool lost = sticky || (top == 3 && w[0] != 0);
-    if (lead != 0) high = high << lead | next >> (64 - lead);
-    lost = lost || (next << lead) != 0;
-    int e = exponent + 64 * (top - 1) - lead;
-    if (even_exponent && (e & 1) != 0) {
-      lost = lost || (high & 1) != 0;
-      high >>= 1;
-      ++e;
+  WF_HD half leading_half() const {
+    std::uint64_t a = w[3], b = w[2], c = w[1], d = w[0];
+    int e = exponent + 128;
+    for (int k = 0; k < 2 && a == 0; ++k) {
+      a = b;
+      b = c;
+      c = d;
+      d = 0;
+      e -= 64;
     }
-    return {high, e, lost};
+    const int lead = leading_zeros(a);
+    return {shifted_up(a, b, lead), shifted_up(b, c, lead), e - lead, sticky || (c << lead | d) != 0};
   }
 };
-
-/// floor(sqrt(x)) of x >= 2^126, so with bit 63 set; one bit a step.
-WF_HD std::uint64_t integer_root(u128 x) {
-  std::uint64_t root = 0;
-  for (int bit = 63; bit >= 0; --bit) {
-    const std::uint64_t trial = root | std::uint64_t{1} << bit;
-    if (u128{trial} * trial <= x) root = trial;
-  }
-  return root;
-}
 
 /// The number in the window as a scaled number, or its square root as one.
 WF_HD scaled leading_bits(const window& x, bool negative) {
   if ((x.w[0] | x.w[1] | x.w[2] | x.w[3]) == 0) return {0, 0, false, negative};
-  const auto h = x.leading_half(false);
-  return leading_bits(h.w, h.exponent, h.sticky, negative);
+  const auto h = x.leading_half();
+  return {h.high, h.exponent + 64, h.sticky || h.low != 0, negative};
 }
 WF_HD scaled root(const window& x) {
   if ((x.w[0] | x.w[1] | x.w[2] | x.w[3]) == 0) return {0, 0, false, false};
-  const auto h = x.leading_half(true);
-  const std::uint64_t s = integer_root(h.w);
-  return {s, h.exponent / 2, h.sticky || u128{s} * s != h.w, false};
+  const auto h = x.leading_half();
+  const int odd = h.exponent & 1;
+  const u128 w = (u128{h.high} << 64 | h.low) >> odd;
+  const std::uint64_t s = integer_root(w);
+  return {s, (h.exponent + odd) / 2, h.sticky || (odd & h.low) != 0 || u128{s} * s != w, false};
 }
 
 /// Canonical digits divided by n > 0, leading bits.
 template <int Count, int MinExponent>
 WF_HD scaled quotient(const digits<Count, MinExponent>& x, std::uint64_t n) {
   window w = window::of(natural<Count>::magnitude(x), MinExponent);
-  w.divide(n);
+  w.divide(divisor::of(n));
   return leading_bits(w, x.is_negative());
 }
 

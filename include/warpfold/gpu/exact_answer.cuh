@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_answer.cuh
-/// The last step of exact reductions, by one warp, in place in shared memory: carry, then round a sum, a
-/// quotient or a root once. The same numbers as wf::exact's on the host, without its copies: a stack
-/// of theirs, times all threads that a device holds, would be gigabytes.
+/// The last step of exact reductions, by one warp over digits in shared memory: carry, then round a sum, a
+/// quotient or a root once. The numbers are wf::exact's on the host; what is a loop over digits there is a
+/// digit or a few a lane here.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,104 +25,122 @@ struct exact_question {
   bool doubles = true;  ///< FP64 operations are not much slower than others
 };
 
-/// Carries, by one thread: canonical digits.
-__device__ __forceinline__ void normalise_digits(std::int64_t* d, int count) {
-  std::int64_t carry = 0;
-#pragma unroll 1
-  for (int k = 0; k < count - 1; ++k) {
-    const std::int64_t v = d[k] + carry;
-    d[k] = v & 0xffffffff;
-    carry = v >> 32;
-  }
-  d[count - 1] += carry;
+__device__ __forceinline__ bool is_spread(op what) {
+  return what == op::var || what == op::std_dev || what == op::mean_var;
 }
 
-/// The leading 256 bits of canonical digits that are not negative: see exact::window.
-__device__ __forceinline__ exact::window window_of_digits(const std::int64_t* d, int count, int unit) {
-  int n = count;
-  while (n > 0 && d[n - 1] == 0) --n;
-  if (n == 0) return {{0, 0, 0, 0}, 0, false};
-  const int lead = __clz(static_cast<int>(static_cast<std::uint32_t>(d[n - 1])));
-  std::uint64_t part[9];
-#pragma unroll
-  for (int k = 0; k < 9; ++k) part[k] = n - 9 + k >= 0 ? static_cast<std::uint32_t>(d[n - 9 + k]) : 0;
-  exact::window r;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const std::uint64_t upper = part[2 * k + 2] << 32 | part[2 * k + 1];
-    r.w[k] = lead == 0 ? upper : upper << lead | part[2 * k] >> (32 - lead);
-  }
-  r.exponent = unit + 32 * (n - 8) - lead;
-  r.sticky = static_cast<std::uint32_t>(part[0] << lead) != 0;
-#pragma unroll 1
-  for (int k = n - 10; k >= 0 && !r.sticky; --k) r.sticky = d[k] != 0;
-  return r;
-}
-
-/// An exact sum in shared memory: `count` carry-save digits, made canonical, then their magnitude.
-struct shared_sum {
-  std::int64_t* d;
-  int count, unit;
+/// A whole number in shared memory: the 32-bit digits of its magnitude, an int64 each. Digit k weighs
+/// 2^(32k + unit); the first and the last that is not zero are `low` and `high`, -1 if there is none.
+struct shared_number {
+  const std::int64_t* digit;
+  int unit, low, high;
   bool negative;
 
-  /// By one thread.
-  static __device__ __forceinline__ shared_sum of(std::int64_t* d, int count, int unit) {
-    normalise_digits(d, count);
-    const bool negative = d[count - 1] < 0;
-    if (negative) {
-#pragma unroll 1
-      for (int k = 0; k < count; ++k) d[k] = -d[k];
-      normalise_digits(d, count);
-    }
-    return {d, count, unit, negative};
+  __device__ __forceinline__ std::uint32_t limb(int k) const {
+    return k >= low && k <= high ? static_cast<std::uint32_t>(digit[k]) : 0u;
   }
-  __device__ __forceinline__ exact::window leading() const { return window_of_digits(d, count, unit); }
-  __device__ __forceinline__ bool is_zero() const {
-    const exact::window w = leading();
-    return w.w[3] == 0;
+
+  /// The leading 256 bits: see exact::window.
+  __device__ __forceinline__ exact::window leading() const {
+    if (high < 0) return {{0, 0, 0, 0}, 0, false};
+    std::uint32_t part[9];
+#pragma unroll
+    for (int k = 0; k < 9; ++k) part[k] = limb(high - 8 + k);
+    const int lead = __clz(static_cast<int>(part[8]));
+    exact::window r;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      r.w[k] = std::uint64_t{__funnelshift_l(part[2 * k + 1], part[2 * k + 2], lead)} << 32 |
+               __funnelshift_l(part[2 * k], part[2 * k + 1], lead);
+    }
+    r.exponent = unit + 32 * (high - 7) - lead;
+    r.sticky = low < high - 8 || part[0] << lead != 0;
+    return r;
   }
 };
 
-/// n·Σ|x|² - Σ(Σx)² as carry-save digits, `count` of them, from the magnitudes of the sums: one of each part,
-/// and that of the squares. By one warp: each lane takes digits of its own, and gathers what falls on them.
-template <int Parts>
-__device__ __forceinline__ void spread_digits(std::int64_t* to, int count, const shared_sum* firsts,
-                                              const shared_sum& squares, std::uint64_t n) {
+/// A number of Count digits from carry-save digits within ±2^46, by one warp: digit k is v[k % PerLane] of lane
+/// k / PerLane, and zero from Count on. Its magnitude goes to `to`.
+template <int Count, int PerLane>
+__device__ __forceinline__ shared_number shared_number_of(const std::int64_t (&v)[PerLane], std::int64_t* to, int unit) {
+  const auto x = warp_number<PerLane>::from(v);
+  const bool negative = __shfl_sync(all_lanes, x.digit[PerLane - 1], 31) >> 31 != 0;
+  const auto first = static_cast<std::uint32_t>(lane_index() * PerLane);
+  std::uint32_t low = warp_lanes * PerLane, end = 0;
+#pragma unroll
+  for (int j = PerLane - 1; j >= 0; --j) low = x.digit[j] != 0 ? first + j : low;
+  low = warp_min(low);
+#pragma unroll
+  for (int j = 0; j < PerLane; ++j) {
+    const std::uint32_t k = first + j;
+    const std::uint32_t d = !negative ? x.digit[j] : k > low ? ~x.digit[j] : 0u - x.digit[j];
+    if (k < Count) {
+      to[k] = d;
+      if (d != 0) end = k + 1;
+    }
+  }
+  end = warp_max(end);
+  __syncwarp();
+  return {to, unit, static_cast<int>(low), static_cast<int>(end) - 1, negative};
+}
+
+/// The same in place.
+template <int Count>
+__device__ __forceinline__ shared_number shared_number_of(std::int64_t* d, int unit) {
+  constexpr int per_lane = (Count + warp_lanes - 1) / warp_lanes;
+  std::int64_t v[per_lane];
+#pragma unroll
+  for (int j = 0; j < per_lane; ++j) {
+    const int k = lane_index() * per_lane + j;
+    v[j] = k < Count ? d[k] : 0;
+  }
+  return shared_number_of<Count>(v, d, unit);
+}
+
+/// n·Σ|x|² - Σ(Σx)², which is below 2^64·Σ|x|² and not negative, from the sums: one of each part, then that of
+/// the squares, of Count - 2 digits. By one warp: a lane gathers what falls on its digits.
+template <int Count, int Parts, int Numbers>
+__device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Numbers], std::uint64_t n,
+                                                   std::int64_t* room) {
+  constexpr int per_lane = (Count + warp_lanes - 1) / warp_lanes;
+  const int first = lane_index() * per_lane;
+  const auto low_word = [](std::uint64_t x) { return std::int64_t{static_cast<std::uint32_t>(x)}; };
+  const auto high_word = [](std::uint64_t x) { return static_cast<std::int64_t>(x >> 32); };
   const auto n0 = static_cast<std::uint32_t>(n), n1 = static_cast<std::uint32_t>(n >> 32);
-  const auto limb = [](const std::int64_t* d, int size, int k) {
-    return k >= 0 && k < size ? static_cast<std::uint32_t>(d[k]) : 0u;
-  };
-  const std::int64_t* const second = squares.d;
-  const int second_count = squares.count;
-  int low[Parts], high[Parts];  // where the sums have digits at all
+  const shared_number& squares = sum[Parts];
+  std::int64_t v[per_lane];
+  std::uint64_t before = std::uint64_t{n0} * squares.limb(first - 1);
+  std::uint64_t up = std::uint64_t{n1} * squares.limb(first - 2);
+#pragma unroll
+  for (int j = 0; j < per_lane; ++j) {
+    const std::uint64_t here = std::uint64_t{n0} * squares.limb(first + j);
+    const std::uint64_t up_here = std::uint64_t{n1} * squares.limb(first + j - 1);
+    v[j] = low_word(here) + high_word(before) + low_word(up_here) + high_word(up);
+    before = here;
+    up = up_here;
+  }
 #pragma unroll
   for (int part = 0; part < Parts; ++part) {
-    const shared_sum& first = firsts[part];
-    low[part] = 0;
-    high[part] = first.count;
-    while (low[part] < high[part] && first.d[low[part]] == 0) ++low[part];
-    while (high[part] > low[part] && first.d[high[part] - 1] == 0) --high[part];
-  }
-  for (int k = lane_index(); k < count; k += warp_lanes) {
-    const std::uint32_t a = limb(second, second_count, k), b = limb(second, second_count, k - 1),
-                        c = limb(second, second_count, k - 2);
-    std::int64_t v = static_cast<std::uint32_t>(std::uint64_t{n0} * a);
-    v += static_cast<std::int64_t>(std::uint64_t{n0} * b >> 32);
-    v += static_cast<std::uint32_t>(std::uint64_t{n1} * b);
-    v += static_cast<std::int64_t>(std::uint64_t{n1} * c >> 32);
+    const shared_number& x = sum[part];
+    std::uint32_t other[per_lane + 1];  // digits first - 1 - i … first + per_lane - 1 - i
 #pragma unroll
-    for (int part = 0; part < Parts; ++part) {
-      const std::int64_t* const first = firsts[part].d;
-      const int first_count = firsts[part].count;
-#pragma unroll 1
-      for (int i = low[part]; i < high[part]; ++i) {
-        v -= static_cast<std::uint32_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - i));
-        v -= static_cast<std::int64_t>(std::uint64_t{limb(first, first_count, i)} * limb(first, first_count, k - 1 - i) >> 32);
+    for (int j = 1; j <= per_lane; ++j) other[j - 1] = x.limb(first - 1 + j - x.low);
+#pragma unroll 2
+    for (int i = x.low; i <= x.high; ++i) {
+#pragma unroll
+      for (int j = per_lane; j > 0; --j) other[j] = other[j - 1];
+      other[0] = x.limb(first - 1 - i);
+      const auto digit = static_cast<std::uint32_t>(x.digit[i]);
+      std::uint64_t below = std::uint64_t{digit} * other[0];
+#pragma unroll
+      for (int j = 0; j < per_lane; ++j) {
+        const std::uint64_t here = std::uint64_t{digit} * other[j + 1];
+        v[j] -= low_word(here) + high_word(below);
+        below = here;
       }
     }
-    to[k] = v;
   }
-  __syncwarp();
+  return shared_number_of<Count>(v, room, squares.unit);
 }
 
 /// What special values make of a sum, where they decide it: exact::special_value.
@@ -139,49 +157,50 @@ __device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
   return true;
 }
 
-template <class U>
-__device__ __forceinline__ U packed(const exact::scaled& x, rounding mode) {
-  using f = exact::format<U>;
-  return f::from_bits(exact::pack<typename f::layout>(x, mode));
-}
-
-/// A sum of n elements, its mean, or the root of a sum of squares. By one thread. `kinds` says
-/// `ordinary` where n = 0.
-template <class U>
-__device__ __forceinline__ U answer_of_sum(const shared_sum& s, std::uint32_t kinds, std::uint64_t n,
-                                           const exact_question& q) {
-  using f = exact::format<U>;
-  U answer;
+/// The answers, by one warp, a lane an answer: of `Parts` sums, `number`, or of what is behind them: the sum of
+/// squares, then n·Σ|x|² - Σ(Σx)². `kinds` are those of the parts.
+template <int Parts, class Out, int Numbers>
+__device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Numbers], const std::uint32_t* kinds,
+                                                std::uint64_t n, const exact_question& q, Out* out) {
+  using f = exact::format<Out>;
+  const int lane = lane_index();
+  const bool spread = Numbers > Parts && is_spread(q.what);
   const bool mean = q.what == op::mean || q.what == op::mean_var;
-  if (mean && n == 0) return f::from_bits(f::quiet_nan);
-  if (special_answer(kinds, answer)) return answer;
-  exact::window w = s.leading();
-  if (w.w[3] == 0) return f::from_bits(0);
-  if (q.what == op::norm2) return packed<U>(exact::root(w), q.rounding);
-  if (mean) w.divide(n);
-  return packed<U>(exact::leading_bits(w, s.negative), q.rounding);
-}
-
-/// var and std, by one warp; every lane returns it. `first` are the sums, one a part. `room` holds twice their
-/// digits + 2 and second.count + 2 digits at least.
-template <int Parts, class U>
-__device__ __forceinline__ U answer_of_moments(const shared_sum* first, const shared_sum& second,
-                                               std::int64_t* room, int room_count,
-                                               std::uint32_t kinds, std::uint64_t n,
-                                               const exact_question& q) {
-  using f = exact::format<U>;
-  spread_digits<Parts>(room, room_count, first, second, n);
-  U answer = f::from_bits(f::quiet_nan);
-  const auto count = static_cast<std::int64_t>(n);
-  const bool finite = (kinds & (special::nan | special::pos_inf | special::neg_inf)) == 0;
-  if (lane_index() == 0 && finite && count > 0 && count > q.correction) {
-    normalise_digits(room, room_count);
-    exact::window w = window_of_digits(room, room_count, second.unit);
-    w.divide(n);
-    w.divide(n - static_cast<std::uint64_t>(q.correction));
-    answer = packed<U>(q.what == op::std_dev ? exact::root(w) : exact::leading_bits(w, false), q.rounding);
+  const int of_sums = spread && !mean ? 0 : Parts;
+  const bool of_spread = spread && lane == of_sums;
+  const bool enough = n != 0 && (!of_spread || static_cast<std::int64_t>(n) > q.correction);
+  exact::divisor by_n{}, by_rest{};
+  if (spread || mean) {  // all inverses side by side: the last lane's is n's
+    const std::uint64_t count = n != 0 ? n : 1;
+    by_rest = exact::divisor::of(of_spread && enough ? n - static_cast<std::uint64_t>(q.correction)
+                                 : lane == warp_lanes - 1 ? count : 1);
+    by_n.shift = exact::leading_zeros(count);
+    by_n.d = count << by_n.shift;
+    by_n.inverse = __shfl_sync(all_lanes, by_rest.inverse, warp_lanes - 1);
   }
-  return answer;
+  if (lane >= of_sums + (spread ? 1 : 0)) return;
+  const int which = of_spread ? Parts + 1 : Numbers > Parts && q.what == op::norm2 ? Parts : lane;
+  shared_number x = number[0];
+#pragma unroll
+  for (int i = 1; i < Numbers; ++i) x = which == i ? number[i] : x;
+  std::uint32_t seen = 0;
+#pragma unroll
+  for (int i = 0; i < Parts; ++i) seen |= of_spread || i == lane ? kinds[i] : 0u;
+  Out answer = f::from_bits(f::quiet_nan);
+  bool decided = (spread || mean) && !enough;
+  if (of_spread) decided = decided || (seen & (special::nan | special::pos_inf | special::neg_inf)) != 0;
+  else decided = decided || special_answer(n == 0 ? special::ordinary : seen, answer);
+  if (!decided) {
+    exact::window w = x.leading();
+    if (spread || mean) {
+      w.divide(by_n);
+      if constexpr (Numbers > Parts) w.divide(by_rest);  // by 1 for a mean: the two overlap where nothing branches
+    }
+    const bool root = q.what == op::norm2 || (of_spread && q.what == op::std_dev);
+    const exact::scaled s = root ? exact::root(w) : exact::leading_bits(w, x.negative);
+    answer = f::from_bits(exact::pack<typename f::layout>(s, q.rounding));
+  }
+  out[lane] = answer;
 }
 
 }  // namespace wf::device::inline WF_BUILD

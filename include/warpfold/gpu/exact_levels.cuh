@@ -105,6 +105,7 @@ template <class Rest, class T, terms Terms, int Threads, int Loads = Rest::loads
           int ProductLevels = levels_of_products<T>, bool Ahead = false>
 struct anchored_rows {
   using f = exact::format<T>;
+  using bits = typename f::bits;
   static constexpr int inputs = Rest::inputs, rows = Rest::rows, watches = 1, loads = Loads;
   static constexpr int resident_threads = 768;  ///< registers for the packs that are on their way
   static constexpr int item_size = Rest::item_size, items = 16 / item_size;
@@ -175,6 +176,7 @@ struct anchored_rows {
 
   /// An addition to each level for each element, or two.
   static constexpr int adds_an_item = sizeof(T) == 8 && product_levels > 0 ? 2 : 1;
+  static constexpr int batch = loads * items * adds_an_item;
 
   double s[levels];
   std::int64_t* sums;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
@@ -247,20 +249,18 @@ struct anchored_rows {
       if (any_sharer(left)) miss(p[0], z.greatest, left);
     }
   }
+  /// A pack of its own, beside what changes nothing: -0, of products -0·0.
   template <class... X>
   __device__ __forceinline__ void add_item(bool mine, X... x) {
-    use_rest();
-    in_turns(mine, [&] {
-      rest.add_item(x...);
-      rest.after_batch();
-    });
+    const T given[inputs] = {x...};
+    pack p[1][inputs];
+#pragma unroll
+    for (int k = 0; k < inputs; ++k) p[0][k] = pack_of(given[k], k == 0 ? f::sign_mask : bits{0});
+    add<1>(p, mine ? 1 : 0);
+    count(items * adds_an_item);
   }
 
-  __device__ __forceinline__ void after_batch() {
-    constexpr int batch = loads * items * adds_an_item;
-    adds += batch;
-    if (adds > 1000 - batch) review();
-  }
+  __device__ __forceinline__ void after_batch() { count(batch); }
   __device__ __forceinline__ void finish() {
     empty();
     spill(limit != block_limit);
@@ -446,6 +446,23 @@ struct anchored_rows {
         ordinary |= (p[0].word[j] & m) ^ minus_zero;
       }
     }
+  }
+
+  static __device__ __forceinline__ pack pack_of(T first, bits others) {
+    pack p;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int i = j * items / 4;  // of the element that begins in this word, or has its upper half here
+      const std::uint64_t low = i == 0 ? f::to_bits(first) : others;
+      if constexpr (sizeof(T) == 8) p.word[j] = static_cast<std::uint32_t>(j % 2 == 0 ? low : low >> 32);
+      else if constexpr (sizeof(T) == 4) p.word[j] = static_cast<std::uint32_t>(low);
+      else p.word[j] = static_cast<std::uint32_t>(low | std::uint64_t{others} << 16);
+    }
+    return p;
+  }
+  __device__ __forceinline__ void count(int additions) {
+    adds += additions;
+    if (adds > 1000 - batch) review();
   }
 
   /// s differs from its anchor by a whole number of its last places.

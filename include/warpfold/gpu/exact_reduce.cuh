@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <utility>
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/exact_answer.cuh>
@@ -65,44 +66,26 @@ struct rows_message {
 template <class Rows>
 inline constexpr bool has_moments = Rows::rows == Rows::watches + 1;
 
-/// The answers of a row set, by warp 0, from the carry-save digits of the whole array. Out is the type
-/// of one number of the answer.
+/// Digits that n·Σ|x|² - Σ(Σx)² takes.
+template <class Rows>
+inline constexpr int spread_digits = has_moments<Rows> ? digits_of_row<Rows>(Rows::rows - 1) + 2 : 0;
+
+/// The answers of a row set, by warp 0, from the carry-save digits of the whole array and room for spread_digits
+/// behind them. Out is the type of one number of the answer.
 template <class Rows, class Out>
-__device__ __forceinline__ void answer_of_rows(std::int64_t* digits, std::int64_t* room, int room_count,
-                                               const std::uint32_t* kinds, std::uint64_t n,
+__device__ __forceinline__ void answer_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
                                                const exact_question& q, Out* out) {
-  shared_sum sum[Rows::rows];
-  std::int64_t* d = digits;
-#pragma unroll
-  for (int r = 0; r < Rows::rows; ++r) {  // a lane a row
-    const int count = digits_of_row<Rows>(r), unit = unit_of_row<Rows>(r);
-    sum[r] = {d, count, unit, false};
-    if (lane_index() == r) sum[r] = shared_sum::of(d, count, unit);
-    sum[r].negative = __shfl_sync(all_lanes, static_cast<int>(sum[r].negative), r) != 0;
-    d += count;
-  }
-  __syncwarp();
-  const bool spread = q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
+  constexpr int rows = Rows::rows;
+  shared_number number[rows + (has_moments<Rows> ? 1 : 0)];
+  [&]<int... R>(std::integer_sequence<int, R...>) {
+    ((number[R] = shared_number_of<digits_of_row<Rows>(R)>(digits, unit_of_row<Rows>(R)),
+      digits += digits_of_row<Rows>(R)), ...);
+  }(std::make_integer_sequence<int, rows>());
   if constexpr (has_moments<Rows>) {
-    if (spread) {
-      std::uint32_t any = 0;
-#pragma unroll
-      for (int w = 0; w < Rows::watches; ++w) any |= kinds[w];
-      const Out v = answer_of_moments<Rows::watches, Out>(sum, sum[Rows::watches], room, room_count, any, n, q);
-      if (lane_index() == 0) out[q.what == op::mean_var ? Rows::watches : 0] = v;
-      if (q.what != op::mean_var) return;
-    }
+    number[rows] = number[rows - 1];
+    if (is_spread(q.what)) number[rows] = spread_of<spread_digits<Rows>, Rows::watches>(number, n, digits);
   }
-  if (lane_index() < Rows::watches) {
-    // Of integers, the root of the row of squares; of complex numbers, a row a part.
-    const bool squares = has_moments<Rows> && q.what == op::norm2;
-    const int row = squares ? Rows::rows - 1 : lane_index();
-    shared_sum s = sum[0];
-#pragma unroll
-    for (int r = 1; r < Rows::rows; ++r) s = row == r ? sum[r] : s;
-    out[lane_index()] = answer_of_sum<Out>(s,
-                                           n == 0 ? special::ordinary : kinds[lane_index()], n, q);
-  }
+  answer_by_lanes<Rows::watches>(number, kinds, n, q, out);
 }
 
 /// This thread's share of the arrays into a row set.
@@ -171,9 +154,8 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
   using message = rows_message<Rows>;
   using tally_type = typename message::tally_type;
-  constexpr int spread_count = has_moments<Rows> ? 2 * Rows::digits0 + 2 + digits_of_row<Rows>(Rows::rows - 1) : 1;
   __shared__ typename Rows::room room;
-  __shared__ std::int64_t digits[message::digits], work[spread_count];
+  __shared__ std::int64_t digits[message::digits + spread_digits<Rows>];
   __shared__ std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
   Rows rows{};  // g++ cannot see that the rest is started before it is used
   feed<Rows, T...>(rows, a, q, room);
@@ -198,15 +180,21 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
       }
       return;
     }
-    for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
-      std::int64_t others[1];
-      tally_type::template collect<1>(tallies, k, gridDim.x - 1, others);
-      if (k < message::digits) digits[k] += others[0];
-      else kinds[k - message::digits] |= message::gather(others[0]);
+    constexpr int each = (message::words + Threads - 1) / Threads;  // all of a thread's at once: a look takes 0.5 µs
+    const int first = static_cast<int>(threadIdx.x) * each;
+    if (first < message::words) {
+      std::int64_t others[each];
+      tally_type::template collect<each>(tallies, first, gridDim.x - 1, others);
+#pragma unroll
+      for (int j = 0; j < each; ++j) {
+        const int k = first + j;
+        if (k < message::digits) digits[k] += others[j];
+        else if (k < message::words) kinds[k - message::digits] |= message::gather(others[j]);
+      }
     }
     __syncthreads();
   }
-  if (warp_index() == 0) answer_of_rows<Rows, Out>(digits, work, spread_count, kinds, a.n, q, out);
+  if (warp_index() == 0) answer_of_rows<Rows>(digits, kinds, a.n, q, out);
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.

@@ -8,7 +8,7 @@
 ///                              beside the sums of what is squared
 ///   shared_bytes, loads, item_size, inputs
 ///   resident_threads           of a multiprocessor, as far as shared memory allows
-///   start(), add(packs), add_item(x…), after_batch(), finish()
+///   start(), add(packs), add_item(x…), after_batch(), finish(); add_item but behind anchored_rows, which makes packs
 ///   kinds(watch)               of this thread, as bits of `special`
 ///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
@@ -179,10 +179,6 @@ struct product_rows {
     add_one(x, x);
     ++adds;
   }
-  __device__ __forceinline__ void add_item(T x, T y) {
-    add_one(x, y);
-    ++adds;
-  }
   __device__ __forceinline__ void after_batch() {
     if (adds > column_type::adds_between_carries / Share - loads * 16 / item_size) {
       column.carry();
@@ -244,10 +240,6 @@ struct moment_rows {
 #pragma unroll
     for (int i = 0; i < items; ++i) add_one(item_of<T>(p[0], i));
     adds += items;
-  }
-  __device__ __forceinline__ void add_item(T x) {
-    add_one(x);
-    ++adds;
   }
   __device__ __forceinline__ void after_batch() {
     constexpr int a = first_type::adds_between_carries, b = second_type::adds_between_carries;

@@ -452,24 +452,24 @@ int main(int argc, char** argv) {
         add_small<float, 256, 4, true>(v, s, n);
         add_small<float, 512, 2, true>(v, s, n);
         add_small<float, 512, 4, true>(v, s, n);
-        add_exact<float, float_column<float, 256>, 256, keep2, 1>(v, s, n, 8);
+        add_exact<float, float_column<256>, 256, keep2, 1>(v, s, n, 8);
       }
       if (n >= 1 << 12 && n <= 1 << 24) {
-        add_exact<float, float_column<float, 128>, 128, keep4, 8>(v, s, n, 0);
-        add_exact<float, float_column<float, 256>, 256, keep4, 4>(v, s, n, 0);
-        add_exact<float, float_column<float, 256>, 256, keep2, 6>(v, s, n, 0);
-        add_exact<float, float_column<float, 512>, 512, keep2, 3>(v, s, n, 0);
+        add_exact<float, float_column<128>, 128, keep4, 8>(v, s, n, 0);
+        add_exact<float, float_column<256>, 256, keep4, 4>(v, s, n, 0);
+        add_exact<float, float_column<256>, 256, keep2, 6>(v, s, n, 0);
+        add_exact<float, float_column<512>, 512, keep2, 3>(v, s, n, 0);
       }
       if (n >= 1 << 18) {
-        add_exact<float, float_column<float, 256>, 256, walk<4>, 6>(v, s, n, 0);
-        add_exact<float, float_column<float, 256>, 256, walk<2, true>, 6>(v, s, n, 0);
-        add_exact<float, float_column<float, 256>, 256, walk<4, true>, 4>(v, s, n, 0);
-        add_exact<float, float_column<float, 512>, 512, walk<4>, 3>(v, s, n, 0);
-        add_exact<float, float_column<float, 512>, 512, walk<2, true>, 3>(v, s, n, 0);
+        add_exact<float, float_column<256>, 256, walk<4>, 6>(v, s, n, 0);
+        add_exact<float, float_column<256>, 256, walk<2, true>, 6>(v, s, n, 0);
+        add_exact<float, float_column<256>, 256, walk<4, true>, 4>(v, s, n, 0);
+        add_exact<float, float_column<512>, 512, walk<4>, 3>(v, s, n, 0);
+        add_exact<float, float_column<512>, 512, walk<2, true>, 3>(v, s, n, 0);
       }
       if (n >= 1 << 22) {
         for (double mb : {16, 26, 32}) {
-          add_exact<float, float_column<float, 256>, 256, share4, 6>(v, s, n, 0, mb);
+          add_exact<float, float_column<256>, 256, share4, 6>(v, s, n, 0, mb);
         }
       }
       return v;
@@ -558,17 +558,14 @@ int main(int argc, char** argv) {
       add_references(v, s, true);
       if (s.library) return v;
       using t = __nv_bfloat16;
-      add_exact<t, float_column<t, 256>, 256, keep2, 4>(v, s, n, 4);
-      add_exact<t, float_column<t, 512>, 512, walk<4>, 3>(v, s, n, 4);
-      add_exact<t, float_column<t, 512>, 512, walk<2, true>, 3>(v, s, n, 4);
-      add_exact<t, float_column<t, 1024>, 1024, walk<2>, 2>(v, s, n, 4);
-      add_exact<t, float_column<t, 1024>, 1024, walk<1, true>, 2>(v, s, n, 4);
-      add_exact<t, anchored_bf16<128>, 128, keep2, 8>(v, s, n, 4);
-      add_exact<t, anchored_bf16<256>, 256, keep4, 4>(v, s, n, 4);
-      add_exact<t, anchored_bf16<256>, 256, walk<4>, 4>(v, s, n, 4);
-      add_exact<t, anchored_bf16<256>, 256, walk<2, true>, 4>(v, s, n, 4);
-      add_exact<t, anchored_bf16<256>, 256, walk<4>, 5>(v, s, n, 4);
-      add_exact<t, anchored_bf16<512>, 512, walk<4>, 2>(v, s, n, 4);
+      add_exact<t, bf16_column<128>, 128, keep4, 12>(v, s, n, 4);
+      add_exact<t, bf16_column<256>, 256, keep2, 6>(v, s, n, 4);
+      add_exact<t, bf16_column<256>, 256, keep4, 4>(v, s, n, 4);
+      add_exact<t, bf16_column<256>, 256, walk<4>, 6>(v, s, n, 4);
+      add_exact<t, bf16_column<256>, 256, walk<2, true>, 6>(v, s, n, 4);
+      add_exact<t, bf16_column<256>, 256, walk<4, true>, 4>(v, s, n, 4);
+      add_exact<t, bf16_column<512>, 512, walk<4>, 3>(v, s, n, 4);
+      add_exact<t, bf16_column<1024>, 1024, walk<4>, 1>(v, s, n, 4);
       return v;
     };
     sweep<__nv_bfloat16>(s, "exact bf16", "normal", true, std::max(least, 10), std::min(most, 29), false, shapes);

@@ -22,7 +22,7 @@ inline const std::vector<std::string>& family_names() {
   static const std::vector<std::string> names{
       "normal",   "bits",     "finite_bits", "subnormals", "huge",    "cancelling", "minus_zeros",
       "zeros",    "sparse",   "one_nan",     "one_inf",    "two_infs", "ties",       "wide",
-      "rising",   "falling",  "steps",       "edge"};
+      "rising",   "falling",  "steps",       "edge",       "runs"};
   return names;
 }
 
@@ -88,6 +88,8 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
     if (name == "rising") v[i] = of_exponent(static_cast<int>(i * fields / n));
     if (name == "falling") v[i] = of_exponent(static_cast<int>((n - 1 - i) * fields / n));
     if (name == "steps") v[i] = of_exponent(static_cast<int>((i * 40 / n * 7919) % fields));
+    // Of one size for as long as warps of small arrays are, and then of another.
+    if (name == "runs") v[i] = of_exponent(static_cast<int>((i / 256 * 7919 + 100) % fields));
     if (name == "edge") {
       const int down = middle > 64 ? 25 + static_cast<int>(g() % 12) : 1;
       v[i] = of_exponent(g() % 8 == 0 ? middle : middle - down);

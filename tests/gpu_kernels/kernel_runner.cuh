@@ -46,9 +46,9 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
   } else if constexpr (std::is_same_v<T, __half>) {
     return exact_sum_shaped<T, half_registers<64>, 64, walk<4>, 1>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return exact_sum_shaped<T, anchored_bf16<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
+    return exact_sum_shaped<T, bf16_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {
-    return exact_sum_shaped<T, float_column<T, 64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
+    return exact_sum_shaped<T, float_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   }
 }
 

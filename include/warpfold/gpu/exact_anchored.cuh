@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_anchored.cuh
-/// The level of a thread for exact sums of f64 and bf16 at the speed of memory: one or two doubles take
-/// what lies near the anchor, without rounding, and the column of exact_thread.cuh the rest.
+/// The level of a thread for exact sums of f64 at the speed of memory: two doubles take what lies near the
+/// anchor, without rounding, and the column of exact_thread.cuh the rest.
 ///
 /// s = 1.5·2^k + (a sum): as long as the sum is small, s + x rounds x to a multiple of s's last place,
 /// and (s + x) - s and what it leaves of x are exact (Dekker 1971). What is left goes to the next level,
 /// whose last place is 42 bits further down. A pack that leaves something after the last one, or holds
 /// more than the anchor allows, goes to the column as it is. So any data is summed exactly; only the
-/// time depends on it. With two levels, f64 from 31 binades below the anchor to 3 above the largest
-/// element seen is free; with one, bf16 from 34 on. Anchored extraction is due to Rump, Ogita and Oishi
-/// (2008), its use in bins to Demmel and Nguyen (2013).
+/// time depends on it. What lies from 31 binades below the anchor to 3 above the largest element seen is
+/// free. Anchored extraction is due to Rump, Ogita and Oishi (2008), its use in bins to Demmel and Nguyen
+/// (2013).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,15 +22,6 @@
 #include <warpfold/gpu/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-/// The greater of each pair of halves.
-__device__ __forceinline__ std::uint32_t max_halves(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__)
-  return __vmaxu2(a, b);
-#else
-  return max(a & 0xffff0000u, b & 0xffff0000u) | max(a & 0xffffu, b & 0xffffu);
-#endif
-}
 
 /// Packs of T as doubles. `size` is the upper word of the largest magnitude as a double, or `infinite`.
 template <class T>
@@ -51,35 +42,6 @@ struct anchored_items<double> {
   static constexpr signs all_minus_zero = static_cast<std::int32_t>(0x80000000u);
   static __device__ __forceinline__ signs greatest(signs g, const pack& p) {
     return max(g, max(static_cast<std::int32_t>(p.word[1]), static_cast<std::int32_t>(p.word[3])));
-  }
-};
-
-template <>
-struct anchored_items<__nv_bfloat16> {
-  static __device__ __forceinline__ std::uint32_t size(const pack& p) {
-    std::uint32_t m = p.word[0] & 0x7fff7fffu;
-#pragma unroll
-    for (int i = 1; i < 4; ++i) m = max_halves(m, p.word[i] & 0x7fff7fffu);
-    m = max(m & 0xffffu, m >> 16);
-    return m >= 0x7f80u ? infinite_size : m == 0 ? 0u : (m << 13) + (896u << 20);
-  }
-  static __device__ __forceinline__ double value(const pack& p, int i) {
-    const std::uint32_t w = p.word[i / 2];
-    const float f = __uint_as_float(i % 2 == 0 ? w << 16 : w & 0xffff0000u);
-#if defined(__CUDA_ARCH__)
-    double d;  // of this conversion subnormal numbers come through, whatever nvcc was told of floats
-    asm("cvt.f64.f32 %0, %1;" : "=d"(d) : "f"(f));
-    return d;
-#else
-    return static_cast<double>(f);
-#endif
-  }
-  using signs = std::uint32_t;  ///< bits in which any half differs from -0
-  static constexpr signs all_minus_zero = 0;
-  static __device__ __forceinline__ signs greatest(signs g, const pack& p) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) g |= p.word[i] ^ 0x80008000u;
-    return g;
   }
 };
 
@@ -305,7 +267,5 @@ struct anchored {
 
 template <int Threads>
 using anchored_doubles = anchored<double, 2, double_column<Threads>, Threads>;
-template <int Threads>
-using anchored_bf16 = anchored<__nv_bfloat16, 1, float_column<__nv_bfloat16, Threads>, Threads>;
 
 }  // namespace wf::device::inline WF_BUILD

@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/exact/rational.hpp>
+#include <warpfold/gpu/exact_round.cuh>
 #include <warpfold/gpu/exact_thread.cuh>
 #include <warpfold/gpu/warp.cuh>
 #include <warpfold/results.hpp>
@@ -141,20 +142,6 @@ __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Nu
     }
   }
   return shared_number_of<Count>(v, room, squares.unit);
-}
-
-/// What special values make of a sum, where they decide it: exact::special_value.
-template <class U>
-__device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
-  using f = exact::format<U>;
-  using bits = typename f::bits;
-  constexpr std::uint32_t both = special::pos_inf | special::neg_inf;
-  if ((kinds & special::nan) != 0 || (kinds & both) == both) answer = f::from_bits(f::quiet_nan);
-  else if ((kinds & special::pos_inf) != 0) answer = f::from_bits(f::infinity);
-  else if ((kinds & special::neg_inf) != 0) answer = f::from_bits(static_cast<bits>(f::infinity | f::sign_mask));
-  else if (kinds == 0) answer = f::from_bits(f::sign_mask);
-  else return false;
-  return true;
 }
 
 /// The answers, by one warp, a lane an answer: of `Parts` sums, `number`, or of what is behind them: the sum of

@@ -48,10 +48,20 @@ __device__ __forceinline__ double double_of(const pack& p, int i) {
   } else if constexpr (sizeof(T) == 4) {
     return widened(__uint_as_float(p.word[i]));
   } else if constexpr (exact::format<T>::mantissa_bits == 7) {
-    return anchored_items<__nv_bfloat16>::value(p, i);
+    const std::uint32_t w = p.word[i / 2];
+    return widened(__uint_as_float(i % 2 == 0 ? w << 16 : w & 0xffff0000u));
   } else {
     return widened(__half2float(__ushort_as_half(static_cast<unsigned short>(p.word[i / 2] >> (16 * (i % 2))))));
   }
+}
+
+/// The greater of each pair of halves.
+__device__ __forceinline__ std::uint32_t max_halves(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __vmaxu2(a, b);
+#else
+  return max(a & 0xffff0000u, b & 0xffff0000u) | max(a & 0xffffu, b & 0xffffu);
+#endif
 }
 
 /// The least of each pair of halves less one.

@@ -11,8 +11,10 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/exact/ieee.hpp>
 #include <warpfold/gpu/exact_anchored.cuh>
+#include <warpfold/gpu/exact_bf16.cuh>
+#include <warpfold/gpu/exact_round.cuh>
+#include <warpfold/gpu/exact_small.cuh>
 #include <warpfold/gpu/exact_thread.cuh>
 #include <warpfold/gpu/fast_sum.cuh>
 #include <warpfold/gpu/grid.cuh>
@@ -46,37 +48,6 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) kinds |= (fields >> (12 * i) & 0xfff) != 0 ? 1u << i : 0u;
   return kinds;
-}
-
-/// By a whole warp: digits and kinds to the answer.
-template <class T, int PerLane>
-__device__ __forceinline__ T round_by_warp(const std::int64_t (&v)[PerLane], std::uint32_t kinds,
-                                           int unit) {
-  using f = exact::format<T>;
-  if ((kinds & special::nan) != 0 ||
-      (kinds & (special::pos_inf | special::neg_inf)) == (special::pos_inf | special::neg_inf)) {
-    return f::from_bits(f::quiet_nan);
-  }
-  if ((kinds & special::pos_inf) != 0) return f::from_bits(f::infinity);
-  using bits = typename f::bits;
-  if ((kinds & special::neg_inf) != 0) {
-    return f::from_bits(static_cast<bits>(f::infinity | f::sign_mask));
-  }
-  if (kinds == 0) return f::from_bits(f::sign_mask);
-  const exact::scaled x = warp_number<PerLane>::from(v).leading_bits(unit);
-  // The bulk of wf::exact::pack, with shifts that the compiler knows: a normal number that is finite.
-  constexpr int drop = 63 - f::mantissa_bits;
-  const int place = x.exponent + drop - f::min_exponent;
-  if (x.significand == 0 || place < 0 || place >= f::max_shift) {
-    return f::from_bits(exact::pack<typename f::layout>(x, rounding::nearest));
-  }
-  const std::uint64_t kept = x.significand >> drop;
-  const auto half = static_cast<std::uint32_t>(x.significand >> (drop - 1)) & 1;
-  const bool rest = x.sticky || (x.significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
-  const std::uint64_t up = half & (rest ? 1u : static_cast<std::uint32_t>(kept));
-  const auto field = static_cast<std::uint64_t>(place) << f::mantissa_bits;
-  const auto sign = x.negative ? f::sign_mask : bits{0};
-  return f::from_bits(static_cast<bits>(sign | static_cast<bits>(field + kept + (up & 1))));
 }
 
 template <class T, class Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
@@ -149,130 +120,6 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
                 part, out, scratch.tally());
 }
 
-/// One double after another into the answer, where the sum is known to be exact: rounds once.
-template <class T>
-__device__ __forceinline__ T round_double(double d) {
-  using f = exact::format<T>;
-  return f::from_bits(exact::convert<typename f::layout, exact::ieee_f64>(
-      __builtin_bit_cast(std::uint64_t, d)));
-}
-template <>
-__device__ __forceinline__ float round_double<float>(double d) {
-  return static_cast<float>(d);  // 0 or normal here, so no flush to zero can touch it
-}
-template <>
-__device__ __forceinline__ __half round_double<__half>(double d) {
-  return d != d ? __ushort_as_half(0x7e00) : __double2half(d);
-}
-
-/// to + x, of the bits of a float, without the conversion that a multiprocessor does for 16 floats a
-/// clock: the bits in a double's fields are x·2^-896, subnormals and zeros too (not infinities and NaNs).
-__device__ __forceinline__ double add_by_fields(double to, std::uint32_t bits) {
-  const auto high = static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> 3) & 0x8fffffffu;
-  return fma(__builtin_bit_cast(double, std::uint64_t{high} << 32 | bits << 29), 0x1p896, to);
-}
-
-/// One block, at most Loads packs a thread. Where the elements lie so close together that doubles sum
-/// them without rounding, they are summed so, and the answer comes half a microsecond sooner; that is
-/// most data, and every array of f16. Else the accumulator's way, from the start.
-template <class T, class Accumulator, int Threads, int Loads, bool Aligned>
-__global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> part, T* out) {
-  constexpr int warps = Threads / 32;
-  constexpr bool always = std::is_same_v<T, __half>;  // 40 bits, and 14 of count
-  static_assert(Threads * Loads * pack_items<T> < 1 << 15);
-  __shared__ struct {
-    double sum_of_warp[warps];
-    float size_of_warp[warps];
-    std::uint32_t least_of_warp[warps];
-    typename Accumulator::room room;
-    std::uint32_t kinds_of_warp[warps];
-  } shared;
-  auto& sum_of_warp = shared.sum_of_warp;
-  auto& size_of_warp = shared.size_of_warp;
-  auto& least_of_warp = shared.least_of_warp;
-  double chain[4] = {-0.0, -0.0, -0.0, -0.0};
-  float size = 0;              // sum of |x|
-  std::uint32_t least = ~0u;  // of 2·|x| as bits of f32, less 2, modulo 2^32: zeros are above all
-  for_each_pack_small<Loads, Aligned>(part, [&](const pack& p) {
-#pragma unroll
-    for (int i = 0; i < pack_items<T>; ++i) {
-      const float v = fast_fold<T>::item(p, i);
-      const auto bits = __builtin_bit_cast(std::uint32_t, v);
-      double& to = chain[i % 4];  // half of them by each of two units
-      to = !always && i % 2 == 1 ? add_by_fields(to, bits) : to + static_cast<double>(v);
-      if constexpr (!always) {
-        least = min(least, 2 * bits - 2);
-        size += fabsf(v);
-      }
-    }
-  });
-  double sum = warp_sum((chain[0] + chain[1]) + (chain[2] + chain[3]));
-  if constexpr (!always) {
-    size = warp_sum(size);
-    least = warp_min(least);
-  }
-  if (lane_index() == 0) {
-    sum_of_warp[warp_index()] = sum;
-    size_of_warp[warp_index()] = size;
-    least_of_warp[warp_index()] = least;
-  }
-  __syncthreads();
-  bool fits = always;
-  if constexpr (!always) {
-    size = 0;
-#pragma unroll
-    for (int w = 0; w < warps; ++w) {
-      size += size_of_warp[w];
-      least = min(least, least_of_warp[w]);
-    }
-    least = least >= 0xfffffffeu ? 255 : (least + 2) >> 24;  // the exponent's field
-    // Multiples of 2^(least - 150) whose partial sums stay below 2^(least - 97): 53 bits. `size` is
-    // right to 2^-9 of itself; an infinity or a NaN in it does not compare as less. From 24 on, what
-    // is not zero is not subnormal either, so that no flush to zero, wherever set, can touch it.
-    const float limit = __builtin_bit_cast(float, (least + 30) << 23);
-    fits = (least >= 24 && least <= 200 && size * 1.01f < limit) || (least == 255 && size == 0);
-  }
-  if (fits) {
-    if (threadIdx.x == 0) {
-      double all[warps];
-#pragma unroll
-      for (int w = 0; w < warps; ++w) all[w] = sum_of_warp[w];
-#pragma unroll
-      for (int step = 1; step < warps; step *= 2) {
-#pragma unroll
-        for (int w = 0; w + step < warps; w += 2 * step) all[w] += all[w + step];
-      }
-      sum = all[0];
-      *out = part.last == 0 && part.rest == 0 ? exact::format<T>::from_bits(0) : round_double<T>(sum);
-    }
-    return;
-  }
-  if constexpr (!always) {
-    auto& kinds_of_warp = shared.kinds_of_warp;
-    Accumulator a;
-    a.start();
-    for_each_pack_small<Loads, Aligned>(part, [&](const pack& p) { a.add(p); });
-    std::uint32_t kinds = warp_or(a.kinds());
-    if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
-    std::int64_t v[1];
-    a.sum_over_block(shared.room, v);
-    if (warp_index() != 0) return;
-    kinds = warp_or(lane_index() < warps ? kinds_of_warp[lane_index()] : 0u);
-    const T answer = round_by_warp<T>(v, kinds, Accumulator::unit);
-    if (lane_index() == 0) *out = answer;
-  }
-}
-
-template <class T, int Threads, int Loads>
-cudaError_t exact_sum_small(const T* x, std::uint64_t n, T* out, cudaStream_t stream) {
-  using accumulator =
-      std::conditional_t<std::is_same_v<T, __half>, half_registers<Threads>, float_column<T, Threads>>;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? exact_sum_small_kernel<T, accumulator, Threads, Loads, true>
-                          : exact_sum_small_kernel<T, accumulator, Threads, Loads, false>;
-  return launch(kernel, {1, Threads, accumulator::shared_bytes, stream}, cut_array(x, n, Threads), out);
-}
-
 /// Few blocks and a collector as long as the answer's latency counts, then as many columns as a
 /// multiprocessor has room for: 704 on CC 9.0, 256 where a block may have 99 KiB, else 128.
 inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double* out,
@@ -329,23 +176,26 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
   const std::uint32_t sm = scratch.multiprocessors();
   const std::uint64_t l2 = scratch.l2_bytes();
   using near = walk<4, false, cache::keep>;
-  using far = walk<4, false, cache::share>;
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum(x, n, out, scratch, stream);
   } else if constexpr (std::is_same_v<T, double>) {
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
-    if (packs <= 32) return exact_sum_small<T, 32, 1>(x, n, out, stream);
-    if (packs <= 128) return exact_sum_small<T, 32, 4>(x, n, out, stream);
-    if (packs <= 512) return exact_sum_small<T, 128, 4>(x, n, out, stream);
-    if (packs <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, stream);
-    if (packs <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, stream);
+    const std::uint64_t parts = packs + (bytes % 16 != 0 ? 1 : 0);  // and what is no whole pack
+    if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, stream);
+    if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, stream);
+    if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, stream);
+    if (parts <= 256) return exact_sum_small<T, 256, 1>(x, n, out, stream);
+    if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, stream);
+    if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, stream);
+    if (parts <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, stream);
     constexpr bool columns = !std::is_same_v<T, __half>;
-    using accumulator_256 = std::conditional_t<columns, float_column<T, 256>, half_registers<256>>;
+    using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
+                                           std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;
     if constexpr (columns) {
       if (packs <= 1 << 18) {
         const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
-        return exact_sum_shaped<T, accumulator_256, 256, walk<2, false, cache::keep>, 6>(
+        return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
             x, n, out, scratch, stream, at_most(s.workers, 256), true);
       }
     } else if (packs <= 32768) {
@@ -356,18 +206,17 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
     }
     if (bytes <= l2 / 4 * 3) {
       const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
-      return exact_sum_shaped<T, accumulator_256, 256, near, 4>(x, n, out, scratch, stream, s.workers);
+      return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers);
     }
-    // Twice as many bf16 a byte are more than the column's way keeps up with.
-    constexpr bool narrow = std::is_same_v<T, __nv_bfloat16>;
-    using large = std::conditional_t<narrow, anchored_bf16<256>, accumulator_256>;
-    constexpr int resident = columns && !narrow ? 6 : 4;
+    constexpr int resident = std::is_same_v<T, float> ? 6 : 4;
     const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);
+    // bf16, of twice the elements a byte, adds for longer: the next loads are on their way by then.
+    constexpr bool ahead = std::is_same_v<T, __nv_bfloat16>;
     if (s.kept > 0) {
-      return exact_sum_shaped<T, large, 256, far, resident>(x, n, out, scratch, stream, s.workers, false,
-                                                            s.kept);
+      return exact_sum_shaped<T, accumulator, 256, walk<4, ahead, cache::share>, resident>(x, n, out, scratch, stream,
+                                                                                           s.workers, false, s.kept);
     }
-    return exact_sum_shaped<T, large, 256, walk<4>, resident>(x, n, out, scratch, stream, s.workers);
+    return exact_sum_shaped<T, accumulator, 256, walk<4, ahead>, resident>(x, n, out, scratch, stream, s.workers);
   }
 }
 

@@ -64,10 +64,10 @@ __device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_r
   __syncthreads();
 }
 
-/// f32, and bf16 as f32: a private column of eight int64 slots a thread in shared memory. Slot p >> 5
+/// f32: a private column of eight int64 slots a thread in shared memory. Slot p >> 5
 /// takes mantissa·2^(p & 31), where the element is ±mantissa·2^(p - 149). No two threads share a
 /// bank's word in one access, no data is faster or slower than other data, no atomics.
-template <class T, int Threads>
+template <int Threads>
 struct float_column {
   static constexpr int unit = exact::format<float>::min_exponent;
   static constexpr int digits = exact::format<float>::digits;
@@ -87,46 +87,20 @@ struct float_column {
 #pragma unroll
     for (int k = 0; k < slots; ++k) column[k * Threads] = 0;
     adds = 0;
-    saw_nothing();
-  }
-  __device__ __forceinline__ void saw_nothing() {
     greatest = static_cast<std::int32_t>(0x80000000u);  // -0 is the least of all, as an integer
     greatest_bits = 0;
   }
 
   __device__ __forceinline__ void add(const pack& p) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (sizeof(T) == 2) {
-        add_bits(p.word[i] << 16);
-        add_bits(p.word[i] & 0xffff0000u);
-      } else {
-        add_bits(p.word[i]);
-      }
-    }
+    for (int i = 0; i < 4; ++i) add_bits(p.word[i]);
   }
 
   __device__ __forceinline__ void after_batch(int packs) {
-    adds += packs * pack_items<T>;
-    if (adds > adds_between_carries - packs * pack_items<T>) carry();
+    adds += packs * pack_items<float>;
+    if (adds > adds_between_carries - packs * pack_items<float>) carry();
   }
 
-  /// v·2^place more, in units of the sum; v within ±2^62.
-  __device__ __forceinline__ void add_scaled(std::int64_t v, int place) {
-    const std::uint64_t m = v < 0 ? 0u - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
-    const int slot = place >> 5, shift = place & 31;
-    const std::uint64_t upper = m >> (32 - shift);
-    // The last slot takes all that is above it.
-    const bool last = slot + 2 == slots;
-    const std::uint64_t part[3] = {m << shift & 0xffffffffu, last ? upper : upper & 0xffffffffu,
-                                   last ? 0u : upper >> 32};
-#pragma unroll
-    for (int j = 0; j < 3; ++j) {
-      const auto a = static_cast<std::int64_t>(part[j]);
-      if (a != 0) column[(slot + j) * Threads] += v < 0 ? -a : a;
-    }
-    if (++adds > adds_between_carries - 16) carry();
-  }
   __device__ __forceinline__ void finish() {}
 
   __device__ __forceinline__ std::uint32_t kinds() const {

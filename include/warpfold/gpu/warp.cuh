@@ -93,17 +93,49 @@ __device__ __forceinline__ void settle(std::int64_t (&v)[PerLane]) {
   }
 }
 
+/// (word + t)·2^exponent, where t = 0, or 0 < t < 1 if `sticky`.
+struct leading_word {
+  std::int64_t word;
+  int exponent;
+  bool sticky;
+};
+
+/// The leading 31 bits at least, and all there are without `sticky`, of a number in carry-save digits within
+/// ±2^60, digit k in lane k with the weight 2^(32k + min_exponent), the last one for the sign. The same in
+/// every lane.
+__device__ __forceinline__ leading_word leading_word_of(std::int64_t v, int min_exponent) {
+  // As warp_number::from; what the carries make of zeros and ones is seen before they are added.
+  constexpr std::int64_t lent = std::int64_t{1} << 61, back = lent >> 32;
+  const std::int64_t w = v + (lane_index() == 0 ? lent : lent - back);
+  std::uint32_t in = __shfl_up_sync(all_lanes, static_cast<std::uint32_t>(w >> 32), 1);
+  if (lane_index() == 0) in = 0;
+  const auto digit = static_cast<std::uint32_t>(w) + in;
+  const unsigned ones = __ballot_sync(all_lanes, digit == 0xffffffffu);
+  const unsigned c = carries(__ballot_sync(all_lanes, digit < in), ones);
+  const unsigned zeros = __ballot_sync(all_lanes, digit == 0);
+  const unsigned nearly_ones = __ballot_sync(all_lanes, digit == 0xfffffffeu);
+  const unsigned nonzero = ~((zeros & ~c) | (ones & c)), holes = ~((ones & ~c) | (nearly_ones & c));
+  const bool minus = holes >> 31 == 0;
+  const int top = 31 - __clz(static_cast<int>((minus ? holes : nonzero) | 1));  // of what is not all sign
+  const std::uint32_t first = __shfl_sync(all_lanes, digit, top) + (c >> top & 1);
+  std::uint32_t second = __shfl_sync(all_lanes, digit, (top - 1) & 31) + (c >> ((top - 1) & 31) & 1);
+  if (top == 0) second = 0;
+  const bool below = top > 0 && (nonzero & ((1u << (top - 1)) - 1)) != 0;
+  const std::uint64_t word = std::uint64_t{minus ? 1u : 0u} << 63 | std::uint64_t{first} << 31 | second >> 1;
+  return {static_cast<std::int64_t>(word), 32 * (top - 1) + 1 + min_exponent, below || (second & 1) != 0};
+}
+
 /// A number in two's complement, PerLane 32-bit digits a lane: digit k is digit[k % PerLane] of lane
 /// k / PerLane, and the whole warp's 32·PerLane digits are significant (the sign fills the top).
 template <int PerLane>
 struct warp_number {
   std::uint32_t digit[PerLane];
 
-  /// From carry-save digits within ±2^46; the number must fit.
+  /// From carry-save digits within ±2^60; the number must fit.
   static __device__ __forceinline__ warp_number from(const std::int64_t (&v)[PerLane]) {
-    // 2^47 lent to each digit and taken back as 2^15 from the one above: no digit is negative, so
+    // 2^61 lent to each digit and taken back as 2^29 from the one above: no digit is negative, so
     // carries are not either, and one look-ahead settles them.
-    constexpr std::int64_t lent = std::int64_t{1} << 47, back = lent >> 32;
+    constexpr std::int64_t lent = std::int64_t{1} << 61, back = lent >> 32;
     std::int64_t w[PerLane];
 #pragma unroll
     for (int j = 0; j < PerLane; ++j) w[j] = v[j] + (lent - back);

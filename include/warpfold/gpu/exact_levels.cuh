@@ -557,6 +557,7 @@ struct anchored_rows {
     }
   }
   __device__ __forceinline__ void spill(bool mine) {
+    if (!any_sharer(mine)) return;
 #pragma unroll
     for (int l = 0; l < levels; ++l) {
       const std::int64_t sum = mine ? sums[l * Threads] : 0;

@@ -231,33 +231,23 @@ struct anchored_rows {
     if (!doubles) upper = 0;
   }
 
-  /// Packs that are looked at together, so that their additions overlap where threads are few.
-  static constexpr int group = sizeof(T) == 8 ? (Loads < 4 ? Loads : 4) : 1;
-  /// Those of Count packs that are there: the first `present`. They may be moved.
-  template <int Count>
-  __device__ __forceinline__ void add(pack (*p)[inputs], int present) {
-    [[maybe_unused]] double d[Count][items];
-    pack_sizes z = {0, 0xffffffffu};
-    // The branch on `upper` only spares work where nothing is taken any more.
-    bool inside = present >= Count && (sizeof(T) == 2 || upper != 0);
-    if (inside) {
+  /// Packs that are looked at together: one branch for all, and their additions overlap where threads are few.
+  /// Not those of two inputs, but of f64: the products of all of them would take too many registers.
+  static constexpr int group = inputs == 1 || sizeof(T) == 8 ? (Loads < 4 ? Loads : 4) : 1;
+  static_assert(Loads % group == 0 && Loads <= 32);
+  /// Those of a thread's packs that are there: the first `present`. They may be moved.
+  __device__ __forceinline__ void add(pack (&p)[Loads][inputs], int present) {
+    std::uint32_t left = 0;
+    if (present == Loads && (sizeof(T) == 2 || upper != 0)) {  // `upper` only spares work where nothing is taken any more
 #pragma unroll
-      for (int u = 0; u < Count; ++u) {
-        const pack_sizes one = look(p[u], d[u]);
-        z = {max(z.greatest, one.greatest), min(z.least, one.least)};
+      for (int u = 0; u < Loads; u += group) {
+        if (!fits<group>(p + u)) left |= ((1u << group) - 1) << u;
       }
-      inside = holds(z);
-    }
-    if (inside) {
-#pragma unroll
-      for (int u = 0; u < Count; ++u) take(p[u], d[u]);
-    }
-    const bool left = present > 0 && !inside;
-    if constexpr (Count > 1) {
-      if (any_sharer(left)) one_by_one<Count>(p, left ? present : 0);
     } else {
-      if (any_sharer(left)) miss(p[0], z.greatest, left);
+      left = (1u << Loads) - 1;
     }
+    if (any_sharer(left != 0)) one_by_one(p, left & ((1u << present) - 1));
+    count(batch);
   }
   /// A pack of its own, beside what changes nothing: -0, of products -0·0.
   template <class... X>
@@ -266,11 +256,10 @@ struct anchored_rows {
     pack p[1][inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[0][k] = pack_of(given[k], k == 0 ? f::sign_mask : bits{0});
-    add<1>(p, mine ? 1 : 0);
+    add_or_miss(p[0], mine);
     count(items * adds_an_item);
   }
 
-  __device__ __forceinline__ void after_batch() { count(batch); }
   __device__ __forceinline__ void finish() {
     empty();
     spill(limit != block_limit);
@@ -526,16 +515,40 @@ struct anchored_rows {
     used = true;
   }
 
-  /// The packs of a group that is not taken as a whole, each in the place of the first. An index known at
-  /// run time would move them to local memory, and unrolled code would fill the instruction cache: moments
-  /// of random f64 bits took 1.6 times as long by the one, 1.3 times by the other.
+  /// Adds packs that all are inside the bounds, or nothing.
   template <int Count>
-  __device__ __forceinline__ void one_by_one(pack (*p)[inputs], int present) {
-#pragma unroll 1
-    for (int u = 0; u < Count; ++u) {
-      add<1>(p, u < present ? 1 : 0);
+  __device__ __forceinline__ bool fits(const pack (*p)[inputs]) {
+    [[maybe_unused]] double d[Count][items];
+    pack_sizes z = {0, 0xffffffffu};
 #pragma unroll
-      for (int j = 1; j < Count; ++j) {
+    for (int u = 0; u < Count; ++u) {
+      const pack_sizes one = look(p[u], d[u]);
+      z = {max(z.greatest, one.greatest), min(z.least, one.least)};
+    }
+    if (!holds(z)) return false;
+#pragma unroll
+    for (int u = 0; u < Count; ++u) take(p[u], d[u]);
+    return true;
+  }
+  __device__ __forceinline__ void add_or_miss(const pack (&p)[inputs], bool mine) {
+    double d[items];
+    pack_sizes z = {0, 0xffffffffu};
+    bool left = mine;
+    if (mine) {
+      z = look(p, d);
+      left = upper == 0 || !holds(z);
+      if (!left) take(p, d);
+    }
+    if (any_sharer(left)) miss(p, z.greatest, left);
+  }
+  /// Packs that were left, each in the place of the first: their code is there once, away from that of
+  /// ordinary ones. An index known at run time would move the packs to local memory (moments of random f64 bits: 1.6 times the time).
+  __device__ __forceinline__ void one_by_one(pack (&p)[Loads][inputs], std::uint32_t left) {
+#pragma unroll 1
+    for (int u = 0; u < Loads; ++u) {
+      add_or_miss(p[0], (left >> u & 1) != 0);
+#pragma unroll
+      for (int j = 1; j < Loads; ++j) {
 #pragma unroll
         for (int k = 0; k < inputs; ++k) p[j - 1][k] = p[j][k];
       }

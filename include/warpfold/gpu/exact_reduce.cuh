@@ -132,13 +132,7 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
         started = true;
       }
       if (Rows::ahead) load_batch(next, v);
-#pragma unroll
-      for (int u = 0; u < loads; u += Rows::group) {
-        const int present = now.count - u;
-        // A column to each thread: what a pack's presence decides is decided here, once, or moments of f32 are 5% slower.
-        if (Rows::share > 1 || present > 0) rows.template add<Rows::group>(now.p + u, Rows::share * Rows::group == 1 ? 1 : present);
-      }
-      rows.after_batch();
+      rows.add(now.p, now.count);
     } while (v - warp_begins < a.packs);
     for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i - warp_begins < a.n; i += threads) {
       with_item(i, [&](auto... x) { rows.add_item(i < a.n, x...); });

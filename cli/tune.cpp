@@ -27,7 +27,7 @@ struct tune_command {
 #if WARPFOLD_HAS_CUDA
 nlohmann::json as_json(const wf::launch_choices& c) {
   return {{"reduce_threads", c.reduce_threads}, {"reduce_blocks", c.reduce_blocks}, {"sum_blocks", c.sum_blocks},
-          {"exact_blocks", c.exact_blocks}};
+          {"exact_blocks", c.exact_blocks}, {"overlap", c.overlap}};
 }
 
 void tune_gpu(const tune_command& q) {

@@ -2,10 +2,11 @@
 /// \file reductions.cpp
 /// Every operation and type of the GPU library, beside CUB and a kernel that only reads, in one run.
 ///
-///   bench_gpu_reductions [--json FILE] [--only OP,…] [--types T,…] [--min K] [--max K] [--brief 1]
+///   bench_gpu_reductions [--json FILE] [--only OP,…] [--types T,…] [--data normal|bits] [--accuracy exact|fast]
+///                        [--min K] [--max K] [--brief 1]
 ///
 /// Arrays of 2^k elements: k = 0, 10, 14, 16 … 30 (the fast and exact sums of f32: every k), at most
-/// 8 GiB an input. Hot: all launches read one array. Flushed, for 2^14 … 2^23: each launch of a replay
+/// 8 GiB an input (less with --max). Hot: all launches read one array. Flushed, for 2^14 … 2^23: each launch of a replay
 /// reads an array of its own, and the L2 is overwritten before. Median of 7.
 ///
 /// An answer is checked before it is timed: up to 64 MiB against the CPU, byte for byte where it is
@@ -30,7 +31,7 @@ namespace {
 constexpr std::size_t tile_bytes = std::size_t{16} << 20, checked_bytes = std::size_t{64} << 20;
 
 struct settings {
-  std::string only, types, json;
+  std::string only, types, json, data, accuracy;
   int least = 0, most = 30;
   bool brief = false;
 };
@@ -68,9 +69,11 @@ bool stands_for_itself(wf::op o) {
 
 class table {
  public:
-  explicit table(const settings& s) : s_(s), place_(meter_.stream()) {
-    WF_CHECK(cudaMalloc(&x_, 2 * most_bytes));  // side by side: to read both inputs of dot is to read one array
-    y_ = x_ + most_bytes;
+  explicit table(const settings& s)
+      : s_(s), most_bytes_(std::max(checked_bytes, std::max(std::size_t{8} << s.most, std::size_t{128} << std::min(s.most, 23)))),
+        place_(meter_.stream()) {
+    WF_CHECK(cudaMalloc(&x_, 2 * most_bytes_));  // side by side: to read both inputs of dot is to read one array
+    y_ = x_ + most_bytes_;
     WF_CHECK(cudaMalloc(&out_, 256));
     WF_CHECK(cudaMalloc(&scratch_, scratch_bytes));
     if (!s.json.empty() && (file_ = std::fopen(s.json.c_str(), "w")) == nullptr) {
@@ -94,7 +97,7 @@ class table {
     size_ = wf::info(t).size;
     for (const char* data : {"normal", "bits"}) {
       const bool bits = data[0] == 'b';
-      if (bits && (wf::is_integer(t) || wf::is_complex(t))) continue;
+      if (!listed(s_.data, data) || (bits && (wf::is_integer(t) || wf::is_complex(t)))) continue;
       data_ = data;
       host_x_ = bench::fill(t, bits, tile_bytes, checked_bytes, 1);
       host_y_ = bench::fill(t, bits, tile_bytes, checked_bytes, 2);
@@ -105,7 +108,7 @@ class table {
         if (!listed(s_.only, wf::properties_of(o).name)) continue;
         if (s_.only.empty() && !stands_for_itself(o)) continue;
         for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
-          if (!place_.kernels().takes(o, t, a)) continue;
+          if (!listed(s_.accuracy, a == wf::accuracy::exact ? "exact" : "fast") || !place_.kernels().takes(o, t, a)) continue;
           if (bits && (o != wf::op::sum || a != wf::accuracy::exact)) continue;
           if (a == wf::accuracy::fast && is_native(o, t, a) == is_native(o, t, wf::accuracy::exact)) continue;
           if (s_.brief && !in_bars(o, a)) continue;
@@ -116,7 +119,7 @@ class table {
   }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{8} << 30, scratch_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t scratch_bytes = std::size_t{64} << 20;
 
   static bool has_bar(wf::op o) { return o == wf::op::max || o == wf::op::argmax; }
   bool in_bars(wf::op o, wf::accuracy a) const {
@@ -126,9 +129,9 @@ class table {
     return !fast && (has_bar(o) || o == wf::op::min || o == wf::op::argmin || o == wf::op::mean_var || o == wf::op::norm2 || o == wf::op::dot);
   }
 
-  static void upload(unsigned char* to, const std::vector<unsigned char>& from) {
+  void upload(unsigned char* to, const std::vector<unsigned char>& from) const {
     WF_CHECK(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyHostToDevice));
-    for (std::size_t at = from.size(); at < most_bytes; at *= 2) {
+    for (std::size_t at = from.size(); at < most_bytes_; at *= 2) {
       WF_CHECK(cudaMemcpy(to + at, to, at, cudaMemcpyDeviceToDevice));
     }
   }
@@ -140,7 +143,7 @@ class table {
     } else if (s_.brief && o != wf::op::sum) {
       k = {14, 20, 26, 28};
     }
-    std::erase_if(k, [&](int e) { return e < s_.least || e > s_.most || (size_ << e) > most_bytes; });
+    std::erase_if(k, [&](int e) { return e < s_.least || e > s_.most || (size_ << e) > most_bytes_; });
     return k;
   }
 
@@ -274,6 +277,7 @@ class table {
   }
 
   settings s_;
+  std::size_t most_bytes_;  ///< of an input
   bench::meter meter_;
   wf::gpu place_;
   unsigned char *x_ = nullptr, *y_ = nullptr, *out_ = nullptr;
@@ -298,11 +302,13 @@ int main(int argc, char** argv) {
     if (a == "--json") s.json = value;
     else if (a == "--only") s.only = value;
     else if (a == "--types") s.types = value;
+    else if (a == "--data") s.data = value;
+    else if (a == "--accuracy") s.accuracy = value;
     else if (a == "--min") s.least = std::atoi(value);
     else if (a == "--max") s.most = std::atoi(value);
     else if (a == "--brief") s.brief = std::atoi(value) != 0;
     else {
-      std::fprintf(stderr, "bench_gpu_reductions: %s: no such option; --json --only --types --min --max --brief\n", a.c_str());
+      std::fprintf(stderr, "bench_gpu_reductions: %s: no such option; --json --only --types --data --accuracy --min --max --brief\n", a.c_str());
       return 2;
     }
   }

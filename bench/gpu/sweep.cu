@@ -330,9 +330,9 @@ void add_small(std::vector<contender<T>>& v, setting& s, std::uint64_t n) {
   v.push_back({"one" + std::to_string(Threads) + "/" + std::to_string(Loads),
                [&s](const T* x, std::uint64_t m, void* out) {
                  if constexpr (Exact) {
-                   return wf::device::exact_sum_small<T, Threads, Loads>(x, m, static_cast<T*>(out), s.stream);
+                   return wf::device::exact_sum_small<T, Threads, Loads>(x, m, static_cast<T*>(out), *s.ws, s.stream);
                  } else {
-                   return wf::device::fast_sum_small<T, Threads, Loads>(x, m, static_cast<out_of<T>*>(out), s.stream);
+                   return wf::device::fast_sum_small<T, Threads, Loads>(x, m, static_cast<out_of<T>*>(out), *s.ws, s.stream);
                  }
                },
                Exact});

@@ -3,6 +3,7 @@
 
 #include <warpfold/cpu/engine.hpp>
 #include <warpfold/error.hpp>
+#include <warpfold/gpu/tuning.hpp>
 #include <warpfold/half.hpp>
 #include <warpfold/io/reduce.hpp>
 
@@ -141,7 +142,13 @@ reduction_subject::reduction_subject(ladder::place& where, const wf::device_libr
 reduction_subject::~reduction_subject() = default;
 
 void reduction_subject::operator()(void* stream) {
-  if (!place_) place_ = std::make_unique<wf::device_place>(kernels_, stream);
+  if (!place_) {
+    place_ = std::make_unique<wf::device_place>(kernels_, stream);
+    wf::launch_choices c = kernels_.table_choices();
+    if (wf::has_tuning()) c = wf::read_tuning(kernels_.device_name()).value_or(c);
+    c.overlap = 0;  // else a kernel's time has what it waits for the one before
+    kernels_.choose(place_->scratch(), c);
+  }
   wf::device_request r{what_, data_.type, how_, {}, {where_.loaded(), nullptr}, {1, 1}, static_cast<std::int64_t>(data_.n),
                        out_->at()};
   if (second_on_device_) r.x[1] = second_on_device_->at();

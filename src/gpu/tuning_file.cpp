@@ -22,12 +22,13 @@ using nlohmann::json;
 struct field {
   const char* name;
   std::uint32_t launch_choices::*value;
-  std::uint32_t step, most;  ///< multiples of step up to most
+  std::uint32_t least, step, most;  ///< multiples of step from least to most
 };
-constexpr std::array<field, 4> fields{{{"reduce_threads", &launch_choices::reduce_threads, 32, 512},
-                                       {"reduce_blocks", &launch_choices::reduce_blocks, 1, 32},
-                                       {"sum_blocks", &launch_choices::sum_blocks, 1, 8},
-                                       {"exact_blocks", &launch_choices::exact_blocks, 1, 32}}};
+constexpr std::array<field, 5> fields{{{"reduce_threads", &launch_choices::reduce_threads, 32, 32, 512},
+                                       {"reduce_blocks", &launch_choices::reduce_blocks, 1, 1, 32},
+                                       {"sum_blocks", &launch_choices::sum_blocks, 1, 1, 8},
+                                       {"exact_blocks", &launch_choices::exact_blocks, 1, 1, 32},
+                                       {"overlap", &launch_choices::overlap, 0, 1, 1}}};
 
 [[noreturn]] void bad(const std::string& path, const std::string& what) {
   throw error(errc::bad_input, path + ": " + what + "; `warpfold tune` writes a right one (docs/gpu.md)");
@@ -57,9 +58,9 @@ launch_choices checked(const std::string& path, std::string_view gpu, const json
     if (f == nullptr) bad(path, who + ": unknown " + json(key).dump(-1, ' ', true, json::error_handler_t::replace));
     const bool whole = value.is_number_unsigned();
     const std::uint64_t v = whole ? value.get<std::uint64_t>() : 0;
-    if (v == 0 || v > f->most || v % f->step != 0) {
+    if (!whole || v < f->least || v > f->most || v % f->step != 0) {
       bad(path, who + ": \"" + f->name + "\" is " + value.dump(-1, ' ', true, json::error_handler_t::replace) + ", right are " +
-                    (f->step == 1 ? "1" : "multiples of " + std::to_string(f->step)) + " to " + std::to_string(f->most));
+                    (f->step == 1 ? std::to_string(f->least) : "multiples of " + std::to_string(f->step)) + " to " + std::to_string(f->most));
     }
     c.*(f->value) = static_cast<std::uint32_t>(v);
   }

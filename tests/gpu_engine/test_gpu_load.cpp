@@ -141,6 +141,59 @@ TEST_F(under_load, graph_replays_give_the_same) {
   m.free(out);
 }
 
+/// Launches that follow each other at once, each into the array that the next one reads, through a stream and a
+/// graph: they may come to the GPU before the one before is done, but must not read before that.
+class chains : public under_load, public ::testing::WithParamInterface<wf::dtype> {};
+
+TEST_P(chains, read_what_the_launch_before_wrote) {
+  const machine& m = gpu_machine();
+  const wf::dtype t = GetParam();
+  const std::size_t size = wf::info(t).size;
+  static constexpr wf::op ops[] = {wf::op::sum, wf::op::max, wf::op::mean, wf::op::norm2, wf::op::std_dev, wf::op::min, wf::op::norm1};
+  constexpr std::size_t links = 63;
+  void* stream = m.make_stream();
+  for (const std::int64_t n : {100, 3001, 20011, 70001, 400009}) {
+    const auto data = make_bytes(t, "normal", static_cast<std::uint64_t>(n), 5);
+    auto want = data;
+    for (std::size_t i = 0; i < links; ++i) {
+      const strided x{want.data(), n, 1};
+      const auto answer = cpu_answer(ops[i % std::size(ops)], t, wf::accuracy::exact, {}, x, x);
+      ASSERT_EQ(answer.size(), size);
+      std::memcpy(want.data() + i * size, answer.data(), size);
+    }
+    struct chain {
+      const machine* m;
+      wf::dtype t;
+      std::size_t size;
+      std::int64_t n;
+      unsigned char* x;
+      wf::gpu place;
+    } c{&m, t, size, n, static_cast<unsigned char*>(m.allocate(data.size())), wf::gpu(stream)};
+    const auto launch_all = [](void* given) {
+      const auto* k = static_cast<const chain*>(given);
+      for (std::size_t i = 0; i < links; ++i) {
+        const wf::device_request r{ops[i % std::size(ops)], k->t, wf::accuracy::exact, {}, {k->x, k->x}, {1, 1}, k->n,
+                                   k->x + i * k->size};
+        k->m->library->run(r, k->place.scratch(), k->place.stream());
+      }
+    };
+    std::vector<unsigned char> got(data.size());
+    for (int round = 0; round < 40; ++round) {
+      ASSERT_EQ(m.upload(c.x, data.data(), data.size()), "");
+      if (round % 2 == 0) launch_all(&c);
+      else ASSERT_EQ(m.replay(stream, launch_all, &c, 1), "");
+      ASSERT_EQ(m.wait(stream), "");
+      ASSERT_EQ(m.download(got.data(), c.x, got.size()), "");
+      ASSERT_TRUE(got == want) << "n = " << n << ", round " << round;
+    }
+    m.free(c.x);
+  }
+  m.free_stream(stream);
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, chains, ::testing::Values(wf::dtype::f32, wf::dtype::f64, wf::dtype::bf16),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
 /// Answers written to pinned host memory: read there after a wait for the stream, with no copy.
 TEST_F(under_load, answers_in_pinned_host_memory) {
   const machine& m = gpu_machine();

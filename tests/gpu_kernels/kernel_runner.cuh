@@ -30,7 +30,7 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
 #if defined(SIMT_LENS)
   // Each shared variable of each instrumented kernel takes 32 KiB of every thread: one shape of each.
   if constexpr (std::is_same_v<T, float> || sizeof(T) == 2) {
-    if (launch == shape::library) return exact_sum_small<T, 64, 4>(x, n, out, stream);
+    if (launch == shape::library) return exact_sum_small<T, 64, 4>(x, n, out, ws, stream);
   }
 #else
   if (launch == shape::library) return exact_sum(x, n, out, ws, stream);
@@ -57,7 +57,7 @@ cudaError_t run_fast(const T* x, std::uint64_t n, wf::device::fast_t<T>* out, wo
                      cudaStream_t stream, shape launch) {
   using namespace wf::device;
 #if defined(SIMT_LENS)
-  if (launch == shape::library) return fast_sum_small<T, 64, 4>(x, n, out, stream);
+  if (launch == shape::library) return fast_sum_small<T, 64, 4>(x, n, out, ws, stream);
 #else
   if (launch == shape::library) return fast_sum(x, n, out, ws, stream);
 #endif

@@ -74,6 +74,8 @@ TEST_F(tuning, bad_files_are_told_in_one_line) {
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"reduce_threads\": 100}}}", "is 100, right are multiples of 32 to 512"},
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"reduce_threads\": 1024}}}", "is 1024, right are multiples of 32 to 512"},
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"sum_blocks\": 0}}}", "is 0, right are 1 to 8"},
+      {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"overlap\": 2}}}", "is 2, right are 0 to 1"},
+      {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"overlap\": false}}}", "is false, right are 0 to 1"},
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"sum_blocks\": -1}}}", "is -1, right are 1 to 8"},
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"sum_blocks\": 1.5}}}", "is 1.5, right are 1 to 8"},
       {"{\"warpfold_tuning\": 1, \"gpus\": {\"g\": {\"sum_blocks\": 4294967297}}}", "is 4294967297, right are 1 to 8"},

@@ -150,6 +150,7 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
 template <class Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
+  await_stream();
   using message = rows_message<Rows>;
   using tally_type = typename message::tally_type;
   __shared__ typename Rows::room room;
@@ -223,7 +224,7 @@ cudaError_t exact_reduce(const exact_question& q, const void* const* x, const st
   exact_question asked = q;
   asked.doubles = scratch.fast_doubles();
   return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
-                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream}, a, asked,
+                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, asked,
                 static_cast<Out*>(out), scratch.tally());
 }
 

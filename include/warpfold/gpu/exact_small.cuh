@@ -22,6 +22,7 @@
 #include <warpfold/gpu/launch.cuh>
 #include <warpfold/gpu/thread.cuh>
 #include <warpfold/gpu/warp.cuh>
+#include <warpfold/gpu/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -208,6 +209,7 @@ __device__ __forceinline__ std::int64_t sum_of_words(std::int64_t v) {
 
 template <class T, int Threads, int Loads, bool Aligned, int Copies>
 __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> part, T* out) {
+  await_stream();
   using f = exact::format<T>;
   using packs = small_packs<T, Threads, Loads, Aligned>;
   constexpr int warps = Threads / 32;
@@ -297,11 +299,11 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
 }
 
 template <class T, int Threads, int Loads, int Copies = Threads == 32 ? 1 : 8>
-cudaError_t exact_sum_small(const T* x, std::uint64_t n, T* out, cudaStream_t stream) {
+cudaError_t exact_sum_small(const T* x, std::uint64_t n, T* out, const workspace& scratch, cudaStream_t stream) {
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
                           ? exact_sum_small_kernel<T, Threads, Loads, true, Copies>
                           : exact_sum_small_kernel<T, Threads, Loads, false, Copies>;
-  return launch(kernel, {1, Threads, 0, stream}, cut_array(x, n, Threads), out);
+  return launch(kernel, {1, Threads, 0, stream, scratch.overlaps()}, cut_array(x, n, Threads), out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -53,6 +53,7 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
 template <class T, class Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
+  await_stream();
   constexpr int per_lane = digits_a_lane<Accumulator>;
   constexpr int lanes = digit_lanes<Accumulator>;
   using message = digit_tally<Accumulator>;
@@ -116,7 +117,15 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
       reinterpret_cast<std::uintptr_t>(x) % 16 == 0
           ? exact_sum_kernel<T, Accumulator, Threads, Walk, true, MinBlocks>
           : exact_sum_kernel<T, Accumulator, Threads, Walk, false, MinBlocks>;
-  return launch(kernel, {workers + (collector ? 1u : 0u), Threads, Accumulator::shared_bytes, stream},
+  std::size_t shared = Accumulator::shared_bytes;
+  const std::uint32_t sm = scratch.multiprocessors(), each = workers / sm;
+  if (scratch.overlaps() && each > 1 && workers == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
+    // No more blocks a multiprocessor than it is to have: the next kernel's would fill the others' room while the last
+    // block is at work, and those with one too many take longest: 2^23 floats in L2 took 1.1 times as long.
+    const std::size_t least = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
+    shared = shared < least ? least : shared;
+  }
+  return launch(kernel, {workers + (collector ? 1u : 0u), Threads, shared, stream, scratch.overlaps()},
                 part, out, scratch.tally());
 }
 
@@ -182,13 +191,13 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
     const std::uint64_t parts = packs + (bytes % 16 != 0 ? 1 : 0);  // and what is no whole pack
-    if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, stream);
-    if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, stream);
-    if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, stream);
-    if (parts <= 256) return exact_sum_small<T, 256, 1>(x, n, out, stream);
-    if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, stream);
-    if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, stream);
-    if (parts <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, stream);
+    if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, scratch, stream);
+    if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, scratch, stream);
+    if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, scratch, stream);
+    if (parts <= 256) return exact_sum_small<T, 256, 1>(x, n, out, scratch, stream);
+    if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, scratch, stream);
+    if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, scratch, stream);
+    if (parts <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, scratch, stream);
     constexpr bool columns = !std::is_same_v<T, __half>;
     using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
                                            std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;

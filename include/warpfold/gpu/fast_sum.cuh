@@ -98,6 +98,7 @@ __global__ void __launch_bounds__(
     Threads, resident_blocks(Threads, (Walk::loads * (Walk::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Threads /
                                           (Readers == 32 ? 2 : 1)))
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
+  await_stream();
   using value = fast_t<T>;
   constexpr value nothing = std::is_integral_v<value> ? value(0) : value(-0.0);
   __shared__ block_room<value, Threads> room;
@@ -129,6 +130,7 @@ __global__ void __launch_bounds__(
 /// One block, at most Loads packs a thread.
 template <class T, int Threads, int Loads, bool Aligned>
 __global__ void __launch_bounds__(Threads) fast_sum_small_kernel(array_part<T> part, fast_t<T>* out) {
+  await_stream();
   using value = fast_t<T>;
   __shared__ block_room<value, Threads> room;
   fast_fold<T> fold;
@@ -149,16 +151,16 @@ cudaError_t fast_sum_shaped(const T* x, std::uint64_t n, fast_t<T>* out, workspa
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
                           ? fast_sum_kernel<T, Threads, Walk, true, Readers>
                           : fast_sum_kernel<T, Threads, Walk, false, Readers>;
-  return launch(kernel, {workers + (collector ? 1u : 0u), Threads, 0, stream}, part, out,
+  return launch(kernel, {workers + (collector ? 1u : 0u), Threads, 0, stream, scratch.overlaps()}, part, out,
                 scratch.mailbox());
 }
 /// The same by one block without scratch, for n of at most Threads * Loads packs.
 template <class T, int Threads, int Loads>
-cudaError_t fast_sum_small(const T* x, std::uint64_t n, fast_t<T>* out, cudaStream_t stream) {
+cudaError_t fast_sum_small(const T* x, std::uint64_t n, fast_t<T>* out, const workspace& scratch, cudaStream_t stream) {
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
                           ? fast_sum_small_kernel<T, Threads, Loads, true>
                           : fast_sum_small_kernel<T, Threads, Loads, false>;
-  return launch(kernel, {1, Threads, 0, stream}, cut_array(x, n, Threads), out);
+  return launch(kernel, {1, Threads, 0, stream, scratch.overlaps()}, cut_array(x, n, Threads), out);
 }
 
 /// Two blocks a multiprocessor for large arrays: of 1024 threads where the chains of a thread fit 32
@@ -183,12 +185,12 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
   fast_shape s = fast_shape_for(n * sizeof(T), scratch.multiprocessors(), scratch.l2_bytes());
   if (s.kind == fast_kind::stream) s.workers = scratch.choices().sum_blocks * scratch.multiprocessors();
   switch (s.kind) {
-    case fast_kind::small_32_1: return fast_sum_small<T, 32, 1>(x, n, out, stream);
-    case fast_kind::small_32_4: return fast_sum_small<T, 32, 4>(x, n, out, stream);
-    case fast_kind::small_128_4: return fast_sum_small<T, 128, 4>(x, n, out, stream);
-    case fast_kind::small_256_4: return fast_sum_small<T, 256, 4>(x, n, out, stream);
-    case fast_kind::small_512_4: return fast_sum_small<T, 512, 4>(x, n, out, stream);
-    case fast_kind::small_1024_4: return fast_sum_small<T, 1024, 4>(x, n, out, stream);
+    case fast_kind::small_32_1: return fast_sum_small<T, 32, 1>(x, n, out, scratch, stream);
+    case fast_kind::small_32_4: return fast_sum_small<T, 32, 4>(x, n, out, scratch, stream);
+    case fast_kind::small_128_4: return fast_sum_small<T, 128, 4>(x, n, out, scratch, stream);
+    case fast_kind::small_256_4: return fast_sum_small<T, 256, 4>(x, n, out, scratch, stream);
+    case fast_kind::small_512_4: return fast_sum_small<T, 512, 4>(x, n, out, scratch, stream);
+    case fast_kind::small_1024_4: return fast_sum_small<T, 1024, 4>(x, n, out, scratch, stream);
     // Hints to stream: as fast where the array is in L2 (and it stays there), a tenth faster where not:
     // what others wrote to L2 need not be written back for it.
     case fast_kind::grid_128: return fast_sum_shaped<T, 128, walk<4>, 32>(x, n, out, scratch, stream, s.workers, true);

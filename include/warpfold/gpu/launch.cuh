@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <initializer_list>
 
 #include <warpfold/config.hpp>
 
@@ -24,12 +25,37 @@ constexpr int resident_blocks(int threads, int wanted) {
   return wanted * threads <= most ? wanted : most / threads;
 }
 
+/// First in a kernel whose launch may overlap the one before it: until here it has no right to touch what the
+/// stream's earlier work writes or reads. The kernel after it may come to the multiprocessors, where it waits like
+/// this one, once all blocks but the last, which does the last step, have left. (If it came sooner, its blocks
+/// would gather where there is room first: exact sums of 2^23 floats in L2 took 1.4 times as long.)
+__device__ __forceinline__ void await_stream() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (blockIdx.x == gridDim.x - 1) asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// Whether await_stream() is in the code that a device of this compute capability (90 for 9.0) runs, which
+/// may have been compiled for an older one: where it is not, a launch must not overlap.
+constexpr bool awaits_stream([[maybe_unused]] int capability) {
+#if defined(__CUDA_ARCH_LIST__)
+  for (const int arch : {__CUDA_ARCH_LIST__}) {
+    if (arch >= 900 && arch / 100 == capability / 10 && arch <= 10 * capability) return true;
+  }
+#endif
+  return false;
+}
+
 /// Blocks, threads a block, bytes of dynamic shared memory a block, stream.
 struct launch_config {
   unsigned blocks = 1;
   unsigned threads = 256;
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
+  /// The kernel begins with await_stream(): its blocks may be launched before the stream's last kernel is done, if
+  /// that one allows it (programmatic dependent launch). Saves up to 0.6 µs between kernels that do.
+  bool overlaps = false;
 };
 
 /// Enqueues kernel(args…). The kernel's parameters must be of the very types of the arguments after
@@ -48,6 +74,13 @@ cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, Argume
   config.blockDim = dim3(c.threads);
   config.dynamicSmemBytes = c.shared_bytes;
   config.stream = c.stream;
+#if defined(__CUDACC__)
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlap;
+  config.numAttrs = c.overlaps ? 1 : 0;
+#endif
   return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...);
 }
 

@@ -96,6 +96,7 @@ inline constexpr int most_reduce_threads = 512;
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
+  await_stream();
   auto running = fold.start();
   for_each_share<Fold::loads, Fold::item_size, Fold::packs>(
       a, [&](const pack(&p)[sizeof...(T)], std::uint64_t v) { fold.add(running, p, v); },
@@ -113,6 +114,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
+  await_stream();
   constexpr int packs_a_lane = 4;
   constexpr int each = packs_a_lane * Fold::items;
   const std::uint64_t warps = std::uint64_t{gridDim.x} * blockDim.x / 32;
@@ -201,7 +203,7 @@ cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64
   shape.threads = at_most(shape.threads, static_cast<std::uint32_t>(room / sizeof(state) * 32));
   const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<state>::words);
   shape.blocks = boxes == 0 ? 1 : at_most(shape.blocks, boxes);
-  return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shape.threads / 32 * sizeof(state), stream},
+  return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shape.threads / 32 * sizeof(state), stream, scratch.overlaps()},
                 fold, a, out, scratch.mailbox());
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
+#include <warpfold/gpu/launch.cuh>
 #include <warpfold/gpu/launch_choices.hpp>
 
 namespace wf::device::inline WF_BUILD {
@@ -60,7 +61,8 @@ class workspace {
       e = cudaDeviceGetAttribute(&block_shared_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     }
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device);
-    if (e == cudaSuccess && !chosen_) e = table_choices(choices_, device);
+    if (e == cudaSuccess) e = capability_of(device, capability_);
+    if (e == cudaSuccess && !chosen_) choices_ = launch_choices_for(capability_ / 10, capability_ % 10);
 #if !defined(__SIMT__)
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&double_ratio_, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
 #endif
@@ -86,10 +88,9 @@ class workspace {
   }
   const launch_choices& choices() const { return choices_; }
   static cudaError_t table_choices(launch_choices& c, int device) {
-    int major = 0, minor = 0;
-    cudaError_t e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-    c = launch_choices_for(major, minor);
+    int capability = 0;
+    const cudaError_t e = capability_of(device, capability);
+    c = launch_choices_for(capability / 10, capability % 10);
     return e;
   }
 
@@ -100,14 +101,25 @@ class workspace {
   /// FP64 at a quarter of the speed of FP32 or better, as on A100, H100 and B200.
   bool fast_doubles() const { return double_ratio_ <= 4; }
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
+  /// Whether launches may overlap the end of the kernel before them: see launch_config.
+  bool overlaps() const { return choices_.overlap != 0 && awaits_stream(capability_); }
 
  private:
+  /// 90 for 9.0.
+  static cudaError_t capability_of(int device, int& capability) {
+    int major = 0, minor = 0;
+    cudaError_t e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    capability = 10 * major + minor;
+    return e;
+  }
   void swap(workspace& o) noexcept {
     std::swap(words_, o.words_);
     std::swap(multiprocessors_, o.multiprocessors_);
     std::swap(block_shared_, o.block_shared_);
     std::swap(l2_bytes_, o.l2_bytes_);
     std::swap(double_ratio_, o.double_ratio_);
+    std::swap(capability_, o.capability_);
     std::swap(choices_, o.choices_);
     std::swap(chosen_, o.chosen_);
   }
@@ -117,6 +129,7 @@ class workspace {
   int block_shared_ = 0;
   int l2_bytes_ = 0;
   int double_ratio_ = 2;
+  int capability_ = 0;
   launch_choices choices_;
   bool chosen_ = false;
 };

@@ -246,10 +246,14 @@ struct logsumexp_fold {
   }
   __device__ __forceinline__ running start() const { return {static_cast<value>(-infinity()), 0}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
-    value x[items];
+    constexpr int together = sizeof(value) == 4 || items < 4 ? items : 4;  // sixteen doubles would not stay in registers
 #pragma unroll
-    for (int i = 0; i < items; ++i) x[i] = to_value<value>(item_of<T>(p[0], i));
-    take(s, x);
+    for (int from = 0; from < items; from += together) {
+      value x[together];
+#pragma unroll
+      for (int i = 0; i < together; ++i) x[i] = to_value<value>(item_of<T>(p[0], from + i));
+      take(s, x);
+    }
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
     const value one[1] = {to_value<value>(x)};
@@ -275,9 +279,14 @@ struct logsumexp_fold {
   template <int Count>
   static __device__ __forceinline__ void take(running& s, const value (&x)[Count]) {
     const auto top = static_cast<value>(infinity());
-    value m = s.largest;
+    value m = x[0];
 #pragma unroll
-    for (int i = 0; i < Count; ++i) m = x[i] > m && x[i] < top ? x[i] : m;
+    for (int i = 1; i < Count; ++i) m = fmax(m, x[i]);  // the number, where the other is a NaN
+    if (m == top) {
+      m = s.largest;
+#pragma unroll
+      for (int i = 0; i < Count; ++i) m = x[i] > m && x[i] < top ? x[i] : m;
+    }
     if (m > s.largest) {
       s.sum = shifted(s.sum, s.largest - m);  // of -inf: 0
       s.largest = m;

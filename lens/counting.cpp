@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "flow_graph.hpp"
 #include "names.hpp"
@@ -14,6 +15,26 @@
 
 namespace lens {
 namespace {
+
+/// The lowest and the highest address.
+std::pair<std::uint64_t, std::uint64_t> bounds(const request& r) {
+  std::pair<std::uint64_t, std::uint64_t> found{~std::uint64_t{0}, 0};
+  for (std::uint32_t rest = r.mask; rest != 0; rest &= rest - 1) {
+    const std::uint64_t at = r.address[static_cast<unsigned>(std::countr_zero(rest))];
+    found = {std::min(found.first, at), std::max(found.second, at)};
+  }
+  return found;
+}
+
+/// Of two requests with as many conflicts and lanes. Operands of one warp are loaded in an order that compilers
+/// choose: of equally wide ones the lower.
+bool tells_more(const request& a, const request& b, bool same_warp) {
+  if (same_block(a, a.mask) != a.mask) return false;  // a column of a cluster's blocks, each with banks of its own
+  const auto [a_low, a_high] = bounds(a);
+  const auto [b_low, b_high] = bounds(b);
+  const std::uint64_t wide = a_high - a_low, wide_before = b_high - b_low;
+  return wide != wide_before ? wide > wide_before : same_warp && a_low < b_low;
+}
 
 /// One kernel's counters, by site of the recorder.
 struct kernel_state {
@@ -109,12 +130,13 @@ class tally {
     if (update) m.turns += multiplicity(r);
   }
 
-  // The first of the worst; of those without conflicts the first with the most lanes.
+  // The first of the worst, of equal ones that with the most lanes, then the widest: the column of a tile tells more
+  // than its row.
   void keep_worst(const simt::event& e, const request& r, const shared_cost& cost) {
     sample& s = kernel_->known.worst_shared;
-    const bool worse = cost.conflicts() > kernel_->worst_conflicts ||
-                       (cost.conflicts() == kernel_->worst_conflicts && r.lanes() > s.what.lanes());
-    if (!worse) return;
+    const auto rank = std::pair(cost.conflicts(), r.lanes()), most = std::pair(kernel_->worst_conflicts, s.what.lanes());
+    const bool same_warp = s.block == block_ && s.warp == warp_;
+    if (rank < most || (rank == most && !tells_more(r, s.what, same_warp))) return;
     kernel_->worst_conflicts = cost.conflicts();
     kernel_->worst_site = e.site;
     s.what = r;
@@ -200,7 +222,9 @@ std::vector<kernel_counts> counting::kernels() const {
     for (std::uint32_t site = 1; site < k->sites.size(); ++site) {
       const counters& counted = k->sites[site];
       if (counted == counters{}) continue;
-      line_of(state_->place(site)) += counted;
+      // A basic block without a line is that of its first instruction with one; an access without a line was made of
+      // several, and is of none of them.
+      line_of(counted.blocks != 0 ? simt::locate_next(state_->recorder.sites()[site]) : state_->place(site)) += counted;
       c.total += counted;
       if (counted.block_lanes == 0) continue;
       for (const operation& o : operations_of_block(state_->recorder.sites()[site])) {

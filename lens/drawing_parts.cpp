@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -79,15 +80,21 @@ std::vector<unsigned> banks_of(const request& r, unsigned lane) {
 
 namespace {
 
-/// Calls each(group's lanes).
+/// Calls each(lanes) for those whose words may meet in a bank: of one group, and of one block's memory. The passes
+/// of a group's blocks are the same ones, so each(…) is told whether it is the group's first.
 template <class Function>
 void each_group(const request& r, Function each) {
   const lane_groups g = groups_of(r);
   for (unsigned k = 0; k < g.count; ++k) {
-    std::vector<unsigned> lanes;
-    for (unsigned l = k * g.lanes; l < (k + 1) * g.lanes; ++l)
-      if (r.mask >> l & 1u) lanes.push_back(l);
-    if (!lanes.empty()) each(lanes);
+    std::uint32_t left = r.mask & static_cast<std::uint32_t>(((std::uint64_t{1} << g.lanes) - 1) << (k * g.lanes));
+    for (bool first = true; left != 0; first = false) {
+      const std::uint32_t block = same_block(r, left);
+      std::vector<unsigned> lanes;
+      for (unsigned l = 0; l < 32; ++l)
+        if (block >> l & 1u) lanes.push_back(l);
+      each(lanes, first);
+      left &= ~block;
+    }
   }
 }
 
@@ -95,10 +102,10 @@ void each_group(const request& r, Function each) {
 
 std::vector<unsigned> passes_of(const request& r) {
   std::vector<unsigned> pass(32);
-  unsigned done = 0;
-  each_group(r, [&](const std::vector<unsigned>& lanes) {
+  unsigned done = 0, most = 0;
+  each_group(r, [&](const std::vector<unsigned>& lanes, bool first) {
     std::map<unsigned, std::vector<std::uint64_t>> words;  // of a bank, in the order of their passes
-    unsigned most = 0;
+    if (first) done += std::exchange(most, 0);
     for (const unsigned l : lanes)
       for (std::uint64_t w = r.address[l] / 4; w <= (r.address[l] + r.size - 1) / 4; ++w) {
         auto& in = words[static_cast<unsigned>(w % 32)];
@@ -107,14 +114,13 @@ std::vector<unsigned> passes_of(const request& r) {
         pass[l] = std::max(pass[l], done + static_cast<unsigned>(at - in.begin()) + 1);
         most = std::max(most, static_cast<unsigned>(in.size()));
       }
-    done += most;
   });
   return pass;
 }
 
 std::set<unsigned> crowded_banks(const request& r) {
   std::set<unsigned> crowded;
-  each_group(r, [&](const std::vector<unsigned>& lanes) {
+  each_group(r, [&](const std::vector<unsigned>& lanes, bool) {
     std::map<unsigned, std::set<std::uint64_t>> words;
     for (const unsigned l : lanes)
       for (std::uint64_t w = r.address[l] / 4; w <= (r.address[l] + r.size - 1) / 4; ++w)

@@ -33,11 +33,13 @@ std::string intensity(const explanation& e) {
   const std::uint64_t bytes = e.total.global_bytes(), flops = e.total.flops;
   if ((flops == 0 && e.additions == 0) || bytes == 0) return {};
   std::string all;
-  if (flops != 0) all += fmt::format("{} floating-point operations", flops);
-  if (e.additions != 0) all += fmt::format("{}{} additions make the sum", flops != 0 ? ", of which " : "", e.additions);
+  const bool of_floats = flops != 0 && flops >= e.additions;  // else the sum is made of integers, as `exact` makes it
+  if (flops != 0) all += fmt::format("{} floating-point operations{}", flops, of_floats ? "" : "; ");
+  if (e.additions != 0)
+    all += fmt::format("{}{} additions make the sum{}", of_floats ? ", of which " : "", e.additions, of_floats ? "" : ", of integers");
   all += fmt::format("; {} bytes of global memory in sectors: ", bytes);
-  return all + fmt::format("{:.3f} {} a byte", static_cast<double>(flops != 0 ? flops : e.additions) / static_cast<double>(bytes),
-                           flops != 0 ? "FLOPs" : "additions");
+  return all + fmt::format("{:.3f} {} a byte", static_cast<double>(of_floats ? flops : e.additions) / static_cast<double>(bytes),
+                           of_floats ? "FLOPs" : "additions");
 }
 
 std::string race_line(const ladder::race_pair& r) {

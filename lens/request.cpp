@@ -58,18 +58,6 @@ unsigned passes_of_block(const request& r, std::uint32_t mask) {
   return most;
 }
 
-/// The lanes of `mask` that want the same block's shared memory as its first lane: a variable has at most
-/// 227 KiB, and blocks lie further apart.
-std::uint32_t same_block(const request& r, std::uint32_t mask) {
-  constexpr std::uint64_t apart = 256 * 1024;
-  const std::uint64_t first = r.address[static_cast<unsigned>(std::countr_zero(mask))];
-  std::uint32_t same = 0;
-  each_lane(mask, [&](unsigned lane) {
-    same |= std::uint32_t{r.address[lane] - first + apart < 2 * apart} << lane;
-  });
-  return same;
-}
-
 /// Blocks of a cluster have banks of their own.
 unsigned passes(const request& r, std::uint32_t mask) {
   unsigned most = 0;
@@ -82,6 +70,17 @@ unsigned passes(const request& r, std::uint32_t mask) {
 }
 
 }  // namespace
+
+// A variable has at most 227 KiB, and blocks lie further apart.
+std::uint32_t same_block(const request& r, std::uint32_t mask) {
+  constexpr std::uint64_t apart = 256 * 1024;
+  const std::uint64_t first = r.address[static_cast<unsigned>(std::countr_zero(mask))];
+  std::uint32_t same = 0;
+  each_lane(mask, [&](unsigned lane) {
+    same |= std::uint32_t{r.address[lane] - first + apart < 2 * apart} << lane;
+  });
+  return same;
+}
 
 lane_groups groups_of(const request& r) {
   if (r.size <= 4) return {1, 32};

@@ -31,6 +31,9 @@ struct shared_cost {
 /// pass each. Where a cluster's blocks read each other, each block's memory has banks of its own.
 shared_cost cost_in_shared(const request&);
 
+/// The lanes of `mask`, which is not 0, that want the same block's shared memory as the first of them.
+std::uint32_t same_block(const request&, std::uint32_t mask);
+
 /// The lanes that share a pass, for accesses of 8 and 16 bytes: each group of lanes goes by itself.
 struct lane_groups {
   unsigned count = 1, lanes = 32;  ///< groups, and lanes in each

@@ -71,6 +71,31 @@ def reductions(work, out, short, where):
     return measured["wrong"]
 
 
+def profiles(work, out, short, where):
+    """What `warpfold profile` found, all in one file, and its pages below each other in one."""
+    found = {p.stem.removeprefix("profile-"): load(p) for p in sorted(work.glob("profile-*.json"))}
+    found = {name: profile for name, profile in found.items() if profile}
+    if not found:
+        return 0
+    (out / f"profile-{short}.json").write_text(json.dumps({**where, "profiles": list(found.values())}, indent=1) + "\n")
+    pages = [p.read_text() for p in sorted(work.glob("profile-*.html"))]
+    if pages:
+        head = pages[0].partition("<body>")[0]
+        head = re.sub("<title>.*?</title>", "<title>warpfold profile</title>", head)
+        bodies = [page.partition("<body>")[2].partition("</body>")[0] for page in pages]
+        (out / f"profile-{short}.html").write_text(head + "<body>" + "<hr>".join(bodies) + "</body>\n</html>\n")
+    print("\nprofiles, median time of the kernels (of the roofline's ceiling)")
+    for name, profile in found.items():
+        points = {p["name"]: p for p in profile.get("roofline", {}).get("points", [])}
+        for kernel in profile["kernels"]:
+            reached = points.get(kernel["name"], {}).get("of_ceiling")
+            share = f" ({100 * reached:.0f}%)" if reached else ""
+            print(f"  {name:<12} {1e6 * kernel['median_s']:9.2f} us{share}  {kernel['name']}")
+        for line in profile["omitted"]:
+            print(f"  {name:<12} {line}")
+    return sum(not profile["right"] for profile in found.values())
+
+
 def main(work, out, revision):
     work, out = pathlib.Path(work), pathlib.Path(out)
     name, driver, *clocks = (work / "gpu.txt").read_text().strip().split(", ")
@@ -122,6 +147,7 @@ def main(work, out, revision):
                     if row["difference"] != 0 and row["cause"] is None:
                         print(f"  {rung['rung']:<20} {rung['dtype']} {rung['n']} {row['counter']}: simt {row['simt']:.0f}, GPU {row['gpu']:.0f}")
 
+    wrong += profiles(work, out, short, where)
     if (work / "reductions.log").exists():
         wrong += reductions(work, out, short, where)
     print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")

@@ -93,7 +93,8 @@ std::string to_json(const std::vector<beside>& all, const beside_origin& from) {
 
 std::string to_html(const std::vector<beside>& all, const std::string& device, const std::string& command) {
   std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>simt beside hardware</title>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">\n<title>simt beside hardware</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<h1>simt beside hardware</h1>\n<p class=\"soft\">{}</p>\n",
       page_style, escaped(device));
   for (const beside& b : all) {

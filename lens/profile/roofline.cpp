@@ -36,11 +36,13 @@ struct frame {
 
 char mark_of(std::size_t k) { return k < 26 ? static_cast<char>('A' + k) : '*'; }
 
+/// `58.9 T f32 FLOPs a second`
+std::string rate_text(const roofline& r, double rate) { return fmt::format("{} {}s a second", scaled(rate), r.operation); }
+
 std::string about(const roofline& r, const roofline_point& p, std::size_t k) {
   if (!frame::drawable(p)) return fmt::format("  {}  no {}s of its own", p.name, r.operation);
-  return fmt::format("  {} {}: {:.3g} {}s a byte, {}{}/s, {:.1f}% of the ceiling there", mark_of(k),
-                     p.name, p.intensity(), r.operation, scaled(p.rate()), r.operation,
-                     100 * r.reached(p));
+  return fmt::format("  {} {}: {:.3g} {}s a byte, {}, {:.1f}% of the ceiling there", mark_of(k), p.name,
+                     p.intensity(), r.operation, rate_text(r, p.rate()), 100 * r.reached(p));
 }
 
 }  // namespace
@@ -82,8 +84,8 @@ std::string roofline_text(const roofline& r) {
                     to = fmt::format("{:.3g}", std::pow(10, f.right));
   text += fmt::format("{:>9} {}{:^{}}{}\n", "", from, r.operation + "s a byte",
                       width - static_cast<int>(from.size() + to.size()), to);
-  text += fmt::format("  / reading {}B/s   - multiplying and adding {}{}/s\n",
-                      scaled(r.bytes_per_second), scaled(r.operations_per_second), r.operation);
+  text += fmt::format("  / reading {}B/s   - multiplying and adding {}\n", scaled(r.bytes_per_second),
+                      rate_text(r, r.operations_per_second));
   k = 0;
   for (const roofline_point& p : r.points) text += about(r, p, k++) + "\n";
   return text;
@@ -125,8 +127,8 @@ std::string roofline_svg(const roofline& r) {
   s += fmt::format("<polyline class=\"roof\" points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",
                    x(left), y(r.ceiling(left)), x(r.ridge()), y(r.operations_per_second), x(right),
                    y(r.operations_per_second));
-  s += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}{}/s</text>\n",
-                   x(right) - 4, y(r.operations_per_second) - 6, scaled(r.operations_per_second), r.operation);
+  s += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+                   x(right) - 4, y(r.operations_per_second) - 6, rate_text(r, r.operations_per_second));
   const double middle = std::sqrt(left * r.ridge());
   s += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}B/s</text>\n",
                    x(middle) - 8, y(r.ceiling(middle)) - 4, scaled(r.bytes_per_second));

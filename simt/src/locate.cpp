@@ -177,4 +177,12 @@ source_line locate(std::uintptr_t instruction) {
   return cache[instruction] = program ? look_up(program.get(), instruction) : source_line{};
 }
 
+source_line locate_next(std::uintptr_t instruction) {
+  constexpr std::uintptr_t far = 256;
+  const source_line here = locate(instruction);
+  for (std::uintptr_t ahead = 1; ahead < far && here.line == 0 && !here.file.empty(); ++ahead)
+    if (source_line next = locate(instruction + ahead); next.line != 0 && next.function == here.function) return next;
+  return here;
+}
+
 }  // namespace simt

@@ -31,15 +31,8 @@ namespace detail {
 
 namespace {
 
-// clang++ gives some of the calls that it inserts no line: that of what follows is told.
-source_line place_of(std::uintptr_t site) {
-  source_line where = locate(site);
-  for (std::uintptr_t ahead = 1; ahead < 64 && where.line == 0 && !where.file.empty(); ++ahead) where = locate(site + ahead);
-  return where;
-}
-
 std::string line_of(std::uintptr_t site) {
-  const source_line where = place_of(site);
+  const source_line where = locate_next(site);
   if (where.file.empty()) return "an unknown line";
   return where.file + ":" + std::to_string(where.line);
 }
@@ -139,7 +132,7 @@ fault_report report_of(const grid& g) {
   r.block = g.failed_block;
   r.thread = g.why.thread;
   r.address = g.why.address;
-  if (g.why.site != 0) r.where = place_of(g.why.site);
+  if (g.why.site != 0) r.where = locate_next(g.why.site);
   r.text = r.kernel + ", block " + std::to_string(r.block) + ", thread " + std::to_string(r.thread);
   if (!r.where.file.empty()) r.text += ", " + r.where.file + ":" + std::to_string(r.where.line);
   r.text += std::string(": ") + to_string(r.what);

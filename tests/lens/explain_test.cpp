@@ -158,6 +158,22 @@ TEST(explain, drawings_tell_which_thread_adds) {
   EXPECT_FALSE(adding("tree_strided"));
 }
 
+// What padding and swizzling change is the load of a column; the store of a row was never in conflict.
+TEST(explain, banks_are_drawn_of_the_request_that_tells_most) {
+  const std::string text = explain("transpose").text;
+  for (const std::string part : {"transpose_tiled<plain_layout>: Banks of one load of 4 bytes, line 55: 32 passes, 31 of them conflicts",
+                                 "transpose_tiled<padded_layout>: Banks of one load of 4 bytes, line 55: 1 pass, 0 of them conflicts",
+                                 "transpose_tiled<swizzled_layout>: Banks of one load of 4 bytes, line 55: 1 pass, 0 of them conflicts"})
+    EXPECT_NE(text.find(part), text.npos) << part;
+}
+
+// `exact` adds integers: its few floating-point operations are not the sum.
+TEST(explain, additions_of_integers_are_no_floating_point_operations) {
+  EXPECT_NE(explain("exact").text.find("; 65535 additions make the sum, of integers; "), std::string::npos);
+  EXPECT_NE(explain("tree_modulo --dtype i32").text.find("\n65535 additions make the sum, of integers; "), std::string::npos);
+  EXPECT_NE(explain("tree_modulo").text.find("65536 floating-point operations, of which 65535 additions make the sum; "), std::string::npos);
+}
+
 TEST(explain, an_atomic_adds_to_what_is_there) {
   const std::string text = explain("shared_atomic").text;
   EXPECT_NE(text.find("add, line 19"), text.npos);
@@ -204,11 +220,17 @@ TEST(explain, refuses_bad_input_in_one_line) {
   }
 }
 
+/// The committed pages are g++'s. Of the library's own two kernels clang++ merges other loads, stores and branches.
+bool compilers_differ([[maybe_unused]] const fs::path& page) {
+#ifdef __clang__
+  return page.stem() == "24_record" || page.stem() == "25_exact";
+#else
+  return false;
+#endif
+}
+
 // What the documents show is what the rungs do. To renew them: warpfold explain --pages docs/ladder
 TEST(pages, show_what_the_rungs_count_today) {
-#ifdef __clang__
-  GTEST_SKIP() << "the pages are made by a g++ build: basic blocks are the compiler's";
-#endif
   const fs::path committed = WARPFOLD_SOURCE "/docs/ladder", made = fs::path(testing::TempDir()) / "ladder_pages";
   fs::remove_all(made);
   fs::create_directories(made);
@@ -216,14 +238,12 @@ TEST(pages, show_what_the_rungs_count_today) {
     if (entry.path().extension() == ".md") fs::copy_file(entry.path(), made / entry.path().filename());
   ASSERT_EQ(explain("--pages " + made.string()).status, 0);
   std::size_t pages = 0, drawings = 0;
-  for (const auto& entry : fs::directory_iterator(made))
-    if (entry.path().extension() == ".md") {
-      ++pages;
-      EXPECT_TRUE(text_of(entry.path()) == text_of(committed / entry.path().filename())) << entry.path().filename();
-    }
-  for (const auto& entry : fs::directory_iterator(made / "drawings")) {
-    ++drawings;
-    EXPECT_TRUE(text_of(entry.path()) == text_of(committed / "drawings" / entry.path().filename())) << entry.path().filename();
+  for (const auto& entry : fs::recursive_directory_iterator(made)) {
+    if (!entry.is_regular_file()) continue;
+    const fs::path name = fs::relative(entry.path(), made);
+    ++(name.extension() == ".md" ? pages : drawings);
+    if (compilers_differ(name)) continue;
+    EXPECT_TRUE(text_of(entry.path()) == text_of(committed / name)) << name;
   }
   EXPECT_EQ(pages, 29u);
   EXPECT_EQ(drawings, 25u) << "24 rungs with a kernel, and the transpose";

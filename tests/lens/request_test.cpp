@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of wavefronts and sectors, as they were measured on an H100: each line of the tables is a
 // pattern of addresses and what the hardware counted.
+#include <lens/drawing.hpp>
 #include <lens/request.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -71,6 +73,8 @@ TEST(shared, wavefronts_are_those_of_the_hardware) {
     const lens::shared_cost cost = cost_in_shared(c.made);
     EXPECT_EQ(cost.wavefronts, c.wavefronts) << c.name;
     EXPECT_EQ(cost.ideal, c.ideal) << c.name;
+    const std::vector<unsigned> drawn = lens::passes_of(c.made);
+    EXPECT_EQ(*std::max_element(drawn.begin(), drawn.end()), c.wavefronts) << c.name << ", in the drawing of banks";
     // Where in shared memory it lies does not matter, by whole rows of banks.
     request moved = c.made;
     for (auto& a : moved.address) a += 0x7f0000008000u;

@@ -142,17 +142,33 @@ TEST_F(rungs, every_element_is_loaded_once) {
     }
 }
 
-TEST_F(rungs, nothing_is_counted_on_lines_that_are_not_the_projects) {
+bool only_blocks(const counters& c) {
+  counters blocks;
+  blocks.blocks = c.blocks;
+  blocks.block_lanes = c.block_lanes;
+  blocks.divergent = c.divergent;
+  return c == blocks;
+}
+
+// clang++ reaches dynamic shared memory through a function of its own, whose basic blocks are of no source. What it
+// makes of the same access in several branches has a file but no line.
 #ifdef __clang__
-  GTEST_SKIP() << "clang++ makes basic blocks that have no line";
+constexpr bool by_clang = true;
+#else
+constexpr bool by_clang = false;
 #endif
+
+TEST_F(rungs, nothing_is_counted_on_lines_that_are_not_the_projects) {
   for (const dtype type : {dtype::f32, dtype::f16})
     for (const ladder::rung_info& r : lens_->rungs(type)) {
       if (r.on_host) continue;
       for (const auto& k : of(full_name(r), 3000, 128, type))
-        for (const auto& l : k.lines)
+        for (const auto& l : k.lines) {
+          if (by_clang && l.where == lens::source_place{} && only_blocks(l.counted)) continue;
           EXPECT_TRUE(l.where.file.starts_with("ladder/") || l.where.file.starts_with("include/warpfold/"))
               << full_name(r) << ": " << l.where.file << ':' << l.where.line;
+          EXPECT_TRUE(l.where.line > 0 || (by_clang && l.counted.blocks == 0)) << full_name(r) << ": " << l.where.file;
+        }
     }
 }
 

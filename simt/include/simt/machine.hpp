@@ -60,6 +60,8 @@ struct source_line {
   int line = 0, column = 0;
 };
 source_line locate(std::uintptr_t instruction);
+/// Where the compiler gave it no line, as clang++ does to some of the calls that it inserts: that of what follows.
+source_line locate_next(std::uintptr_t instruction);
 
 /// Why a launch failed. The launch's error code is cudaErrorLaunchFailure, or cudaErrorIllegalAddress for
 /// out_of_bounds and cudaErrorMisalignedAddress for misaligned, and this tells the rest.

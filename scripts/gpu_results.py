@@ -148,6 +148,10 @@ def main(work, out, revision):
                         print(f"  {rung['rung']:<20} {rung['dtype']} {rung['n']} {row['counter']}: simt {row['simt']:.0f}, GPU {row['gpu']:.0f}")
 
     wrong += profiles(work, out, short, where)
+    limits = load(work / "limits.json") if (work / "limits.json").exists() else None
+    if limits:
+        rows = ",\n".join(json.dumps(row) for row in limits)
+        (out / f"limits-{short}.json").write_text(json.dumps(where)[:-1] + ',\n"rows": [\n' + rows + "\n]}\n")
     if (work / "reductions.log").exists():
         wrong += reductions(work, out, short, where)
     print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")

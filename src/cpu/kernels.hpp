@@ -14,6 +14,11 @@ inline constexpr std::int64_t tile = 4096;
 /// A tile that fits no window goes to buckets, at most this many elements between two drains.
 inline constexpr std::int64_t bucket_capacity = std::int64_t{1} << 16;
 
+/// Memory is read faster in four places by turns than in one, for the hardware's prefetchers follow each. So what may be
+/// read in any order, and is not in L1, is read as four runs beside each other.
+inline constexpr int runs = 4;
+inline constexpr std::int64_t least_for_runs = std::int64_t{1} << 17;  // bytes
+
 inline constexpr int max_parts = 3;
 inline constexpr int max_bins = 8;
 
@@ -95,7 +100,8 @@ struct kernel_table {
   double (*fast_dot[2])(const void* x, const void* y, std::int64_t n);
   moments (*fast_moments[2])(const void* x, std::int64_t n, double centre);
   std::uint64_t (*integer_sum[8])(const void* x, std::int64_t n);  // mod 2^64
-  extremes (*extremes_of[lane_count])(const void* x, std::int64_t n);
+  /// Of four runs of n elements, n > 0, that begin `apart` elements from each other; if that is 0, of one.
+  extremes (*extremes_of[lane_count])(const void* x, std::int64_t n, std::int64_t apart);
   /// The first index whose key is the given one (zeros of either sign are one), or n.
   std::int64_t (*find[lane_count])(const void* x, std::int64_t n, std::int64_t key);
   std::int64_t (*find_nan[lane_count])(const void* x, std::int64_t n);

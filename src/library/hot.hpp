@@ -165,10 +165,20 @@ void hot(const dot<T, false>&, double& s, const void* const* x, std::int64_t n, 
   });
 }
 
+/// All of n elements of a size as four runs, which overlap by at most three, or as one; and how many of each are a
+/// block, which is in L1 to be looked at again.
+struct in_runs {
+  std::int64_t apart, length, block;
+  in_runs(std::int64_t n, std::int64_t size)
+      : apart(n * size < cpu::least_for_runs ? 0 : n / cpu::runs),
+        length(n - (cpu::runs - 1) * apart),
+        block(32768 / size / (apart != 0 ? cpu::runs : 1)) {}
+};
+
 template <real T>
-cpu::extremes extremes_in(const void* x, std::int64_t n) {
+cpu::extremes extremes_in(const void* x, std::int64_t n, std::int64_t apart) {
   const cpu::ieee_environment environment;  // floats are compared as such, subnormals too
-  cpu::extremes e = kernels().extremes_of[lane_of<T>()](x, n);
+  cpu::extremes e = kernels().extremes_of[lane_of<T>()](x, n, apart);
   if constexpr (std::is_same_v<T, bool>) {
     e.least = e.least != 0;
     e.greatest = e.greatest != 0;
@@ -183,34 +193,53 @@ template <real T>
 void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const void* const* x,
          std::int64_t n, std::int64_t) {
   if (n == 0) return;
-  const cpu::extremes e = extremes_in<T>(x[0], n);
-  if (e.nan) s.nan = 1;  // the keys hold NaNs too
-  else s = r.combine(s, {e.least, e.greatest, 0});
+  constexpr std::int64_t size = sizeof(T);
+  const in_runs all(n, size);
+  for (std::int64_t i = 0; i < all.length; i += all.block) {
+    const cpu::extremes e = extremes_in<T>(static_cast<const unsigned char*>(x[0]) + i * size,
+                                           std::min(all.block, all.length - i), all.apart);
+    if (e.nan) s.nan = 1;  // the keys hold NaNs too
+    else s = r.combine(s, {e.least, e.greatest, 0});
+  }
 }
 
 template <real T, bool Least>
   requires(!std::is_same_v<T, bool>)
 void hot(const arg_fold<T, Least>& r, typename arg_fold<T, Least>::state& s, const void* const* x,
          std::int64_t n, std::int64_t first) {
-  // The extreme of each piece, and in the end where it is in the first piece that has the best of them.
-  constexpr std::int64_t size = sizeof(T), piece = 32768 / size;
+  // The extreme of each block of a MiB, and then where it is: in a block that has the best of them.
+  constexpr std::int64_t size = sizeof(T), blocks = 32, piece = blocks * 32768 / size;
   const auto at = [x](std::int64_t i) { return static_cast<const unsigned char*>(x[0]) + i * size; };
-  std::int64_t best = -1;
   for (std::int64_t i = 0; i < n && !s.nan; i += piece) {
     const std::int64_t m = std::min(piece, n - i);
-    const cpu::extremes e = extremes_in<T>(at(i), m);
-    if (e.nan) {
-      s = r.combine(s, {0, first + i + kernels().find_nan[lane_of<T>()](at(i), m), 1});
-      return;
+    const in_runs all(m, size);
+    const auto in_block = [&](std::int64_t k) { return std::min(all.block, all.length - k * all.block); };
+    std::int64_t of_block[blocks + 1];  // the last of three elements
+    std::int64_t best = 0, key = 0;
+    for (std::int64_t k = 0; in_block(k) > 0; ++k) {
+      const cpu::extremes e = extremes_in<T>(at(i + k * all.block), in_block(k), all.apart);
+      if (e.nan) {
+        s = r.combine(s, {0, first + i + kernels().find_nan[lane_of<T>()](at(i), m), 1});
+        return;
+      }
+      of_block[k] = r.equal_key(Least ? e.least : e.greatest);
+      if (k > 0 && (Least ? of_block[k] >= key : of_block[k] <= key)) continue;
+      best = k;
+      key = of_block[k];
     }
-    const std::int64_t key = r.equal_key(Least ? e.least : e.greatest);
     if (s.index >= 0 && (Least ? key >= s.key : key <= s.key)) continue;
-    s = {key, first + i, 0};
-    best = i;
+    const std::int64_t bits = integer<T> && sizeof(T) == 8 && !std::is_signed_v<T> ? key ^ INT64_MIN : key;
+    std::int64_t place = m;
+    for (std::int64_t run = 0; run < cpu::runs && place == m; ++run) {  // in the order of elements
+      for (std::int64_t k = best; in_block(k) > 0 && place == m; ++k) {
+        if (of_block[k] != key) continue;
+        const std::int64_t from = run * all.apart + k * all.block;
+        const std::int64_t found = kernels().find[lane_of<T>()](at(i + from), in_block(k), bits);
+        if (found < in_block(k)) place = from + found;
+      }
+    }
+    s = {key, first + i + place, 0};
   }
-  if (best < 0) return;
-  const std::int64_t bits = integer<T> && sizeof(T) == 8 && !std::is_signed_v<T> ? s.key ^ INT64_MIN : s.key;
-  s.index += kernels().find[lane_of<T>()](at(best), std::min(piece, n - best), bits);
 }
 
 template <real T>

@@ -167,6 +167,49 @@ TEST_P(integers, sums_products_and_moments) {
   }
 }
 
+// Large arrays are read in several places by turns: what is alone or first must be found wherever it is.
+template <class T>
+void places_in(std::int64_t n) {
+  SCOPED_TRACE(std::to_string(sizeof(T)) + " bytes, n = " + std::to_string(n));
+  std::vector<T> x(static_cast<std::size_t>(n), T(2));
+  const std::int64_t q = n / 4;
+  const std::vector<std::int64_t> where{0, 1, 4097, q - 1, q, q + 1, 2 * q - 1, 2 * q, 2 * q + 5000, 3 * q - 1, 3 * q, n - q, n - 2, n - 1};
+  const auto with = [&](std::int64_t i, std::int64_t j, T v, auto check) {
+    T &a = x[static_cast<std::size_t>(i)], &b = x[static_cast<std::size_t>(j)];
+    a = b = v;
+    check(std::min(i, j));
+    a = b = T(2);
+  };
+  for_each_target([&] {
+    for (const std::int64_t i : where)
+      for (const std::int64_t j : where) {
+        with(i, j, T(1), [&](std::int64_t first) {
+          EXPECT_EQ(wf::min(x), T(1)) << i;
+          EXPECT_EQ(wf::argmin(x), first) << i << ", " << j;
+        });
+        with(i, j, T(3), [&](std::int64_t first) {
+          EXPECT_EQ(wf::max(x), T(3)) << i;
+          EXPECT_EQ(wf::argmax(x), first) << i << ", " << j;
+        });
+        if constexpr (std::floating_point<T>)
+          with(i, j, std::numeric_limits<T>::quiet_NaN(), [&](std::int64_t first) {
+            EXPECT_TRUE(std::isnan(wf::min(x))) << i;
+            EXPECT_EQ(wf::argmin(x), first) << i << ", " << j;
+            EXPECT_EQ(wf::argmax(x), first) << i << ", " << j;
+          });
+        if (testing::Test::HasFailure()) return;
+      }
+  });
+}
+TEST(large_arrays, the_first_of_equals_is_found) {
+  for (const std::int64_t n : {131'071, 131'072, 300'007}) {
+    places_in<double>(n);
+    places_in<float>(n);
+    places_in<std::int8_t>(n);
+    places_in<std::int64_t>(n);
+  }
+}
+
 // So many that chunks are as large as they get, and partial sums come to the limits of their lanes.
 template <class T>
 void sums_of_the_extremes() {

@@ -47,47 +47,51 @@ WF_INLINE auto nan_mask(vec<typename L::element> bits) {
   return (V)((bits & L::greatest) > L::infinity);
 }
 
-/// Calls f(vector, stream) on all of x, n > 0, the rest padded with copies of the first element. Four
-/// streams: a minimum waits three cycles for the one before it.
-template <class L, class F>
-WF_INLINE void for_vectors(const void* x, std::int64_t n, F f) {
-  using T = typename L::element;
-  using V = vec<T>;
-  const auto* p = static_cast<const unsigned char*>(x);
-  constexpr std::int64_t per = lanes<T>;
-  std::int64_t i = 0;
-  for (; i + 4 * per <= n; i += 4 * per) {
-    const unsigned char* at = p + i * static_cast<std::int64_t>(sizeof(T));
-    prefetch_lines<4 * width>(at);
-    WF_UNROLL
-    for (int s = 0; s < 4; ++s) f(load<V>(at + s * width), s);
-  }
-  for (; i + per <= n; i += per) f(load<V>(p + i * static_cast<std::int64_t>(sizeof(T))), 0);
-  if (i < n) {
-    alignas(64) T rest[per];
-    T first;
-    __builtin_memcpy(&first, p, sizeof(T));
-    for (T& r : rest) r = first;
-    __builtin_memcpy(rest, p + i * static_cast<std::int64_t>(sizeof(T)),
-                     static_cast<std::size_t>(n - i) * sizeof(T));
-    f(load<V>(rest), 0);
-  }
+/// Elements of a cache line.
+template <class T>
+inline constexpr std::int64_t line = 64 / sizeof(T);
+
+/// Calls f(vector, k) on all elements of the runs, or of the one if `apart` is 0, and on some of them twice; not if
+/// there is less than a turn.
+template <class T, class F>
+WF_INLINE bool for_vectors(const unsigned char* p, std::int64_t n, std::int64_t apart, F f) {
+  constexpr std::int64_t size = sizeof(T);
+  const walk w = walk_of(apart * size);
+  const auto look = [&](const unsigned char* at, int k) __attribute__((always_inline)) { f(load<vec<T>>(at), k); };
+  if (n * size < w.step) return false;
+  const unsigned char* last = p + (n * size - w.step);
+  for (; p < last; p += w.step) for_turn(p, w, look);
+  for_turn(last, w, look);
+  return true;
 }
 
 /// n > 0. The keys of NaNs lie beyond those of the infinities, so they need no look of their own.
 template <class L>
-extremes extremes_of(const void* x, std::int64_t n) {
+extremes extremes_of(const void* x, std::int64_t n, std::int64_t apart) {
   using T = typename L::element;
   using V = vec<T>;
+  constexpr std::int64_t size = sizeof(T);
+  const auto* p = static_cast<const unsigned char*>(x);
   T first;
-  __builtin_memcpy(&first, x, sizeof(T));
+  __builtin_memcpy(&first, p, sizeof(T));
   const V start = key_of<L>(all_lanes<V>(first));
   V least[4] = {start, start, start, start}, greatest[4] = {start, start, start, start};
-  for_vectors<L>(x, n, [&](V bits, int s) __attribute__((always_inline)) {
+  const auto look = [&](V bits, int k) __attribute__((always_inline)) {
     const V key = key_of<L>(bits);
-    least[s] = key < least[s] ? key : least[s];
-    greatest[s] = key > greatest[s] ? key : greatest[s];
-  });
+    least[k % 4] = key < least[k % 4] ? key : least[k % 4];
+    greatest[k % 4] = key > greatest[k % 4] ? key : greatest[k % 4];
+  };
+  if (!for_vectors<T>(p, n, apart, look)) {
+    for (int run = 0; run < (apart != 0 ? runs : 1); ++run, p += apart * size) {
+      std::int64_t i = 0;
+      for (; i + lanes<T> <= n; i += lanes<T>) look(load<V>(p + i * size), 0);
+      if (i == n) continue;
+      alignas(64) T rest[lanes<T>];  // padded with copies of the first element
+      for (T& v : rest) v = first;
+      __builtin_memcpy(rest, p + i * size, static_cast<std::size_t>((n - i) * size));
+      look(load<V>(rest), 0);
+    }
+  }
   WF_UNROLL
   for (int s = 1; s < 4; ++s) {
     least[0] = least[s] < least[0] ? least[s] : least[0];
@@ -103,57 +107,38 @@ extremes extremes_of(const void* x, std::int64_t n) {
 }
 
 /// The same of f32 and f64, which are compared as such: half the instructions, and a look at NaNs for every
-/// two vectors. A block in which zeros win, or with NaNs, is looked at again by keys, from L1.
+/// two vectors. Where zeros win, or with NaNs, keys decide.
 template <class T>
-extremes float_extremes(const void* x, std::int64_t n) {
+extremes float_extremes(const void* x, std::int64_t n, std::int64_t apart) {
   using L = std::conditional_t<sizeof(T) == 8, lane_f64, lane_f32>;
   using V = vec<T>;
-  constexpr std::int64_t size = sizeof(T), turn = 4 * lanes<T>, block = 32768 / size;
   const auto* p = static_cast<const unsigned char*>(x);
-  extremes all = extremes_of<L>(p, 1);
-  for (std::int64_t start = 0; start < n; start += block, p += block * size) {
-    const std::int64_t m = n - start < block ? n - start : block;
-    bool decided = m >= turn;
-    T a = 0, b = 0;
-    if (decided) {
-      V least[4], greatest[4];
-      for (int s = 0; s < 4; ++s) least[s] = greatest[s] = load<V>(p + s * width);
-      nan_check nan;
-      const auto look = [&](const unsigned char* at) __attribute__((always_inline)) {
-        V v[4];
-        WF_UNROLL
-        for (int s = 0; s < 4; ++s) {
-          v[s] = load<V>(at + s * width);
-          least[s] = min(v[s], least[s]);
-          greatest[s] = max(v[s], greatest[s]);
-        }
-        nan.look_at(v[0], v[1]);
-        nan.look_at(v[2], v[3]);
-      };
-      for (std::int64_t i = 0; i + turn <= m; i += turn) {
-        prefetch_lines<4 * width>(p + i * size);
-        look(p + i * size);
-      }
-      look(p + (m - turn) * size);  // some of them again
-      const V low = min(min(least[0], least[1]), min(least[2], least[3]));
-      const V high = max(max(greatest[0], greatest[1]), max(greatest[2], greatest[3]));
-      a = low[0], b = high[0];
-      for (int j = 1; j < lanes<T>; ++j) {
-        a = low[j] < a ? low[j] : a;
-        b = high[j] > b ? high[j] : b;
-      }
-      decided = !nan.any() && a != 0 && b != 0;
+  T first;
+  __builtin_memcpy(&first, p, sizeof(T));
+  V least[4], greatest[4], before{};
+  for (int s = 0; s < 4; ++s) least[s] = greatest[s] = all_lanes<V>(first);
+  nan_check nan;
+  const bool seen = for_vectors<T>(p, n, apart, [&](V v, int k) __attribute__((always_inline)) {
+    least[k % 4] = min(v, least[k % 4]);
+    greatest[k % 4] = max(v, greatest[k % 4]);
+    if (k % 2 == 0) before = v;
+    else nan.look_at(before, v);
+  });
+  if (seen) {
+    const V low = min(min(least[0], least[1]), min(least[2], least[3]));
+    const V high = max(max(greatest[0], greatest[1]), max(greatest[2], greatest[3]));
+    T a = low[0], b = high[0];
+    for (int j = 1; j < lanes<T>; ++j) {
+      a = low[j] < a ? low[j] : a;
+      b = high[j] > b ? high[j] : b;
     }
     const auto key = [](T v) {
       const auto bits = __builtin_bit_cast(typename L::element, v);
       return static_cast<std::int64_t>(bits < 0 ? bits ^ L::greatest : bits);
     };
-    const extremes here = decided ? extremes{key(a), key(b), false} : extremes_of<L>(p, m);
-    all.least = here.least < all.least ? here.least : all.least;
-    all.greatest = here.greatest > all.greatest ? here.greatest : all.greatest;
-    all.nan = all.nan || here.nan;
+    if (!nan.any() && a != 0 && b != 0) return {key(a), key(b), false};
   }
-  return all;
+  return extremes_of<L>(x, n, apart);
 }
 
 /// The first index where `matches(vector)` has a lane set, or n.
@@ -163,7 +148,14 @@ WF_INLINE std::int64_t first_match(const void* x, std::int64_t n, F matches) {
   using V = vec<T>;
   const auto* p = static_cast<const unsigned char*>(x);
   constexpr std::int64_t per = lanes<T>;
-  for (std::int64_t i = 0; i < n; i += per) {
+  std::int64_t i = 0;
+  for (; i + 4 * per <= n; i += 4 * per) {
+    V found{};
+    WF_UNROLL
+    for (int k = 0; k < 4; ++k) found |= matches(load<V>(p + (i + k * per) * static_cast<std::int64_t>(sizeof(T))));
+    if (any_lane((i64s)found)) break;
+  }
+  for (; i < n; i += per) {
     alignas(64) T rest[per] = {};
     const std::int64_t here = n - i < per ? n - i : per;
     const unsigned char* from = p + i * static_cast<std::int64_t>(sizeof(T));
@@ -172,7 +164,7 @@ WF_INLINE std::int64_t first_match(const void* x, std::int64_t n, F matches) {
       from = reinterpret_cast<const unsigned char*>(rest);
     }
     const V found = matches(load<V>(from));
-    if (or_lanes((i64s)found) == 0) continue;
+    if (!any_lane((i64s)found)) continue;
     for (std::int64_t j = 0; j < here; ++j)
       if (found[j] != 0) return i + j;
   }
@@ -229,81 +221,70 @@ std::int64_t count_nonzero(const void* x, std::int64_t n) {
   return total;
 }
 
-/// Calls f(place, stream) for each of `count` vectors, in four streams.
-template <class F>
-WF_INLINE void in_streams(const unsigned char* p, std::int64_t count, F f) {
-  std::int64_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    prefetch_lines<4 * width>(p + i * width);
-    WF_UNROLL
-    for (int s = 0; s < 4; ++s) f(p + (i + s) * width, s);
-  }
-  for (; i < count; ++i) f(p + i * width, 0);
-}
-
 /// Mod 2^64. On x86-64 instructions add neighbouring lanes of 8 and 16 bits. Other lanes are added two at a
 /// time, as lanes twice as wide: all = Σ(odd·2^bits + even) wraps, but with Σodd beside it Σeven = all -
 /// 2^bits·Σodd does not. Where the sign is in the way it is flipped, which adds half the range, taken off at
 /// the end.
 template <class T>
 std::uint64_t integer_sum(const void* x, std::int64_t n) {
-  const auto* p = static_cast<const unsigned char*>(x);
-  constexpr std::int64_t per = lanes<T>;
-  constexpr bool is_signed = static_cast<T>(-1) < 0;
-  const std::int64_t full = n / per;  // vectors
-  std::uint64_t total = 0;
-  if constexpr (sizeof(T) == 8) {
-    u64s a[4] = {};
-    in_streams(p, full, [&](const unsigned char* at, int s) __attribute__((always_inline)) { a[s] += load<u64s>(at); });
-    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
 #if defined(__x86_64__)
-  } else if constexpr (sizeof(T) == 1) {
-    constexpr std::uint8_t flip = is_signed ? 0x80 : 0;
-    u64s a[4] = {};
-    in_streams(p, full, [&](const unsigned char* at, int s) __attribute__((always_inline)) {
-      a[s] += sums_of_bytes(load<vec<std::uint8_t>>(at) ^ flip);
-    });
-    total = static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
-    total -= static_cast<std::uint64_t>(full * per) * flip;
-  } else if constexpr (sizeof(T) == 2) {
-    constexpr std::uint16_t flip = is_signed ? 0 : 0x8000;  // here what has no sign gets one
-    constexpr std::int64_t most = 65536;  // a quarter of them a stream, each -2^16 at least, in 32 bits
-    for (std::int64_t i = 0; i < full; i += most) {
+  constexpr bool bytes = sizeof(T) == 1, pairs = sizeof(T) == 2;
+#else
+  constexpr bool bytes = false, pairs = false;
+#endif
+  using narrow = std::make_unsigned_t<T>;
+  constexpr int bits = 8 * sizeof(T);
+  constexpr bool is_signed = static_cast<T>(-1) < 0;
+  constexpr bool flips = sizeof(T) < 8 && is_signed != pairs;  // for pairs what has no sign gets one
+  constexpr auto flip = static_cast<narrow>(flips ? std::uint64_t{1} << (bits - 1) : 0);
+  // Turns before lanes are folded. Pairs: each is -2^16 at least, in 32 bits. Halves of a lane: 2^bits - 1 at most, of
+  // which 257, 65537 and 2^32 + 1 fit.
+  constexpr std::int64_t most = sizeof(T) == 1 && !bytes ? 16 : 4096;
+  const auto* p = static_cast<const unsigned char*>(x);
+  const std::int64_t turns = n / (runs * line<T>);
+  const walk w = walk_of(n * static_cast<std::int64_t>(sizeof(T)) < least_for_runs ? 0 : turns * 64);
+  std::uint64_t total = 0;
+  for (std::int64_t turn = 0; turn < turns; turn += most) {
+    const std::int64_t end = turns - turn < most ? turns : turn + most;
+    const auto add = [&](auto f) __attribute__((always_inline)) {
+      for (std::int64_t t = turn; t < end; ++t)
+        for_turn(p + t * w.step, w, [&](const unsigned char* at, int k) __attribute__((always_inline)) {
+          f(load<vec<narrow>>(at) ^ flip, k % 4);
+        });
+    };
+    if constexpr (sizeof(T) == 8) {
+      u64s a[4] = {};
+      add([&](auto v, int s) __attribute__((always_inline)) { a[s] += (u64s)v; });
+      total += static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
+#if defined(__x86_64__)
+    } else if constexpr (bytes) {
+      u64s a[4] = {};
+      add([&](auto v, int s) __attribute__((always_inline)) { a[s] += sums_of_bytes(v); });
+      total += static_cast<std::uint64_t>(sum_lanes((i64s)(a[0] + a[1] + a[2] + a[3])));
+    } else if constexpr (pairs) {
       i32s a[4] = {};
-      in_streams(p + i * width, full - i < most ? full - i : most,
-                 [&](const unsigned char* at, int s) __attribute__((always_inline)) {
-        a[s] += sums_of_pairs((vec<std::int16_t>)(load<vec<std::uint16_t>>(at) ^ flip));
-      });
+      add([&](auto v, int s) __attribute__((always_inline)) { a[s] += sums_of_pairs((vec<std::int16_t>)v); });
       for (int s = 0; s < 4; ++s)
         for (int j = 0; j < lanes<std::int32_t>; ++j) total += static_cast<std::uint64_t>(std::int64_t{a[s][j]});
-    }
-    total += static_cast<std::uint64_t>(full * per) * flip;
 #endif
-  } else {
-    using wide = std::conditional_t<sizeof(T) == 1, std::uint16_t,
-                 std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>>;
-    using narrow = std::make_unsigned_t<T>;
-    using W = vec<wide>;
-    constexpr int bits = 8 * sizeof(T);
-    constexpr auto flip = static_cast<narrow>(is_signed ? 1u << (bits - 1) : 0u);
-    // 2^bits - 1 at most each time: 257, 65537 and 2^32 + 1 times fit.
-    constexpr std::int64_t most = sizeof(T) == 1 ? 256 : 65536;
-    for (std::int64_t i = 0; i < full; i += most) {
+    } else {
+      using wide = std::conditional_t<sizeof(T) == 1, std::uint16_t,
+                   std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>>;
+      using W = vec<wide>;
       W all[4] = {}, odd[4] = {};
-      in_streams(p + i * width, full - i < most ? full - i : most,
-                 [&](const unsigned char* at, int s) __attribute__((always_inline)) {
-        const W v = (W)(load<vec<narrow>>(at) ^ flip);
-        all[s] += v;
-        odd[s] += v >> bits;
+      add([&](auto v, int s) __attribute__((always_inline)) {
+        all[s] += (W)v;
+        odd[s] += (W)v >> bits;
       });
-      // The sums of four streams wrap like the rest, but those of odd lanes have all streams' elements.
+      // The four sums wrap like the rest, but that of odd lanes has all elements.
       const W odds = odd[0] + odd[1] + odd[2] + odd[3];
       const W even = all[0] + all[1] + all[2] + all[3] - (W)(odds << bits);
       for (int j = 0; j < lanes<wide>; ++j) total += std::uint64_t{even[j]} + odds[j];
     }
-    total -= static_cast<std::uint64_t>(full * per) * flip;
   }
-  std::int64_t i = full * per;
+  std::int64_t i = turns * runs * line<T>;
+  if constexpr (pairs) total += static_cast<std::uint64_t>(i) * flip;
+  else total -= static_cast<std::uint64_t>(i) * flip;
   for (; i < n; ++i) {
     T v;
     __builtin_memcpy(&v, p + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));

@@ -143,8 +143,16 @@ class nan_check {
   unsigned seen_ = 0;
 #else
  public:
+#if defined(__AVX2__)
+  WF_INLINE void look_at(f64s a, f64s b) { seen_ |= (i64s)_mm256_cmp_pd(a, b, _CMP_UNORD_Q); }
+  WF_INLINE void look_at(f32s a, f32s b) { seen_ |= (i64s)_mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+#elif defined(__x86_64__)
+  WF_INLINE void look_at(f64s a, f64s b) { seen_ |= (i64s)_mm_cmpunord_pd(a, b); }
+  WF_INLINE void look_at(f32s a, f32s b) { seen_ |= (i64s)_mm_cmpunord_ps(a, b); }
+#else
   template <class V>
   WF_INLINE void look_at(V a, V b) { seen_ |= (i64s)(a != a) | (i64s)(b != b); }
+#endif
   WF_INLINE bool any() const {
     std::int64_t all = 0;
     WF_UNROLL
@@ -212,8 +220,8 @@ WF_INLINE i32s sums_of_pairs(vec<std::int16_t> v) {
 
 /// Asks for the cache line 2 KiB ahead: longer loops keep fewer loads in flight than memory needs. At
 /// DRAM sizes exact sums take 1.1 times the plain one's time with it and 1.25 times without.
-WF_INLINE void prefetch(const void* p) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + 2048));
+WF_INLINE void prefetch(const void* p, std::int64_t ahead = 2048) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(ahead)));
 }
 
 /// The same for all of the `Bytes` that begin there.
@@ -221,6 +229,25 @@ template <int Bytes>
 WF_INLINE void prefetch_lines(const void* p) {
   WF_UNROLL
   for (int b = 0; b < Bytes; b += 64) prefetch(static_cast<const unsigned char*>(p) + b);
+}
+
+/// How memory is walked, a turn at a time: in bytes, from run to run and from turn to turn. A turn is a cache line
+/// of each of four runs (see kernels.hpp), or four neighbouring ones.
+struct walk {
+  std::int64_t apart, step;
+};
+WF_INLINE walk walk_of(std::int64_t apart) { return apart != 0 ? walk{apart, 64} : walk{64, runs * 64}; }
+
+/// Calls f(place, k) for the vectors of one turn, and asks for the lines of the eighth from here.
+template <class F>
+WF_INLINE void for_turn(const unsigned char* p, walk w, F f) {
+  constexpr int of_line = 64 / width;
+  WF_UNROLL
+  for (int k = 0; k < runs * of_line; ++k) {
+    const unsigned char* line = p + k / of_line * w.apart;
+    if (k % of_line == 0) prefetch(line, 8 * w.step);
+    f(line + k % of_line * width, k);
+  }
 }
 
 /// The sum of all lanes, mod 2^64.
@@ -237,6 +264,16 @@ WF_INLINE std::int64_t sum_lanes(i64s v) {
   const auto quarter = u;
 #endif
   return static_cast<std::int64_t>(quarter[0] + quarter[1]);
+}
+
+WF_INLINE bool any_lane(i64s v) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)v, (__m512i)v) != 0;
+#elif defined(__AVX2__)
+  return _mm256_testz_si256((__m256i)v, (__m256i)v) == 0;
+#else
+  return (v[0] | v[1]) != 0;
+#endif
 }
 
 WF_INLINE std::uint64_t or_lanes(i64s v) {

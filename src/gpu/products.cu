@@ -46,7 +46,7 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
     }
     return with.template operator()<256, share>();
   } else {
-    return with.template operator()<256, 1>();
+    return with.template operator()<sizeof(T) == 4 && Terms == terms::moments ? 384 : 256, 1>();
   }
 }
 

@@ -94,8 +94,8 @@ __device__ __forceinline__ pack load_piecewise(const unsigned char* q) {
 __device__ __forceinline__ pack load_across(const unsigned char* q) {
   const auto address = reinterpret_cast<std::uintptr_t>(q);
   const auto* base = reinterpret_cast<const uint4*>(address & ~std::uintptr_t{15});
-  const uint4 a = __ldg(base);  // not a streaming load: the neighbour wants the line too
-  const uint4 b = __ldg(base + 1);
+  const uint4 a = *base;  // not a streaming load: the neighbour wants the line too
+  const uint4 b = base[1];
   std::uint32_t w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   if ((address & 8) != 0) {
 #pragma unroll

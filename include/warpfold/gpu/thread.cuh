@@ -106,7 +106,8 @@ __device__ __forceinline__ pack load_part(const T* x, int count) {
 /// find nothing of what was left in whole.
 enum class cache { keep, stream, share };
 
-/// How this thread loads; made once.
+/// How this thread loads; made once. Never by ld.global.nc: what is read may be written while the kernel is there, by
+/// the one before it, which await_stream() waits for.
 template <cache Mode>
 struct loader {
   std::uint64_t policy = 0;
@@ -126,12 +127,12 @@ struct loader {
     const auto* q = static_cast<const uint4*>(p);
     uint4 v;
     if constexpr (Mode == cache::keep) {
-      v = __ldg(q);
+      v = *q;
     } else if constexpr (Mode == cache::stream) {
       v = __ldcs(q);
     } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-      asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
           : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(q), "l"(policy));
 #else
       v = __ldcs(q);
@@ -147,8 +148,8 @@ template <class T>
 __device__ __forceinline__ pack load_shifted(const T* x) {
   const auto address = reinterpret_cast<std::uintptr_t>(x);
   const auto* base = reinterpret_cast<const uint4*>(address & ~std::uintptr_t{15});
-  const uint4 a = __ldg(base);  // not __ldcs: the neighbour thread wants the line too
-  const uint4 b = __ldg(base + 1);
+  const uint4 a = *base;  // not __ldcs: the neighbour thread wants the line too
+  const uint4 b = base[1];
   std::uint32_t w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   if ((address & 8) != 0) {
     for (int j = 0; j < 6; ++j) w[j] = w[j + 2];

@@ -46,7 +46,11 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
     }
     return with.template operator()<256, share>();
   } else {
-    return with.template operator()<sizeof(T) == 4 && Terms == terms::moments ? 384 : 256, 1>();
+    if constexpr (sizeof(T) == 4 && Terms == terms::moments) {
+      if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+      if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<384, 1>();
+    }
+    return with.template operator()<256, 1>();
   }
 }
 

@@ -246,7 +246,7 @@ struct logsumexp_fold {
   }
   __device__ __forceinline__ running start() const { return {static_cast<value>(-infinity()), 0}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
-    constexpr int together = sizeof(value) == 4 || items < 4 ? items : 4;  // sixteen doubles would not stay in registers
+    constexpr int together = sizeof(value) == 4 || items <= 8 ? items : 4;  // sixteen doubles would not stay in registers
 #pragma unroll
     for (int from = 0; from < items; from += together) {
       value x[together];
@@ -281,7 +281,10 @@ struct logsumexp_fold {
     const auto top = static_cast<value>(infinity());
     value m = x[0];
 #pragma unroll
-    for (int i = 1; i < Count; ++i) m = fmax(m, x[i]);  // the number, where the other is a NaN
+    for (int i = 1; i < Count; ++i) {
+      if constexpr (integer<T>) m = x[i] > m ? x[i] : m;
+      else m = fmax(m, x[i]);  // the number, where the other is a NaN
+    }
     if (m == top) {
       m = s.largest;
 #pragma unroll

@@ -63,7 +63,7 @@ def read(path):
         place, kind, contender = name.split("/", 2)
         table[place, kind][contender] = (min(t), statistics.median(t) / min(t) - 1)
         size[place, kind] = elements[name]
-    for contenders in table.values():  # the ceiling is the faster of two ways to read
+    for contenders in table.values():  # the ceiling is the fastest of three ways to read
         ways = [t for name, t in contenders.items() if name.startswith("read")]
         if ways:
             contenders["read"] = min(ways)

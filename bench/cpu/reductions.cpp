@@ -46,7 +46,7 @@ void add(const std::string& name, std::size_t bytes, std::size_t elements, std::
   })->UseRealTime()->Unit(elements > 100'000 ? benchmark::kMillisecond : benchmark::kNanosecond);
 }
 
-// The floor, by two ways to read. It is run as often as what it is the floor of, and in turns with it.
+// The floor, by three ways to read. It is run as often as what it is the floor of, and in turns with it.
 template <class T>
 void add_read(const std::string& name, family k, std::size_t n, bool all_threads) {
   const auto both = [&](const char* suffix, auto read) {
@@ -57,6 +57,7 @@ void add_read(const std::string& name, family k, std::size_t n, bool all_threads
   };
   both("", read_part<0>);
   both(" ahead", read_part<2048>);
+  both(" in quarters", read_quarters);
 }
 
 template <class T>

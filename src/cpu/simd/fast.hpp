@@ -86,11 +86,46 @@ WF_INLINE void for_blocks(const void* x, const void* y, std::int64_t n, F f,
   }
 }
 
+/// The blocks of x, as far as they fill four runs, read beside each other (see kernels.hpp) but added up in their
+/// order, as for_blocks does; how many elements that was. Where the accumulators of four blocks fit the registers.
+template <class T>
+WF_INLINE std::int64_t sum_runs(const unsigned char* x, std::int64_t n, pairwise& total) {
+  constexpr std::int64_t size = sizeof(T), row = fast_lanes<T>, most = 64;
+  using A = fast_accumulator<T>;
+  std::int64_t done = 0;
+  while ((n - done) * size >= least_for_runs) {
+    const std::int64_t blocks = (n - done) / (runs * fast_block), run = blocks < most ? blocks : most;
+    if (run == 0) break;
+    double sums[runs * most];
+    for (std::int64_t b = 0; b < run; ++b) {
+      A acc[runs];
+      const unsigned char* p = x + (done + b * fast_block) * size;
+      for (std::int64_t i = 0; i < fast_block; i += row, p += row * size) {
+        WF_UNROLL
+        for (int r = 0; r < runs; ++r) {
+          const unsigned char* at = p + r * run * fast_block * size;
+          WF_UNROLL
+          for (int k = 0; k < A::vectors; ++k) {
+            prefetch(at + k * width, 1024);
+            acc[r].v[k] += load<typename A::V>(at + k * width);
+          }
+        }
+      }
+      for (int r = 0; r < runs; ++r) sums[r * run + b] = static_cast<double>(acc[r].total());
+    }
+    for (std::int64_t b = 0; b < runs * run; ++b) total.add(sums[b]);
+    done += runs * run * fast_block;
+  }
+  return done;
+}
+
 template <class T>
 double fast_sum(const void* x, std::int64_t n) {
   using A = fast_accumulator<T>;
   pairwise totals[1];
-  for_blocks<T, 1, false>(x, nullptr, n,
+  std::int64_t done = 0;
+  if constexpr (width == 64) done = sum_runs<T>(static_cast<const unsigned char*>(x), n, totals[0]);
+  for_blocks<T, 1, false>(static_cast<const unsigned char*>(x) + done * static_cast<std::int64_t>(sizeof(T)), nullptr, n - done,
       [](A* acc, const unsigned char* p, const unsigned char*) __attribute__((always_inline)) {
     WF_UNROLL
     for (int k = 0; k < A::vectors; ++k) acc->v[k] += load<typename A::V>(p + k * width);

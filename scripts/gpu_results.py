@@ -72,18 +72,12 @@ def reductions(work, out, short, where):
 
 
 def profiles(work, out, short, where):
-    """What `warpfold profile` found, all in one file, and its pages below each other in one."""
+    """What `warpfold profile` found, all in one file; how many answers were wrong."""
     found = {p.stem.removeprefix("profile-"): load(p) for p in sorted(work.glob("profile-*.json"))}
     found = {name: profile for name, profile in found.items() if profile}
     if not found:
         return 0
     (out / f"profile-{short}.json").write_text(json.dumps({**where, "profiles": list(found.values())}, indent=1) + "\n")
-    pages = [p.read_text() for p in sorted(work.glob("profile-*.html"))]
-    if pages:
-        head = pages[0].partition("<body>")[0]
-        head = re.sub("<title>.*?</title>", "<title>warpfold profile</title>", head)
-        bodies = [page.partition("<body>")[2].partition("</body>")[0] for page in pages]
-        (out / f"profile-{short}.html").write_text(head + "<body>" + "<hr>".join(bodies) + "</body>\n</html>\n")
     print("\nprofiles, median time of the kernels (of the roofline's ceiling)")
     for name, profile in found.items():
         points = {p["name"]: p for p in profile.get("roofline", {}).get("points", [])}

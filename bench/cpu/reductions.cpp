@@ -49,15 +49,15 @@ void add(const std::string& name, std::size_t bytes, std::size_t elements, std::
 // The floor, by three ways to read. It is run as often as what it is the floor of, and in turns with it.
 template <class T>
 void add_read(const std::string& name, family k, std::size_t n, bool all_threads) {
-  const auto both = [&](const char* suffix, auto read) {
+  const auto way = [&](const char* suffix, auto read) {
     add(name + "read" + suffix, n * sizeof(T), n, [=] { return !data<T>(k, n).empty(); }, [=] {
       return in_parts(data<T>(k, n), all_threads,
                       [read](std::span<const T> x) { return read(x.data(), x.size_bytes()); });
     });
   };
-  both("", read_part<0>);
-  both(" ahead", read_part<2048>);
-  both(" in quarters", read_quarters);
+  way("", read_part<0>);
+  way(" ahead", read_part<2048>);
+  way(" in quarters", read_quarters);
 }
 
 template <class T>

@@ -37,8 +37,9 @@ __device__ __forceinline__ void await_stream() {
 }
 
 /// Whether await_stream() is in the code that a device of this compute capability (90 for 9.0) runs, which
-/// may have been compiled for an older one: where it is not, a launch must not overlap.
-constexpr bool awaits_stream([[maybe_unused]] int capability) {
+/// may have been compiled for an older one: where it is not, a launch must not overlap. Inlined always, as what calls
+/// it is: a linker must not take the answer of a file that was compiled for other architectures.
+__attribute__((always_inline)) constexpr bool awaits_stream([[maybe_unused]] int capability) {
 #if defined(__CUDA_ARCH_LIST__)
   for (const int arch : {__CUDA_ARCH_LIST__}) {
     if (arch >= 900 && arch / 100 == capability / 10 && arch <= 10 * capability) return true;

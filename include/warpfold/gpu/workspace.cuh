@@ -102,7 +102,7 @@ class workspace {
   bool fast_doubles() const { return double_ratio_ <= 4; }
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
   /// Whether launches may overlap the end of the kernel before them: see launch_config.
-  bool overlaps() const { return choices_.overlap != 0 && awaits_stream(capability_); }
+  __attribute__((always_inline)) bool overlaps() const { return choices_.overlap != 0 && awaits_stream(capability_); }
 
  private:
   /// 90 for 9.0.

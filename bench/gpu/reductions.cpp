@@ -97,7 +97,7 @@ class table {
     size_ = wf::info(t).size;
     for (const char* data : {"normal", "bits"}) {
       const bool bits = data[0] == 'b';
-      if (!listed(s_.data, data) || (bits && (wf::is_integer(t) || wf::is_complex(t)))) continue;
+      if (!listed(s_.data, data) || (bits && wf::is_integer(t))) continue;
       data_ = data;
       host_x_ = bench::fill(t, bits, tile_bytes, checked_bytes, 1);
       host_y_ = bench::fill(t, bits, tile_bytes, checked_bytes, 2);

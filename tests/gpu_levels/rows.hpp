@@ -10,7 +10,7 @@
 
 struct rows_answer {
   std::string error;
-  std::vector<unsigned char> bytes;  ///< 16 of them
+  std::vector<unsigned char> bytes;  ///< 32 of them
 };
 rows_answer reduce_rows(wf::op o, wf::dtype t, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y,
                         std::int64_t n, unsigned blocks);

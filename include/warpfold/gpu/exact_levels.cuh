@@ -10,6 +10,7 @@
 /// elements are zero or between two bounds, which leave nothing below the last level: two integer
 /// operations an element, where a look at what is left would be two of FP64. Products of two f32 (or
 /// less) are doubles; of f64, an FMA gives the product's low half, which joins a level further down.
+/// Parts of complex numbers are elements of their own, and a product of two is four.
 /// At the speed of an H100's memory a multiprocessor has 19 FP64 operations for 4 bytes; these are used:
 ///
 ///     elements      Σx   Σx²   both   Σxy (of twice the bytes)
@@ -110,17 +111,19 @@ template <class T>
 inline constexpr int levels_of_products = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 3 : 2;
 
 /// Rest: the row set of the same terms, for what is not taken. Where lanes share its columns, a warp stays
-/// together: all its lanes call what adds, and hand things to the rest in turns.
+/// together: all its lanes call what adds, and hand things to the rest in turns. T is the type of an element,
+/// or of its parts where it is complex.
 template <class Rest, class T, terms Terms, int Threads, int Loads = Rest::loads,
           int ProductLevels = levels_of_products<T>, bool Ahead = false>
 struct anchored_rows {
   using f = exact::format<T>;
   using bits = typename f::bits;
-  static constexpr int inputs = Rest::inputs, rows = Rest::rows, watches = 1, loads = Loads;
-  static constexpr int resident_threads = 768;  ///< registers for the packs that are on their way
+  static constexpr int inputs = Rest::inputs, rows = Rest::rows, watches = Rest::watches, loads = Loads;
   static constexpr int item_size = Rest::item_size, items = 16 / item_size;
+  static constexpr int item_parts = item_size / static_cast<int>(sizeof(T));
   static constexpr int digits0 = Rest::digits0, digits1 = Rest::digits1;
-  static constexpr int unit0 = Rest::unit0, unit1 = Rest::unit1;
+  static constexpr int digits2 = rows == 3 ? digits_of_row<Rest>(2) : 0;
+  static constexpr int unit0 = Rest::unit0, unit1 = Rest::unit1, unit2 = unit_of_row<Rest>(rows - 1);
   static constexpr bool looks_ahead = true;  ///< start() wants the first packs
   static constexpr bool ahead = Ahead;  ///< the next packs are loaded before the last ones are added
   static constexpr int share = [] {
@@ -128,9 +131,14 @@ struct anchored_rows {
     else return 1;
   }();
 
+  /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
   static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
-  static constexpr int levels = sum_levels + product_levels;
+  static constexpr int sum_rows = sum_levels == 0 ? 0 : item_parts;
+  static constexpr int first_product = sum_levels * sum_rows;  ///< of the levels
+  static constexpr int levels = first_product + product_levels * (rows - sum_rows);
+  /// Registers for the packs that are on their way, and for many levels.
+  static constexpr int resident_threads = item_parts == 2 && levels > 4 ? 640 : 768;
   static constexpr int warps = Threads / 32;
   static constexpr std::size_t shared_bytes = Rest::shared_bytes + sizeof(std::int64_t) * levels * Threads;
   struct room {
@@ -166,7 +174,7 @@ struct anchored_rows {
     int e = -(1 << 20);
     if (sum_levels > 0) e = unit0 + reach(sum_levels);
     if (product_levels > 0) {
-      const int p = (sum_levels > 0 ? unit1 : unit0) + reach(product_levels);
+      const int p = unit2 + reach(product_levels);
       const int q = factor == 1 ? p : p >= 0 ? (p + 1) / 2 : -(-p / 2);
       e = e > q ? e : q;
       // Both halves of a product of f64 are normal numbers.
@@ -184,8 +192,8 @@ struct anchored_rows {
   }();
   static_assert(least_limit <= most_limit && (fixed || least_limit + bias > 0));
 
-  /// An addition to each level for each element, or two.
-  static constexpr int adds_an_item = sizeof(T) == 8 && product_levels > 0 ? 2 : 1;
+  /// Additions to a level for each element: its parts', and both halves' of a product.
+  static constexpr int adds_an_item = (product_levels > 0 ? item_parts : 1) * (sizeof(T) == 8 && product_levels > 0 ? 2 : 1);
   static constexpr int batch = loads * items * adds_an_item;
 
   double s[levels];
@@ -195,7 +203,7 @@ struct anchored_rows {
   int adds;  ///< no fewer than since s was last emptied: at most 1000
   int misses;  ///< of those, to the rest
   int moves;
-  std::uint32_t ordinary;  ///< for products the greatest, as a signed number; else any bit
+  std::uint32_t ordinary[watches];  ///< for products the greatest, as a signed number; else any bit
   std::uint32_t mask;      ///< of a word of elements: without signs for norm1
   op what;
   bool used;  ///< the rest
@@ -205,7 +213,7 @@ struct anchored_rows {
   __device__ __forceinline__ void start(op o, bool doubles, room& r, const pack (&first)[Loads][inputs], int count) {
     what = o;
     mask = o != op::norm1 ? 0xffffffffu : sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
-    ordinary = Terms == terms::products ? 0x80000000u : 0u;
+    for (std::uint32_t& bits_seen : ordinary) bits_seen = Terms == terms::products ? 0x80000000u : 0u;
     used = false;
     moves = 0;
     misses = adds = 0;
@@ -218,8 +226,8 @@ struct anchored_rows {
       std::uint32_t most = 0;
 #pragma unroll
       for (int u = 0; u < Loads; ++u) {
-        double d[items];
-        if (u < count) most = max(most, finite(look(first[u], d).greatest));
+        double d[products<items>];
+        if (u < count) most = max(most, finite(look<items>(first[u], d).greatest));
       }
       most = warp_max(most);
       if (lane_index() == 0) r.greatest_of_warp[warp_index()] = most;
@@ -249,14 +257,14 @@ struct anchored_rows {
     if (any_sharer(left != 0)) one_by_one(p, left & ((1u << present) - 1));
     count(batch);
   }
-  /// A pack of its own, beside what changes nothing: -0, of products -0·0.
-  template <class... X>
-  __device__ __forceinline__ void add_item(bool mine, X... x) {
-    const T given[inputs] = {x...};
+  /// A pack of its own, beside what changes nothing: -0, of products -0·0. Of complex products nothing is such.
+  template <class X, class... Y>
+  __device__ __forceinline__ void add_item(bool mine, X x, Y... y) {
+    const X given[inputs] = {x, y...};
     pack p[1][inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[0][k] = pack_of(given[k], k == 0 ? f::sign_mask : bits{0});
-    add_or_miss(p[0], mine);
+    add_or_miss<Terms == terms::products && item_parts == 2 ? 1 : items>(p[0], mine);
     count(items * adds_an_item);
   }
 
@@ -264,13 +272,12 @@ struct anchored_rows {
     empty();
     spill(limit != block_limit);
   }
-  __device__ __forceinline__ std::uint32_t kinds(int) const {
-    const bool any = Terms == terms::products ? ordinary != 0x80000000u : ordinary != 0;
-    return (used ? rest.kinds(0) : 0u) | (any ? special::ordinary : 0u);
+  __device__ __forceinline__ std::uint32_t kinds(int watch) const {
+    const bool any = ordinary[watch] != (Terms == terms::products ? 0x80000000u : 0u);
+    return (used ? rest.kinds(watch) : 0u) | (any ? special::ordinary : 0u);
   }
 
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-    constexpr int digits = digits0 + (rows == 2 ? digits1 : 0);
     // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.
 #pragma unroll
     for (int l = 0; l < levels; ++l) {
@@ -295,14 +302,13 @@ struct anchored_rows {
     }
     __syncthreads();
     const int e = block_limit;
-    for (int k = static_cast<int>(threadIdx.x); k < digits; k += Threads) {
+    for (int k = static_cast<int>(threadIdx.x); k < first_digit(rows); k += Threads) {
       std::int64_t v = rests ? to[k] : 0;
 #pragma unroll
       for (int i = 0; i < 2 * levels; ++i) {
-        const int at = place(e, i / 2) + 32 * (i % 2);
-        const bool second = rows == 2 && i / 2 >= sum_levels;
-        const int above = k - (second ? digits0 : 0) - (at >> 5);
-        const bool mine = rows == 1 || second == (k >= digits0);
+        const int row = row_of(i / 2), at = place(e, i / 2) + 32 * (i % 2);
+        const int above = k - first_digit(row) - (at >> 5);
+        const bool mine = k >= first_digit(row) && k < first_digit(row + 1);
         const std::int64_t total = r.total[i];
         if (mine && above == 0) v += static_cast<std::uint32_t>(total) << (at & 31);
         if (mine && above == 1) v += total >> (32 - (at & 31));
@@ -319,11 +325,35 @@ struct anchored_rows {
   static __device__ __forceinline__ std::uint32_t magnitude_word(double p) {
     return static_cast<std::uint32_t>(__double2hiint(p)) & 0x7fffffffu;
   }
-  static __device__ __forceinline__ double product(const pack (&p)[inputs], int i) {
-    return __dmul_rn(double_of<T>(p[0], i), double_of<T>(p[inputs - 1], i));
+  /// Rows, and levels of them.
+  static WF_HD constexpr int row_of(int level) {
+    return level < first_product ? level / (sum_levels > 0 ? sum_levels : 1)
+                                 : sum_rows + (level - first_product) / (product_levels > 0 ? product_levels : 1);
   }
-  /// Their sizes, and products.
-  static __device__ __forceinline__ pack_sizes look(const pack (&p)[inputs], double (&d)[items]) {
+  static WF_HD constexpr int first_level(int row) {
+    return row < sum_rows ? sum_levels * row : first_product + product_levels * (row - sum_rows);
+  }
+  static WF_HD constexpr int first_digit(int row) {
+    int all = 0;
+    for (int r = 0; r < row; ++r) all += digits_of_row<Rest>(r);
+    return all;
+  }
+
+  /// Product j of element i, of one with itself where elements are not complex: re·re and -im·im, which are of the real
+  /// part, and re·im and im·re.
+  static constexpr int products_an_item = item_parts * item_parts;
+  template <int Items>
+  static constexpr int products = Terms == terms::products ? products_an_item * Items : 1;
+  static __device__ __forceinline__ double left_factor(const pack (&p)[inputs], int i, int j) {
+    const double x = double_of<T>(p[0], item_parts * i + j % item_parts);
+    return item_parts == 2 && j == 1 ? -x : x;
+  }
+  static __device__ __forceinline__ double right_factor(const pack (&p)[inputs], int i, int j) {
+    return double_of<T>(p[inputs - 1], item_parts * i + (j + j / 2) % item_parts);
+  }
+  /// The sizes of the first Items elements, and products.
+  template <int Items>
+  static __device__ __forceinline__ pack_sizes look(const pack (&p)[inputs], double (&d)[products<Items>]) {
     pack_sizes z = {0, 0xffffffffu};
     if constexpr (!of_products) {
 #pragma unroll
@@ -334,15 +364,15 @@ struct anchored_rows {
     }
     if constexpr (Terms == terms::products) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) {
-        d[i] = product(p, i);
+      for (int n = 0; n < products<Items>; ++n) {
+        const double x = left_factor(p, n / products_an_item, n % products_an_item);
+        const double y = right_factor(p, n / products_an_item, n % products_an_item);
+        d[n] = __dmul_rn(x, y);
         if constexpr (of_products) {
-          std::uint32_t m = magnitude_word(d[i]);
+          std::uint32_t m = magnitude_word(d[n]);
           z.greatest = max(z.greatest, m);
           // A product of f64 that underflows is not zero; others do not underflow.
-          if constexpr (sizeof(T) == 8) {
-            m = double_of<T>(p[0], i) == 0 || double_of<T>(p[inputs - 1], i) == 0 ? 0u : max(m, 1u);
-          }
+          if constexpr (sizeof(T) == 8) m = x == 0 || y == 0 ? 0u : max(m, 1u);
           z.least = min(z.least, m - 1);
         }
       }
@@ -356,19 +386,19 @@ struct anchored_rows {
     return min(max(e, least_limit), most_limit);
   }
   /// Of the elements or products of a row. Those of f16 reach down to their last bits.
-  static __device__ __forceinline__ int row_limit(int e, int level) {
-    if constexpr (fixed) {
-      return level < sum_levels ? unit0 + reach(sum_levels) : (rows == 2 ? unit1 : unit0) + reach(product_levels);
-    }
-    return level < sum_levels ? e : factor * e;
+  static __device__ __forceinline__ int row_limit(int e, int row) {
+    const bool sums = row < sum_rows;
+    if constexpr (fixed) return unit_of_row<Rest>(row) + reach(sums ? sum_levels : product_levels);
+    return sums ? e : factor * e;
   }
   /// The exponent of the last place of a level, in units of its row.
   static __device__ __forceinline__ int place(int e, int level) {
-    const bool first = rows == 1 || level < sum_levels;
-    return row_limit(e, level) - reach(1) - 42 * (level < sum_levels ? level : level - sum_levels) - (first ? unit0 : unit1);
+    const int row = row_of(level);
+    return row_limit(e, row) - reach(1) - 42 * (level - first_level(row)) - unit_of_row<Rest>(row);
   }
   __device__ __forceinline__ double anchor_of(int level) const {
-    const int field = row_limit(limit, level) + 11 - 42 * (level < sum_levels ? level : level - sum_levels) + 1023;
+    const int row = row_of(level);
+    const int field = row_limit(limit, row) + 11 - 42 * (level - first_level(row)) + 1023;
     return __hiloint2double(field << 20 | 0x80000, 0);
   }
   __device__ __forceinline__ void anchor(int e) {
@@ -393,9 +423,9 @@ struct anchored_rows {
     return x;
   }
   __device__ __forceinline__ void add_square(double x) {
-    constexpr int a = sum_levels;
+    constexpr int a = first_product;
     if constexpr (sizeof(T) == 8) {
-      add_halves(__dmul_rn(x, x), x, x);
+      add_halves(a, __dmul_rn(x, x), x, x);
     } else {  // x² is a double: the product needs no operation of its own
       const double next = __fma_rn(x, x, s[a]);
       double left = __fma_rn(x, x, s[a] - next);
@@ -404,55 +434,67 @@ struct anchored_rows {
       s[a + product_levels - 1] += left;
     }
   }
-  /// p = x·y rounded, and the rest of it.
-  __device__ __forceinline__ void add_halves(double p, double x, double y) {
-    constexpr int a = sum_levels;
+  /// p = x·y rounded, and the rest of it, to the levels from a on.
+  __device__ __forceinline__ void add_halves(int a, double p, double x, double y) {
     double low = __fma_rn(x, y, -p);
     s[a + 2] += through(a + 1, through(a, p));
     low = through(a + 2, through(a + 1, low));
     s[a + 3] += low;
   }
-  /// All that is inside the bounds.
-  __device__ __forceinline__ void take(const pack (&p)[inputs], const double (&d)[items]) {
-    auto most = static_cast<std::int32_t>(ordinary);
+  /// The first Items elements, all inside the bounds.
+  template <int Items>
+  __device__ __forceinline__ void take(const pack (&p)[inputs], const double (&d)[products<Items>]) {
+    if constexpr (Terms == terms::products) {
 #pragma unroll
-    for (int i = 0; i < items; ++i) {
-      if constexpr (Terms == terms::products) {
-        most = max(most, __double2hiint(d[i]));
+      for (int n = 0; n < products<Items>; ++n) {
+        const int j = n % products_an_item, part = j / item_parts;
+        const int a = product_levels * part;
+        ordinary[part] = static_cast<std::uint32_t>(max(static_cast<std::int32_t>(ordinary[part]), __double2hiint(d[n])));
         if constexpr (sizeof(T) == 8) {
-          add_halves(d[i], double_of<T>(p[0], i), double_of<T>(p[inputs - 1], i));
+          const int i = n / products_an_item;
+          add_halves(a, d[n], left_factor(p, i, j), right_factor(p, i, j));
         } else {
-          double left = through(0, d[i]);
-          if constexpr (product_levels == 3) left = through(1, left);
-          s[product_levels - 1] += left;
+          double left = through(a, d[n]);
+          if constexpr (product_levels == 3) left = through(a + 1, left);
+          s[a + product_levels - 1] += left;
         }
-      } else {
-        double x = double_of<T>(p[0], i);
+      }
+    } else {
+#pragma unroll
+      for (int n = 0; n < Items * item_parts; ++n) {
+        double x = double_of<T>(p[0], n);
         if (Terms == terms::sum && mask != 0xffffffffu) x = fabs(x);
-        if constexpr (sum_levels > 0) s[sum_levels - 1] += sum_levels == 2 ? through(0, x) : x;
+        if constexpr (sum_levels > 0) {
+          const int a = sum_levels * (n % item_parts);
+          s[a + sum_levels - 1] += sum_levels == 2 ? through(a, x) : x;
+        }
         if constexpr (product_levels > 0) add_square(x);
       }
     }
-    if constexpr (Terms == terms::products) {
-      ordinary = static_cast<std::uint32_t>(most);
-    } else if constexpr (Terms == terms::squares) {
-      ordinary = 1;
-    } else {
+    if constexpr (Terms == terms::squares) {
+      ordinary[0] = 1;
+    } else if constexpr (Terms != terms::products) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const std::uint32_t minus_zero = sizeof(T) == 2 ? 0x80008000u : sizeof(T) == 4 || j % 2 == 1 ? 0x80000000u : 0u;
         const std::uint32_t m = sizeof(T) == 8 && j % 2 == 0 ? 0xffffffffu : mask;
-        ordinary |= (p[0].word[j] & m) ^ minus_zero;
+        ordinary[j * 4 / static_cast<int>(sizeof(T)) % item_parts] |= (p[0].word[j] & m) ^ minus_zero;
       }
     }
   }
 
-  static __device__ __forceinline__ pack pack_of(T first, bits others) {
+  template <class X>
+  static __device__ __forceinline__ pack pack_of(X first, bits others) {
     pack p;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const int i = j * items / 4;  // of the element that begins in this word, or has its upper half here
-      const std::uint64_t low = i == 0 ? f::to_bits(first) : others;
+      const int n = j * 4 / static_cast<int>(sizeof(T));  // the number that begins in this word, or has its upper half here
+      std::uint64_t low = others;
+      if constexpr (item_parts == 2) {
+        if (n < 2) low = f::to_bits(n == 0 ? first.re : first.im);
+      } else {
+        if (n == 0) low = f::to_bits(first);
+      }
       if constexpr (sizeof(T) == 8) p.word[j] = static_cast<std::uint32_t>(j % 2 == 0 ? low : low >> 32);
       else if constexpr (sizeof(T) == 4) p.word[j] = static_cast<std::uint32_t>(low);
       else p.word[j] = static_cast<std::uint32_t>(low | std::uint64_t{others} << 16);
@@ -518,35 +560,36 @@ struct anchored_rows {
   /// Adds packs that all are inside the bounds, or nothing.
   template <int Count>
   __device__ __forceinline__ bool fits(const pack (*p)[inputs]) {
-    [[maybe_unused]] double d[Count][items];
+    [[maybe_unused]] double d[Count][products<items>];
     pack_sizes z = {0, 0xffffffffu};
 #pragma unroll
     for (int u = 0; u < Count; ++u) {
-      const pack_sizes one = look(p[u], d[u]);
+      const pack_sizes one = look<items>(p[u], d[u]);
       z = {max(z.greatest, one.greatest), min(z.least, one.least)};
     }
     if (!holds(z)) return false;
 #pragma unroll
-    for (int u = 0; u < Count; ++u) take(p[u], d[u]);
+    for (int u = 0; u < Count; ++u) take<items>(p[u], d[u]);
     return true;
   }
+  template <int Items>
   __device__ __forceinline__ void add_or_miss(const pack (&p)[inputs], bool mine) {
-    double d[items];
+    double d[products<Items>];
     pack_sizes z = {0, 0xffffffffu};
     bool left = mine;
     if (mine) {
-      z = look(p, d);
+      z = look<Items>(p, d);
       left = upper == 0 || !holds(z);
-      if (!left) take(p, d);
+      if (!left) take<Items>(p, d);
     }
-    if (any_sharer(left)) miss(p, z.greatest, left);
+    if (any_sharer(left)) miss<Items>(p, z.greatest, left);
   }
   /// Packs that were left, each in the place of the first: their code is there once, away from that of
   /// ordinary ones. An index known at run time would move the packs to local memory (moments of random f64 bits: 1.6 times the time).
   __device__ __forceinline__ void one_by_one(pack (&p)[Loads][inputs], std::uint32_t left) {
 #pragma unroll 1
     for (int u = 0; u < Loads; ++u) {
-      add_or_miss(p[0], (left >> u & 1) != 0);
+      add_or_miss<items>(p[0], (left >> u & 1) != 0);
 #pragma unroll
       for (int j = 1; j < Loads; ++j) {
 #pragma unroll
@@ -554,10 +597,12 @@ struct anchored_rows {
       }
     }
   }
+  template <int Items>
   __device__ __forceinline__ void miss(const pack (&p)[inputs], std::uint32_t size, bool mine) {
     use_rest();
     in_turns(mine, [&] {
-      rest.add(p);
+      if constexpr (Items == items) rest.add(p);
+      else rest.add_item(item_of<parts<T>>(p[0], 0), item_of<parts<T>>(p[1], 0));
       rest.after_batch();
     });
     if (mine) misses += items;
@@ -576,7 +621,7 @@ struct anchored_rows {
       const std::int64_t sum = mine ? sums[l * Threads] : 0;
       if (any_sharer(sum != 0)) {
         use_rest();
-        in_turns(sum != 0, [&] { rest.add_scaled(rows == 2 && l >= sum_levels ? 1 : 0, sum, place(limit, l)); });
+        in_turns(sum != 0, [&] { rest.add_scaled(row_of(l), sum, place(limit, l)); });
         if (sum != 0) sums[l * Threads] = 0;
       }
     }

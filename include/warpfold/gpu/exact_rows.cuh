@@ -7,8 +7,9 @@
 ///   watches                    how many sets of special values: one for each row, but for a last row of squares
 ///                              beside the sums of what is squared
 ///   shared_bytes, loads, item_size, inputs
-///   resident_threads           of a multiprocessor, as far as shared memory allows
-///   start(), add(packs), add_item(x…), after_batch(), finish(); add_item but behind anchored_rows, which makes packs
+///   resident_threads           of a multiprocessor, as far as shared memory allows; not behind anchored_rows
+///   start(), add(packs), add_item(x…), after_batch(), finish(); neither items nor finish() behind anchored_rows, which
+///                              makes packs, but complex products
 ///   kinds(watch)               of this thread, as bits of `special`
 ///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
@@ -153,7 +154,6 @@ struct product_rows {
   using column_type = product_column<T, Threads / Share>;
   static constexpr int inputs = Inputs, rows = 1, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
   static constexpr int share = Share;
-  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::product_digits, digits1 = 0;
   static constexpr int unit0 = 2 * exact::format<T>::min_exponent, unit1 = 0;
@@ -175,10 +175,6 @@ struct product_rows {
     for (int i = 0; i < items; ++i) add_one(item_of<T>(p[0], i), item_of<T>(p[Inputs - 1], i));
     adds += items;
   }
-  __device__ __forceinline__ void add_item(T x) {
-    add_one(x, x);
-    ++adds;
-  }
   __device__ __forceinline__ void after_batch() {
     if (adds > column_type::adds_between_carries / Share - loads * 16 / item_size) {
       column.carry();
@@ -191,7 +187,6 @@ struct product_rows {
     ++adds;
     after_batch();
   }
-  __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
     digits_of_columns<product_spacing<T>, digits0, Threads, Share>(wf_dynamic_shared, r, to);
@@ -214,7 +209,6 @@ struct moment_rows {
                                   second_spacing, Threads / Share>;
   static constexpr int inputs = 1, rows = 2, watches = 1, loads = sizeof(T) == 2 ? 2 : 4;
   static constexpr int share = Share;
-  static constexpr int resident_threads = 1280;
   static constexpr int item_size = static_cast<int>(sizeof(T));
   static constexpr int digits0 = exact::format<T>::digits, digits1 = exact::format<T>::product_digits;
   static constexpr int unit0 = exact::format<T>::min_exponent, unit1 = 2 * exact::format<T>::min_exponent;
@@ -256,7 +250,6 @@ struct moment_rows {
     ++adds;
     after_batch();
   }
-  __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
     digits_of_columns<sum_spacing<T>, digits0, Threads, Share>(wf_dynamic_shared, r.first, to);

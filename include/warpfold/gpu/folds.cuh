@@ -97,13 +97,15 @@ struct integer_fold {
   __device__ __forceinline__ void add(running& s, const pack (&p)[inputs], std::uint64_t) const {
     constexpr int items = 16 / item_size;
     if constexpr (item_size == 1 && !std::is_same_v<T, bool> &&
-                  (Term == op::sum || Term == op::sum_of_squares || Term == op::dot)) {
+                  (Term == op::sum || Term == op::norm1 || Term == op::sum_of_squares || Term == op::dot)) {
       using narrow = std::conditional_t<std::is_signed_v<T>, int, unsigned>;
       narrow part = 0;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const auto a = static_cast<narrow>(p[0].word[j]);
-        const auto b = Term == op::sum ? narrow{0x01010101} : static_cast<narrow>(p[inputs - 1].word[j]);
+        const auto b = static_cast<narrow>(Term == op::sum     ? 0x01010101u
+                                           : Term == op::norm1 ? signs_of_bytes(p[0].word[j])
+                                                               : p[inputs - 1].word[j]);
         part = __dp4a(a, b, part);
       }
       s += static_cast<std::uint64_t>(part);
@@ -143,6 +145,16 @@ struct integer_fold {
   }
 
  private:
+  /// Of each byte, as a signed number, 1 or -1.
+  static __device__ __forceinline__ std::uint32_t signs_of_bytes(std::uint32_t w) {
+    std::uint32_t minus = 0;  // 0xff where a byte is negative
+#if defined(__CUDA_ARCH__)
+    asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(minus) : "r"(w));
+#else
+    minus = (w >> 7 & 0x01010101u) * 0xffu;
+#endif
+    return minus | 0x01010101u;
+  }
   static __device__ __forceinline__ std::uint64_t lift(T x, T y) {
     if constexpr (Term == op::norm1) {
       const auto u = static_cast<std::uint64_t>(x);

@@ -11,10 +11,12 @@ endif()
 find_program(WARPFOLD_CCACHE ccache)
 mark_as_advanced(WARPFOLD_CCACHE)
 if(WARPFOLD_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # A precompiled header stands for what it was made of.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${WARPFOLD_CCACHE})
+  # What a file includes is known from compiling it, without preprocessing it first. A precompiled header stands
+  # for what it was made of.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${WARPFOLD_CCACHE})
   foreach(language C CUDA)
-    set(CMAKE_${language}_COMPILER_LAUNCHER ${WARPFOLD_CCACHE})
+    set(CMAKE_${language}_COMPILER_LAUNCHER env CCACHE_DEPEND=1 ${WARPFOLD_CCACHE})
   endforeach()
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()

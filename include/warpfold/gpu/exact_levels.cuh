@@ -195,6 +195,8 @@ struct anchored_rows {
   /// Additions to a level for each element: its parts', and both halves' of a product.
   static constexpr int adds_an_item = (product_levels > 0 ? item_parts : 1) * (sizeof(T) == 8 && product_levels > 0 ? 2 : 1);
   static constexpr int batch = loads * items * adds_an_item;
+  /// Where most elements of the first hundred miss, so will most others: a column of sums for each thread is quick.
+  static constexpr bool gives_up = Terms == terms::sum && !fixed && share == 1;
 
   double s[levels];
   std::int64_t* sums;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
@@ -202,6 +204,7 @@ struct anchored_rows {
   int limit, block_limit;
   int adds;  ///< no fewer than since s was last emptied: at most 1000
   int misses;  ///< of those, to the rest
+  std::uint32_t greatest_miss;  ///< since the last review or move
   int moves;
   std::uint32_t ordinary[watches];  ///< for products the greatest, as a signed number; else any bit
   std::uint32_t mask;      ///< of a word of elements: without signs for norm1
@@ -217,6 +220,7 @@ struct anchored_rows {
     used = false;
     moves = 0;
     misses = adds = 0;
+    greatest_miss = 0;
     sums = reinterpret_cast<std::int64_t*>(wf_dynamic_shared + Rest::shared_bytes) + threadIdx.x;
 #pragma unroll
     for (int l = 0; l < levels; ++l) sums[l * Threads] = 0;
@@ -245,6 +249,12 @@ struct anchored_rows {
   static_assert(Loads % group == 0 && Loads <= 32);
   /// Those of a thread's packs that are there: the first `present`. They may be moved.
   __device__ __forceinline__ void add(pack (&p)[Loads][inputs], int present) {
+    if constexpr (gives_up) {
+      if (upper == 0) {
+        all_to_rest(p, present);
+        return;
+      }
+    }
     std::uint32_t left = 0;
     if (present == Loads && (sizeof(T) == 2 || upper != 0)) {  // `upper` only spares work where nothing is taken any more
 #pragma unroll
@@ -503,7 +513,7 @@ struct anchored_rows {
   }
   __device__ __forceinline__ void count(int additions) {
     adds += additions;
-    if (adds > 1000 - batch) review();
+    if (adds > 1000 - batch || (gives_up && misses > 96 && mostly_missed())) review();
   }
 
   /// s differs from its anchor by a whole number of its last places.
@@ -516,9 +526,10 @@ struct anchored_rows {
     }
   }
 
+  __device__ __forceinline__ bool mostly_missed() const { return misses * adds_an_item > adds / 4 * 3; }
   /// Once in a thousand additions.
   __device__ __forceinline__ void review() {
-    const bool most_missed = misses * adds_an_item > adds / 4 * 3;
+    const bool most_missed = mostly_missed();
     empty();
     adds = 0;
     bool full = false;
@@ -526,11 +537,23 @@ struct anchored_rows {
     for (int l = 0; l < levels; ++l) full = full || (sums[l * Threads] + (std::int64_t{1} << 61)) >> 62 != 0;
     spill(full || most_missed);
     if (most_missed && upper != 0) {
-      // The next element that is larger than the least anchor allows moves it; not too often.
-      anchor(least_limit);
-      if (moves >= 16 || fixed) upper = 0;
+      if constexpr (gives_up) {
+        // An anchor that would have caught them, if it is lower, and not too often; else none.
+        const int e = limit_of(greatest_miss);
+        if (e + 5 <= limit && moves < 16) {
+          ++moves;
+          anchor(e);
+        } else {
+          upper = 0;
+        }
+      } else {
+        // The next element that is larger than the least anchor allows moves it; not too often.
+        anchor(least_limit);
+        if (moves >= 16 || fixed) upper = 0;
+      }
     }
     misses = 0;
+    greatest_miss = 0;
   }
 
   /// Whether something holds for this thread, or for any of its warp where lanes share columns.
@@ -597,6 +620,16 @@ struct anchored_rows {
       }
     }
   }
+  /// The first `present` packs, where nothing is taken any more.
+  __device__ __forceinline__ void all_to_rest(const pack (&p)[Loads][inputs], int present) {
+    static_assert(Loads <= Rest::loads);
+    use_rest();
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+      if (u < present) rest.add(p[u]);
+    }
+    rest.after_batch();
+  }
   template <int Items>
   __device__ __forceinline__ void miss(const pack (&p)[inputs], std::uint32_t size, bool mine) {
     use_rest();
@@ -605,13 +638,17 @@ struct anchored_rows {
       else rest.add_item(item_of<parts<T>>(p[0], 0), item_of<parts<T>>(p[1], 0));
       rest.after_batch();
     });
-    if (mine) misses += items;
+    if (mine) {
+      misses += items;
+      greatest_miss = max(greatest_miss, finite(size));
+    }
     const bool moving = mine && !fixed && upper != 0 && size >= upper && size < infinite && limit < most_limit && moves < 16;
     if (moving) empty();
     spill(moving);
     if (moving) {
       ++moves;
       anchor(limit_of(size));
+      greatest_miss = 0;
     }
   }
   __device__ __forceinline__ void spill(bool mine) {

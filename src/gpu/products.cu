@@ -56,13 +56,12 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   constexpr int share = sizeof(P) < 8 ? 1 : Terms == terms::moments || (two && complex) ? 4 : 2;
   if constexpr (sizeof(P) == 8 || complex || (sizeof(P) == 4 && Terms == terms::moments)) {
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    if ((sizeof(P) == 8 || complex) && w.block_shared_bytes() < 99 * 1024) return with.template operator()<128, share>();
     constexpr int of_complex = sizeof(P) == 8 || Terms == terms::moments ? 512 : 320;
     constexpr int of_real = sizeof(P) == 4 ? 384 : two ? 512 : Terms == terms::squares ? 576 : 256;
-    constexpr int threads = complex ? of_complex : of_real;
-    if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<threads, share>();
+    if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<complex ? of_complex : of_real, share>();
+    if (complex || (sizeof(P) == 8 && w.block_shared_bytes() < 99 * 1024)) return with.template operator()<128, share>();
   }
-  return with.template operator()<256, share>();
+  if constexpr (!complex) return with.template operator()<256, share>();
 }
 
 }  // namespace

@@ -54,15 +54,15 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
 /// Of complex numbers with parts of P.
 template <class P>
 cudaError_t enqueue_parts(const device_request& r, workspace& w, cudaStream_t stream) {
-  const auto with = [&]<int Threads, int Share>() {
-    using rows = anchored_rows<complex_rows<P, Threads, Share>, P, terms::sum, Threads, 4, 0, true>;
-    return enqueue<rows, P, Threads, parts<P>>(r, w, stream);
+  const auto with = [&]<int Threads>() {
+    using numbers = anchored_rows<sum_rows<P, Threads>, P, terms::sum, Threads, 4, 0, true>;
+    return enqueue<complex_rows<P, Threads, numbers>, P, Threads, parts<P>>(r, w, stream);
   };
   if constexpr (sizeof(P) == 8) {
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<576, 2>() : with.template operator()<128, 2>();
+    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<640>() : with.template operator()<128>();
   } else {
-    return with.template operator()<320, 1>();
+    return with.template operator()<256>();
   }
 }
 

@@ -58,7 +58,8 @@ rows_answer reduce_parts(wf::op o, const std::vector<unsigned char>& x, const st
   constexpr int levels = levels_of_products<P>, two = sizeof(P) == 8 ? 2 : 1, four = two * two;
   switch (o) {
     case wf::op::mean:
-      return reduce<anchored_rows<complex_rows<P, 64, two>, P, terms::sum, 64, 4, 0, true>, P, 64, T>(o, x, y, n, blocks);
+      return reduce<complex_rows<P, 64, anchored_rows<sum_rows<P, 64>, P, terms::sum, 64, 4, 0, true>>, P, 64, T>(o, x, y, n,
+                                                                                                                 blocks);
     case wf::op::norm2:
       return reduce<anchored_rows<complex_square_rows<P, 64, two>, P, terms::squares, 64, 4, levels>, P, 64, T>(o, x, y, n,
                                                                                                                blocks);

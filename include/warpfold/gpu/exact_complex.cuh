@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_complex.cuh
 /// Row sets (see exact_rows.cuh) of complex numbers: their parts are elements of their own, in columns that
-/// take any data. P is the type of a part. They stand behind anchored_rows.
+/// take any data. P is the type of a part. They stand behind anchored_rows, but for complex_rows, which stands before.
 #pragma once
 
 #include <warpfold/config.hpp>
@@ -57,38 +57,60 @@ template <class P, int Threads, int Share>
 using products_of_parts =
     part_columns<P, product_column<P, Threads / Share>, product_spacing<P>, exact::format<P>::product_digits, Threads, Share>;
 
-/// Σre and Σim.
-template <class P, int Threads, int Share = 1>
-struct complex_rows : sums_of_parts<P, Threads, Share> {
-  using base = sums_of_parts<P, Threads, Share>;
-  using column_type = sum_column<P, Threads / Share>;
-  static constexpr int inputs = 1, rows = 2, watches = 2, loads = 4;
-  static constexpr int unit0 = exact::format<P>::min_exponent, unit1 = unit0;
-  static constexpr std::size_t shared_bytes = base::parts_bytes;
-  using room = piece_room<column_type::slots>;
+/// Σre and Σim. Two lanes exchange parts, so that one adds real parts only and the other imaginary ones: each has one
+/// column, as for real numbers. Rows: anchored_rows of sums of P.
+template <class P, int Threads, class Rows>
+struct complex_rows {
+  static constexpr int inputs = 1, rows = 2, watches = 2, loads = Rows::loads;
+  static constexpr int resident_threads = Rows::resident_threads;
+  static constexpr int item_size = static_cast<int>(sizeof(parts<P>));
+  static constexpr int digits0 = Rows::digits0, digits1 = digits0;
+  static constexpr int unit0 = Rows::unit0, unit1 = unit0;
+  static constexpr std::size_t shared_bytes = Rows::shared_bytes;
+  static constexpr bool looks_ahead = true, together = true, ahead = Rows::ahead;
+  using room = typename Rows::room;
 
-  __device__ __forceinline__ void add(const pack (&p)[1]) {
+  Rows numbers;
+
+  __device__ __forceinline__ void start(op what, bool doubles, room& r, const pack (&first)[loads][1], int count) {
+    numbers.start(what, doubles, r, first, count);
+  }
+  __device__ __forceinline__ void add(pack (&p)[loads][1], int present) {
+    constexpr int words = static_cast<int>(sizeof(P)) / 4;
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) add_one(item_of<parts<P>>(p[0], i));
-    this->adds += base::items;
+    for (int u = 0; u < loads; ++u) {
+      if (u >= present) p[u][0] = nothing();
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (j / words % 2 != 0) continue;  // words of real parts, and with them the imaginary ones'
+        std::uint32_t &re = p[u][0].word[j], &im = p[u][0].word[j + words];
+        const std::uint32_t other = __shfl_xor_sync(all_lanes, real() ? im : re, 1);
+        (real() ? im : re) = other;
+      }
+    }
+    numbers.add(p, loads);
   }
-  __device__ __forceinline__ void after_batch() {
-    if (this->adds > column_type::adds_between_carries / Share - loads * base::items) this->carry_parts();
+  __device__ __forceinline__ void add_item(bool mine, parts<P> x) {
+    using f = exact::format<P>;
+    using bits = typename f::bits;
+    const auto own = mine ? f::to_bits(real() ? x.re : x.im) : f::sign_mask;
+    const auto other = mine ? f::to_bits(real() ? x.im : x.re) : f::sign_mask;
+    numbers.add_item(true, f::from_bits(own));
+    numbers.add_item(true, f::from_bits(static_cast<bits>(__shfl_xor_sync(all_lanes, other, 1))));
   }
-  /// v·2^place more, in units of the row; v within ±2^62.
-  __device__ __forceinline__ void add_scaled(int row, std::int64_t v, int place) {
-    this->scaled_part(row, v, place);
-    ++this->adds;
-    after_batch();
+  __device__ __forceinline__ void finish() { numbers.finish(); }
+  __device__ __forceinline__ std::uint32_t kinds(int watch) const { return real() == (watch == 0) ? numbers.kinds(0) : 0u; }
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+    numbers.sum_over_block(r, to, real());
+    __syncthreads();
+    numbers.sum_over_block(r, to + digits0, !real());
   }
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) { this->sum_parts(r, to); }
 
  private:
-  __device__ __forceinline__ void add_one(parts<P> x) {
-    add_sum<P, Threads / Share>(this->re, x.re);
-    add_sum<P, Threads / Share>(this->im, x.im);
-    this->watch_re.add(x.re);
-    this->watch_im.add(x.im);
+  static __device__ __forceinline__ bool real() { return lane_index() % 2 == 0; }
+  static __device__ __forceinline__ pack nothing() {  // -0
+    constexpr std::uint32_t low = sizeof(P) == 8 ? 0u : 0x80000000u;
+    return {{low, 0x80000000u, low, 0x80000000u}};
   }
 };
 

@@ -130,6 +130,7 @@ struct anchored_rows {
     if constexpr (requires { Rest::share; }) return Rest::share;
     else return 1;
   }();
+  static constexpr bool together = share > 1;
 
   /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
@@ -287,11 +288,13 @@ struct anchored_rows {
     return (used ? rest.kinds(watch) : 0u) | (any ? special::ordinary : 0u);
   }
 
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
+  /// Of the lanes that are `meant`, in each warp: may be called for some of them and then for others.
+  template <class... Meant>
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to, Meant... meant) {
     // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.
 #pragma unroll
     for (int l = 0; l < levels; ++l) {
-      const std::int64_t sum = sums[l * Threads];
+      const std::int64_t sum = (true && ... && meant) ? sums[l * Threads] : 0;
       const std::int64_t low = warp_sum_wide(static_cast<std::uint32_t>(sum));
       const std::int64_t high = warp_sum_wide(sum >> 32);
       if (lane_index() == 0) {
@@ -308,7 +311,7 @@ struct anchored_rows {
     }
     if (rests) {
       use_rest();
-      rest.sum_over_block(r.rest, to);
+      rest.sum_over_block(r.rest, to, meant...);
     }
     __syncthreads();
     const int e = block_limit;

@@ -101,8 +101,8 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
     constexpr int inputs = sizeof...(T), loads = Rows::loads;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
-    // Lanes that share columns go on until the first of their warp has nothing more.
-    const std::uint64_t warp_begins = Rows::share > 1 ? lane_index() : 0;
+    // Those that stay together go on until the first of their warp has nothing more.
+    const std::uint64_t warp_begins = Rows::together ? lane_index() : 0;
     const loader<cache::share> load(a.kept);
     struct batch {
       pack p[loads][inputs];

@@ -12,6 +12,7 @@
 ///                              makes packs, but complex products
 ///   kinds(watch)               of this thread, as bits of `special`
 ///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
+///   together                   whether all lanes of a warp call add() as long as one has packs
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
 ///                              the other, within ±2^46; complete after a barrier
 #pragma once
@@ -78,8 +79,8 @@ __device__ __forceinline__ void add_product(Column& to, T x, T y) {
 /// Two columns' pieces go through one room, one after the other.
 template <int Spacing, int Count, int Threads, int Share = 1, int Slots>
 __device__ __forceinline__ void digits_of_columns(const unsigned char* shared, piece_room<Slots>& room,
-                                                  std::int64_t* digits) {
-  sum_columns<Threads, Slots, Threads / Share>(reinterpret_cast<const std::int64_t*>(shared), room);
+                                                  std::int64_t* digits, bool meant = true) {
+  sum_columns<Threads, Slots, Threads / Share>(reinterpret_cast<const std::int64_t*>(shared), room, meant);
   for (int k = static_cast<int>(threadIdx.x); k < Count; k += Threads) {
     digits[k] = digit_of_pieces<Spacing, Slots, Count>(room, k);
   }
@@ -137,8 +138,8 @@ struct sum_rows {
   }
   __device__ __forceinline__ void finish() {}
   __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
-    digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r, to);
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to, bool meant = true) {
+    digits_of_columns<sum_spacing<T>, digits0, Threads>(wf_dynamic_shared, r, to, meant);
   }
 
  private:

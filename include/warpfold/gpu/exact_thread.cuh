@@ -41,16 +41,17 @@ struct piece_room {
 };
 
 /// Sums of Slots words a column, laid out [slot][column] in shared memory, by the whole block: the
-/// halves of the words apart, since the words themselves may be at the end of their range.
+/// halves of the words apart, since the words themselves may be at the end of their range. Of the columns whose
+/// places in a warp are those of lanes that are `meant`.
 template <int Threads, int Slots, int Columns = Threads>
-__device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_room<Slots>& room) {
+__device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_room<Slots>& room, bool meant = true) {
   static_assert(Columns % 32 == 0);
   __syncthreads();
   for (int slot = warp_index(); slot < Slots; slot += Threads / 32) {
     std::int64_t low = 0, high = 0;
 #pragma unroll
     for (int i = 0; i < Columns / 32; ++i) {
-      const std::int64_t v = column0[slot * Columns + i * 32 + lane_index()];
+      const std::int64_t v = meant ? column0[slot * Columns + i * 32 + lane_index()] : 0;
       low += static_cast<std::uint32_t>(v);
       high += v >> 32;
     }

@@ -13,8 +13,7 @@ namespace {
 template <class Rows, class Out, int Threads, class... T>
 cudaError_t enqueue_rows(const device_request& r, workspace& w, cudaStream_t stream) {
   return exact_reduce<Rows, Out, Threads, T...>({r.what, r.options.rounding, r.options.correction}, r.x.data(),
-                                                 r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
-                                                 stream);
+                                                r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
 }
 
 template <class T, terms Terms, int Threads, int Share>
@@ -32,36 +31,42 @@ struct rest_of<std::complex<P>, terms::products, Threads, Share> { using type = 
 template <class P, int Threads, int Share>
 struct rest_of<std::complex<P>, terms::moments, Threads, Share> { using type = complex_moment_rows<P, Threads, Share>; };
 
-/// The type of its parts, and as kernels know it.
-template <class T>
-struct kernel_types { using number = T; using element = T; };
-template <class P>
-struct kernel_types<std::complex<P>> { using number = P; using element = parts<P>; };
+/// Threads a block where one may have 227 KiB of shared memory, 99, or less.
+struct block_sizes {
+  int most, middle, least;
+};
 
-/// Threads and loads chosen from runs on an H100: see the log of docs/gpu.md.
+/// Chosen from runs on an H100: see the log of docs/gpu.md.
+template <class T, terms Terms>
+constexpr block_sizes sizes_for() {
+  constexpr bool moments = Terms == terms::moments, squares = Terms == terms::squares;
+  if (complex_number<T>) return {sizeof(T) == 16 || moments ? 512 : 320, 128, 128};
+  if (sizeof(T) == 8) return {moments ? 256 : squares ? 576 : 512, 256, 128};
+  return {sizeof(T) == 4 && moments ? 384 : 256, 256, 256};
+}
+
 template <class T, terms Terms>
 cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
-  using P = typename kernel_types<T>::number;
-  using E = typename kernel_types<T>::element;
-  constexpr bool two = Terms == terms::products, complex = complex_number<T>;
+  using P = typename kernel_element_of<T>::number;
+  using E = kernel_element<T>;
+  constexpr bool two = Terms == terms::products;
   constexpr int loads = two ? 2 : 4;
-  const auto with = [&]<int Threads, int Share>() {
-    using rest = typename rest_of<T, Terms, Threads, Share>::type;
+  // Columns of f64 are 648 bytes, those of an element up to 1300: shared by lanes, there is room for the 16 warps or
+  // more that keep the memory busy. With a column a thread, the moments had 6.
+  constexpr int share = sizeof(P) < 8 ? 1 : Terms == terms::moments || (two && complex_number<T>) ? 4 : 2;
+  const auto with = [&]<int Threads>() {
+    using rest = typename rest_of<T, Terms, Threads, share>::type;
     using rows = anchored_rows<rest, P, Terms, Threads, loads, levels_of_products<P>, true>;
     if constexpr (two) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream);
     else return enqueue_rows<rows, P, Threads, E>(r, w, stream);
   };
-  // Columns of f64 are 648 bytes, those of an element up to 1300: shared by lanes, there is room for the 16 warps or
-  // more that keep the memory busy. With a column a thread, the moments had 6.
-  constexpr int share = sizeof(P) < 8 ? 1 : Terms == terms::moments || (two && complex) ? 4 : 2;
-  if constexpr (sizeof(P) == 8 || complex || (sizeof(P) == 4 && Terms == terms::moments)) {
+  constexpr block_sizes threads = sizes_for<T, Terms>();
+  if constexpr (threads.most != threads.least) {
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    constexpr int of_complex = sizeof(P) == 8 || Terms == terms::moments ? 512 : 320;
-    constexpr int of_real = sizeof(P) == 4 ? 384 : two ? 512 : Terms == terms::squares ? 576 : 256;
-    if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<complex ? of_complex : of_real, share>();
-    if (complex || (sizeof(P) == 8 && w.block_shared_bytes() < 99 * 1024)) return with.template operator()<128, share>();
+    if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<threads.most>();
+    if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<threads.least>();
   }
-  if constexpr (!complex) return with.template operator()<256, share>();
+  return with.template operator()<threads.middle>();
 }
 
 }  // namespace

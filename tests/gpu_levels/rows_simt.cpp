@@ -21,7 +21,7 @@ rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vec
   const std::int64_t strides[] = {1, 1};
   workspace w;
   cudaError_t e = exact_reduce<Rows, Out, Threads, T...>({o, wf::rounding::nearest, 0}, inputs, strides,
-                                                       static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
+                                                         static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
   if (e == cudaSuccess) e = cudaDeviceSynchronize();
   if (e == cudaSuccess) e = cudaMemcpy(a.bytes.data(), out, 32, cudaMemcpyDeviceToHost);
   if (e != cudaSuccess) a.error = cudaGetErrorString(e);
@@ -43,10 +43,10 @@ rows_answer reduce_typed(wf::op o, const std::vector<unsigned char>& x, const st
       return reduce<anchored_rows<product_rows<T, 64, 1, two>, T, terms::squares, 64, 4, Levels>, T, 64, T>(o, x, y, n, blocks);
     case wf::op::mean_var:
       return reduce<anchored_rows<moment_rows<T, 128, four>, T, terms::moments, 128, 4, Levels, true>, T, 128, T>(o, x, y, n,
-                                                                                                          blocks);
+                                                                                                                  blocks);
     default:
       return reduce<anchored_rows<product_rows<T, 64, 2, two>, T, terms::products, 64, 2, Levels, true>, T, 64, T, T>(o, x, y, n,
-                                                                                                                     blocks);
+                                                                                                                      blocks);
   }
 }
 

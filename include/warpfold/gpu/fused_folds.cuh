@@ -71,14 +71,6 @@ struct count_fold {
   }
 };
 
-template <class T>
-struct kernel_element_of { using type = T; };
-template <class P>
-struct kernel_element_of<std::complex<P>> { using type = parts<P>; };
-/// Elements as kernels know them.
-template <class T>
-using kernel_element = typename kernel_element_of<T>::type;
-
 /// The fold of operation O (accuracy::exact) on elements of T.
 template <op O, class T>
 constexpr auto fold_of_operation() {

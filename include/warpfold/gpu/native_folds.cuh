@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 
@@ -23,6 +24,14 @@ template <class P>
 struct parts {
   P re, im;
 };
+
+/// Elements as kernels know them, and the numbers that they are made of.
+template <class T>
+struct kernel_element_of { using type = T; using number = T; };
+template <class P>
+struct kernel_element_of<std::complex<P>> { using type = parts<P>; using number = P; };
+template <class T>
+using kernel_element = typename kernel_element_of<T>::type;
 
 /// By the hardware, exactly.
 template <class T>

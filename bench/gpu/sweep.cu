@@ -347,6 +347,40 @@ void add_exact(std::vector<contender<T>>& v, setting& s, std::uint64_t n, int si
                 });
 }
 
+template <class T, int Threads, int Stages, int MinBlocks>
+void add_bulk(std::vector<contender<T>>& v, setting& s, std::uint64_t n, double megabytes = 0) {
+  const float kept = megabytes == 0 ? 1.0f : float(std::min(1.0, megabytes * 1048576 / double(n * sizeof(T))));
+  const std::uint32_t blocks = MinBlocks * s.sm;
+  char name[48];
+  std::snprintf(name, sizeof name, "bulk %d/%d x%u f%d", Threads, Stages, blocks, int(megabytes));
+  v.push_back({name, [&s, blocks, kept](const T* x, std::uint64_t m, void* out) {
+                 return wf::device::fast_sum_bulk<T, Threads, Stages>(x, m, static_cast<out_of<T>*>(out), *s.ws, s.stream,
+                                                                   blocks, kept);
+               }});
+}
+template <class Rest, int Threads, int MinBlocks = 1>
+void add_doubles(std::vector<contender<double>>& v, setting& s, std::uint64_t n) {
+  const std::uint64_t packs = n / 2 + 1, threads = Threads;
+  std::vector<std::uint64_t> tried;
+  for (const std::uint64_t each : {1, 2, 4, 8, 16, 1 << 20}) {
+    const std::uint64_t workers = std::min<std::uint64_t>((packs + threads * each - 1) / (threads * each), s.sm * MinBlocks);
+    if (std::find(tried.begin(), tried.end(), workers) != tried.end() || (each == 1 << 20 && packs < threads * s.sm)) continue;
+    if constexpr (requires { Rest::most_items; }) {
+      if ((packs + threads * workers - 1) / (threads * workers) * 2 * threads > Rest::most_items) continue;
+    }
+    tried.push_back(workers);
+    const auto blocks = static_cast<std::uint32_t>(workers);
+    char name[48];
+    std::snprintf(name, sizeof name, "%s %d x%u", requires { Rest::most_items; } ? "bins" : "columns", Threads, blocks);
+    v.push_back({name,
+                 [&s, blocks](const double* x, std::uint64_t m, void* out) {
+                   return wf::device::exact_doubles_shaped<Rest, Threads, MinBlocks>(x, m, static_cast<double*>(out), *s.ws,
+                                                                                  s.stream, blocks);
+                 },
+                 true});
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -503,26 +537,21 @@ int main(int argc, char** argv) {
       std::vector<contender<double>> v;
       add_references(v, s, true);
       if (s.library) return v;
-      if (n <= 1 << 20) {
-        add_exact<double, anchored_doubles<128>, 128, keep4, 1>(v, s, n, 4);
-        add_exact<double, anchored_doubles<256>, 256, keep4, 1>(v, s, n, 4);
-        add_exact<double, anchored_doubles<256>, 256, keep2, 1>(v, s, n, 2);
-        add_exact<double, anchored_doubles<352>, 352, keep4, 2>(v, s, n, 4);
+      if (n <= 1 << 19) {
+        add_doubles<bin_rows<32>, 32>(v, s, n);
+        add_doubles<bin_rows<128>, 128>(v, s, n);
+        add_doubles<bin_rows<256>, 256>(v, s, n);
+        add_doubles<bin_rows<512>, 512>(v, s, n);
       }
-      if (n >= 1 << 12) {
-        add_exact<double, anchored_doubles<704>, 704, keep4, 1>(v, s, n, 0);
-        add_exact<double, anchored_doubles<704>, 704, walk<4, true>, 1>(v, s, n, 0);
-        add_exact<double, anchored_doubles<704>, 704, walk<8>, 1>(v, s, n, 0);
-        add_exact<double, anchored_doubles<352>, 352, walk<4, true>, 2>(v, s, n, 0);
-        add_exact<double, anchored_doubles<352>, 352, walk<8>, 2>(v, s, n, 0);
-      }
-      if (n >= 1 << 22) {
-        for (double mb : {20, 32}) add_exact<double, anchored_doubles<704>, 704, share4, 1>(v, s, n, 0, mb);
+      if (n >= 1 << 14) {
+        add_doubles<column_rows<256>, 256, 2>(v, s, n);
+        add_doubles<column_rows<320>, 320, 2>(v, s, n);
+        add_doubles<column_rows<608>, 608>(v, s, n);
       }
       return v;
     };
     sweep<double>(s, "exact f64", "normal", true, std::max(least, 0), std::min(most, 28), false, shapes);
-    sweep<double>(s, "exact f64", "bits", true, std::max(least, 20), std::min(most, 28), false, shapes);
+    sweep<double>(s, "exact f64", "bits", true, std::max(least, 0), std::min(most, 28), false, shapes);
   }
   if (wants("f16")) {
     const auto shapes = [&](std::uint64_t n) {

@@ -12,10 +12,10 @@ class races : public ::testing::TestWithParam<element> {};
 TEST_P(races, none_in_any_kernel) {
   const auto before = simt::current_options();
   for (const auto order : {simt::block_order::forward, simt::block_order::reversed}) {
-    for (const auto s : {shape::one_block, shape::nine_blocks, shape::library}) {
+    for (const auto s : {shape::one_block, shape::three_blocks, shape::nine_blocks, shape::library}) {
       for (const bool exact : {false, true}) {
         // The library's kernels for small arrays go two ways: see exact_sum_small_kernel.
-        const std::uint64_t n = s == shape::library ? 500 : 3001;
+        const std::uint64_t n = s == shape::library ? 500 : s == shape::three_blocks ? 9001 : 3001;
         const auto c = make_case(GetParam(), order == simt::block_order::forward ? "finite_bits" : "normal", n, 7);
         sum_request r;
         r.type = GetParam();

@@ -32,7 +32,7 @@ TEST_P(types, every_misalignment) {
   std::vector<std::size_t> skips;
   for (std::size_t i = 0; i < 16 / size_of(GetParam()); ++i) skips.push_back(i);
   for (const char* family : {"normal", "finite_bits"}) {
-    check_family(run_on_simt, GetParam(), family, {1, 15, 16, 17, 33, 2049}, {shape::three_blocks}, skips);
+    check_family(run_on_simt, GetParam(), family, {1, 15, 16, 17, 33, 2049, 20001}, {shape::three_blocks}, skips);
   }
 }
 

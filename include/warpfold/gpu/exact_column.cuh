@@ -94,6 +94,38 @@ struct slot_column {
   }
 };
 
+/// Sums of f64: slot j holds multiples of 2^(51j), in units of the least number. An element is two parts, cut by
+/// additions that round as in exact_levels.cuh, half as many operations as shifts take: what is left below 2^(51j + 52)
+/// goes to slot j, and the multiples of that to slot j + 1, doubled.
+template <int Columns>
+struct double_column : slot_column<53, exact::format<double>::max_shift + 1, 51, Columns> {
+  static constexpr int spacing = 51;
+  /// Parts are within 2^52: 2000 of them and a carry stay below 2^63.
+  static constexpr int adds_between_carries = 2000;
+
+  /// An infinity or a NaN spoils digits that nobody reads.
+  __device__ __forceinline__ void add(double x) {
+    const std::uint32_t magnitude = static_cast<std::uint32_t>(__double2hiint(x)) & 0x7fffffffu;
+    const int slot = static_cast<int>((magnitude >> 20) * 1285 >> 16);  // (field - 1) / 51, and 0 of 0
+    int anchor = slot * (spacing << 20) + 0x180000;  // of 1.5·2^52 units of the slot: its upper word
+    if (magnitude >= 2041u << 20) {  // the upper anchor would be infinite
+      x *= 0x1p-51;
+      anchor -= spacing << 20;
+    }
+    const int upper_anchor = anchor + (52 << 20);
+    const double with_upper = x + __hiloint2double(upper_anchor, 0);
+    const double left = x - (with_upper - __hiloint2double(upper_anchor, 0));
+    const double with_lower = left + __hiloint2double(anchor, 0);
+    std::int64_t* s = this->column + slot * Columns;
+    const auto upper = static_cast<std::uint64_t>(__double_as_longlong(with_upper)) - (std::uint64_t{static_cast<std::uint32_t>(upper_anchor)} << 32);
+    const auto lower = static_cast<std::uint64_t>(__double_as_longlong(with_lower)) - (std::uint64_t{static_cast<std::uint32_t>(anchor)} << 32);
+    const auto s0 = static_cast<std::uint64_t>(s[0]) + lower;
+    const auto s1 = static_cast<std::uint64_t>(s[Columns]) + 2 * upper;
+    s[0] = static_cast<std::int64_t>(s0);
+    s[Columns] = static_cast<std::int64_t>(s1);
+  }
+};
+
 /// Digit k of Count, from the pieces of slots Spacing bits apart: no digit takes more than one slot's
 /// beginning. The top digit takes all that is above it.
 template <int Spacing, int Slots, int Count>

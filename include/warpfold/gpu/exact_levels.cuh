@@ -57,6 +57,7 @@ struct anchored_rows {
     else return 1;
   }();
   static constexpr bool together = share > 1;
+  static constexpr bool sums_only = requires { Rest::sums_only; };
 
   /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
@@ -122,7 +123,8 @@ struct anchored_rows {
   /// Additions to a level for each element: its parts', and both halves' of a product.
   static constexpr int adds_an_item = (product_levels > 0 ? item_parts : 1) * (sizeof(T) == 8 && product_levels > 0 ? 2 : 1);
   static constexpr int batch = loads * items * adds_an_item;
-  /// Where most elements of the first hundred miss, so will most others: a column of sums for each thread is quick.
+  /// Where most elements of a warp's first packs miss, or of a thread's first hundred, so will most others: a column of
+  /// sums for each thread is quick.
   static constexpr bool gives_up = Terms == terms::sum && !fixed && share == 1;
 
   double s[levels];
@@ -142,7 +144,7 @@ struct anchored_rows {
   /// By all threads of the block, with the packs that a thread has already loaded: the anchor is common.
   __device__ __forceinline__ void start(op o, bool doubles, room& r, const pack (&first)[Loads][inputs], int count) {
     what = o;
-    mask = o != op::norm1 ? 0xffffffffu : sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
+    mask = o != op::norm1 || sums_only ? 0xffffffffu : sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
     for (std::uint32_t& bits_seen : ordinary) bits_seen = Terms == terms::products ? 0x80000000u : 0u;
     used = false;
     moves = 0;
@@ -151,6 +153,7 @@ struct anchored_rows {
     sums = reinterpret_cast<std::int64_t*>(wf_dynamic_shared + Rest::shared_bytes) + threadIdx.x;
 #pragma unroll
     for (int l = 0; l < levels; ++l) sums[l * Threads] = 0;
+    if constexpr (requires { Rest::clear(); }) Rest::clear();
     if constexpr (fixed) {
       anchor(least_limit);
     } else {
@@ -168,6 +171,15 @@ struct anchored_rows {
     }
     block_limit = limit;
     if (!doubles) upper = 0;
+    if constexpr (gives_up) {
+      int outside = 0;
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) {
+        double d[products<items>];
+        if (u < count) outside += holds(look<items>(first[u], d)) ? -1 : 1;
+      }
+      if (static_cast<int>(warp_add(static_cast<std::uint32_t>(outside))) > 0) upper = 0;
+    }
   }
 
   /// Packs that are looked at together: one branch for all, and their additions overlap where threads are few.
@@ -181,6 +193,13 @@ struct anchored_rows {
         all_to_rest(p, present);
         return;
       }
+    }
+    if constexpr (Terms == terms::sum) {  // the others as if there were all
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) {
+        if (u >= present) p[u][0] = pack_of(f::from_bits(f::sign_mask), f::sign_mask);
+      }
+      present = Loads;
     }
     std::uint32_t left = 0;
     if (present == Loads && (sizeof(T) == 2 || upper != 0)) {  // `upper` only spares work where nothing is taken any more
@@ -256,7 +275,7 @@ struct anchored_rows {
     }
   }
 
- private:
+ protected:
   static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) { return size < infinite ? size : 0u; }
   __device__ __forceinline__ bool holds(const pack_sizes& z) const {
     return z.greatest < upper && (fixed || z.least >= lower);
@@ -402,7 +421,7 @@ struct anchored_rows {
 #pragma unroll
       for (int n = 0; n < Items * item_parts; ++n) {
         double x = double_of<T>(p[0], n);
-        if (Terms == terms::sum && mask != 0xffffffffu) x = fabs(x);
+        if (Terms == terms::sum && !sums_only && mask != 0xffffffffu) x = fabs(x);
         if constexpr (sum_levels > 0) {
           const int a = sum_levels * (n % item_parts);
           s[a + sum_levels - 1] += sum_levels == 2 ? through(a, x) : x;
@@ -416,7 +435,7 @@ struct anchored_rows {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const std::uint32_t minus_zero = sizeof(T) == 2 ? 0x80008000u : sizeof(T) == 4 || j % 2 == 1 ? 0x80000000u : 0u;
-        const std::uint32_t m = sizeof(T) == 8 && j % 2 == 0 ? 0xffffffffu : mask;
+        const std::uint32_t m = sums_only || (sizeof(T) == 8 && j % 2 == 0) ? 0xffffffffu : mask;
         ordinary[j * 4 / static_cast<int>(sizeof(T)) % item_parts] |= (p[0].word[j] & m) ^ minus_zero;
       }
     }

@@ -13,7 +13,9 @@
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/exact_answer.cuh>
 #include <warpfold/gpu/exact_complex.cuh>
+#include <warpfold/gpu/exact_feed.cuh>
 #include <warpfold/gpu/exact_levels.cuh>
+#include <warpfold/gpu/exact_message.cuh>
 #include <warpfold/gpu/exact_rows.cuh>
 #include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/items.cuh>
@@ -47,19 +49,6 @@ struct rows_message {
     }
     return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
   }
-  /// Blocks that saw each kind, in fields of 12 bits: at most 4095 blocks.
-  static __device__ __forceinline__ std::int64_t spread(std::uint32_t kinds) {
-    std::int64_t fields = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) fields |= std::int64_t{kinds >> i & 1} << (12 * i);
-    return fields;
-  }
-  static __device__ __forceinline__ std::uint32_t gather(std::int64_t fields) {
-    std::uint32_t kinds = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) kinds |= (fields >> (12 * i) & 0xfff) != 0 ? 1u << i : 0u;
-    return kinds;
-  }
 };
 
 /// Whether the last row is of the squares of what the others are the sums of.
@@ -88,65 +77,6 @@ __device__ __forceinline__ void answer_of_rows(std::int64_t* digits, const std::
   answer_by_lanes<Rows::watches>(number, kinds, n, q, out);
 }
 
-/// This thread's share of the arrays into a row set.
-template <class Rows, class... T>
-__device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
-                                     typename Rows::room& room) {
-  const auto with_item = [&](std::uint64_t i, auto add) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      add((i < a.n ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
-    }(std::index_sequence_for<T...>());
-  };
-  if constexpr (requires { Rows::looks_ahead; }) {
-    constexpr int inputs = sizeof...(T), loads = Rows::loads;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
-    // Those that stay together go on until the first of their warp has nothing more.
-    const std::uint64_t warp_begins = Rows::together ? lane_index() : 0;
-    const loader<cache::share> load(a.kept);
-    struct batch {
-      pack p[loads][inputs];
-      int count;
-    };
-    const auto load_batch = [&](batch& b, std::uint64_t v) {
-      b.count = 0;
-#pragma unroll
-      for (int u = 0; u < loads; ++u) {
-        if (v + threads * u < a.packs) {
-#pragma unroll
-          for (int k = 0; k < inputs; ++k) b.p[u][k] = load_pack_of<Rows::item_size>(a, k, v + threads * u, load);
-          b.count = u + 1;
-        }
-      }
-    };
-    batch now, next;
-    std::uint64_t v = first;
-    bool started = false;
-    if (Rows::ahead) load_batch(next, v);
-    do {  // once at least: all threads of the block start together
-      if (Rows::ahead) now = next;
-      else load_batch(now, v);
-      v += threads * loads;
-      if (!started) {
-        rows.start(q.what, q.doubles, room, now.p, now.count);
-        started = true;
-      }
-      if (Rows::ahead) load_batch(next, v);
-      rows.add(now.p, now.count);
-    } while (v - warp_begins < a.packs);
-    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i - warp_begins < a.n; i += threads) {
-      with_item(i, [&](auto... x) { rows.add_item(i < a.n, x...); });
-    }
-    rows.finish();
-  } else {
-    rows.start(q.what);
-    for_each_share<Rows::loads, Rows::item_size, true>(
-        a, [&](const pack(&p)[sizeof...(T)], std::uint64_t) { rows.add(p); },
-        [&](std::uint64_t i) { with_item(i, [&](auto... x) { rows.add_item(x...); }); }, [&] { rows.after_batch(); });
-    rows.finish();
-  }
-}
-
 template <class Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
@@ -157,7 +87,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   __shared__ std::int64_t digits[message::digits + spread_digits<Rows>];
   __shared__ std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
   Rows rows{};  // g++ cannot see that the rest is started before it is used
-  feed<Rows, T...>(rows, a, q, room);
+  feed<Rows, T...>(rows, a, q.what, q.doubles, room);
 #pragma unroll
   for (int w = 0; w < Rows::watches; ++w) {
     const std::uint32_t k = warp_or(rows.kinds(w));
@@ -175,7 +105,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     if (!is_last_block()) {
       for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
         tally_type::post(tallies, k, k < message::digits ? message::settled(digits, k)
-                                                         : message::spread(kinds[k - message::digits]));
+                                                         : spread_kinds(kinds[k - message::digits]));
       }
       return;
     }
@@ -188,7 +118,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
       for (int j = 0; j < each; ++j) {
         const int k = first + j;
         if (k < message::digits) digits[k] += others[j];
-        else if (k < message::words) kinds[k - message::digits] |= message::gather(others[j]);
+        else if (k < message::words) kinds[k - message::digits] |= gather_kinds(others[j]);
       }
     }
     __syncthreads();

@@ -11,6 +11,8 @@
 ///   start(), add(packs), add_item(x…), after_batch(), finish(); neither items nor finish() behind anchored_rows, which
 ///                              makes packs, but complex products
 ///   kinds(watch)               of this thread, as bits of `special`
+///   sums_only                  if there: it is never asked for norm1
+///   clear()                    if given: static, by all threads, before a barrier behind which start() may be called
 ///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
 ///   together                   whether all lanes of a warp call add() as long as one has packs
 ///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
@@ -32,8 +34,9 @@ namespace wf::device::inline WF_BUILD {
 
 /// The column of sums of T, and of products of two.
 template <class T, int Threads>
-using sum_column = slot_column<exact::format<T>::mantissa_bits + 1, exact::format<T>::max_shift + 1,
-                               sizeof(T) == 8 ? 53 : 32, Threads>;
+using sum_column =
+    std::conditional_t<sizeof(T) == 8, double_column<Threads>,
+                       slot_column<exact::format<T>::mantissa_bits + 1, exact::format<T>::max_shift + 1, 32, Threads>>;
 template <class T, int Threads>
 using product_column = slot_column<2 * exact::format<T>::mantissa_bits + 2,
                                    2 * exact::format<T>::max_shift + 2, sizeof(T) >= 4 ? 53 : 32, Threads>;
@@ -55,14 +58,18 @@ __host__ __device__ constexpr int unit_of_row(int row) {
 }
 
 template <class T>
-inline constexpr int sum_spacing = sizeof(T) == 8 ? 53 : 32;
+inline constexpr int sum_spacing = sizeof(T) == 8 ? 51 : 32;
 template <class T>
 inline constexpr int product_spacing = sizeof(T) >= 4 ? 53 : 32;
 
 template <class T, int Columns>
 __device__ __forceinline__ void add_sum(sum_column<T, Columns>& to, T x) {
-  const decoded<T> d(x);
-  to.add(d.mantissa, d.p, d.negative);
+  if constexpr (sizeof(T) == 8) {
+    to.add(x);
+  } else {
+    const decoded<T> d(x);
+    to.add(d.mantissa, d.p, d.negative);
+  }
 }
 template <class T, class Column>
 __device__ __forceinline__ void add_product(Column& to, T x, T y) {

@@ -11,13 +11,13 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/exact_anchored.cuh>
+#include <warpfold/gpu/bulk.cuh>
 #include <warpfold/gpu/exact_bf16.cuh>
-#include <warpfold/gpu/exact_round.cuh>
+#include <warpfold/gpu/exact_doubles.cuh>
+#include <warpfold/gpu/exact_message.cuh>
 #include <warpfold/gpu/exact_small.cuh>
 #include <warpfold/gpu/exact_thread.cuh>
 #include <warpfold/gpu/fast_sum.cuh>
-#include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/launch.cuh>
 #include <warpfold/gpu/thread.cuh>
 #include <warpfold/gpu/warp.cuh>
@@ -25,38 +25,26 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// How the digits of a sum of T lie on a warp.
-template <class Accumulator>
-inline constexpr int digits_a_lane = Accumulator::digits > 32 ? 3 : 1;
-template <class Accumulator>
-inline constexpr int digit_lanes =
-    (Accumulator::digits + digits_a_lane<Accumulator> - 1) / digits_a_lane<Accumulator>;
-
-/// Four rows: at a thousand blocks each word takes 250 additions, and the reader loads four words.
-template <class Accumulator>
-using digit_tally = tally<digit_lanes<Accumulator> * digits_a_lane<Accumulator> + 1, 4>;
-
-/// Blocks that saw each kind of special value, in fields of 12 bits: at most 4095 blocks.
-__device__ __forceinline__ std::int64_t spread_kinds(std::uint32_t kinds) {
-  std::int64_t fields = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) fields |= std::int64_t{kinds >> i & 1} << (12 * i);
-  return fields;
-}
-__device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
-  std::uint32_t kinds = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) kinds |= (fields >> (12 * i) & 0xfff) != 0 ? 1u << i : 0u;
-  return kinds;
+/// By all threads of each block, with what they have added.
+template <int Threads, class T, class Accumulator>
+__device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename Accumulator::room& room,
+                                                       std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, T* out,
+                                                       std::uint64_t* rows) {
+  a.finish();
+  std::uint32_t kinds = warp_or(a.kinds());
+  if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
+  std::int64_t v[1];
+  a.sum_over_block(room, v);
+  if (warp_index() != 0) return;
+  kinds = warp_or(lane_index() < Threads / 32 ? kinds_of_warp[lane_index()] : 0u);
+  if (empty) kinds = special::ordinary;  // the empty sum is +0
+  answer_of_blocks<Accumulator::unit>(v, kinds, out, rows);
 }
 
 template <class T, class Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
   await_stream();
-  constexpr int per_lane = digits_a_lane<Accumulator>;
-  constexpr int lanes = digit_lanes<Accumulator>;
-  using message = digit_tally<Accumulator>;
   __shared__ struct {
     typename Accumulator::room room;
     std::uint32_t kinds_of_warp[Threads / 32];
@@ -67,42 +55,30 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   const auto add = [&](const pack& p) { a.add(p); };
   const auto after = [&] { a.after_batch(Walk::loads); };
   const std::uint32_t thread = blockIdx.x * Threads + threadIdx.x;
-  if constexpr (requires { Accumulator::looks_ahead; }) {
-    for_each_pack<Walk, Aligned>(
-        part, thread, [&](const pack(&p)[Walk::loads], int count) { a.start(room, p, count); }, add, after);
-  } else {
-    for_each_pack<Walk, Aligned>(part, thread, [&] { a.start(); }, add, after);
-  }
-  a.finish();
-  std::uint32_t kinds = warp_or(a.kinds());
-  if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
-  std::int64_t v[per_lane];
-  a.sum_over_block(room, v);
-  if (warp_index() != 0) return;
-  kinds = warp_or(lane_index() < Threads / 32 ? kinds_of_warp[lane_index()] : 0u);
-  if (part.last == 0 && part.rest == 0) kinds = special::ordinary;  // the empty sum is +0
-  if (gridDim.x > 1) {
-    const int first = lane_index() * per_lane;
-    if (!is_last_block()) {
-      settle(v);
-      if (lane_index() < lanes) {
+  for_each_pack<Walk, Aligned>(part, thread, [&] { a.start(); }, add, after);
+  answer_of_accumulators<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
+}
+
+/// The same by way of shared memory, see bulk.cuh.
+template <class T, class Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks>
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
+    exact_sum_bulk_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
+  await_stream();
+  using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;
+  __shared__ typename ring::barriers barriers;
+  __shared__ typename Accumulator::room room;
+  __shared__ std::uint32_t kinds_of_warp[Threads / 32];
+  Accumulator a;
+  for_each_pack_bulk<Threads, Each, Stages, Aligned>(
+      part, ring(wf_dynamic_shared + Accumulator::shared_bytes, barriers), [&] { a.start(); },
+      [&](const pack(&p)[Each], int count) {
 #pragma unroll
-        for (int j = 0; j < per_lane; ++j) message::post(rows, first + j, v[j]);
-      } else if (lane_index() == lanes) {
-        message::post(rows, first, spread_kinds(kinds));
-      }
-      return;
-    }
-    std::int64_t others[per_lane];
-    message::template collect<per_lane>(rows, first, gridDim.x - 1, others);
-    kinds |= gather_kinds(__shfl_sync(all_lanes, others[0], lanes));
-    if (lane_index() < lanes) {
-#pragma unroll
-      for (int j = 0; j < per_lane; ++j) v[j] += others[j];
-    }
-  }
-  const T answer = round_by_warp<T>(v, kinds, Accumulator::unit);
-  if (lane_index() == 0) *out = answer;
+        for (int u = 0; u < Each; ++u) {
+          if (u < count) a.add(p[u]);
+        }
+        a.after_batch(Each);
+      });
+  answer_of_accumulators<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
 }
 
 /// With a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more that
@@ -129,44 +105,17 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
                 part, out, scratch.tally());
 }
 
-/// Few blocks and a collector as long as the answer's latency counts, then as many columns as a
-/// multiprocessor has room for: 704 on CC 9.0, 256 where a block may have 99 KiB, else 128.
-inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double* out,
-                                        workspace& scratch, cudaStream_t stream) {
-  const std::uint64_t bytes = n * sizeof(double);
-  const std::uint64_t packs = bytes / 16;
-  const std::uint32_t sm = scratch.multiprocessors();
-  const std::uint64_t l2 = scratch.l2_bytes();
-  using near = walk<4, false, cache::keep>;
-  using near2 = walk<2, false, cache::keep>;
-  using far = walk<4, false, cache::share>;
-  using ahead = walk<4, true>;
-  constexpr std::size_t other = sizeof(anchored_doubles<704>::room) + 2048;
-  const auto resident = [&](std::size_t columns) {
-    return static_cast<std::uint32_t>((scratch.block_shared_bytes() - other) / columns);
-  };
-  const auto sum = [&]<int Threads, class Walk, int MinBlocks>(std::uint32_t workers, bool collector,
-                                                               float kept) {
-    return exact_sum_shaped<double, anchored_doubles<Threads>, Threads, Walk, MinBlocks>(
-        x, n, out, scratch, stream, workers, collector, kept);
-  };
-  if (packs <= 512) return sum.template operator()<128, near, 1>(1, false, 1);
-  if (packs <= 8192) return sum.template operator()<128, near, 1>(divide_up(packs, 256), true, 1);
-  if (resident(double_column<704>::shared_bytes) > 0) {
-    if (packs <= 32768) return sum.template operator()<256, near2, 1>(divide_up(packs, 512), true, 1);
-    if (bytes <= std::uint64_t{10} << 20) {
-      return sum.template operator()<352, ahead, 2>(at_most(divide_up(packs, 704), sm - sm / 8), true, 1);
-    }
-    if (bytes <= std::uint64_t{24} << 20) return sum.template operator()<352, ahead, 2>(sm, false, 1);
-    const int kept = bytes > l2 / 4 * 3 ? kept_sixteenths(bytes, l2) : 0;
-    if (kept > 0) return sum.template operator()<704, far, 1>(sm, false, static_cast<float>(kept) / 16);
-    return sum.template operator()<704, ahead, 1>(sm, false, 1);
-  }
-  if (const auto r = resident(double_column<256>::shared_bytes); r > 0) {
-    return sum.template operator()<256, near2, 1>(exact_shape_for(bytes, 256, 4, r, sm, l2).workers, false, 1);
-  }
-  const auto r = resident(double_column<128>::shared_bytes);
-  return sum.template operator()<128, near, 1>(exact_shape_for(bytes, 128, 8, r, sm, l2).workers, false, 1);
+/// The same by way of shared memory.
+template <class T, class Accumulator, int Threads, int Each, int Stages, int MinBlocks>
+cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream,
+                           std::uint32_t workers, float kept) {
+  if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
+                          ? exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, true, MinBlocks>
+                          : exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, false, MinBlocks>;
+  constexpr std::size_t shared = Accumulator::shared_bytes + bulk_ring<bulk_chunk<Threads, Each>, Stages>::shared_bytes;
+  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
+                out, scratch.tally());
 }
 
 /// What an exact sum of T is answered as: T, and 64 bits for int (modulo 2^64).
@@ -216,6 +165,13 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
     if (bytes <= l2 / 4 * 3) {
       const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
       return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers);
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
+      constexpr int each = 4, stages = 3;
+      if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
+        return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
+      }
     }
     constexpr int resident = std::is_same_v<T, float> ? 6 : 4;
     const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);

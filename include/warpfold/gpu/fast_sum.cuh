@@ -10,9 +10,11 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/block.cuh>
+#include <warpfold/gpu/bulk.cuh>
 #include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/launch.cuh>
 #include <warpfold/gpu/launch_table.hpp>
+#include <warpfold/gpu/shared_memory.cuh>
 #include <warpfold/gpu/thread.cuh>
 #include <warpfold/gpu/workspace.cuh>
 
@@ -91,6 +93,29 @@ __device__ __forceinline__ V one_nan(V v) {
   return v;
 }
 
+/// By all threads of each block, with its sum in thread 0: the last block writes *out.
+template <int Threads, int Readers, class V>
+__device__ __forceinline__ void answer_of_sums(V sum, bool empty, V* out, std::uint64_t* boxes) {
+  constexpr V nothing = std::is_integral_v<V> ? V(0) : V(-0.0);
+  if (gridDim.x > 1) {
+    if (!is_last_block()) {
+      if (threadIdx.x == 0) mailbox<V>::post(boxes, sum);
+      return;
+    }
+    if (Readers == Threads || threadIdx.x < Readers) {
+      if (threadIdx.x != 0) sum = nothing;
+      sum = mailbox<V>::template collect<Readers == 32 ? 8 : 2>(boxes, gridDim.x - 1, threadIdx.x, Readers, sum);
+      if constexpr (Readers == 32) {
+        sum = warp_sum(sum);
+      } else {
+        __shared__ block_room<V, Threads> last_room;
+        sum = block_sum<Threads>(sum, last_room);
+      }
+    }
+  }
+  if (threadIdx.x == 0) *out = empty ? V(0) : one_nan(sum);
+}
+
 /// Readers: the threads of the last block that look into the mailbox, 32 or all. The launch bound lets
 /// 2048 threads share a multiprocessor (1280 with more than four loads in flight).
 template <class T, int Threads, class Walk, bool Aligned, int Readers>
@@ -100,31 +125,34 @@ __global__ void __launch_bounds__(
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
   await_stream();
   using value = fast_t<T>;
-  constexpr value nothing = std::is_integral_v<value> ? value(0) : value(-0.0);
   __shared__ block_room<value, Threads> room;
   fast_fold<T> fold;
   for_each_pack<Walk, Aligned>(
       part, blockIdx.x * Threads + threadIdx.x, [&] { fold.start(); },
       [&](const pack& p) { fold.add(p); }, [] {});
-  value sum = block_sum<Threads>(fold.total(), room);
-  if (gridDim.x > 1) {
-    if (!is_last_block()) {
-      if (threadIdx.x == 0) mailbox<value>::post(boxes, sum);
-      return;
-    }
-    if (Readers == Threads || threadIdx.x < Readers) {
-      if (threadIdx.x != 0) sum = nothing;
-      sum = mailbox<value>::template collect<Readers == 32 ? 8 : 2>(
-          boxes, gridDim.x - 1, threadIdx.x, Readers, sum);
-      if constexpr (Readers == 32) {
-        sum = warp_sum(sum);
-      } else {
-        __shared__ block_room<value, Threads> last_room;
-        sum = block_sum<Threads>(sum, last_room);
-      }
-    }
-  }
-  if (threadIdx.x == 0) *out = part.last == 0 && part.rest == 0 ? value(0) : one_nan(sum);
+  const value sum = block_sum<Threads>(fold.total(), room);
+  answer_of_sums<Threads, Readers>(sum, part.last == 0 && part.rest == 0, out, boxes);
+}
+
+/// The same by way of shared memory, see bulk.cuh: chunks of four packs a thread.
+template <class T, int Threads, int Stages, bool Aligned>
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threads))
+    fast_sum_bulk_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
+  await_stream();
+  using ring = bulk_ring<bulk_chunk<Threads, 4>, Stages>;
+  __shared__ block_room<fast_t<T>, Threads> room;
+  __shared__ typename ring::barriers barriers;
+  fast_fold<T> fold;
+  for_each_pack_bulk<Threads, 4, Stages, Aligned>(
+      part, ring(wf_dynamic_shared, barriers), [&] { fold.start(); },
+      [&](const pack(&p)[4], int count) {
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+          if (u < count) fold.add(p[u]);
+        }
+      });
+  const fast_t<T> sum = block_sum<Threads>(fold.total(), room);
+  answer_of_sums<Threads, 32>(sum, part.last == 0 && part.rest == 0, out, boxes);
 }
 
 /// One block, at most Loads packs a thread.
@@ -154,6 +182,17 @@ cudaError_t fast_sum_shaped(const T* x, std::uint64_t n, fast_t<T>* out, workspa
   return launch(kernel, {workers + (collector ? 1u : 0u), Threads, 0, stream, scratch.overlaps()}, part, out,
                 scratch.mailbox());
 }
+/// The same by way of shared memory, of any array.
+template <class T, int Threads, int Stages>
+cudaError_t fast_sum_bulk(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scratch, cudaStream_t stream,
+                          std::uint32_t workers, float kept) {
+  if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? fast_sum_bulk_kernel<T, Threads, Stages, true>
+                                                                    : fast_sum_bulk_kernel<T, Threads, Stages, false>;
+  constexpr std::size_t shared = bulk_ring<bulk_chunk<Threads, 4>, Stages>::shared_bytes;
+  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
+                out, scratch.mailbox());
+}
 /// The same by one block without scratch, for n of at most Threads * Loads packs.
 template <class T, int Threads, int Loads>
 cudaError_t fast_sum_small(const T* x, std::uint64_t n, fast_t<T>* out, const workspace& scratch, cudaStream_t stream) {
@@ -182,7 +221,12 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
   if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
-  fast_shape s = fast_shape_for(n * sizeof(T), scratch.multiprocessors(), scratch.l2_bytes());
+  const std::uint64_t bytes = n * sizeof(T), l2 = scratch.l2_bytes();
+  if (bulk_pays(bytes, l2) && scratch.bulk_copies()) {
+    return fast_sum_bulk<T, 512, 3>(x, n, out, scratch, stream, scratch.choices().sum_blocks * scratch.multiprocessors(),
+                                    bulk_kept(bytes, l2));
+  }
+  fast_shape s = fast_shape_for(bytes, scratch.multiprocessors(), l2);
   if (s.kind == fast_kind::stream) s.workers = scratch.choices().sum_blocks * scratch.multiprocessors();
   switch (s.kind) {
     case fast_kind::small_32_1: return fast_sum_small<T, 32, 1>(x, n, out, scratch, stream);

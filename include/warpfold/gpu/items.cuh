@@ -153,6 +153,13 @@ __device__ __forceinline__ void for_each_share(const arrays<Inputs>& a, Add add,
   }
 }
 
+/// The share of an array that is to stay in L2.
+inline float array_kept(std::uint64_t bytes, std::uint64_t l2_bytes) {
+  if (bytes <= l2_bytes / 4 * 3) return 1;
+  const int sixteenths = kept_sixteenths(bytes, l2_bytes);
+  return sixteenths > 0 ? static_cast<float>(sixteenths) / 16 : 1.0f / 64;
+}
+
 /// The host's part: n elements of each input, strides in elements. False if an address is not a
 /// multiple of its element's alignment.
 template <class... T>
@@ -172,12 +179,7 @@ bool make_arrays(arrays<sizeof...(T)>& a, const void* const* x, const std::int64
     gapless = gapless && (stride[k] == 1 || n <= 1);
   }
   a.packs = gapless ? n / (16 / sizes[0]) : 0;
-  const std::uint64_t bytes = n * sizes[0] * inputs;
-  a.kept = 1;
-  if (bytes > l2_bytes / 4 * 3) {
-    const int sixteenths = kept_sixteenths(bytes, l2_bytes);
-    a.kept = sixteenths > 0 ? static_cast<float>(sixteenths) / 16 : 1.0f / 64;
-  }
+  a.kept = array_kept(n * sizes[0] * inputs, l2_bytes);
   return true;
 }
 

@@ -65,6 +65,13 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
   return {fast_kind::stream, 2 * sm, 1};
 }
 
+/// Where bulk copies (bulk.cuh) are faster than loads, and the share of the array that they leave in L2: less than loads
+/// do, for they are not faster where they find it there.
+constexpr bool bulk_pays(std::uint64_t bytes, std::uint64_t l2_bytes) { return bytes > 5 * l2_bytes; }
+constexpr float bulk_kept(std::uint64_t bytes, std::uint64_t l2_bytes) {
+  return static_cast<float>(l2_bytes / 12) / static_cast<float>(bytes);
+}
+
 /// Of an exact sum: `workers` blocks, and a collector if there are several.
 struct exact_shape {
   std::uint32_t workers;

@@ -9,7 +9,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/exact/format.hpp>
-#include <warpfold/gpu/exact_anchored.cuh>
+#include <warpfold/gpu/thread.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -27,7 +27,7 @@ __device__ __forceinline__ double widened(float f) {
 template <class T>
 __device__ __forceinline__ double double_of(const pack& p, int i) {
   if constexpr (sizeof(T) == 8) {
-    return anchored_items<double>::value(p, i);
+    return __hiloint2double(static_cast<int>(p.word[2 * i + 1]), static_cast<int>(p.word[2 * i]));
   } else if constexpr (sizeof(T) == 4) {
     return widened(__uint_as_float(p.word[i]));
   } else if constexpr (exact::format<T>::mantissa_bits == 7) {

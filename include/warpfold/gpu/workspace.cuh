@@ -103,6 +103,8 @@ class workspace {
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
   /// Whether launches may overlap the end of the kernel before them: see launch_config.
   __attribute__((always_inline)) bool overlaps() const { return choices_.overlap != 0 && awaits_stream(capability_); }
+  /// Whether kernels have copy engines to ask (bulk.cuh); others would copy by one thread.
+  __attribute__((always_inline)) bool bulk_copies() const { return awaits_stream(capability_); }
 
  private:
   /// 90 for 9.0.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU library on a GPU, against the CPU. Skipped where there is no GPU.
+#include "logsumexp_table.hpp"
 #include "own_table.hpp"
 #include "table.hpp"
 
@@ -63,6 +64,18 @@ TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   const wf::gpu place;
   check_infinity_and_larger_numbers(gpu_machine(), place);
 }
+
+class logsumexp_of : public ::testing::TestWithParam<wf::dtype> {};
+
+TEST_P(logsumexp_of, awkward_data) {
+  skip_without_gpu();
+  if (IsSkipped()) return;
+  const wf::gpu place;
+  check_logsumexp_of(gpu_machine(), place, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, logsumexp_of, ::testing::ValuesIn(real_dtypes),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
 
 class own_on_gpu : public ::testing::TestWithParam<own> {};
 

@@ -2,6 +2,9 @@
 // The GPU library's kernels on simt, against the CPU: all operations, types and data families.
 #include <simt/machine.hpp>
 
+#include <warpfold/gpu/logsumexp.cuh>
+
+#include "logsumexp_table.hpp"
 #include "own_table.hpp"
 #include "table.hpp"
 
@@ -77,6 +80,43 @@ TEST(complex_numbers, at_any_multiple_of_their_parts) {
 TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   const wf::simulated_gpu place;
   check_infinity_and_larger_numbers(simt_machine(), place);
+}
+
+class logsumexp_of : public ::testing::TestWithParam<wf::dtype> {};
+
+TEST_P(logsumexp_of, awkward_data) {
+  const wf::simulated_gpu place;
+  check_logsumexp_of(simt_machine(), place, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(simt, logsumexp_of, ::testing::ValuesIn(real_dtypes),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+/// The exp of f64, in units in the last place of the true one.
+TEST(logsumexp, its_exp_is_nearly_within_a_unit) {
+  std::vector<unsigned char> table(wf::device::roots_of_two::bytes);
+  for (int j = 0; j < 64; ++j) {
+    const double root = wf::device::root_of_two(j);
+    ASSERT_EQ(root, static_cast<double>(std::exp2(j / 64.0L)));
+    std::memcpy(&table[static_cast<std::size_t>(j) * wf::device::roots_of_two::entry_bytes], &root, sizeof root);
+  }
+  double worst = 0;
+  const auto look = [&](double u) {
+    const long double want = std::exp(-static_cast<long double>(u));
+    const double unit = std::ldexp(1.0, std::ilogb(static_cast<double>(want)) - 52);
+    worst = std::max(worst, static_cast<double>(std::fabs(wf::device::exp_minus(u, table.data()) - want)) / unit);
+  };
+  std::mt19937_64 g(1);
+  for (int i = 0; i < 1 << 16; ++i) {
+    const double u = static_cast<double>(g() >> 11) * 0x1p-53;
+    for (const double scale : {0x1p-20, 1.0, 40.0, 707.99}) look(u * scale);
+  }
+  for (int k = 0; k < 65000; ++k) {  // where one entry ends and the next begins
+    look((k + 0.5) * 0.0108304246962491);
+    look(k * 0.0108304246962491);
+  }
+  EXPECT_EQ(wf::device::exp_minus(0, table.data()), 1.0);
+  EXPECT_LT(worst, 1.05);
 }
 
 class own_on_simt : public ::testing::TestWithParam<own> {};

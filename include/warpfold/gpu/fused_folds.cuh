@@ -10,6 +10,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/exact/products.hpp>
+#include <warpfold/gpu/logsumexp.cuh>
 #include <warpfold/gpu/native_folds.cuh>
 #include <warpfold/gpu/reduce.cuh>
 #include <warpfold/results.hpp>
@@ -115,6 +116,7 @@ struct pair_fold {
   static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 2;
   static constexpr bool packs = packable<T>, ordered = keeps_order<A> || keeps_order<B>;
   static constexpr int items = packs ? 16 / item_size : 1;
+  static constexpr std::size_t shared_bytes = fold_bytes<A> + fold_bytes<B>;
   A a;
   B b;
 
@@ -122,7 +124,13 @@ struct pair_fold {
   __device__ __forceinline__ state combine(const state& s, const state& t) const {
     return {a.combine(s.a, t.a), b.combine(s.b, t.b)};
   }
-  __device__ __forceinline__ running start() const { return {a.start(), b.start()}; }
+  __device__ __forceinline__ void fill(unsigned char* shared) const {
+    fill_shared(a, shared);
+    fill_shared(b, shared + fold_bytes<A>);
+  }
+  __device__ __forceinline__ running start(const unsigned char* shared = nullptr) const {
+    return {start_fold(a, shared), start_fold(b, shared + fold_bytes<A>)};
+  }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t v) const {
     a.add(s.a, p, v);
     b.add(s.b, p, v);

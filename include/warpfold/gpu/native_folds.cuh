@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file native_folds.cuh
-/// Folds in native floating point: accuracy::fast, and what is native under either accuracy (prod,
-/// logsumexp). Their order is fixed by n and the launch, so they give the same bits on every run.
+/// Folds in native floating point: accuracy::fast, and what is native under either accuracy (prod;
+/// logsumexp is in logsumexp.cuh). Their order is fixed by n and the launch, so they give the same bits on every run.
 /// f16 is accumulated in f32, everything else in f64, which an H100 adds at half the rate of f32:
 /// 3.3 elements of f32 a clock come from memory, and 16 are converted, 64 added.
 #pragma once
@@ -225,96 +225,6 @@ struct native_product_fold {
   }
   __device__ __forceinline__ void write(state s, std::uint64_t, void* out) const {
     write_as<T>(out, from_double<T>(s));
-  }
-};
-
-/// log Σ exp(x), shifted by the largest x. Floats below f64 take exp in f32; sums are f64 in any case.
-template <class T>
-struct logsumexp_fold {
-  using value = std::conditional_t<floating<T> && sizeof(T) <= 4, float, double>;
-  struct state {
-    double largest, sum;  ///< sum·exp(largest)
-  };
-  struct running {
-    value largest;
-    double sum;
-  };
-  static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
-  static constexpr bool packs = true;
-  static constexpr int items = 16 / item_size;
-
-  static __device__ __forceinline__ double infinity() {
-    return __builtin_bit_cast(double, std::uint64_t{0x7ff0} << 48);
-  }
-  __device__ __forceinline__ state identity() const { return {-infinity(), 0}; }
-  __device__ __forceinline__ state combine(const state& a, const state& b) const {
-    if (a.largest == -infinity()) return {b.largest, a.sum + b.sum};
-    if (b.largest == -infinity()) return {a.largest, a.sum + b.sum};
-    if (a.largest >= b.largest) return {a.largest, a.sum + shifted(b.sum, b.largest - a.largest)};
-    return {b.largest, shifted(a.sum, a.largest - b.largest) + b.sum};
-  }
-  __device__ __forceinline__ running start() const { return {static_cast<value>(-infinity()), 0}; }
-  __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
-    constexpr int together = sizeof(value) == 4 || items <= 8 ? items : 4;  // sixteen doubles would not stay in registers
-#pragma unroll
-    for (int from = 0; from < items; from += together) {
-      value x[together];
-#pragma unroll
-      for (int i = 0; i < together; ++i) x[i] = to_value<value>(item_of<T>(p[0], from + i));
-      take(s, x);
-    }
-  }
-  __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
-    const value one[1] = {to_value<value>(x)};
-    take(s, one);
-  }
-  __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
-    return {static_cast<double>(s.largest), s.sum};
-  }
-  __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
-    using result = mean_type<T>;
-    double v = s.largest + log(s.sum);
-    if (s.sum != s.sum || s.sum == infinity()) v = s.sum;
-    if (s.sum == 0) v = -infinity();
-    write_as<result>(out, from_double<result>(v));
-  }
-
- private:
-  /// sum·exp(by); an infinity stays one where exp(by) is 0.
-  template <class V>
-  static __device__ __forceinline__ double shifted(double sum, V by) {
-    return sum - sum == 0 ? sum * static_cast<double>(exp(by)) : sum;
-  }
-  template <int Count>
-  static __device__ __forceinline__ void take(running& s, const value (&x)[Count]) {
-    const auto top = static_cast<value>(infinity());
-    value m = x[0];
-#pragma unroll
-    for (int i = 1; i < Count; ++i) {
-      if constexpr (integer<T>) m = x[i] > m ? x[i] : m;
-      else m = fmax(m, x[i]);  // the number, where the other is a NaN
-    }
-    if (m == top) {
-      m = s.largest;
-#pragma unroll
-      for (int i = 0; i < Count; ++i) m = x[i] > m && x[i] < top ? x[i] : m;
-    }
-    if (m > s.largest) {
-      s.sum = shifted(s.sum, s.largest - m);  // of -inf: 0
-      s.largest = m;
-    }
-    const value shift = s.largest == -top ? value{0} : s.largest;
-    value part = 0;  // of at most 16 terms below 1, or infinite, or NaN
-#pragma unroll
-    for (int i = 0; i < Count; ++i) {
-      const value d = x[i] - shift;
-      if constexpr (integer<T> && sizeof(T) > 1) {  // mostly far below the largest: exp would be 0
-        if (d > -746) part += exp(d);
-      } else {
-        part += exp(d);
-      }
-    }
-    s.sum += static_cast<double>(part);
   }
 };
 

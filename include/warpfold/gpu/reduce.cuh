@@ -9,6 +9,10 @@
 ///   state total(running, arrays)                 what they come to
 ///   state identity(), combine(a, b)              as of a reduction
 ///   write(state, n, void* out)                   the answer
+/// and, where it keeps something in shared memory beside the states that warps have there:
+///   shared_bytes                                 how much, a multiple of 16
+///   fill(shared)                                 by all threads of the block, a barrier follows
+///   start(shared)                                in place of start()
 /// plain_fold makes one of any reduction; folds.cuh has faster ones of the library's own.
 #pragma once
 
@@ -90,22 +94,47 @@ __device__ __forceinline__ void add_one(const Fold& fold, typename Fold::running
   fold.add_item(s, i, load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
 }
 
+/// Shared memory that a fold keeps.
+template <class Fold>
+inline constexpr std::size_t fold_bytes = [] {
+  if constexpr (requires { Fold::shared_bytes; }) return std::size_t{Fold::shared_bytes};
+  else return std::size_t{0};
+}();
+template <class Fold>
+__device__ __forceinline__ void fill_shared(const Fold& fold, unsigned char* shared) {
+  if constexpr (fold_bytes<Fold> != 0) fold.fill(shared);
+}
+template <class Fold>
+__device__ __forceinline__ typename Fold::running start_fold(const Fold& fold, const unsigned char* shared) {
+  if constexpr (fold_bytes<Fold> != 0) return fold.start(shared);
+  else return fold.start();
+}
+/// First in a kernel: what no one else reads or writes can be filled before the stream's earlier work is done.
+/// What is behind it is free for states.
+template <class Fold>
+__device__ __forceinline__ unsigned char* prepare(const Fold& fold) {
+  fill_shared(fold, wf_dynamic_shared);
+  if constexpr (fold_bytes<Fold> != 0) __syncthreads();
+  await_stream();
+  return wf_dynamic_shared + fold_bytes<Fold>;
+}
+
 inline constexpr int most_reduce_threads = 512;
 
 /// For reductions that commute: threads take packs in turn.
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
-  await_stream();
-  auto running = fold.start();
+  unsigned char* const room = prepare(fold);
+  auto running = start_fold(fold, wf_dynamic_shared);
   for_each_share<Fold::loads, Fold::item_size, Fold::packs>(
       a, [&](const pack(&p)[sizeof...(T)], std::uint64_t v) { fold.add(running, p, v); },
       [&](std::uint64_t i) {
         add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>());
       },
       [] {});
-  auto s = block_reduce(fold, fold.total(running, a), wf_dynamic_shared);
-  if (grid_reduce(fold, s, wf_dynamic_shared, boxes)) fold.write(s, a.n, out);
+  auto s = block_reduce(fold, fold.total(running, a), room);
+  if (grid_reduce(fold, s, room, boxes)) fold.write(s, a.n, out);
 }
 
 /// For those that do not: a warp takes a stretch of the array, in tiles of 64 bytes a lane, and
@@ -114,7 +143,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
-  await_stream();
+  unsigned char* const room = prepare(fold);
   constexpr int packs_a_lane = 4;
   constexpr int each = packs_a_lane * Fold::items;
   const std::uint64_t warps = std::uint64_t{gridDim.x} * blockDim.x / 32;
@@ -125,7 +154,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
   auto s = fold.identity();
   for (std::uint64_t tile = tiles * warp / warps; tile < end; ++tile) {
     const std::uint64_t first = (tile * 32 + lane_index()) * each;
-    auto running = fold.start();
+    auto running = start_fold(fold, wf_dynamic_shared);
     const std::uint64_t v = first / Fold::items;
     if (Fold::packs && v + packs_a_lane <= a.packs) {
       pack p[packs_a_lane][sizeof...(T)];
@@ -148,8 +177,8 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
   }
   // Lanes but the first hold what only the first one has: the stretch of the warp counts once.
   if (lane_index() != 0) s = fold.identity();
-  s = block_reduce(fold, s, wf_dynamic_shared);
-  if (grid_reduce(fold, s, wf_dynamic_shared, boxes)) fold.write(s, a.n, out);
+  s = block_reduce(fold, s, room);
+  if (grid_reduce(fold, s, room, boxes)) fold.write(s, a.n, out);
 }
 
 /// Whether a fold must be given the elements in their order.
@@ -196,14 +225,17 @@ cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64
   if (shape.threads == 0) {
     const std::uint64_t work = a.packs != 0 ? a.packs : n;
     shape = reduce_shape_for(keeps_order<Fold> ? work / 4 : work, scratch.multiprocessors(), scratch.choices());
+    if (fold_bytes<Fold> != 0 && shape.threads < 256) shape.threads = 256;  // which fill in less time
   }
   // A state a warp in shared memory, a state a block in the mailbox: large ones have few of both.
-  const std::size_t room = scratch.block_shared_bytes() - 1024;
-  if (sizeof(state) > room) return cudaErrorInvalidValue;
+  std::size_t room = scratch.block_shared_bytes() - 1024;
+  if (fold_bytes<Fold> + sizeof(state) > room) return cudaErrorInvalidValue;
+  room -= fold_bytes<Fold>;
   shape.threads = at_most(shape.threads, static_cast<std::uint32_t>(room / sizeof(state) * 32));
   const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<state>::words);
   shape.blocks = boxes == 0 ? 1 : at_most(shape.blocks, boxes);
-  return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shape.threads / 32 * sizeof(state), stream, scratch.overlaps()},
+  const std::size_t shared = fold_bytes<Fold> + shape.threads / 32 * sizeof(state);
+  return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shared, stream, scratch.overlaps()},
                 fold, a, out, scratch.mailbox());
 }
 

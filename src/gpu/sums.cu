@@ -35,7 +35,7 @@ cudaError_t enqueue_row(const device_request& r, workspace& w, cudaStream_t stre
     return enqueue<sum_rows<T, 512>, T, 512, T>(r, w, stream);
   } else if constexpr (sizeof(T) == 8) {
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    return w.block_shared_bytes() >= 99 * 1024 ? with.template operator()<256>() : with.template operator()<128>();
+    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<608>() : with.template operator()<128>();
   } else {
     return with.template operator()<256>();
   }
@@ -60,7 +60,7 @@ cudaError_t enqueue_parts(const device_request& r, workspace& w, cudaStream_t st
   };
   if constexpr (sizeof(P) == 8) {
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    return w.block_shared_bytes() >= 99 * 1024 ? with.template operator()<256>() : with.template operator()<128>();
+    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<608>() : with.template operator()<128>();
   } else {
     return with.template operator()<256>();
   }

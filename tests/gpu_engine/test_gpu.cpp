@@ -115,4 +115,42 @@ TEST(large, more_than_two_to_the_32_bytes) {
   m.free(out);
 }
 
+/// Arrays that come by bulk copies: of any bits, and between multiples of 16 bytes.
+template <class T>
+void check_large_sums() {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  const machine& m = gpu_machine();
+  const std::size_t n = (std::size_t{1} << 30) / sizeof(T) + 70003;
+  auto* x = static_cast<T*>(m.allocate((n + 1) * sizeof(T)));
+  if (x == nullptr) GTEST_SKIP() << "no room for " << n << " elements";
+  auto* out = static_cast<T*>(m.allocate(sizeof(T)));
+  std::vector<T> data(n);
+  const wf::gpu place;
+  for (const char* family : {"finite_bits", "normal"}) {
+    const auto part = make_bytes(wf::dtype_of<T>, family, 1000003, 11);
+    for (std::size_t at = 0; at < n; at += 1000003)
+      std::memcpy(data.data() + at, part.data(), std::min<std::size_t>(n - at, 1000003) * sizeof(T));
+    const T want = wf::sum(data);
+    std::string fast;
+    for (const std::size_t skipped : {0u, 1u}) {
+      ASSERT_EQ(m.upload(x + skipped, data.data(), n * sizeof(T)), "");
+      for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
+        m.library->run({wf::op::sum, wf::dtype_of<T>, a, {}, {x + skipped, nullptr}, {1, 1}, static_cast<std::int64_t>(n), out},
+                       place.scratch(), nullptr);
+        std::vector<unsigned char> got(sizeof(T)), wanted(sizeof(T));
+        ASSERT_EQ(m.download(got.data(), out, sizeof(T)), "");
+        std::memcpy(wanted.data(), &want, sizeof(T));
+        if (a == wf::accuracy::exact) EXPECT_EQ(hex(got), hex(wanted)) << family << ", skipped " << skipped;
+        else if (skipped == 0) fast = hex(got);
+        else EXPECT_EQ(hex(got), fast) << family;
+      }
+    }
+  }
+  m.free(x);
+  m.free(out);
+}
+TEST(large, sums_of_f32) { check_large_sums<float>(); }
+TEST(large, sums_of_f64) { check_large_sums<double>(); }
+
 }  // namespace

@@ -88,8 +88,9 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
                                                    Add add) {
   constexpr int chunk = bulk_chunk<Threads, Each>, chunk_packs = Threads * Each;
   const std::uint64_t whole = part.last / chunk_packs;
-  const std::uint64_t begin = Aligned ? 0 : 1, end = Aligned ? whole : whole - (whole > 0 ? 1 : 0);
+  const std::uint64_t end = Aligned ? whole : whole - (whole > 0 ? 1 : 0);
   std::uint64_t c = blockIdx.x;
+  const bool at_begin = !Aligned && c == 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(part.x);
   const std::uint32_t skip = Aligned ? 0 : static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(bytes) % 16);
   pack p[Each];
@@ -108,7 +109,7 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
     c += gridDim.x;
   };
   const bool asks = threadIdx.x == 0;
-  const std::uint64_t first = c < begin ? c + gridDim.x : c;
+  const std::uint64_t first = at_begin ? c + gridDim.x : c;
   const std::uint64_t rounds = first < end ? (end - first - 1) / gridDim.x + 1 : 0;
   const loader<cache::share> hint(part.kept);
   const auto ask = [&](std::uint64_t i) {
@@ -119,7 +120,7 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
     for (std::uint64_t i = 0; i < rounds && i < Stages; ++i) ask(i);
   }
   start();
-  if (!Aligned && c < begin) by_threads();
+  if (at_begin) by_threads();
   __syncthreads();
 #pragma unroll 1
   for (std::uint64_t i = 0; i < rounds; ++i) {
@@ -127,12 +128,7 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
 #pragma unroll
     for (int k = 0; k < Each; ++k) {
       const unsigned char* at = from + 16 * (threadIdx.x + k * Threads);
-      if constexpr (Aligned) {
-        const uint4 v = *reinterpret_cast<const uint4*>(at);
-        p[k] = {{v.x, v.y, v.z, v.w}};
-      } else {
-        p[k] = load_shifted(reinterpret_cast<const T*>(at + skip));
-      }
+      p[k] = Aligned ? loader<cache::keep>(1)(at) : load_shifted(reinterpret_cast<const T*>(at + skip));
     }
     add(p, Each);
     __syncthreads();

@@ -265,7 +265,7 @@ inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double
   const auto bins = [&]<int Threads>(std::uint32_t workers) {
     return exact_doubles_shaped<bin_rows<Threads>, Threads, 1>(x, n, out, scratch, stream, workers);
   };
-  if (packs <= 512) return bins.template operator()<128>(1);
+  if (packs <= 128) return bins.template operator()<128>(1);
   if (packs <= 1024) return bins.template operator()<256>(1);
   if (packs <= 2048) return bins.template operator()<512>(1);
   if (packs <= 65536) return bins.template operator()<256>(divide_up(packs, packs <= 16384 ? 256 : 512));

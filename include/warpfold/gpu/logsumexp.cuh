@@ -275,15 +275,13 @@ struct integer_logsumexp_fold : shifted_sums<T> {
 };
 
 /// i8 and u8: a table of exp(x) for each of the 256, in no need of the largest: exp(255)·2^63 is far from overflow.
-/// An H100's shared memory looks 16 entries up a clock where memory brings 13 elements, which come the same way for an
-/// eighth of that. So some elements are spared the table and multiplied from powers of e, with instructions to spare:
-/// 4.6 an element of a pack of 16 that are all looked up, 6 with one spared, 7.4 with two; there is time for 9.5.
+/// An H100's shared memory looks 16 entries up a clock where memory brings 13 elements. (Multiplying one or two of a
+/// pack's 16 from powers of e instead, to spare it, took 1.01 and 1.06 times as long.)
 template <class T>
 struct byte_logsumexp_fold {
   using state = double;
   static constexpr int inputs = 1, item_size = 1, loads = 4;
   static constexpr bool packs = true;
-  static constexpr int spared = 1;  ///< of the 16 of a pack
   using powers = lane_table<256>;
   static constexpr std::size_t shared_bytes = powers::bytes;
   struct running {
@@ -305,8 +303,7 @@ struct byte_logsumexp_fold {
       const std::uint32_t w = p[0].word[j];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (i < 3 || j >= spared) s.sum[i] += looked_up(s.powers_of_e, (i == 0 ? w << 7 : w >> (8 * i - 7)) & 0x7f80);
-        else s.sum[i] += multiplied(w >> (8 * i));
+        s.sum[i] += looked_up(s.powers_of_e, (i == 0 ? w << 7 : w >> (8 * i - 7)) & 0x7f80);
       }
     }
   }
@@ -318,22 +315,6 @@ struct byte_logsumexp_fold {
   }
   __device__ __forceinline__ void write(state s, std::uint64_t, void* out) const {
     write_as<double>(out, from_double<double>(log(s)));
-  }
-
- private:
-  /// exp of the element in the lowest byte, within 8 ulp: exp(2^k) for each bit, as 1 + more. Where the bit is not set,
-  /// the upper half of more is zeroed, and the rest, a denormal number, rounded away: one select of 32 bits, not two.
-  static __device__ __forceinline__ double multiplied(std::uint32_t byte) {
-    constexpr double more[7] = {1.718281828459045, 6.38905609893065, 53.598150033144236, 2979.9579870417283,
-                                8886109.520507872, 78962960182679.69, 6.235149080811617e+27};
-    double v = (byte & 0x80) == 0 ? 1 : std::is_signed_v<T> ? 2.572209372642415e-56 : 3.887708405994595e+55;
-#pragma unroll
-    for (int k = 6; k >= 0; --k) {
-      const auto bits = __builtin_bit_cast(std::uint64_t, more[k]);
-      const auto high = (byte >> k & 1) != 0 ? static_cast<std::uint32_t>(bits >> 32) : 0;
-      v = fma(v, __builtin_bit_cast(double, std::uint64_t{high} << 32 | static_cast<std::uint32_t>(bits)), v);
-    }
-    return v;
   }
 };
 

@@ -358,7 +358,7 @@ void add_bulk(std::vector<contender<T>>& v, setting& s, std::uint64_t n, double 
                                                                    blocks, kept);
                }});
 }
-template <class Rest, int Threads, int MinBlocks = 1>
+template <class Rest, int Threads, int MinBlocks = 1, int Loads = 4>
 void add_doubles(std::vector<contender<double>>& v, setting& s, std::uint64_t n) {
   const std::uint64_t packs = n / 2 + 1, threads = Threads;
   std::vector<std::uint64_t> tried;
@@ -371,10 +371,10 @@ void add_doubles(std::vector<contender<double>>& v, setting& s, std::uint64_t n)
     tried.push_back(workers);
     const auto blocks = static_cast<std::uint32_t>(workers);
     char name[48];
-    std::snprintf(name, sizeof name, "%s %d x%u", requires { Rest::most_items; } ? "bins" : "columns", Threads, blocks);
+    std::snprintf(name, sizeof name, "%s %d/%d x%u", requires { Rest::most_items; } ? "bins" : "columns", Threads, Loads, blocks);
     v.push_back({name,
                  [&s, blocks](const double* x, std::uint64_t m, void* out) {
-                   return wf::device::exact_doubles_shaped<Rest, Threads, MinBlocks>(x, m, static_cast<double*>(out), *s.ws,
+                   return wf::device::exact_doubles_shaped<Rest, Threads, Loads>(x, m, static_cast<double*>(out), *s.ws,
                                                                                   s.stream, blocks);
                  },
                  true});
@@ -538,14 +538,14 @@ int main(int argc, char** argv) {
       add_references(v, s, true);
       if (s.library) return v;
       if (n <= 1 << 19) {
-        add_doubles<bin_rows<32>, 32>(v, s, n);
-        add_doubles<bin_rows<128>, 128>(v, s, n);
+        add_doubles<bin_rows<128>, 128, 1, 1>(v, s, n);
+        add_doubles<bin_rows<256>, 256, 1, 1>(v, s, n);
+        add_doubles<bin_rows<256>, 256, 1, 2>(v, s, n);
         add_doubles<bin_rows<256>, 256>(v, s, n);
         add_doubles<bin_rows<512>, 512>(v, s, n);
       }
       if (n >= 1 << 14) {
         add_doubles<column_rows<256>, 256, 2>(v, s, n);
-        add_doubles<column_rows<320>, 320, 2>(v, s, n);
         add_doubles<column_rows<608>, 608>(v, s, n);
       }
       return v;

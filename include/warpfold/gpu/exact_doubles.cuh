@@ -87,9 +87,9 @@ struct column_rows : sum_rows<double, Threads> {
 };
 
 /// Two levels of doubles and Rest, to carry-save digits in the first warp.
-template <class Rest, int Threads>
-struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, 4, 0, true> {
-  using base = anchored_rows<Rest, double, terms::sum, Threads, 4, 0, true>;
+template <class Rest, int Threads, int Loads>
+struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true> {
+  using base = anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true>;
   struct room : base::room {
     std::int64_t digits[base::digits0];
   };
@@ -154,36 +154,35 @@ struct doubles_part {
   float kept;  ///< the share that is to stay in L2, in (0, 1]
 };
 
-template <class Rest, int Threads, int MinBlocks>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
+template <class Rest, int Threads, int Loads>
+__global__ void __launch_bounds__(Threads)
     exact_doubles_kernel(doubles_part part, bool doubles, double* out, std::uint64_t* tallies) {
   await_stream();
-  using rows = anchored_doubles<Rest, Threads>;
-  constexpr int loads = rows::loads;
+  using rows = anchored_doubles<Rest, Threads, Loads>;
   __shared__ typename rows::room room;
   __shared__ std::uint32_t kinds_of_warp[Threads / 32];
   const std::uint64_t all = part.packs + part.singles, threads = std::uint64_t{gridDim.x} * Threads;
   std::uint64_t v = blockIdx.x * std::uint64_t{Threads} + threadIdx.x;
   const loader<cache::share> load(part.kept);
-  pack now[loads][1], next[loads][1];
+  pack now[Loads][1], next[Loads][1];
   int count = 0;
   const auto load_next = [&] {
     count = 0;
 #pragma unroll
-    for (int u = 0; u < loads; ++u) {
+    for (int u = 0; u < Loads; ++u) {
       const std::uint64_t w = v + threads * u;
       if (w < part.packs) next[u][0] = load(part.x + 2 * w);
       else if (w < all) next[u][0] = load_part(w == part.packs ? part.single[0] : part.single[1], 1);
       if (w < all) count = u + 1;
     }
-    v += threads * loads;
+    v += threads * Loads;
   };
   rows a{};  // g++ cannot see that the rest is started before it is used
   bool started = false;
   load_next();
   for (bool more = true; more;) {
 #pragma unroll
-    for (int u = 0; u < loads; ++u) now[u][0] = next[u][0];
+    for (int u = 0; u < Loads; ++u) now[u][0] = next[u][0];
     const int present = count;
     if (!started) {
       a.start(op::sum, doubles, room, now, present);
@@ -201,7 +200,7 @@ template <int Threads, int Stages, bool Aligned>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(array_part<double> part, bool doubles, double* out, std::uint64_t* tallies) {
   await_stream();
-  using rows = anchored_doubles<column_rows<Threads>, Threads>;
+  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
   using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
   __shared__ typename ring::barriers barriers;
   __shared__ typename rows::room room;
@@ -222,7 +221,7 @@ __global__ void __launch_bounds__(Threads)
 
 /// With a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest: the
 /// row set for what is not anchored.
-template <class Rest, int Threads, int MinBlocks>
+template <class Rest, int Threads, int Loads>
 cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                  std::uint32_t workers) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
@@ -238,8 +237,8 @@ cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, 
     const std::uint64_t threads = std::uint64_t{workers} * Threads;
     if ((part.packs + part.singles + threads - 1) / threads * 2 * Threads > Rest::most_items) return cudaErrorInvalidValue;
   }
-  return launch(exact_doubles_kernel<Rest, Threads, MinBlocks>,
-                {workers, Threads, anchored_doubles<Rest, Threads>::shared_bytes, stream, scratch.overlaps()}, part,
+  return launch(exact_doubles_kernel<Rest, Threads, Loads>,
+                {workers, Threads, anchored_doubles<Rest, Threads, Loads>::shared_bytes, stream, scratch.overlaps()}, part,
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
@@ -248,7 +247,7 @@ template <int Threads, int Stages>
 cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                std::uint32_t workers, float kept) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  using rows = anchored_doubles<column_rows<Threads>, Threads>;
+  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true>
                                                                     : exact_doubles_bulk_kernel<Threads, Stages, false>;
   constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
@@ -262,20 +261,20 @@ inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double
                                         cudaStream_t stream) {
   const std::uint64_t packs = n / 2, bytes = n * sizeof(double), l2 = scratch.l2_bytes();
   const std::uint32_t sm = scratch.multiprocessors();
-  const auto bins = [&]<int Threads>(std::uint32_t workers) {
-    return exact_doubles_shaped<bin_rows<Threads>, Threads, 1>(x, n, out, scratch, stream, workers);
+  const auto bins = [&]<int Threads, int Loads>(std::uint32_t workers) {
+    return exact_doubles_shaped<bin_rows<Threads>, Threads, Loads>(x, n, out, scratch, stream, workers);
   };
-  if (packs <= 128) return bins.template operator()<128>(1);
-  if (packs <= 1024) return bins.template operator()<256>(1);
-  if (packs <= 2048) return bins.template operator()<512>(1);
-  if (packs <= 65536) return bins.template operator()<256>(divide_up(packs, packs <= 16384 ? 256 : 512));
+  if (packs <= 128) return bins.template operator()<128, 1>(1);
+  if (packs <= 512) return bins.template operator()<256, 2>(1);
+  if (packs <= 2048) return bins.template operator()<512, 4>(1);
+  if (packs <= 65536) return bins.template operator()<256, 2>(divide_up(packs, packs <= 16384 ? 256 : 512));
   const bool roomy = scratch.block_shared_bytes() >= 227 * 1024;
   if (roomy && bulk_pays(bytes, l2) && scratch.bulk_copies()) {
     return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
   }
   const auto columns = [&]<int Threads>(std::uint32_t blocks) {
     const std::uint32_t most = packs <= 524288 ? sm : blocks * sm;
-    return exact_doubles_shaped<column_rows<Threads>, Threads, 1>(x, n, out, scratch, stream,
+    return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream,
                                                                   at_most(divide_up(packs, 4 * Threads), most));
   };
   if (scratch.block_shared_bytes() >= 99 * 1024) return columns.template operator()<256>(roomy ? 2 : 1);

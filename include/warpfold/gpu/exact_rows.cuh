@@ -323,7 +323,13 @@ struct integer_rows {
   }
   __device__ __forceinline__ void add(const pack (&p)[1]) {
     any = true;
-    if constexpr (item_size == 1 && !std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      int count = 0;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) count += __popc(static_cast<int>(nonzero_bytes(p[0].word[j])));
+      word[0] += count;
+      if constexpr (Squares) word[first_words] += count;
+    } else if constexpr (item_size == 1) {
       using narrow = std::conditional_t<std::is_signed_v<T>, int, unsigned>;
       narrow sum = 0, squares = 0;
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file reductions.cpp
-/// Every operation and type of the GPU library, beside CUB and a kernel that only reads, in one run.
+/// Every operation and type of the GPU library, and a fused reduction, beside CUB and a kernel that only reads, in one run.
 ///
 ///   bench_gpu_reductions [--json FILE] [--only OP,…] [--types T,…] [--data normal|bits] [--accuracy exact|fast]
 ///                        [--min K] [--max K] [--brief 1]
@@ -17,12 +17,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 
 #include <warpfold/gpu.hpp>
 
 #include "fill.hpp"
+#include "fused.hpp"
 #include "measure.hpp"
 #include "peers.hpp"
 
@@ -115,10 +117,15 @@ class table {
           row(o, a);
         }
       }
+      if ((t == wf::dtype::f32 || t == wf::dtype::f64) && listed(s_.only, fused_name) && listed(s_.accuracy, "exact") &&
+          !(bits && s_.only.empty()) && !s_.brief) {
+        fused_row();
+      }
     }
   }
 
  private:
+  static constexpr const char* fused_name = "fused_mean_std_min_max";
   static constexpr std::size_t scratch_bytes = std::size_t{64} << 20;
 
   static bool has_bar(wf::op o) { return o == wf::op::max || o == wf::op::argmax; }
@@ -244,12 +251,24 @@ class table {
 
   void time(wf::op o, wf::accuracy a, int k, bool cold) {
     const std::int64_t n = std::int64_t{1} << k;
-    const std::size_t one = static_cast<std::size_t>(n) * size_, bytes = one * (o == wf::op::dot ? 2 : 1);
+    const auto ours = [&](std::size_t skipped) {
+      place_.kernels().run(request(o, a, n, skipped), place_.scratch(), meter_.stream());
+    };
+    const auto peer = [&](std::size_t skipped) { run_peer(o, n, skipped); };
+    time(wf::properties_of(o).name, a, k, cold, o == wf::op::dot ? 2 : 1, ours, bench::has_peer(o, t_) ? peer : launcher());
+  }
+
+  /// Launches on the array that begins so many bytes later.
+  using launcher = std::function<void(std::size_t)>;
+  void time(std::string_view name, wf::accuracy a, int k, bool cold, std::size_t inputs, const launcher& run, const launcher& peer) {
+    const std::size_t one = size_ << k, bytes = one * inputs;
     const int launches = cold ? 8 : bytes <= (1 << 22) ? 24 : bytes <= (1 << 28) ? 8 : 4;
-    const auto skip = [&](int i) { return cold ? static_cast<std::size_t>(i) * one : 0; };
-    const auto ours = meter_.time([&](int i) { place_.kernels().run(request(o, a, n, skip(i)), place_.scratch(), meter_.stream()); }, launches, cold);
+    const auto timed = [&](const launcher& f) {
+      return meter_.time([&](int i) { f(cold ? static_cast<std::size_t>(i) * one : 0); }, launches, cold);
+    };
+    const auto ours = timed(run);
     bench::spread cub{0, 0, 0};
-    if (bench::has_peer(o, t_)) cub = meter_.time([&](int i) { run_peer(o, n, skip(i)); }, launches, cold);
+    if (peer) cub = timed(peer);
     const double read = read_us(bytes, launches, cold);
     std::printf(" %d%s:%.2f", k, cold ? "c" : "", static_cast<double>(ours.median));
     if (cub.median > 0) std::printf("(%.2f)", static_cast<double>(ours.median / cub.median));
@@ -257,10 +276,37 @@ class table {
     if (file_ == nullptr) return;
     std::fprintf(file_, "%s\n{\"op\":\"%s\",\"dtype\":\"%s\",\"accuracy\":\"%s\",\"data\":\"%s\",\"log2n\":%d,\"cold\":%d,\"bytes\":%zu,"
                         "\"us\":%.3f,\"least_us\":%.3f,\"most_us\":%.3f,\"read_us\":%.3f,\"cub_us\":%.3f}",
-                 first_ ? "" : ",", std::string(wf::properties_of(o).name).c_str(), std::string(wf::info(t_).name).c_str(),
+                 first_ ? "" : ",", std::string(name).c_str(), std::string(wf::info(t_).name).c_str(),
                  a == wf::accuracy::exact ? "exact" : "fast", data_, k, cold ? 1 : 0, bytes, static_cast<double>(ours.median),
                  static_cast<double>(ours.least), static_cast<double>(ours.greatest), read, static_cast<double>(cub.median));
     first_ = false;
+  }
+
+  /// A fused reduction, which must give the bytes of its parts alone.
+  void fused_row() {
+    std::printf("%-14s %-5s exact %-6s", fused_name, std::string(wf::info(t_).name).c_str(), data_);
+    for (const int k : sizes(wf::op::mean_var)) {
+      const std::int64_t n = std::int64_t{1} << k;
+      std::vector<unsigned char> want;
+      for (const wf::op o : bench::fused_ops) {
+        const auto part = answer(request(o, wf::accuracy::exact, n), size_);
+        want.insert(want.end(), part.begin(), part.end());
+      }
+      const auto launch = [&](std::size_t skipped) { bench::run_fused(place_, t_, x_ + skipped, n, out_); };
+      launch(0);
+      WF_CHECK(cudaStreamSynchronize(meter_.stream()));
+      std::vector<unsigned char> got(want.size());
+      WF_CHECK(cudaMemcpy(got.data(), out_, got.size(), cudaMemcpyDeviceToHost));
+      if (got != want) {
+        std::printf(" %d:WRONG", k);
+        ++wrong_;
+        break;
+      }
+      time(fused_name, wf::accuracy::exact, k, false, 1, launch, {});
+      if (k >= 14 && k <= 23) time(fused_name, wf::accuracy::exact, k, true, 1, launch, {});
+    }
+    std::printf("\n");
+    std::fflush(stdout);
   }
 
   /// The faster of the two ways to read so many bytes; measured once for each size.

@@ -6,17 +6,21 @@
 ///     wf::gpu place{stream};
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
 ///     wf::fuse(wf::sum, wf::max, my_reduction{})(place, values, sum_out, max_out, mine_out);
+///     wf::fuse(wf::mean, wf::std_dev)(place, values, mean_out, std_out, wf::correction{1});
 ///
 /// One kernel reads the values once. Places, memory, errors: gpu.hpp.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <array>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <warpfold/gpu.hpp>
-#include <warpfold/gpu/fused_folds.cuh>
+#include <warpfold/gpu/fused_reduce.cuh>
 #include <warpfold/gpu/reduce.cuh>
 
 namespace wf {
@@ -47,17 +51,52 @@ void reduce(const P& place, const X& x, result_of<R>* out, const R& r) {
   device::enqueue_fold<T>(place, x, out, device::plain_fold<R, T>{r}, "reduce on a GPU");
 }
 
+namespace detail {
+
+template <class F, class T>
+struct answer_of_part { using type = result_of<F>; };
+template <class F, class T>
+  requires is_builtin<F>
+struct answer_of_part<F, T> {
+  static_assert(takes<F::operation, T>, "a fused reduction does not take this element type: see docs/reductions.md");
+  using type = result<F::operation, T>;
+};
+
+}  // namespace detail
+
+/// One kernel that reads the values once. The answers are those of each reduction alone, under either accuracy the
+/// exact ones; rounding and correction are all parts'.
 template <class... F>
-template <class P, detail::input X, class... Out>
-  requires(P::is_place && sizeof...(Out) == sizeof...(F))
-void fused<F...>::operator()(const P& place, const X& x, Out*... out) const {
-  using T = device::kernel_element<detail::element_of<X>>;
-  std::apply(
-      [&](const F&... f) {
-        const auto fold = device::fused_folds<T>(device::placed<T>(f, out)...);
-        device::enqueue_fold<T>(place, x, nullptr, fold, "fuse on a GPU");
-      },
-      parts_);
+template <class P, detail::input X, class... A>
+  requires(P::is_place && sizeof...(A) >= sizeof...(F))
+void fused<F...>::operator()(const P& place, const X& x, const A&... a) const {
+  using T = detail::element_of<X>;
+  static_assert(sizeof...(F) > 0, "fuse: nothing to fuse; name one reduction or more");
+  constexpr const char* who = "fuse on a GPU";
+  const auto given = std::tie(a...);
+  std::array<void*, sizeof...(F)> out{};
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_assert((std::is_convertible_v<std::tuple_element_t<I, std::tuple<A...>>,
+                                         typename detail::answer_of_part<F, T>::type*> && ...),
+                  "after the values come pointers, to the type of each part's answer");
+    ((out[I] = static_cast<typename detail::answer_of_part<F, T>::type*>(std::get<I>(given))), ...);
+  }(std::index_sequence_for<F...>());
+  const detail::settings told = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_assert(detail::places<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>...> == 0,
+                  "on a GPU, whole arrays only so far");
+    return detail::settings(std::get<sizeof...(F) + I>(given)...);
+  }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());
+  for (const void* to : out) {
+    if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put an answer");
+  }
+  const cpu::operands o = detail::operands_of(x);
+  std::uint64_t n = 1;
+  for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
+  const std::int64_t stride = device_place::stride_of(o.shape, o.strides[0], sizeof(T));
+  const cudaError_t e = device::fused_reduce<T>(parts_, out, told.options, o.data[0], stride, n,
+                                                *static_cast<device::workspace*>(place.scratch()),
+                                                static_cast<cudaStream_t>(place.stream()));
+  place.kernels().fail(static_cast<int>(e), who);
 }
 
 }  // namespace wf

@@ -310,10 +310,10 @@ class fused {
     requires(detail::can_be_fused<F> && ...)
       : parts_(f...) {}
 
-  /// On another place than the CPU, an answer for each part: see gpu.cuh.
-  template <class P, detail::input X, class... Out>
-    requires(P::is_place && sizeof...(Out) == sizeof...(F))
-  void operator()(const P& where, const X& x, Out*... out) const;
+  /// On another place than the CPU: where the answer of each part goes, then settings. See gpu.cuh.
+  template <class P, detail::input X, class... A>
+    requires(P::is_place && sizeof...(A) >= sizeof...(F))
+  void operator()(const P& where, const X& x, const A&... a) const;
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {
     return call<X, S...>(detail::settings(s...), x, std::index_sequence_for<F...>());

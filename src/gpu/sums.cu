@@ -2,6 +2,7 @@
 // Exact sum, mean and norm1 of floats; sum and mean of complex numbers.
 #include <warpfold/gpu/exact_reduce.cuh>
 #include <warpfold/gpu/exact_sum.cuh>
+#include <warpfold/gpu/row_sets.cuh>
 
 #include "table.cuh"
 
@@ -24,20 +25,23 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-/// f32 keeps up in columns, whatever the data. The others are too many a byte, or their columns too large.
+/// Of complex numbers too. f32 keeps up in columns, whatever the data. The others are too many a byte, or their columns
+/// too large.
 template <class T>
 cudaError_t enqueue_row(const device_request& r, workspace& w, cudaStream_t stream) {
-  const auto with = [&]<int Threads>() {
-    using rows = anchored_rows<sum_rows<T, Threads>, T, terms::sum, Threads, 4, 0, true>;
-    return enqueue<rows, T, Threads, T>(r, w, stream);
-  };
   if constexpr (std::is_same_v<T, float>) {
     return enqueue<sum_rows<T, 512>, T, 512, T>(r, w, stream);
-  } else if constexpr (sizeof(T) == 8) {
-    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<608>() : with.template operator()<128>();
   } else {
-    return with.template operator()<256>();
+    using P = typename kernel_element_of<T>::number;
+    const auto with = [&]<int Threads>() {
+      return enqueue<row_set<T, terms::sum, Threads>, P, Threads, kernel_element<T>>(r, w, stream);
+    };
+    constexpr block_sizes threads = sizes_for<T, terms::sum>();
+    if constexpr (threads.most != threads.least) {
+      if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+      if (w.block_shared_bytes() < 227 * 1024) return with.template operator()<threads.least>();
+    }
+    return with.template operator()<threads.most>();
   }
 }
 
@@ -51,21 +55,6 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
   return enqueue_row<T>(r, w, stream);
 }
 
-/// Of complex numbers with parts of P.
-template <class P>
-cudaError_t enqueue_parts(const device_request& r, workspace& w, cudaStream_t stream) {
-  const auto with = [&]<int Threads>() {
-    using numbers = anchored_rows<sum_rows<P, Threads>, P, terms::sum, Threads, 4, 0, true>;
-    return enqueue<complex_rows<P, Threads, numbers>, P, Threads, parts<P>>(r, w, stream);
-  };
-  if constexpr (sizeof(P) == 8) {
-    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    return w.block_shared_bytes() >= 227 * 1024 ? with.template operator()<608>() : with.template operator()<128>();
-  } else {
-    return with.template operator()<256>();
-  }
-}
-
 }  // namespace
 
 enqueue_function find_sums(op o, dtype t, accuracy a) {
@@ -75,8 +64,7 @@ enqueue_function find_sums(op o, dtype t, accuracy a) {
       if (o == op::sum) return enqueue_sum<T>;
       if (o == op::mean || o == op::norm1) return enqueue_row<T>;
     } else if constexpr (complex_number<T>) {
-      using P = typename T::value_type;
-      if (o == op::sum || o == op::mean) return enqueue_parts<P>;
+      if (o == op::sum || o == op::mean) return enqueue_row<T>;
     }
     return nullptr;
   });

@@ -6,6 +6,7 @@
 
 #include <warpfold/gpu/reduce.cuh>
 
+#include "fused.cuh"
 #include "machine.hpp"
 #include "own.cuh"
 
@@ -35,7 +36,7 @@ inline std::string reduce_own(const own_request& r) {
     case own::wide_state: return run_own<wide_state, std::uint16_t>(r);
     case own::triples: return run_own<triples, triple>(r);
     case own::weighted: return run_own<weighted, std::int32_t, std::int32_t>(r);
-    case own::concatenation: return run_own<concatenation, std::uint64_t>(r);
+    case own::in_order: return run_own<in_order<std::uint64_t>, std::uint64_t>(r);
     case own::racing: return run_own<racing, std::int32_t>(r, {static_cast<std::uint64_t*>(r.out)});
   }
   return "no such reduction";
@@ -95,8 +96,8 @@ inline std::int64_t free_memory() {
 }
 
 inline machine machine_of(const wf::device_library& library) {
-  return {&library, why_not, allocate, free_memory_of, allocate_pinned, free_pinned, upload, download, reduce_own, make_stream, free_stream,
-          wait, replay, free_memory};
+  return {&library,   why_not,    allocate, free_memory_of, allocate_pinned, free_pinned, upload, download,
+          reduce_own, fused_ops,  fuse,     make_stream,    free_stream,     wait,        replay, free_memory};
 }
 
 }  // namespace machines::inline WF_BUILD

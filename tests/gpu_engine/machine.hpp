@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <warpfold/gpu.hpp>
 
+#include "fused.hpp"
+
 /// A reduction of a user's, by its own kernel: see own.cuh. Answers are 64-bit words.
-enum class own { longest_run, polynomial, wide_state, triples, weighted, concatenation, racing };
+enum class own { longest_run, polynomial, wide_state, triples, weighted, in_order, racing };
 struct own_request {
   own which;
   const void* x;  ///< on the device
@@ -30,6 +33,8 @@ struct machine {
   std::string (*upload)(void* device, const void* host, std::size_t bytes);
   std::string (*download)(void* host, const void* device, std::size_t bytes);  ///< waits for all streams
   std::string (*reduce_own)(const own_request&);
+  std::vector<wf::op> (*fused_ops)(fused_kind, wf::dtype);  ///< in the order of answers; none: not compiled
+  std::string (*fuse)(const wf::device_place&, const fused_request&);
   void* (*make_stream)();
   void (*free_stream)(void*);
   std::string (*wait)(void* stream);

@@ -97,13 +97,14 @@ struct weighted {
 };
 
 /// The first and the last element with their indexes: order and indexes both.
-struct concatenation {
+template <class T>
+struct in_order {
   struct state {
     std::int64_t first, last;
     std::int64_t gaps;  ///< neighbours whose indexes do not follow each other
   };
   WF_HD state identity() const { return {-1, -1, 0}; }
-  WF_HD state lift(std::uint64_t, std::int64_t i) const { return {i, i, 0}; }
+  WF_HD state lift(T, std::int64_t i) const { return {i, i, 0}; }
   WF_HD state combine(const state& a, const state& b) const {
     if (a.first < 0 || b.first < 0) return a.first < 0 ? b : a;
     return {a.first, b.last, a.gaps + b.gaps + (a.last + 1 == b.first ? 0 : 1)};

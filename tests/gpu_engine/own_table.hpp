@@ -12,9 +12,9 @@
 #include "own.cuh"
 
 inline constexpr own all_own[] = {own::longest_run, own::polynomial, own::wide_state,
-                                  own::triples,     own::weighted,   own::concatenation};
+                                  own::triples,     own::weighted,   own::in_order};
 inline std::string own_name(const ::testing::TestParamInfo<own>& given) {
-  constexpr const char* names[] = {"longest_run", "polynomial", "wide_state", "triples", "weighted", "concatenation"};
+  constexpr const char* names[] = {"longest_run", "polynomial", "wide_state", "triples", "weighted", "in_order"};
   return names[static_cast<int>(given.param)];
 }
 
@@ -23,7 +23,7 @@ inline std::size_t own_size(own which) {
     case own::polynomial: return 1;
     case own::wide_state: return 2;
     case own::triples: return 12;
-    case own::concatenation: return 8;
+    case own::in_order: return 8;
     default: return 4;
   }
 }
@@ -45,7 +45,7 @@ inline std::uint64_t own_answer(own which, const unsigned char* x, const unsigne
     case own::wide_state: return folded<wide_state>(n, stride, at(static_cast<const std::uint16_t*>(nullptr)));
     case own::triples: return folded<triples>(n, stride, at(static_cast<const triple*>(nullptr)));
     case own::weighted: return folded<weighted>(n, stride, i, reinterpret_cast<const std::int32_t*>(y));
-    case own::concatenation: return folded<concatenation>(n, stride, at(static_cast<const std::uint64_t*>(nullptr)));
+    case own::in_order: return folded<in_order<std::uint64_t>>(n, stride, at(static_cast<const std::uint64_t*>(nullptr)));
     case own::racing: break;
   }
   return 0;

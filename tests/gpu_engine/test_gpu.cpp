@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU library on a GPU, against the CPU. Skipped where there is no GPU.
+#include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_table.hpp"
 #include "table.hpp"
@@ -32,8 +33,23 @@ TEST_P(types, lengths_addresses_strides_and_families) {
 /// One of each kind of launch: what compute-sanitizer is run over.
 TEST_P(types, brief) {
   const wf::gpu place;
-  for (const layout& s : {layout{0, 0, 1}, {33, 1, 1}, {777, 1, -3}, {5003, 0, 1}, {70001, 1, 1}})
+  for (const layout& s : {layout{0, 0, 1}, {33, 1, 1}, {777, 1, -3}, {5003, 0, 1}, {70001, 1, 1}}) {
     row(place, families_of(GetParam())[0], s);
+    check_fused(gpu_machine(), place, GetParam(), families_of(GetParam())[0], s, 4);
+  }
+}
+
+TEST_P(types, fused) {
+  const wf::gpu place;
+  const auto families = families_of(GetParam());
+  const auto check = [&](const std::string& family, const layout& s) {
+    check_fused(gpu_machine(), place, GetParam(), family, s, 30 + static_cast<std::uint64_t>(s.n));
+  };
+  for (const std::int64_t n : {0, 1, 2, 7, 33, 1000}) check(families[0], {n, 0, 1});
+  for (const auto& family : families) check(family, {70001, 1, 1});
+  for (const std::int64_t skipped : {1, 2, 3}) check(families[1], {2001, skipped, 1});
+  for (const std::int64_t stride : {2, -3}) check(families[1], {7777, 1, stride});
+  for (const auto& family : {families[0], families[1]}) check(family, {3000001, 1, 1});
 }
 
 /// Against the CPU on both, of the same data: the same bytes in all three places.

@@ -195,6 +195,63 @@ TEST_P(chains, read_what_the_launch_before_wrote) {
 INSTANTIATE_TEST_SUITE_P(gpu, chains, ::testing::Values(wf::dtype::f32, wf::dtype::f64, wf::dtype::bf16),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
 
+/// The same of fused reductions, whose answers lie 32 bytes apart.
+void check_fused_chain(const machine& m, fused_kind kind, wf::dtype t, std::int64_t n) {
+  const auto ops = m.fused_ops(kind, t);
+  if (ops.empty()) return;
+  constexpr std::size_t links = 21;
+  const auto data = make_bytes(t, "normal", static_cast<std::uint64_t>(n), 6);
+  auto want = data;
+  const std::size_t each = 32 * (ops.size() + 1);
+  for (std::size_t i = 0; i < links; ++i) {
+    const auto before = want;
+    const strided x{before.data(), n, 1};
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      const auto answer = cpu_answer(ops[k], t, wf::accuracy::exact, {}, x, x);
+      std::memcpy(want.data() + i * each + 32 * k, answer.data(), answer.size());
+    }
+    const std::int64_t in_order = 1;
+    if (kind == fused_kind::own) std::memcpy(want.data() + i * each + 32 * ops.size(), &in_order, sizeof in_order);
+  }
+  const std::unique_ptr<void, void (*)(void*)> owned(m.make_stream(), m.free_stream);
+  void* stream = owned.get();
+  struct chain {
+    const machine* m;
+    fused_request request;
+    unsigned char* x;
+    std::size_t each;
+    std::string wrong;
+    wf::gpu place;
+  } c{&m, {kind, t, nullptr, n, 1, {}, nullptr}, static_cast<unsigned char*>(m.allocate(data.size())), each, "", wf::gpu(stream)};
+  const auto launch_all = [](void* given) {
+    auto* k = static_cast<chain*>(given);
+    for (std::size_t i = 0; i < links; ++i) {
+      k->request.x = k->x;
+      k->request.out = k->x + i * k->each;
+      k->wrong += k->m->fuse(k->place, k->request);
+    }
+  };
+  std::vector<unsigned char> got(data.size());
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(m.upload(c.x, data.data(), data.size()), "");
+    ASSERT_EQ(m.wait(nullptr), "");
+    if (round % 2 == 0) launch_all(&c);
+    else ASSERT_EQ(m.replay(stream, launch_all, &c, 1), "");
+    ASSERT_EQ(m.wait(stream), "");
+    ASSERT_EQ(c.wrong, "");
+    ASSERT_EQ(m.download(got.data(), c.x, got.size()), "");
+    ASSERT_TRUE(got == want) << "n = " << n << ", round " << round;
+  }
+  m.free(c.x);
+}
+
+TEST_F(under_load, chains_of_fused_reductions) {
+  for (const std::int64_t n : {2000, 20011, 400009}) {
+    check_fused_chain(gpu_machine(), fused_kind::own, wf::dtype::bf16, n);
+    check_fused_chain(gpu_machine(), fused_kind::headline, wf::dtype::f32, n);
+  }
+}
+
 /// Answers written to pinned host memory: read there after a wait for the stream, with no copy.
 TEST_F(under_load, answers_in_pinned_host_memory) {
   const machine& m = gpu_machine();

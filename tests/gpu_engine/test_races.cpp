@@ -4,6 +4,7 @@
 #include <simt/machine.hpp>
 #include <simt/race.hpp>
 
+#include "fused_table.hpp"
 #include "own_table.hpp"
 #include "table.hpp"
 
@@ -45,6 +46,17 @@ TEST_P(races, none_in_any_operation) {
     } catch (const wf::error& e) {
       FAIL() << e.what() << ": " << simt::last_fault().text;
     }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(races, none_in_fused_reductions) {
+  const auto families = families_of(GetParam());
+  for (const auto order : orders) {
+    const wf::simulated_gpu place;
+    const watched w(order);
+    check_fused(simt_machine(), place, GetParam(), families[0], {5003, 0, 1}, 5);
+    check_fused(simt_machine(), place, GetParam(), families[1], {301, 1, -2}, 6);
     if (HasFailure()) return;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <warpfold/gpu/logsumexp.cuh>
 
+#include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_table.hpp"
 #include "table.hpp"
@@ -69,8 +70,60 @@ TEST_P(types, in_little_shared_memory) {
   }
 }
 
+TEST_P(types, fused) {
+  const auto families = families_of(GetParam());
+  const auto check = [&](const std::string& family, const layout& s) {
+    check_fused(simt_machine(), place_, GetParam(), family, s, 30 + static_cast<std::uint64_t>(s.n));
+  };
+  for (const std::int64_t n : {0, 1, 2, 7, 33, 1000}) check(families[0], {n, 0, 1});
+  for (const auto& family : families) check(family, {4099, 1, 1});
+  for (const std::int64_t stride : {2, -5}) check(families[1], {777, 1, stride});
+  check("zeros", {7, 0, 1});
+  for (const auto order : {simt::block_order::reversed, simt::block_order::shuffled}) {
+    simt::current_options().order = order;
+    check(families[order == simt::block_order::reversed ? 1 : 0], {40001, 1, 1});
+  }
+}
+
+TEST_P(types, fused_in_little_shared_memory) {
+  for (const unsigned shared : {60u * 1024, 99u * 1024}) {
+    simt::current_options().shared_opt_in = shared;
+    wf::simulated_gpu place;
+    check_fused(simt_machine(), place, GetParam(), families_of(GetParam())[0], {5003, 0, 1}, 3);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(simt, types, ::testing::ValuesIn(all_dtypes),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+/// Large numbers that fill a slot of a column to its last bit, beside one so small that no register takes the pack, and so
+/// many of them that the columns must carry.
+TEST(fused, of_columns_that_carry) {
+  const wf::simulated_gpu place;
+  wf::launch_choices few;
+  few.exact_blocks = 1;
+  place.kernels().choose(place.scratch(), few);
+  const auto check = [&]<class T>(T large, T small) {
+    const std::int64_t n = 800000;
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(n) * sizeof(T));
+    constexpr std::int64_t pack = 16 / sizeof(T);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T x = i % pack == 0 ? small : i / pack % 2 == 0 ? large : -large;
+      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(T), &x, sizeof x);
+    }
+    for (const fused_kind kind : {fused_kind::everything, fused_kind::headline})
+      check_fused(simt_machine(), place, kind, wf::dtype_of<T>, "large and small", {n, 0, 1}, bytes);
+  };
+  check(0x1.fffffffffffffp38, 0x1p-60);
+  check(0x1.fffffep33f, 0x1p-60f);
+}
+
+TEST(fused, of_a_wrong_address) {
+  const wf::simulated_gpu place;
+  unsigned char out[3 * 32];
+  EXPECT_EQ(simt_machine().fuse(place, {fused_kind::own, wf::dtype::bf16, reinterpret_cast<const void*>(0x1001), 10, 1, {}, out}),
+            "fuse on a GPU: an input's address is not a multiple of its element's alignment");
+}
 
 TEST(complex_numbers, at_any_multiple_of_their_parts) {
   const wf::simulated_gpu place;

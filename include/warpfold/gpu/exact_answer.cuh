@@ -26,7 +26,7 @@ struct exact_question {
   bool doubles = true;  ///< FP64 operations are not much slower than others
 };
 
-__device__ __forceinline__ bool is_spread(op what) {
+WF_HD constexpr bool is_spread(op what) {
   return what == op::var || what == op::std_dev || what == op::mean_var;
 }
 
@@ -98,8 +98,8 @@ __device__ __forceinline__ shared_number shared_number_of(std::int64_t* d, int u
   return shared_number_of<Count>(v, d, unit);
 }
 
-/// n·Σ|x|² - Σ(Σx)², which is below 2^64·Σ|x|² and not negative, from the sums: one of each part, then that of
-/// the squares, of Count - 2 digits. By one warp: a lane gathers what falls on its digits.
+/// n·Σ|x|² - Σ(Σx)², which is below 2^64·Σ|x|² and not negative, from the sums: one of each part first, that of
+/// the squares, of Count - 2 digits, last but one. By one warp: a lane gathers what falls on its digits.
 template <int Count, int Parts, int Numbers>
 __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Numbers], std::uint64_t n,
                                                    std::int64_t* room) {
@@ -108,7 +108,7 @@ __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Nu
   const auto low_word = [](std::uint64_t x) { return std::int64_t{static_cast<std::uint32_t>(x)}; };
   const auto high_word = [](std::uint64_t x) { return static_cast<std::int64_t>(x >> 32); };
   const auto n0 = static_cast<std::uint32_t>(n), n1 = static_cast<std::uint32_t>(n >> 32);
-  const shared_number& squares = sum[Parts];
+  const shared_number& squares = sum[Numbers - 2];
   std::int64_t v[per_lane];
   std::uint64_t before = std::uint64_t{n0} * squares.limb(first - 1);
   std::uint64_t up = std::uint64_t{n1} * squares.limb(first - 2);
@@ -144,50 +144,69 @@ __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Nu
   return shared_number_of<Count>(v, room, squares.unit);
 }
 
-/// The answers, by one warp, a lane an answer: of `Parts` sums, `number`, or of what is behind them: the sum of
+/// What a lane of the answering warp makes of a number.
+struct lane_question {
+  int number;           ///< -1: nothing
+  std::uint32_t kinds;  ///< of what was added up
+  bool divided;         ///< by n
+  bool spread;          ///< and by n - correction
+  bool root;
+};
+
+/// An answer a lane, by one warp. `divides`: whether any lane's is a quotient, the same in all of them; Spreads:
+/// whether any may be one of a spread.
+template <bool Spreads, class Out, int Numbers>
+__device__ __forceinline__ void answer_of_lane(const shared_number (&number)[Numbers], const lane_question& mine,
+                                               bool divides, std::uint64_t n, wf::rounding rounding,
+                                               std::int64_t correction, Out* to) {
+  using f = exact::format<Out>;
+  const bool enough = n != 0 && (!mine.spread || static_cast<std::int64_t>(n) > correction);
+  exact::divisor by_n{}, by_rest{};
+  if (divides) {  // all inverses side by side: the last lane's is n's
+    const std::uint64_t count = n != 0 ? n : 1;
+    by_rest = exact::divisor::of(mine.spread && enough ? n - static_cast<std::uint64_t>(correction)
+                                 : lane_index() == warp_lanes - 1 ? count : 1);
+    by_n.shift = exact::leading_zeros(count);
+    by_n.d = count << by_n.shift;
+    by_n.inverse = __shfl_sync(all_lanes, by_rest.inverse, warp_lanes - 1);
+    if (!mine.divided) by_n = {std::uint64_t{1} << 63, ~std::uint64_t{0}, 63};  // 1
+  }
+  if (mine.number < 0) return;
+  shared_number x = number[0];
+#pragma unroll
+  for (int i = 1; i < Numbers; ++i) x = mine.number == i ? number[i] : x;
+  Out answer = f::from_bits(f::quiet_nan);
+  bool decided = mine.divided && !enough;
+  if (mine.spread) decided = decided || (mine.kinds & (special::nan | special::pos_inf | special::neg_inf)) != 0;
+  else decided = decided || special_answer(n == 0 ? special::ordinary : mine.kinds, answer);
+  if (!decided) {
+    exact::window w = x.leading();
+    if (divides) {
+      w.divide(by_n);
+      if constexpr (Spreads) w.divide(by_rest);  // by 1 for a mean: the two overlap where nothing branches
+    }
+    const exact::scaled s = mine.root ? exact::root(w) : exact::leading_bits(w, x.negative);
+    answer = f::from_bits(exact::pack<typename f::layout>(s, rounding));
+  }
+  *to = answer;
+}
+
+/// The answers to one question, by one warp: of `Parts` sums, `number`, or of what is behind them: the sum of
 /// squares, then n·Σ|x|² - Σ(Σx)². `kinds` are those of the parts.
 template <int Parts, class Out, int Numbers>
 __device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Numbers], const std::uint32_t* kinds,
                                                 std::uint64_t n, const exact_question& q, Out* out) {
-  using f = exact::format<Out>;
   const int lane = lane_index();
   const bool spread = Numbers > Parts && is_spread(q.what);
   const bool mean = q.what == op::mean || q.what == op::mean_var;
   const int of_sums = spread && !mean ? 0 : Parts;
   const bool of_spread = spread && lane == of_sums;
-  const bool enough = n != 0 && (!of_spread || static_cast<std::int64_t>(n) > q.correction);
-  exact::divisor by_n{}, by_rest{};
-  if (spread || mean) {  // all inverses side by side: the last lane's is n's
-    const std::uint64_t count = n != 0 ? n : 1;
-    by_rest = exact::divisor::of(of_spread && enough ? n - static_cast<std::uint64_t>(q.correction)
-                                 : lane == warp_lanes - 1 ? count : 1);
-    by_n.shift = exact::leading_zeros(count);
-    by_n.d = count << by_n.shift;
-    by_n.inverse = __shfl_sync(all_lanes, by_rest.inverse, warp_lanes - 1);
-  }
-  if (lane >= of_sums + (spread ? 1 : 0)) return;
-  const int which = of_spread ? Parts + 1 : Numbers > Parts && q.what == op::norm2 ? Parts : lane;
-  shared_number x = number[0];
+  lane_question mine{-1, 0, spread || mean, of_spread, q.what == op::norm2 || (of_spread && q.what == op::std_dev)};
+  const int own = Numbers > Parts && q.what == op::norm2 ? Parts : lane;
+  if (lane < of_sums + (spread ? 1 : 0)) mine.number = of_spread ? Parts + 1 : own;
 #pragma unroll
-  for (int i = 1; i < Numbers; ++i) x = which == i ? number[i] : x;
-  std::uint32_t seen = 0;
-#pragma unroll
-  for (int i = 0; i < Parts; ++i) seen |= of_spread || i == lane ? kinds[i] : 0u;
-  Out answer = f::from_bits(f::quiet_nan);
-  bool decided = (spread || mean) && !enough;
-  if (of_spread) decided = decided || (seen & (special::nan | special::pos_inf | special::neg_inf)) != 0;
-  else decided = decided || special_answer(n == 0 ? special::ordinary : seen, answer);
-  if (!decided) {
-    exact::window w = x.leading();
-    if (spread || mean) {
-      w.divide(by_n);
-      if constexpr (Numbers > Parts) w.divide(by_rest);  // by 1 for a mean: the two overlap where nothing branches
-    }
-    const bool root = q.what == op::norm2 || (of_spread && q.what == op::std_dev);
-    const exact::scaled s = root ? exact::root(w) : exact::leading_bits(w, x.negative);
-    answer = f::from_bits(exact::pack<typename f::layout>(s, q.rounding));
-  }
-  out[lane] = answer;
+  for (int i = 0; i < Parts; ++i) mine.kinds |= of_spread || i == lane ? kinds[i] : 0u;
+  answer_of_lane<(Numbers > Parts)>(number, mine, spread || mean, n, q.rounding, q.correction, out + lane);
 }
 
 }  // namespace wf::device::inline WF_BUILD

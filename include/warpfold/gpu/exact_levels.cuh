@@ -62,7 +62,11 @@ struct anchored_rows {
   /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
   static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
-  static constexpr int sum_rows = sum_levels == 0 ? 0 : item_parts;
+  static constexpr bool magnitudes = [] {  ///< whether the second row of sums is Σ|x|
+    if constexpr (requires { Rest::magnitudes; }) return Rest::magnitudes;
+    else return false;
+  }();
+  static constexpr int sum_rows = sum_levels == 0 ? 0 : item_parts + (magnitudes ? 1 : 0);
   static constexpr int first_product = sum_levels * sum_rows;  ///< of the levels
   static constexpr int levels = first_product + product_levels * (rows - sum_rows);
   /// Registers for the packs that are on their way, and for many levels.
@@ -426,6 +430,7 @@ struct anchored_rows {
           const int a = sum_levels * (n % item_parts);
           s[a + sum_levels - 1] += sum_levels == 2 ? through(a, x) : x;
         }
+        if constexpr (magnitudes) s[2 * sum_levels - 1] += sum_levels == 2 ? through(sum_levels, fabs(x)) : fabs(x);
         if constexpr (product_levels > 0) add_square(x);
       }
     }

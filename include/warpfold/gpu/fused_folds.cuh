@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file fused_folds.cuh
-/// Several reductions of the same elements in one kernel: a fold whose state is all their states.
+/// Folds of the same elements as one fold, whose state is all their states; fused_reduce.cuh puts exact sums beside it.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/exact/products.hpp>
 #include <warpfold/gpu/logsumexp.cuh>
 #include <warpfold/gpu/native_folds.cuh>
 #include <warpfold/gpu/reduce.cuh>
@@ -17,50 +17,14 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// An exact sum as a state of each thread, for fused reductions alone: slower than the kernels that keep
-/// columns in shared memory. State is wf::exact's of the operation.
-template <class T, class State, op O>
-struct exact_items_fold {
-  using state = State;
-  using running = State;
-  static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 1;
-  static constexpr bool packs = true;
-  static constexpr int items = 16 / item_size;
-
-  __device__ __forceinline__ state identity() const { return State::identity(); }
-  __device__ __forceinline__ state combine(state a, const state& b) const {
-    a.merge(b);
-    return a;
-  }
-  __device__ __forceinline__ running start() const { return identity(); }
-  __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
-#pragma unroll 1
-    for (int i = 0; i < items; ++i) add_item(s, 0, __builtin_bit_cast(bytes, p[0]).x[i]);
-  }
-  __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
-    using f = exact::format<T>;
-    if constexpr (O == op::norm1) s.add(f::from_bits(static_cast<typename f::bits>(f::to_bits(x) & ~f::sign_mask)));
-    else s.add(x);
-  }
-  __device__ __forceinline__ state total(const running& s, const arrays<1>&) const { return s; }
-  __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
-    auto* to = static_cast<T*>(out);
-    if constexpr (O == op::mean) *to = exact::mean<T>(s);
-    else if constexpr (O == op::norm2) *to = s.template norm<T>();
-    else *to = s.template value<T>();
-  }
-
- private:
-  struct bytes {
-    T x[16 / sizeof(T)];
-  };
-};
-
 /// count
+template <class T>
 struct count_fold {
   using state = std::uint32_t;
   using running = std::uint32_t;
-  template <class T>
+  static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 1;
+  static constexpr bool packs = packable<T>;
+  static constexpr int items = packs ? 16 / item_size : 1;
   __device__ __forceinline__ void add_item(running&, std::uint64_t, const T&) const {}
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ state combine(state, state) const { return 0; }
@@ -72,33 +36,52 @@ struct count_fold {
   }
 };
 
-/// The fold of operation O (accuracy::exact) on elements of T.
+template <class P>
+struct complex_product : native_complex<P> {
+  __device__ __forceinline__ auto lift(std::complex<P> x, std::int64_t i) const {
+    return native_complex<P>::lift(__builtin_bit_cast(parts<P>, x), i);
+  }
+};
+
+/// The fold of operation O on elements of T: of those that are not asked of a row set (row_terms).
 template <op O, class T>
 constexpr auto fold_of_operation() {
-  constexpr bool whole = integer<T>, number = floating<T>;
-  if constexpr (O == op::count) return count_fold{};
-  else if constexpr (O == op::any || O == op::all || O == op::count_nonzero || (std::is_same_v<T, bool> && O == op::sum))
-    return nonzero_fold<T>{O};
-  else if constexpr (real<T> && (O == op::min || O == op::max || O == op::minmax || O == op::norm_inf))
-    return extremes_fold<T>{O};
-  else if constexpr (real<T> && (O == op::argmin || O == op::argmax)) return arg_fold<T>{O == op::argmax};
-  else if constexpr (real<T> && O == op::logsumexp) return logsumexp_fold<T>{};
-  else if constexpr (whole && (O == op::sum || O == op::norm1 || O == op::sum_of_squares || O == op::prod))
-    return integer_fold<T, O>{};
-  else if constexpr (number && O == op::prod) return native_product_fold<T>{};
-  else if constexpr (number && (O == op::sum || O == op::mean || O == op::norm1))
-    return exact_items_fold<T, exact::sum_state<T>, O>{};
-  else if constexpr (number && sizeof(T) <= 4 && (O == op::sum_of_squares || O == op::norm2))
-    return exact_items_fold<T, exact::squares_state<T>, O>{};
-  else static_assert(O != O, "this reduction of this element type cannot be fused on a GPU: see docs/gpu.md");
+  constexpr bool flags = std::is_same_v<T, bool> && (O == op::sum || O == op::norm1 || O == op::sum_of_squares);
+  if constexpr (O == op::count) return count_fold<T>{};
+  else if constexpr (flags || O == op::any || O == op::all || O == op::count_nonzero) return nonzero_fold<T>{O};
+  else if constexpr (O == op::min || O == op::max || O == op::minmax || O == op::norm_inf) return extremes_fold<T>{O};
+  else if constexpr (O == op::argmin || O == op::argmax) return arg_fold<T>{O == op::argmax};
+  else if constexpr (O == op::logsumexp) return logsumexp_fold<T>{};
+  else if constexpr (O == op::norm1 && !std::is_signed_v<T>) return integer_fold<T, op::sum>{};
+  else if constexpr (integer<T>) return integer_fold<T, O>{};
+  else if constexpr (complex_number<T>) return plain_fold<complex_product<typename T::value_type>, T>{{{op::prod}}};
+  else return native_product_fold<T>{};
 }
 
-/// A fold whose answer goes to a place of its own.
+/// Folds that differ in their last step alone: of several a thread keeps one state.
 template <class Fold>
+inline constexpr bool has_many_answers = false;
+template <class T>
+inline constexpr bool has_many_answers<nonzero_fold<T>> = true;
+template <class T>
+inline constexpr bool has_many_answers<extremes_fold<T>> = true;
+
+/// A fold whose answers go to places of their own.
+template <class Fold, int Answers = 1>
 struct placed_fold : Fold {
-  void* out;
+  void* out[Answers];
+  op what[Answers];
   __device__ __forceinline__ void write(const typename Fold::state& s, std::uint64_t n, void*) const {
-    Fold::write(s, n, out);
+#pragma unroll
+    for (int i = 0; i < Answers; ++i) {
+      if constexpr (has_many_answers<Fold>) {
+        Fold one = *this;
+        one.what = what[i];
+        one.write(s, n, out[i]);
+      } else {
+        Fold::write(s, n, out[i]);
+      }
+    }
   }
 };
 
@@ -148,22 +131,14 @@ struct pair_fold {
   }
 };
 
-/// The fold of one part of a fused reduction: an operation's function object, or a reduction of a user's.
-template <class T, class F>
-auto placed(const F& f, void* out) {
-  if constexpr (requires { F::operation; }) {
-    static_assert(F::runs_on_devices, "reductions that are checked for overflow run on the CPU alone");
-    using fold = decltype(fold_of_operation<F::operation, T>());
-    return placed_fold<fold>{{fold_of_operation<F::operation, T>()}, out};
-  } else {
-    return placed_fold<plain_fold<F, T>>{{f}, out};
-  }
-}
+/// No fold at all.
+struct no_fold {};
+
 template <class T, class A, class... B>
-auto fused_folds(const A& a, const B&... b) {
+auto pairs_of(const A& a, const B&... b) {
   if constexpr (sizeof...(B) == 0) return a;
   else {
-    const auto rest = fused_folds<T>(b...);
+    const auto rest = pairs_of<T>(b...);
     return pair_fold<T, A, std::remove_cv_t<decltype(rest)>>{a, rest};
   }
 }

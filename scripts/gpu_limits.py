@@ -29,7 +29,9 @@ TIME = "gpu__time_duration.sum"
 SUBJECTS = [
     ("mean_var", "f32", "normal", "exact", 26), ("mean_var", "bf16", "normal", "exact", 26), ("mean_var", "f64", "normal", "exact", 26),
     ("dot", "bf16", "normal", "exact", 26), ("mean", "f32", "normal", "exact", 26), ("norm1", "i8", "normal", "exact", 28),
-    ("sum_of_squares", "bool", "normal", "exact", 28), ("sum", "f64", "bits", "exact", 26), ("sum", "f32", "bits", "exact", 12),
+    ("sum_of_squares", "bool", "normal", "exact", 28), ("sum", "f64", "bits", "exact", 26), ("sum", "f64", "bits", "exact", 22),
+    ("sum", "f64", "bits", "exact", 16), ("sum", "f32", "bits", "exact", 12), ("sum", "c128", "bits", "exact", 26),
+    ("sum", "f32", "normal", "fast", 28), ("sum", "f32", "normal", "exact", 28),
     ("sum", "f32", "normal", "fast", 22), ("sum", "f32", "normal", "fast", 23),
     ("sum", "c64", "normal", "exact", 26), ("norm2", "c64", "normal", "exact", 26), ("mean_var", "c64", "normal", "exact", 26),
     ("dot", "c64", "normal", "exact", 26), ("sum", "c128", "normal", "exact", 24), ("norm2", "c128", "normal", "exact", 24),
@@ -45,7 +47,7 @@ def measured(bench, subject):
     stalls = [STALL.format(s) for s in STALLS]
     # Caches are flushed before each pass, and the clocks left as they are.
     command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--target-processes", "all",
-               "-k", "regex:exact_sum|exact_reduce|fast_sum|^reduce_kernel|^reduce_in_order", "--launch-count", "1",
+               "-k", "regex:exact_sum|exact_doubles|exact_reduce|fast_sum|^reduce_kernel|^reduce_in_order", "--launch-count", "1",
                "--metrics", ",".join([*SHARES, *stalls, TIME]),
                bench, "--only", op, "--types", dtype, "--data", data, "--accuracy", accuracy, "--min", str(k), "--max", str(k)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

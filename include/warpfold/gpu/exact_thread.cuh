@@ -210,11 +210,12 @@ struct half_registers {
     }
     __syncthreads();
     if (warp_index() == 0) {
-      const int slot = lane_index() < slots ? lane_index() : 0;
-      std::int64_t sum = 0;
+      v[0] = 0;
+      if (lane_index() < slots) {
 #pragma unroll
-      for (int w = 0; w < Threads / 32; ++w) sum += r.of_warp[w][slot];
-      v[0] = lane_index() < slots ? sum : 0;
+        for (int w = 0; w < Threads / 32; ++w) v[0] += r.of_warp[w][lane_index()];
+      }
+      __syncwarp();  // what follows is a warp's, on simt too
     }
   }
 

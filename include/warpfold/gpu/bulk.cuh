@@ -38,7 +38,8 @@ struct bulk_ring {
 #endif
   }
   /// By one thread, once what was in the buffer of round i is read: `bytes` from `from`, both multiples of 16.
-  __device__ __forceinline__ void ask(std::uint64_t i, const unsigned char* from, std::uint32_t bytes, std::uint64_t policy) const {
+  __device__ __forceinline__ void ask(std::uint64_t i, const unsigned char* from, std::uint32_t bytes,
+                                      std::uint64_t policy) const {
     const auto stage = static_cast<int>(i % Stages);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(barrier + stage)), "r"(bytes) : "memory");

@@ -117,8 +117,10 @@ struct double_column : slot_column<53, exact::format<double>::max_shift + 1, 51,
     const double left = x - (with_upper - __hiloint2double(upper_anchor, 0));
     const double with_lower = left + __hiloint2double(anchor, 0);
     std::int64_t* s = this->column + slot * Columns;
-    const auto upper = static_cast<std::uint64_t>(__double_as_longlong(with_upper)) - (std::uint64_t{static_cast<std::uint32_t>(upper_anchor)} << 32);
-    const auto lower = static_cast<std::uint64_t>(__double_as_longlong(with_lower)) - (std::uint64_t{static_cast<std::uint32_t>(anchor)} << 32);
+    const auto upper = static_cast<std::uint64_t>(__double_as_longlong(with_upper)) -
+                       (std::uint64_t{static_cast<std::uint32_t>(upper_anchor)} << 32);
+    const auto lower = static_cast<std::uint64_t>(__double_as_longlong(with_lower)) -
+                       (std::uint64_t{static_cast<std::uint32_t>(anchor)} << 32);
     const auto s0 = static_cast<std::uint64_t>(s[0]) + lower;
     const auto s1 = static_cast<std::uint64_t>(s[Columns]) + 2 * upper;
     s[0] = static_cast<std::int64_t>(s0);

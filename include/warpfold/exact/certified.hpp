@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file certified.hpp
+/// Exact answers without exact arithmetic: sums in doubles, a bound on what they lost, and a proof that every value
+/// within that bound rounds alike. Where the proof fails, the answer is *uncertain*, and exact digits must decide.
+///
+/// A sum is kept as `pair`, s + c: c gathers what additions to s lost (D. Knuth, TAOCP 2, 4.2.2, theorem B; T. Ogita,
+/// S. M. Rump and S. Oishi, "Accurate sum and dot product", 2005). Two proofs, derived in docs/exact.md:
+///   nothing was lost    all terms are multiples of one unit, and no partial sum has more bits than a double
+///   rounding is certain both ends of the interval round to the same number
+///
+/// The arithmetic is IEEE 754 to nearest with subnormals, and neither contracted nor reassociated. So this header belongs to
+/// code that is compiled with known flags: the library and its kernels. On the CPU the caller has set the environment.
+#pragma once
+
+#include <cstdint>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/config.hpp>
+#include <warpfold/exact/format.hpp>
+
+namespace wf::exact::certified {
+
+/// Half a unit in the last place of 1, the greatest relative error of an operation on doubles.
+inline constexpr double u = 0x1p-53;
+/// Levels of a tree that merges pairs, at most; a chain of m merges counts as m.
+inline constexpr double merges = 64;
+
+WF_HD double add(double a, double b) {
+#if defined(__CUDA_ARCH__)
+  return __dadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+WF_HD double subtract(double a, double b) { return add(a, -b); }
+WF_HD double multiply(double a, double b) {
+#if defined(__CUDA_ARCH__)
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+/// a·b + c, rounded once.
+WF_HD double multiply_add(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
+WF_HD double magnitude(double x) {
+  return __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, x) & ~(std::uint64_t{1} << 63));
+}
+/// 2^e, or more where a double has no such normal number.
+WF_HD double power(int e) {
+  if (e > 1023) return __builtin_bit_cast(double, std::uint64_t{0x7ff} << 52);
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(e < -1022 ? 1 : e + 1023) << 52);
+}
+/// The least k with 2^k >= n; n > 0.
+WF_HD int log2_of(std::uint64_t n) { return n <= 1 ? 0 : 64 - leading_zeros(n - 1); }
+
+/// a + b = sum + error, exactly, where nothing overflows.
+struct exact_sum_of {
+  double sum, error;
+};
+WF_HD exact_sum_of two_sum(double a, double b) {
+  const double t = add(a, b), z = subtract(t, a);
+  return {t, add(subtract(a, subtract(t, z)), subtract(b, z))};
+}
+
+/// An unevaluated sum.
+struct pair {
+  double s, c;
+
+  /// What no sum feels, and what -0 alone leaves as it is.
+  static WF_HD pair nothing() { return {-0.0, 0}; }
+  WF_HD void add_term(double x) {
+    const exact_sum_of t = two_sum(s, x);
+    s = t.sum;
+    c = add(c, t.error);
+  }
+  /// x·y more, of any doubles: 10 operations.
+  WF_HD void add_product(double x, double y) {
+    const double p = multiply(x, y), low = multiply_add(x, y, -p);
+    const exact_sum_of t = two_sum(s, p);
+    s = t.sum;
+    c = add(c, add(t.error, low));
+  }
+  WF_HD void merge(const pair& o) {
+    const exact_sum_of t = two_sum(s, o.s);
+    s = t.sum;
+    c = add(add(c, o.c), t.error);
+  }
+};
+
+/// The greatest and the least exponent of elements, of twice their bits, left-aligned in 32: zeros are out of the way.
+struct extent {
+  std::uint32_t greatest, least;
+
+  static WF_HD extent nothing() { return {0, ~0u}; }
+  WF_HD void add_bits(std::uint32_t twice) {
+    greatest = twice > greatest ? twice : greatest;
+    least = twice - 1 < least ? twice - 1 : least;
+  }
+  WF_HD void merge(const extent& o) {
+    greatest = o.greatest > greatest ? o.greatest : greatest;
+    least = o.least < least ? o.least : least;
+  }
+};
+
+/// Twice the magnitude's bits of an element, left-aligned in 32. Of an f64 the upper ones, and whether any lies below.
+template <class T>
+WF_HD std::uint32_t extent_bits(T x) {
+  const auto b = format<T>::to_bits(x);
+  if constexpr (sizeof(T) == 8) return static_cast<std::uint32_t>(b >> 32) * 2 + (static_cast<std::uint32_t>(b) != 0 ? 1u : 0u);
+  else return static_cast<std::uint32_t>(b) << (33 - 8 * sizeof(T));
+}
+
+/// Where the elements of an extent lie: magnitudes below 2^top, all multiples of 2^unit.
+struct range {
+  int top, unit;
+  bool finite;
+};
+template <class Layout>
+WF_HD range range_of(const extent& e) {
+  constexpr int drop = 32 - Layout::exponent_bits;
+  constexpr int bias = (1 << (Layout::exponent_bits - 1)) - 1;
+  if (e.greatest == 0) return {Layout::min_exponent, Layout::min_exponent, true};
+  const int high = static_cast<int>(e.greatest >> drop), low = static_cast<int>((e.least + 1) >> drop);
+  return {(high > 1 ? high : 1) - bias + 1, (low > 1 ? low : 1) - bias - Layout::mantissa_bits,
+          high != Layout::exponent_field_max};
+}
+
+/// What a chain of `length` additions to one double lost at most, for each of `count` elements of such chains.
+/// A partial sum is below 2^(top + log2 length): nothing, where that and the unit are 53 bits apart; else half a unit in
+/// its last place an addition (taken twice, for partial sums that were rounded up).
+WF_HD double loss_of_chain(const range& r, std::uint64_t length, std::uint64_t count) {
+  if (!r.finite) return power(1024);
+  const int top = r.top + log2_of(length);
+  return top - r.unit <= 53 ? 0.0 : multiply(static_cast<double>(count), power(top - 53));
+}
+
+/// What the second halves of pairs lost at most, in chains of `length` additions and the merges behind them, of n terms
+/// below 2^top: each of k additions to a chain leaves at most u·k·2^top, and each such part is rounded k times; the same in
+/// trees of L levels, in all u²·2^top·n·(k + 2L)². Nothing, if c, below u·2^top·n·(k + L), is 53 bits from the unit.
+WF_HD double loss_of_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
+  if (!r.finite || r.top + log2_of(n) > 1022) return power(1024);
+  const int depth_bits = log2_of(length + static_cast<std::uint64_t>(merges));
+  if (r.top + log2_of(n) + depth_bits - 53 - r.unit <= 53) return 0;
+  if (r.top < -800) return power(1024);  // the bound would underflow
+  const double depth = static_cast<double>(length) + 2 * merges;
+  return multiply(multiply(2 * u * u, multiply(depth, depth)), multiply(static_cast<double>(n), power(r.top)));
+}
+/// The same of n products, each of which brings a low part too; where one underflows, that is off by less than the
+/// least subnormal.
+WF_HD double loss_of_products(int top, std::uint64_t length, std::uint64_t n) {
+  if (top + log2_of(n) > 1021) return power(1024);
+  const double depth = static_cast<double>(length) + 2 * merges, count = static_cast<double>(n);
+  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), multiply(count, power(top))), multiply(count, 0x1p-1073));
+}
+/// The same of squares that add up to `sum`: partial sums are below that.
+WF_HD double loss_of_squares(double sum, std::uint64_t length, std::uint64_t n) {
+  const double depth = static_cast<double>(length) + 2 * merges;
+  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), magnitude(sum)), multiply(static_cast<double>(n), 0x1p-1073));
+}
+/// Squares (of f32 and narrower: they are doubles) added to one double in chains of `length`, which are merged as pairs.
+WF_HD double loss_of_narrow_squares(double sum, std::uint64_t length) {
+  return multiply(multiply(static_cast<double>(length) + 8, u), magnitude(sum));
+}
+
+/// A number within `error` of h + l, where |l| is at most half a unit in the last place of h. With error = 0 it is that
+/// number.
+struct known {
+  double h, l, error;
+
+  WF_HD bool usable() const { return h == h && error < power(1024); }
+};
+WF_HD known known_of(const pair& p, double error) {
+  if (p.c == 0) return {p.s, 0, error};  // and so -0 stays
+  const exact_sum_of t = two_sum(p.s, p.c);
+  return {t.sum, t.error, error};
+}
+inline constexpr double least_normal_work = 0x1p-900;  ///< below, low parts may underflow: uncertain
+
+/// h + l of |l| <= |h|.
+WF_HD known renormalised(double h, double l, double error) {
+  const double s = add(h, l);
+  return {s, subtract(l, subtract(s, h)), error};
+}
+WF_HD known uncertain() { return {0, 0, power(1024)}; }
+
+/// The quotient by a whole number below 2^53.
+WF_HD known divided(const known& a, std::uint64_t n) {
+  if (n >> 53 != 0) return uncertain();
+  const double d = static_cast<double>(n);
+  if (a.h == 0) return {a.h, 0, a.error == 0 ? 0 : power(1024)};
+  if (magnitude(a.h) < least_normal_work) return uncertain();
+  const double q = a.h / d, rest = multiply_add(-q, d, a.h);
+  const bool exact = (n & (n - 1)) == 0 && (a.l == 0 || magnitude(a.l) > 0x1p-960);
+  // A bound that is not zero must not become zero.
+  const double rounded = add(exact ? 0.0 : multiply(0x1p-102, magnitude(q)), a.error != 0 ? 0x1p-1070 : 0.0);
+  const double error = add(multiply(1 + 0x1p-40, a.error / d), rounded);
+  return renormalised(q, add(rest, a.l) / d, error);
+}
+
+WF_HD double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(x);
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+WF_HD known root(const known& a) {
+  if (a.h == 0 && a.error == 0) return {0, 0, 0};
+  if (!(a.h >= least_normal_work) || !(a.error <= multiply(0.25, a.h))) return uncertain();
+  const double r = square_root(a.h), rest = add(multiply_add(-r, r, a.h), a.l);
+  return renormalised(r, rest / (2 * r), add(multiply(0.75, a.error / r), multiply(0x1p-100, r)));
+}
+
+/// Σ|x|² - Σ(Σx)²/n of `Parts` parts.
+template <int Parts>
+WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_t n) {
+  known d = squares;
+#pragma unroll
+  for (int i = 0; i < Parts; ++i) {
+    const known& x = sum[i];
+    const double m = magnitude(x.h);
+    if (m == 0 && x.error == 0) continue;
+    if (!(m <= 0x1p500) || !(m >= 0x1p-400)) return uncertain();
+    const double p = multiply(x.h, x.h), low = add(multiply_add(x.h, x.h, -p), multiply(2 * x.h, x.l));
+    const double error = add(multiply(multiply(2.01, m), x.error), add(multiply(x.error, x.error), multiply(0x1p-101, p)));
+    const known v = divided(renormalised(p, low, error), n);
+    const exact_sum_of t = two_sum(d.h, -v.h);
+    const double rounded = multiply(0x1p-101, add(magnitude(d.h), v.h));
+    d = renormalised(t.sum, add(t.error, subtract(d.l, v.l)), add(add(d.error, v.error), rounded));
+    // |l| may pass |h| where the two are nearly equal: then what is lost is below what is allowed for, or d is refused.
+  }
+  return d.h > 0 && d.error <= multiply(0.25, d.h) && d.h >= least_normal_work ? d : uncertain();
+}
+
+/// h + l to odd: the double next to it towards zero, with the last bit set unless it is h + l itself. Rounded to a format
+/// of 50 bits or fewer, that gives what h + l gives.
+WF_HD double to_odd(double h, double l) {
+  const exact_sum_of t = two_sum(h, l);
+  auto b = __builtin_bit_cast(std::uint64_t, t.sum);
+  if (t.error == 0 || (b & 1) != 0) return t.sum;
+  const bool outwards = (t.error < 0) == (t.sum < 0);
+  b = outwards ? b + 1 : b - 1;  // an even number is no power of two's neighbour from above; of zero there is no error
+  return __builtin_bit_cast(double, b);
+}
+
+template <class Out>
+WF_HD typename format<Out>::bits rounded_bits(double x, rounding mode) {
+  using layout = typename format<Out>::layout;
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Out) == 4) {
+    if (mode == rounding::nearest) return __builtin_bit_cast(std::uint32_t, __double2float_rn(x));
+  }
+#endif
+  return convert<layout, ieee_f64>(__builtin_bit_cast(std::uint64_t, x), mode);
+}
+
+/// What everything within the bound rounds to: false if that is not one number.
+template <class Out>
+WF_HD bool certain(const known& a, rounding mode, Out& out) {
+  using f = format<Out>;
+  if (!a.usable()) return false;
+  // The sums below are rounded: the bound grows by more than that.
+  const double e = a.error == 0 ? 0.0 : add(multiply(1 + 0x1p-20, a.error), multiply(0x1p-50, magnitude(a.l)));
+  if constexpr (sizeof(Out) < 8) {
+    const auto low = rounded_bits<Out>(to_odd(a.h, subtract(a.l, e)), mode);
+    if (e != 0 && rounded_bits<Out>(to_odd(a.h, add(a.l, e)), mode) != low) return false;
+    out = f::from_bits(low);
+    return true;
+  } else {
+    const double low = subtract(a.l, e), high = add(a.l, e);
+    if (!(magnitude(a.h) < power(1023))) return false;
+    if (mode == rounding::nearest) {
+      out = a.h;
+      return e == 0 || (add(a.h, low) == a.h && add(a.h, high) == a.h && a.h != 0);
+    }
+    if (low == 0 && high == 0) {
+      out = a.h;
+      return true;
+    }
+    if (!(low > 0 || high < 0) || a.h == 0) return false;  // the true number may be h
+    if (add(a.h, low) != a.h || add(a.h, high) != a.h) return false;
+    const bool above = low > 0, negative = a.h < 0;
+    const bool outward = mode == rounding::away || (mode == rounding::up && !negative) || (mode == rounding::down && negative);
+    auto b = __builtin_bit_cast(std::uint64_t, a.h);
+    if (above != negative) b += outward ? 1 : 0;  // the number is beyond h, seen from zero
+    else b -= outward ? 0 : 1;
+    out = __builtin_bit_cast(double, b);
+    return (b & 0x7fffffffffffffffu) < 0x7ff0000000000000u;
+  }
+}
+
+/// What is asked of sums.
+struct question {
+  op what;
+  wf::rounding rounding;
+  std::int64_t correction;
+};
+
+/// The answers to a question: of `Parts` sums, or of the sum of squares `squares`, or of both (var, std and mean_var).
+/// False if any of them is uncertain; then `out` is left as it is.
+template <int Parts, class Out>
+WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squares, std::uint64_t n, Out* out) {
+  if (n == 0) return false;
+  Out to[Parts + 1];
+  int count = 0;
+  bool sure = true;
+  const bool mean = q.what == op::mean || q.what == op::mean_var;
+  const bool spreads = q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
+  if (q.what == op::norm2 || q.what == op::sum_of_squares) {
+    sure = certain(q.what == op::norm2 ? root(squares) : squares, q.rounding, to[count++]);
+  } else if (!spreads || mean) {
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) sure = certain(mean ? divided(sum[i], n) : sum[i], q.rounding, to[count++]) && sure;
+  }
+  if (spreads) {
+    if (static_cast<std::int64_t>(n) <= q.correction) return false;
+    const known v = divided(spread<Parts>(sum, squares, n), n - static_cast<std::uint64_t>(q.correction));
+    sure = certain(q.what == op::std_dev ? root(v) : v, q.rounding, to[count++]) && sure;
+  }
+  if (!sure) return false;
+#pragma unroll
+  for (int i = 0; i < Parts + 1; ++i) {
+    if (i < count) out[i] = to[i];
+  }
+  return true;
+}
+
+}  // namespace wf::exact::certified

@@ -221,7 +221,6 @@ WF_HD known root(const known& a) {
 template <int Parts>
 WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_t n) {
   known d = squares;
-#pragma unroll
   for (int i = 0; i < Parts; ++i) {
     const known& x = sum[i];
     const double m = magnitude(x.h);
@@ -315,7 +314,6 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
   if (q.what == op::norm2 || q.what == op::sum_of_squares) {
     sure = certain(q.what == op::norm2 ? root(squares) : squares, q.rounding, to[count++]);
   } else if (!spreads || mean) {
-#pragma unroll
     for (int i = 0; i < Parts; ++i) sure = certain(mean ? divided(sum[i], n) : sum[i], q.rounding, to[count++]) && sure;
   }
   if (spreads) {
@@ -324,7 +322,6 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
     sure = certain(q.what == op::std_dev ? root(v) : v, q.rounding, to[count++]) && sure;
   }
   if (!sure) return false;
-#pragma unroll
   for (int i = 0; i < Parts + 1; ++i) {
     if (i < count) out[i] = to[i];
   }

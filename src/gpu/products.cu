@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sum_of_squares, norm2, dot, var, std and mean_var of floats and of complex numbers.
+#include <warpfold/gpu/certified_reduce.cuh>
 #include <warpfold/gpu/exact_reduce.cuh>
 #include <warpfold/gpu/row_sets.cuh>
 
@@ -10,20 +11,20 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 template <class Rows, class Out, int Threads, class... T>
-cudaError_t enqueue_rows(const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_rows(const device_request& r, workspace& w, cudaStream_t stream, const std::uint32_t* verdict) {
   return exact_reduce<Rows, Out, Threads, T...>({r.what, r.options.rounding, r.options.correction}, r.x.data(),
-                                                r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
+                                                r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream, verdict);
 }
 
 template <class T, terms Terms>
-cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_exact(const device_request& r, workspace& w, cudaStream_t stream, const std::uint32_t* verdict) {
   using P = typename kernel_element_of<T>::number;
   using E = kernel_element<T>;
   constexpr bool two = Terms == terms::products;
   const auto with = [&]<int Threads>() {
     using rows = row_set<T, Terms, Threads>;
-    if constexpr (two) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream);
-    else return enqueue_rows<rows, P, Threads, E>(r, w, stream);
+    if constexpr (two) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream, verdict);
+    else return enqueue_rows<rows, P, Threads, E>(r, w, stream, verdict);
   };
   constexpr block_sizes threads = sizes_for<T, Terms>();
   if constexpr (threads.most != threads.least) {
@@ -32,6 +33,21 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
     if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<threads.least>();
   }
   return with.template operator()<threads.middle>();
+}
+
+/// By certificate.
+template <class T, terms Terms>
+cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
+  using P = typename kernel_element_of<T>::number;
+  using E = kernel_element<T>;
+  const certified::question q{r.what, r.options.rounding, r.options.correction};
+  const auto n = static_cast<std::uint64_t>(r.n);
+  const auto exact = [&](const std::uint32_t* verdict) { return enqueue_exact<T, Terms>(r, w, stream, verdict); };
+  if constexpr (Terms == terms::products) {
+    return certified_reduce<Terms, P, E, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream, exact);
+  } else {
+    return certified_reduce<Terms, P, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream, exact);
+  }
 }
 
 }  // namespace

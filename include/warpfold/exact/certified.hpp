@@ -131,6 +131,15 @@ WF_HD range range_of(const extent& e) {
           high != Layout::exponent_field_max};
 }
 
+/// Of products x·y: `greatest` is the most that half of x's and half of y's bits come to, `least` is of all x and y. The
+/// exponent fields in that sum are as large as the product's, or one larger.
+template <class Layout>
+WF_HD range range_of_products(const extent& e) {
+  constexpr int bias = (1 << (Layout::exponent_bits - 1)) - 1;
+  const int top = static_cast<int>(e.greatest >> (31 - Layout::exponent_bits)) - 2 * bias + 2;
+  return {top < 2 * Layout::min_exponent ? 2 * Layout::min_exponent : top, 2 * range_of<Layout>({~0u, e.least}).unit, true};
+}
+
 /// What a chain of `length` additions to one double lost at most, for each of `count` elements of such chains.
 /// A partial sum is below 2^(top + log2 length): nothing, where that and the unit are 53 bits apart; else half a unit in
 /// its last place an addition (taken twice, for partial sums that were rounded up).
@@ -240,6 +249,7 @@ WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_
 /// h + l to odd: the double next to it towards zero, with the last bit set unless it is h + l itself. Rounded to a format
 /// of 50 bits or fewer, that gives what h + l gives.
 WF_HD double to_odd(double h, double l) {
+  if (l == 0) return h;  // -0 too
   const exact_sum_of t = two_sum(h, l);
   auto b = __builtin_bit_cast(std::uint64_t, t.sum);
   if (t.error == 0 || (b & 1) != 0) return t.sum;

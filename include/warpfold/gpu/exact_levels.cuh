@@ -27,11 +27,10 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/exact_rows.cuh>
+#include <warpfold/gpu/exact_terms.cuh>
 #include <warpfold/gpu/pack_numbers.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-enum class terms { sum, squares, moments, products };
 
 template <class T>
 inline constexpr int levels_of_products = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 3 : 2;

@@ -68,7 +68,7 @@ class workspace {
 #endif
     if (e != cudaSuccess) return e;
     static_assert(most_blocks * message_words <= mailbox_words);
-    constexpr std::size_t bytes = 8 * (mailbox_words + tally_words);
+    constexpr std::size_t bytes = 8 * (mailbox_words + tally_words + 1);
     void* p = nullptr;
     e = cudaMallocAsync(&p, bytes, stream);
     if (e != cudaSuccess) return e;
@@ -96,6 +96,8 @@ class workspace {
 
   std::uint64_t* mailbox() const { return words_; }
   std::uint64_t* tally() const { return words_ + mailbox_words; }
+  /// What a certified kernel says to the exact one behind it (certified_reduce.cuh); each writes it anew.
+  std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words); }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
   /// FP64 at a quarter of the speed of FP32 or better, as on A100, H100 and B200.

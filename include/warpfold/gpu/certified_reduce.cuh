@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file certified_reduce.cuh
+/// Exact reductions by certificate: a kernel that adds in doubles and answers if the rounding is certain. Where it is not, the
+/// block of a small array adds exactly what it has just read; of a larger one, the kernel of exact_reduce.cuh, enqueued
+/// behind and leaving at once otherwise, does.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <utility>
+
+#include <warpfold/config.hpp>
+#include <warpfold/gpu/binned_rows.cuh>
+#include <warpfold/gpu/certified.cuh>
+#include <warpfold/gpu/exact_reduce.cuh>
+#include <warpfold/gpu/items.cuh>
+#include <warpfold/gpu/launch.cuh>
+#include <warpfold/gpu/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// A question, and the length of the longest chain of additions to one number.
+struct certified_question {
+  certified::question q;
+  std::uint64_t length;
+};
+
+/// Calls f(elements…) with element i of each input.
+template <class... T, class F>
+__device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std::uint64_t i, F f) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    f(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+  }(std::index_sequence_for<T...>());
+}
+
+/// This thread's share of the arrays, then the block's, in thread 0. One barrier in blocks of more than a warp.
+template <terms Terms, class T, class... Ts>
+__device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(
+    const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, certified_state<certified_traits<T, Terms>>* of_warp) {
+  certified_running<T, Terms> running;
+  running.start(q.q.what);
+  for_each_share<4, static_cast<int>(sizeof(T)), true>(
+      a, [&](const pack(&p)[1 + sizeof...(Ts)], std::uint64_t) { running.add(p); },
+      [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {});
+  auto s = running.total(q.length);
+  s.merge_warp();
+  const int warps = static_cast<int>(blockDim.x / warp_lanes);
+  if (warps > 1) {
+    if (lane_index() == 0) of_warp[warp_index()] = s;
+    __syncthreads();
+    if (warp_index() == 0) {
+      s = lane_index() < warps ? of_warp[lane_index()] : s.nothing();
+      s.merge_warp();
+    }
+  }
+  return s;
+}
+
+template <terms Terms, class Out, class T, class... Ts>
+__global__ void __launch_bounds__(512) certified_small_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out) {
+  await_stream();
+  using state = certified_state<certified_traits<T, Terms>>;
+  using bins = binned_rows<T, Terms>;
+  __shared__ state of_warp[512 / warp_lanes];
+  __shared__ bins rows;
+  __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
+  __shared__ int sure;
+  const state s = certified_block<Terms, T, Ts...>(a, q, of_warp);
+  if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q.q, q.length, a.n, out) ? 1 : 0;
+  __syncthreads();
+  if (sure != 0) return;
+  rows.clear();
+  typename bins::watch watch;
+  watch.start();
+  __syncthreads();
+  for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
+    with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add_item(watch, q.q.what == op::norm1, x...); });
+  }
+  __syncwarp();
+  rows.tell(watch);
+  __syncthreads();
+  rows.to_digits(digits);
+  __syncthreads();
+  if (warp_index() == 0) answer_of_rows<bins>(digits, rows.kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out);
+}
+
+/// The states of blocks, to warp 0 of the last one: words of 32 bits beside a mark.
+template <class State>
+struct certified_mailbox {
+  static constexpr int words = State::words;
+  static constexpr std::uint64_t full = std::uint64_t{1} << 32;
+  static constexpr std::uint32_t most_blocks = workspace::mailbox_words / words;
+
+  static __device__ __forceinline__ void post(std::uint64_t* boxes, const State& s) {
+    std::uint32_t w[words];
+    s.to_words(w);
+#pragma unroll
+    for (int j = 0; j < words; ++j) store_word(boxes + std::uint64_t{blockIdx.x} * words + j, full | w[j]);
+  }
+  /// By all lanes of a warp: box `lane`, lane + 32, … below `count`, Batch of them looked at together, into s.
+  template <int Batch>
+  static __device__ __forceinline__ void collect(std::uint64_t* boxes, std::uint32_t count, State& s) {
+    for (auto first = static_cast<std::uint32_t>(lane_index()); first < count; first += warp_lanes * Batch) {
+      std::uint64_t seen[Batch][words];
+      for (bool wait = true; wait;) {
+        std::uint64_t marks = full;
+#pragma unroll
+        for (int i = 0; i < Batch; ++i) {
+          const std::uint32_t b = first + i * warp_lanes;
+#pragma unroll
+          for (int j = 0; j < words; ++j) {
+            seen[i][j] = b < count ? load_word(boxes + std::uint64_t{b} * words + j) : full;
+            marks &= seen[i][j];
+          }
+        }
+        wait = marks == 0;
+        if (wait) __nanosleep(20);
+      }
+#pragma unroll
+      for (int i = 0; i < Batch; ++i) {
+        const std::uint32_t b = first + i * warp_lanes;
+        if (b < count) {
+          std::uint32_t w[words];
+#pragma unroll
+          for (int j = 0; j < words; ++j) {
+            w[j] = static_cast<std::uint32_t>(seen[i][j]);
+            store_word(boxes + std::uint64_t{b} * words + j, 0);
+          }
+          s.merge(State::from_words(w));
+        }
+      }
+    }
+  }
+};
+
+/// *verdict = 1 if *out is the answer, else 0.
+template <terms Terms, class Out, int Threads, class T, class... Ts>
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threads))
+    certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
+  await_stream();
+  using state = certified_state<certified_traits<T, Terms>>;
+  using mailbox_type = certified_mailbox<state>;
+  __shared__ state of_warp[Threads / warp_lanes];
+  state s = certified_block<Terms, T, Ts...>(a, q, of_warp);
+  if (!is_last_block()) {
+    if (threadIdx.x == 0) mailbox_type::post(boxes, s);
+    return;
+  }
+  if (warp_index() != 0) return;
+  if (lane_index() != 0) s = state::nothing();
+  mailbox_type::template collect<(state::words > 8 ? 2 : 4)>(boxes, gridDim.x - 1, s);
+  s.merge_warp();
+  if (lane_index() == 0) *verdict = certified_answer<T, Terms>(s, q.q, q.length, a.n, out) ? 1u : 0u;
+}
+
+/// Blocks of what is certified: few for arrays in L2, since each sends a message; then two of 512 threads a multiprocessor.
+constexpr reduce_shape certified_shape_for(std::uint64_t packs, std::uint32_t sm) {
+  if (packs <= 65536) return {divide_up(packs, 256), 256};
+  if (packs <= 262144) return {divide_up(packs, 1024), 256};
+  return {2 * sm, 512};
+}
+
+/// Packs that one block takes, whose numbers do not overflow bins.
+inline constexpr std::uint64_t certified_small_packs = 2048;
+
+/// Enqueues the kernel, and `exact(verdict)` behind it where the array is not small: that enqueues one which leaves if
+/// *verdict is 1.
+template <terms Terms, class Out, class T, class... Ts, class Exact>
+cudaError_t certified_reduce(const certified::question& q, const void* const* x, const std::int64_t* stride, std::uint64_t n,
+                             void* out, workspace& scratch, cudaStream_t stream, Exact exact) {
+  using traits = certified_traits<T, Terms>;
+  const cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  arrays<1 + sizeof...(Ts)> a;
+  if (!make_arrays<T, Ts...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  const std::uint64_t work = a.packs != 0 ? a.packs + (a.packs * traits::items < n ? 1 : 0) : n;
+  const bool small = work <= certified_small_packs && n * traits::numbers <= binned_rows<T, Terms>::most_numbers;
+  reduce_shape shape = certified_shape_for(work, scratch.multiprocessors());
+  if (small) shape = {1, at_most(work < 32 ? 32 : divide_up(work, 32) * 32, 512)};
+  shape.blocks = at_most(shape.blocks, certified_mailbox<certified_state<traits>>::most_blocks);
+  const std::uint64_t threads = std::uint64_t{shape.blocks} * shape.threads, rest = n - a.packs * traits::items;
+  const certified_question asked{q, (a.packs + threads - 1) / threads * traits::adds_of_pack +
+                                        (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4};
+  const launch_config config{shape.blocks, shape.threads, 0, stream, scratch.overlaps()};
+  if (small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, static_cast<Out*>(out));
+  const cudaError_t launched =
+      shape.threads == 256
+          ? launch(certified_kernel<Terms, Out, 256, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict())
+          : launch(certified_kernel<Terms, Out, 512, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict());
+  return launched != cudaSuccess ? launched : exact(static_cast<const std::uint32_t*>(scratch.verdict()));
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -20,19 +20,12 @@ template <class T, terms Terms>
 cudaError_t enqueue_exact(const device_request& r, workspace& w, cudaStream_t stream, const std::uint32_t* verdict) {
   using P = typename kernel_element_of<T>::number;
   using E = kernel_element<T>;
-  constexpr bool two = Terms == terms::products;
-  const auto with = [&]<int Threads>() {
-    using rows = row_set<T, Terms, Threads>;
-    if constexpr (two) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream, verdict);
+  if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+  return with_block_size<T, Terms>(w.block_shared_bytes(), [&]<int Threads, shared_room Room>() {
+    using rows = rows_with_room<row_set<T, Terms, Threads>, Room>;
+    if constexpr (Terms == terms::products) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream, verdict);
     else return enqueue_rows<rows, P, Threads, E>(r, w, stream, verdict);
-  };
-  constexpr block_sizes threads = sizes_for<T, Terms>();
-  if constexpr (threads.most != threads.least) {
-    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-    if (w.block_shared_bytes() >= 227 * 1024) return with.template operator()<threads.most>();
-    if (w.block_shared_bytes() < 99 * 1024) return with.template operator()<threads.least>();
-  }
-  return with.template operator()<threads.middle>();
+  });
 }
 
 /// By certificate.

@@ -34,15 +34,10 @@ cudaError_t enqueue_exact(const device_request& r, workspace& w, cudaStream_t st
     return enqueue<sum_rows<T, 512>, T, 512, T>(r, w, stream, verdict);
   } else {
     using P = typename kernel_element_of<T>::number;
-    const auto with = [&]<int Threads>() {
-      return enqueue<row_set<T, terms::sum, Threads>, P, Threads, kernel_element<T>>(r, w, stream, verdict);
-    };
-    constexpr block_sizes threads = sizes_for<T, terms::sum>();
-    if constexpr (threads.most != threads.least) {
-      if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-      if (w.block_shared_bytes() < 227 * 1024) return with.template operator()<threads.least>();
-    }
-    return with.template operator()<threads.most>();
+    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+    return with_block_size<T, terms::sum>(w.block_shared_bytes(), [&]<int Threads, shared_room Room>() {
+      return enqueue<rows_with_room<row_set<T, terms::sum, Threads>, Room>, P, Threads, kernel_element<T>>(r, w, stream, verdict);
+    });
   }
 }
 

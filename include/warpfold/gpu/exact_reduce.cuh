@@ -231,17 +231,26 @@ __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, st
   return true;
 }
 
+/// Whether devices of the architecture that is compiled for run the kernel of a row set (row_sets.cuh).
+template <class Rows>
+WF_HD constexpr bool is_compiled_here() {
+  if constexpr (requires { Rows::room_of_block; }) return is_room_here(Rows::room_of_block);
+  else return true;
+}
+
 /// Leaves at once if there is a verdict and it says that *out is the answer.
 template <class Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies, const std::uint32_t* verdict) {
   await_stream();
-  if (verdict != nullptr && *verdict != 0) return;
-  __shared__ rows_block<Rows, Threads> block;
-  Rows rows{};  // g++ cannot see that the rest is started before it is used
-  feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
-  sum_rows_of_block(rows, block);
-  if (gather_rows(block, tallies) && warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
+  if constexpr (is_compiled_here<Rows>()) {
+    if (verdict != nullptr && *verdict != 0) return;
+    __shared__ rows_block<Rows, Threads> block;
+    Rows rows{};  // g++ cannot see that the rest is started before it is used
+    feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
+    sum_rows_of_block(rows, block);
+    if (gather_rows(block, tallies) && warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
+  }
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.

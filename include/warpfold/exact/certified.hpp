@@ -9,8 +9,18 @@
 ///   rounding is certain both ends of the interval round to the same number
 ///
 /// The arithmetic is IEEE 754 to nearest with subnormals, and neither contracted nor reassociated. So this header belongs to
-/// code that is compiled with known flags: the library and its kernels. On the CPU the caller has set the environment.
+/// code that is compiled with known flags: the library and its kernels. On the CPU the caller has set the environment, and
+/// -ffp-contract=off is a must wherever the processor has FMA: g++ makes one of s + x·y by itself, in C++20 too, the error
+/// of a two-sum is then wrong, and no macro tells.
 #pragma once
+
+#if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ != 0)
+#error "warpfold: -fassociative-math and its like break certificates; compile without them"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#error "warpfold: certificates need doubles that are evaluated as doubles (-mfpmath=sse)"
+#endif
 
 #include <cstdint>
 
@@ -20,9 +30,17 @@
 
 namespace wf::exact::certified {
 
+/// Scales every bound on what was lost. Tests see with 0x1p-10 and 0 that wrong bounds are found.
+#if !defined(WF_CERTIFIED_BOUNDS)
+#define WF_CERTIFIED_BOUNDS 1
+#endif
+
 /// Half a unit in the last place of 1, the greatest relative error of an operation on doubles.
-inline constexpr double u = 0x1p-53;
-/// Levels of a tree that merges pairs, at most; a chain of m merges counts as m.
+inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS;
+/// Twice the least subnormal: more than what a product loses by underflow.
+inline constexpr double underflow = 0x1p-1073 * WF_CERTIFIED_BOUNDS;
+/// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
+/// adds the rest to `length`.
 inline constexpr double merges = 64;
 
 WF_HD double add(double a, double b) {
@@ -140,76 +158,74 @@ WF_HD range range_of_products(const extent& e) {
   return {top < 2 * Layout::min_exponent ? 2 * Layout::min_exponent : top, 2 * range_of<Layout>({~0u, e.least}).unit, true};
 }
 
-/// What a chain of `length` additions to one double lost at most, for each of `count` elements of such chains.
-/// A partial sum is below 2^(top + log2 length): nothing, where that and the unit are 53 bits apart; else half a unit in
-/// its last place an addition (taken twice, for partial sums that were rounded up).
+/// What chains of at most `length` additions to one double lost at most, `count` elements in all. Partial sum j is at most
+/// j·2^top: nothing, where length·2^top and the unit are 53 bits apart; else u·j·2^top for addition j.
 WF_HD double loss_of_chain(const range& r, std::uint64_t length, std::uint64_t count) {
   if (!r.finite) return power(1024);
-  const int top = r.top + log2_of(length);
-  return top - r.unit <= 53 ? 0.0 : multiply(static_cast<double>(count), power(top - 53));
+  if (r.top + log2_of(length) - r.unit <= 53) return 0;
+  const double half = u / 2 * (1 + 0x1p-20);  // of j, the mean of 1 … length is half of length + 1
+  return multiply(multiply(static_cast<double>(count), add(static_cast<double>(length), 1)), multiply(half, power(r.top)));
 }
 
 /// What the second halves of pairs lost at most, in chains of `length` additions and the merges behind them, of n terms
 /// below 2^top: each of k additions to a chain leaves at most u·k·2^top, and each such part is rounded k times; the same in
-/// trees of L levels, in all u²·2^top·n·(k + 2L)². Nothing, if c, below u·2^top·n·(k + L), is 53 bits from the unit.
+/// trees of L levels, in all u²·2^top·n·(k + L + 1)². Nothing, if c, below u·2^top·n·(k + L), is 53 bits from the unit.
 WF_HD double loss_of_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
   if (!r.finite || r.top + log2_of(n) > 1022) return power(1024);
   const int depth_bits = log2_of(length + static_cast<std::uint64_t>(merges));
   if (r.top + log2_of(n) + depth_bits - 53 - r.unit <= 53) return 0;
   if (r.top < -800) return power(1024);  // the bound would underflow
-  const double depth = static_cast<double>(length) + 2 * merges;
+  const double depth = add(static_cast<double>(length), 2 * merges);
   return multiply(multiply(2 * u * u, multiply(depth, depth)), multiply(static_cast<double>(n), power(r.top)));
 }
 /// The same of n products, each of which brings a low part too; where one underflows, that is off by less than the
 /// least subnormal.
 WF_HD double loss_of_products(int top, std::uint64_t length, std::uint64_t n) {
   if (top + log2_of(n) > 1021) return power(1024);
-  const double depth = static_cast<double>(length) + 2 * merges, count = static_cast<double>(n);
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), multiply(count, power(top))), multiply(count, 0x1p-1073));
+  const double depth = add(static_cast<double>(length), 2 * merges), count = static_cast<double>(n);
+  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), multiply(count, power(top))), multiply(count, underflow));
 }
 /// The same of squares that add up to `sum`: partial sums are below that.
 WF_HD double loss_of_squares(double sum, std::uint64_t length, std::uint64_t n) {
-  const double depth = static_cast<double>(length) + 2 * merges;
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), magnitude(sum)), multiply(static_cast<double>(n), 0x1p-1073));
+  const double depth = add(static_cast<double>(length), 2 * merges);
+  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), magnitude(sum)), multiply(static_cast<double>(n), underflow));
 }
 /// Squares (of f32 and narrower: they are doubles) added to one double in chains of `length`, which are merged as pairs.
 WF_HD double loss_of_narrow_squares(double sum, std::uint64_t length) {
-  return multiply(multiply(static_cast<double>(length) + 8, u), magnitude(sum));
+  return multiply(multiply(add(static_cast<double>(length), 8), u), magnitude(sum));
+}
+/// The same with the range of the elements: nothing, where sums and the squares' unit are 53 bits apart.
+WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t length) {
+  if (!r.finite) return power(1024);
+  return magnitude(sum) <= power(2 * r.unit + 53) ? 0.0 : loss_of_narrow_squares(sum, length);
 }
 
-/// A number within `error` of h + l, where |l| is at most half a unit in the last place of h. With error = 0 it is that
-/// number.
+/// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number.
 struct known {
   double h, l, error;
 
-  WF_HD bool usable() const { return h == h && error < power(1024); }
+  WF_HD bool usable() const { return magnitude(h) < power(1023) && error < power(1024); }
 };
 WF_HD known known_of(const pair& p, double error) {
   if (p.c == 0) return {p.s, 0, error};  // and so -0 stays
   const exact_sum_of t = two_sum(p.s, p.c);
   return {t.sum, t.error, error};
 }
+WF_HD known known_of(const exact_sum_of& t, double error) { return {t.sum, t.error, error}; }
+WF_HD known uncertain() { return {0, 0, power(1024)}; }
 inline constexpr double least_normal_work = 0x1p-900;  ///< below, low parts may underflow: uncertain
 
-/// h + l of |l| <= |h|.
-WF_HD known renormalised(double h, double l, double error) {
-  const double s = add(h, l);
-  return {s, subtract(l, subtract(s, h)), error};
-}
-WF_HD known uncertain() { return {0, 0, power(1024)}; }
-
-/// The quotient by a whole number below 2^53.
+/// The quotient by a whole number below 2^53. Error 0 stays where h and l hold the quotient, as they do at each tie.
 WF_HD known divided(const known& a, std::uint64_t n) {
-  if (n >> 53 != 0) return uncertain();
+  if (n == 0 || n >> 53 != 0) return uncertain();
   const double d = static_cast<double>(n);
   if (a.h == 0) return {a.h, 0, a.error == 0 ? 0 : power(1024)};
-  if (magnitude(a.h) < least_normal_work) return uncertain();
-  const double q = a.h / d, rest = multiply_add(-q, d, a.h);
-  const bool exact = (n & (n - 1)) == 0 && (a.l == 0 || magnitude(a.l) > 0x1p-960);
-  // A bound that is not zero must not become zero.
-  const double rounded = add(exact ? 0.0 : multiply(0x1p-102, magnitude(q)), a.error != 0 ? 0x1p-1070 : 0.0);
-  const double error = add(multiply(1 + 0x1p-40, a.error / d), rounded);
-  return renormalised(q, add(rest, a.l) / d, error);
+  if (!(magnitude(a.h) >= least_normal_work)) return uncertain();
+  const double q = a.h / d;
+  const exact_sum_of rest = two_sum(multiply_add(-q, d, a.h), a.l);
+  const double l = rest.sum / d;
+  if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0);
+  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(0x1p-102, magnitude(q))));
 }
 
 WF_HD double square_root(double x) {
@@ -219,31 +235,48 @@ WF_HD double square_root(double x) {
   return __builtin_sqrt(x);
 #endif
 }
+/// The root. Error 0 stays where h holds it.
 WF_HD known root(const known& a) {
   if (a.h == 0 && a.error == 0) return {0, 0, 0};
   if (!(a.h >= least_normal_work) || !(a.error <= multiply(0.25, a.h))) return uncertain();
   const double r = square_root(a.h), rest = add(multiply_add(-r, r, a.h), a.l);
-  return renormalised(r, rest / (2 * r), add(multiply(0.75, a.error / r), multiply(0x1p-100, r)));
+  if (a.error == 0 && rest == 0) return {r, 0, 0};
+  return known_of(two_sum(r, rest / (2 * r)), add(multiply(0.75, a.error / r), multiply(0x1p-100, r)));
 }
 
-/// Σ|x|² - Σ(Σx)²/n of `Parts` parts.
+/// The product with a whole number below 2^53.
+WF_HD known times(const known& a, std::uint64_t n) {
+  if (n >> 53 != 0) return uncertain();
+  if (a.h == 0) return {a.h, 0, a.error == 0 ? 0 : power(1024)};
+  if (!(magnitude(a.h) >= least_normal_work)) return uncertain();
+  const double d = static_cast<double>(n), p = multiply(a.h, d), q = multiply(a.l, d);
+  const exact_sum_of low = two_sum(multiply_add(a.h, d, -p), q);
+  const bool exact = a.error == 0 && low.error == 0 && multiply_add(a.l, d, -q) == 0;
+  const double error = add(multiply(1 + 0x1p-40, multiply(a.error, d)), multiply(0x1p-102, magnitude(p)));
+  return known_of(two_sum(p, low.sum), exact ? 0.0 : error);
+}
+WF_HD known squared(const known& a) {
+  const double m = magnitude(a.h);
+  if (m == 0 && a.error == 0) return {0, 0, 0};
+  if (!(m <= 0x1p500) || !(m >= 0x1p-400)) return uncertain();
+  const double p = multiply(a.h, a.h), low = add(multiply_add(a.h, a.h, -p), multiply(2 * a.h, a.l));
+  const double error = add(multiply(multiply(2.01, add(m, a.error)), a.error), multiply(0x1p-101, p));
+  return known_of(two_sum(p, low), a.error == 0 && a.l == 0 ? 0.0 : error);
+}
+WF_HD known difference(const known& a, const known& b) {
+  const exact_sum_of t = two_sum(a.h, -b.h), low = two_sum(a.l, -b.l), more = two_sum(t.error, low.sum);
+  const bool exact = a.error == 0 && b.error == 0 && low.error == 0 && more.error == 0;
+  const double error = add(multiply(1 + 0x1p-40, add(a.error, b.error)), multiply(0x1p-101, add(magnitude(a.h), magnitude(b.h))));
+  return known_of(two_sum(t.sum, more.sum), exact ? 0.0 : error);
+}
+
+/// n·Σ|x|² - Σ(Σx)² of `Parts` parts: a number that is not negative.
 template <int Parts>
 WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_t n) {
-  known d = squares;
-  for (int i = 0; i < Parts; ++i) {
-    const known& x = sum[i];
-    const double m = magnitude(x.h);
-    if (m == 0 && x.error == 0) continue;
-    if (!(m <= 0x1p500) || !(m >= 0x1p-400)) return uncertain();
-    const double p = multiply(x.h, x.h), low = add(multiply_add(x.h, x.h, -p), multiply(2 * x.h, x.l));
-    const double error = add(multiply(multiply(2.01, m), x.error), add(multiply(x.error, x.error), multiply(0x1p-101, p)));
-    const known v = divided(renormalised(p, low, error), n);
-    const exact_sum_of t = two_sum(d.h, -v.h);
-    const double rounded = multiply(0x1p-101, add(magnitude(d.h), v.h));
-    d = renormalised(t.sum, add(t.error, subtract(d.l, v.l)), add(add(d.error, v.error), rounded));
-    // |l| may pass |h| where the two are nearly equal: then what is lost is below what is allowed for, or d is refused.
-  }
-  return d.h > 0 && d.error <= multiply(0.25, d.h) && d.h >= least_normal_work ? d : uncertain();
+  known d = times(squares, n);
+  for (int i = 0; i < Parts; ++i) d = difference(d, squared(sum[i]));
+  if (d.h == 0 && d.error == 0) return {0, 0, 0};
+  return d.h >= least_normal_work && d.error <= multiply(0.25, d.h) ? d : uncertain();
 }
 
 /// h + l to odd: the double next to it towards zero, with the last bit set unless it is h + l itself. Rounded to a format
@@ -262,8 +295,8 @@ template <class Out>
 WF_HD typename format<Out>::bits rounded_bits(double x, rounding mode) {
   using layout = typename format<Out>::layout;
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Out) == 4) {
-    if (mode == rounding::nearest) return __builtin_bit_cast(std::uint32_t, __double2float_rn(x));
+  if constexpr (sizeof(Out) == 4) {  // a subnormal may be flushed, where a user compiles
+    if (mode == rounding::nearest && magnitude(x) > 0x1p-125) return __builtin_bit_cast(std::uint32_t, __double2float_rn(x));
   }
 #endif
   return convert<layout, ieee_f64>(__builtin_bit_cast(std::uint64_t, x), mode);
@@ -283,7 +316,6 @@ WF_HD bool certain(const known& a, rounding mode, Out& out) {
     return true;
   } else {
     const double low = subtract(a.l, e), high = add(a.l, e);
-    if (!(magnitude(a.h) < power(1023))) return false;
     if (mode == rounding::nearest) {
       out = a.h;
       return e == 0 || (add(a.h, low) == a.h && add(a.h, high) == a.h && a.h != 0);
@@ -315,7 +347,7 @@ struct question {
 /// False if any of them is uncertain; then `out` is left as it is.
 template <int Parts, class Out>
 WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squares, std::uint64_t n, Out* out) {
-  if (n == 0) return false;
+  if (n == 0 || n >> 52 != 0) return false;
   Out to[Parts + 1];
   int count = 0;
   bool sure = true;
@@ -328,7 +360,9 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
   }
   if (spreads) {
     if (static_cast<std::int64_t>(n) <= q.correction) return false;
-    const known v = divided(spread<Parts>(sum, squares, n), n - static_cast<std::uint64_t>(q.correction));
+    const std::uint64_t less = n - static_cast<std::uint64_t>(q.correction);
+    const known d = spread<Parts>(sum, squares, n);
+    const known v = (n | less) >> 26 == 0 ? divided(d, n * less) : divided(divided(d, n), less);
     sure = certain(q.what == op::std_dev ? root(v) : v, q.rounding, to[count++]) && sure;
   }
   if (!sure) return false;

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sum_of_squares, norm2, dot, var, std and mean_var of floats and of complex numbers.
 #include <warpfold/gpu/certified_reduce.cuh>
-#include <warpfold/gpu/exact_reduce.cuh>
-#include <warpfold/gpu/row_sets.cuh>
 
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
 
 namespace {
-
-template <class Rows, class Out, int Threads, class... T>
-cudaError_t enqueue_rows(const device_request& r, workspace& w, cudaStream_t stream, const std::uint32_t* verdict) {
-  return exact_reduce<Rows, Out, Threads, T...>({r.what, r.options.rounding, r.options.correction}, r.x.data(),
-                                                r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream, verdict);
-}
-
-template <class T, terms Terms>
-cudaError_t enqueue_exact(const device_request& r, workspace& w, cudaStream_t stream, const std::uint32_t* verdict) {
-  using P = typename kernel_element_of<T>::number;
-  using E = kernel_element<T>;
-  if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-  return with_block_size<T, Terms>(w.block_shared_bytes(), [&]<int Threads, shared_room Room>() {
-    using rows = rows_with_room<row_set<T, Terms, Threads>, Room>;
-    if constexpr (Terms == terms::products) return enqueue_rows<rows, P, Threads, E, E>(r, w, stream, verdict);
-    else return enqueue_rows<rows, P, Threads, E>(r, w, stream, verdict);
-  });
-}
 
 /// By certificate.
 template <class T, terms Terms>
@@ -35,11 +15,10 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   using E = kernel_element<T>;
   const certified::question q{r.what, r.options.rounding, r.options.correction};
   const auto n = static_cast<std::uint64_t>(r.n);
-  const auto exact = [&](const std::uint32_t* verdict) { return enqueue_exact<T, Terms>(r, w, stream, verdict); };
   if constexpr (Terms == terms::products) {
-    return certified_reduce<Terms, P, E, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream, exact);
+    return certified_reduce<Terms, P, E, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream);
   } else {
-    return certified_reduce<Terms, P, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream, exact);
+    return certified_reduce<Terms, P, E>(q, r.x.data(), r.stride.data(), n, r.out, w, stream);
   }
 }
 

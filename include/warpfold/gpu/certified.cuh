@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/exact/certified.hpp>
+#include <warpfold/gpu/certified_answer.cuh>
 #include <warpfold/gpu/exact_terms.cuh>
 #include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/items.cuh>
@@ -18,8 +19,6 @@
 #include <warpfold/gpu/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-namespace certified = exact::certified;
 
 /// What of the terms of elements of T (an element as kernels know it: parts<P> of complex numbers) is kept.
 template <class T, terms Terms>
@@ -31,6 +30,8 @@ struct certified_traits {
   static constexpr int parts = complex && sums ? 2 : 1;          ///< sums
   static constexpr int pairs = (sums ? parts : 0) + (squares ? 1 : 0);
   static constexpr bool chains = sums && !products && !wide;     ///< of doubles, which may lose something
+  /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
+  static constexpr int scale = wide && Terms == terms::sum ? 64 : 0;
   static constexpr int inputs = products ? 2 : 1;
   static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< of an element
   static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< of a pack
@@ -171,6 +172,7 @@ struct certified_running {
     if constexpr (traits::sums) {
       const double term = magnitudes ? certified::magnitude(v) : v;
       if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
+      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::power(-traits::scale)));
       else sum[lane].add_term(term);
       extent.add_bits(certified::extent_bits(x));
     }
@@ -212,7 +214,7 @@ struct certified_running {
 /// The answer to a question of n elements, by one thread: false if it is uncertain.
 template <class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified::question& q,
-                                                 std::uint64_t length, std::uint64_t n, Out* out) {
+                                                 const reciprocals& by, std::uint64_t length, std::uint64_t n, Out* out) {
   using traits = certified_traits<T, Terms>;
   using layout = typename exact::format<typename traits::number>::layout;
   certified::known sum[traits::parts], squares = certified::uncertain();
@@ -223,8 +225,13 @@ __device__ __forceinline__ bool certified_answer(const certified_state<certified
       const certified::range r = certified::range_of_products<layout>(s.extent);
       loss = traits::wide ? certified::loss_of_products(r.top, length, numbers) : certified::loss_of_pairs(r, length, numbers);
     } else {
-      const certified::range r = certified::range_of<layout>(s.extent);
+      certified::range r = certified::range_of<layout>(s.extent);
+      r.top -= traits::scale;
+      r.unit -= traits::scale;
+      const bool lost = r.unit < -1074;  // the last bits of the least elements
+      if (lost) r.unit = -4096;
       loss = certified::loss_of_pairs(r, traits::chains ? 1 : length, numbers);
+      if (lost) loss = certified::add(loss, static_cast<double>(numbers) * 0x1p-1073);
       if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
     }
 #pragma unroll
@@ -237,7 +244,29 @@ __device__ __forceinline__ bool certified_answer(const certified_state<certified
     squares = certified::known_of(p, traits::wide ? certified::loss_of_squares(p.s, length, numbers)
                                                   : certified::loss_of_narrow_squares(p.s, length));
   }
-  return certified::answer<traits::parts>(q, sum, squares, n, out);
+  const auto either = [&](Out* to) {
+    return (q.rounding == wf::rounding::nearest && answer_quickly<traits::parts>(q.what, sum, squares, n, by, to)) ||
+           certified::answer<traits::parts>(q, sum, squares, n, to);
+  };
+  if constexpr (traits::scale == 0) {
+    return either(out);
+  } else {
+    Out scaled[traits::parts + 1];
+    if (!either(scaled)) return false;
+    bool sure = true;
+#pragma unroll
+    for (int i = 0; i < traits::parts; ++i) {
+      const double m = certified::magnitude(scaled[i]);
+      scaled[i] = certified::multiply(scaled[i], certified::power(traits::scale));
+      const bool overflows = certified::magnitude(scaled[i]) == certified::power(1024);
+      sure = sure && (m == 0 || (m >= 0x1p-900 && (!overflows || q.rounding == wf::rounding::nearest)));
+    }
+#pragma unroll
+    for (int i = 0; i < traits::parts; ++i) {
+      if (sure) out[i] = scaled[i];
+    }
+    return sure;
+  }
 }
 
 }  // namespace wf::device::inline WF_BUILD

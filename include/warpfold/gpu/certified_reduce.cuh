@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certified_reduce.cuh
 /// Exact reductions by certificate: a kernel that adds in doubles and answers if the rounding is certain. Where it is not, the
-/// block of a small array adds exactly what it has just read; of a larger one, the kernel of exact_reduce.cuh, enqueued
+/// block of a small array adds exactly what it has just read; of a larger one, the kernel of binned_reduce.cuh, enqueued
 /// behind and leaving at once otherwise, does.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/binned_rows.cuh>
+#include <warpfold/gpu/binned_reduce.cuh>
 #include <warpfold/gpu/certified.cuh>
 #include <warpfold/gpu/exact_reduce.cuh>
 #include <warpfold/gpu/items.cuh>
@@ -24,15 +24,8 @@ namespace wf::device::inline WF_BUILD {
 struct certified_question {
   certified::question q;
   std::uint64_t length;
+  reciprocals by;
 };
-
-/// Calls f(elements…) with element i of each input.
-template <class... T, class F>
-__device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std::uint64_t i, F f) {
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    f(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
-  }(std::index_sequence_for<T...>());
-}
 
 /// This thread's share of the arrays, then the block's, in thread 0. One barrier in blocks of more than a warp.
 template <terms Terms, class T, class... Ts>
@@ -58,29 +51,30 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
 }
 
 template <terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(512) certified_small_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out) {
+__global__ void __launch_bounds__(1024) certified_small_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
-  using bins = binned_rows<T, Terms>;
-  __shared__ state of_warp[512 / warp_lanes];
+  using bins = binned_rows<T, Terms, 1>;
+  __shared__ state of_warp[1024 / warp_lanes];
   __shared__ bins rows;
   __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
   __shared__ int sure;
   const state s = certified_block<Terms, T, Ts...>(a, q, of_warp);
-  if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q.q, q.length, a.n, out) ? 1 : 0;
+  if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q.q, q.by, q.length, a.n, out) ? 1 : 0;
   __syncthreads();
   if (sure != 0) return;
   rows.clear();
+  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
   typename bins::watch watch;
   watch.start();
   __syncthreads();
   for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
-    with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add_item(watch, q.q.what == op::norm1, x...); });
+    with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add(watch, q.q.what == op::norm1, x...); });
   }
   __syncwarp();
   rows.tell(watch);
   __syncthreads();
-  rows.to_digits(digits);
+  rows.flush(digits);
   __syncthreads();
   if (warp_index() == 0) answer_of_rows<bins>(digits, rows.kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out);
 }
@@ -151,7 +145,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threa
   if (lane_index() != 0) s = state::nothing();
   mailbox_type::template collect<(state::words > 8 ? 2 : 4)>(boxes, gridDim.x - 1, s);
   s.merge_warp();
-  if (lane_index() == 0) *verdict = certified_answer<T, Terms>(s, q.q, q.length, a.n, out) ? 1u : 0u;
+  if (lane_index() == 0) *verdict = certified_answer<T, Terms>(s, q.q, q.by, q.length, a.n, out) ? 1u : 0u;
 }
 
 /// Blocks of what is certified: few for arrays in L2, since each sends a message; then two of 512 threads a multiprocessor.
@@ -162,33 +156,34 @@ constexpr reduce_shape certified_shape_for(std::uint64_t packs, std::uint32_t sm
 }
 
 /// Packs that one block takes, whose numbers do not overflow bins.
-inline constexpr std::uint64_t certified_small_packs = 2048;
+inline constexpr std::uint64_t certified_small_packs = 4096;
 
-/// Enqueues the kernel, and `exact(verdict)` behind it where the array is not small: that enqueues one which leaves if
-/// *verdict is 1.
-template <terms Terms, class Out, class T, class... Ts, class Exact>
+/// Enqueues the kernel, and the exact one behind it where the array is not small.
+template <terms Terms, class Out, class T, class... Ts>
 cudaError_t certified_reduce(const certified::question& q, const void* const* x, const std::int64_t* stride, std::uint64_t n,
-                             void* out, workspace& scratch, cudaStream_t stream, Exact exact) {
+                             void* out, workspace& scratch, cudaStream_t stream) {
   using traits = certified_traits<T, Terms>;
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   arrays<1 + sizeof...(Ts)> a;
   if (!make_arrays<T, Ts...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   const std::uint64_t work = a.packs != 0 ? a.packs + (a.packs * traits::items < n ? 1 : 0) : n;
-  const bool small = work <= certified_small_packs && n * traits::numbers <= binned_rows<T, Terms>::most_numbers;
+  const bool small = work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements);
   reduce_shape shape = certified_shape_for(work, scratch.multiprocessors());
-  if (small) shape = {1, at_most(work < 32 ? 32 : divide_up(work, 32) * 32, 512)};
+  if (small) shape = {1, at_most(work < 32 ? 32 : divide_up(work, 32) * 32, 1024)};
   shape.blocks = at_most(shape.blocks, certified_mailbox<certified_state<traits>>::most_blocks);
   const std::uint64_t threads = std::uint64_t{shape.blocks} * shape.threads, rest = n - a.packs * traits::items;
   const certified_question asked{q, (a.packs + threads - 1) / threads * traits::adds_of_pack +
-                                        (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4};
+                                        (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4,
+                                 reciprocals::of(n, q.correction)};
   const launch_config config{shape.blocks, shape.threads, 0, stream, scratch.overlaps()};
   if (small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, static_cast<Out*>(out));
   const cudaError_t launched =
       shape.threads == 256
           ? launch(certified_kernel<Terms, Out, 256, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict())
           : launch(certified_kernel<Terms, Out, 512, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict());
-  return launched != cudaSuccess ? launched : exact(static_cast<const std::uint32_t*>(scratch.verdict()));
+  if (launched != cudaSuccess) return launched;
+  return binned_reduce<Terms, Out, T, Ts...>({q.what, q.rounding, q.correction}, x, stride, n, out, scratch, stream, scratch.verdict());
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -202,16 +202,15 @@ __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, T
   __syncthreads();
 }
 
-/// The blocks' into those of the last one: true there.
+/// The blocks' digits and kinds into those of the last one: true there.
 template <class Rows, int Threads>
-__device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, std::uint64_t* tallies) {
+__device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_t* kinds, std::uint64_t* tallies) {
   using message = rows_message<Rows>;
   using tally_type = typename message::tally_type;
   if (gridDim.x == 1) return true;
   if (!is_last_block()) {
     for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
-      tally_type::post(tallies, k, k < message::digits ? message::settled(block.digits, k)
-                                                       : spread_kinds(block.kinds[k - message::digits]));
+      tally_type::post(tallies, k, k < message::digits ? message::settled(digits, k) : spread_kinds(kinds[k - message::digits]));
     }
     return false;
   }
@@ -223,12 +222,17 @@ __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, st
 #pragma unroll
     for (int j = 0; j < each; ++j) {
       const int k = first + j;
-      if (k < message::digits) block.digits[k] += others[j];
-      else if (k < message::words) block.kinds[k - message::digits] |= gather_kinds(others[j]);
+      if (k < message::digits) digits[k] += others[j];
+      else if (k < message::words) kinds[k - message::digits] |= gather_kinds(others[j]);
     }
   }
   __syncthreads();
   return true;
+}
+
+template <class Rows, int Threads>
+__device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, std::uint64_t* tallies) {
+  return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
 }
 
 /// Whether devices of the architecture that is compiled for run the kernel of a row set (row_sets.cuh).

@@ -35,10 +35,10 @@ namespace wf::exact::certified {
 #define WF_CERTIFIED_BOUNDS 1
 #endif
 
-/// Half a unit in the last place of 1, the greatest relative error of an operation on doubles.
-inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS;
-/// Twice the least subnormal: more than what a product loses by underflow.
-inline constexpr double underflow = 0x1p-1073 * WF_CERTIFIED_BOUNDS;
+/// Half a unit in the last place of 1, the greatest relative error of an operation on doubles; its square.
+inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS, uu = 0x1p-106 * WF_CERTIFIED_BOUNDS;
+/// The least subnormal: twice what a product loses by underflow.
+inline constexpr double underflow = 0x1p-1074 * WF_CERTIFIED_BOUNDS;
 /// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
 /// adds the rest to `length`.
 inline constexpr double merges = 64;
@@ -74,6 +74,8 @@ WF_HD double power(int e) {
   if (e > 1023) return __builtin_bit_cast(double, std::uint64_t{0x7ff} << 52);
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(e < -1022 ? 1 : e + 1023) << 52);
 }
+/// x·2^e, where x·2^(e/2) neither overflows nor underflows; or more, as above.
+WF_HD double times_power(double x, int e) { return multiply(multiply(x, power(e / 2)), power(e - e / 2)); }
 /// The least k with 2^k >= n; n > 0.
 WF_HD int log2_of(std::uint64_t n) { return n <= 1 ? 0 : 64 - leading_zeros(n - 1); }
 
@@ -167,28 +169,30 @@ WF_HD double loss_of_chain(const range& r, std::uint64_t length, std::uint64_t c
   return multiply(multiply(static_cast<double>(count), add(static_cast<double>(length), 1)), multiply(half, power(r.top)));
 }
 
-/// What the second halves of pairs lost at most, in chains of `length` additions and the merges behind them, of n terms
-/// below 2^top: each of k additions to a chain leaves at most u·k·2^top, and each such part is rounded k times; the same in
-/// trees of L levels, in all u²·2^top·n·(k + L + 1)². Nothing, if c, below u·2^top·n·(k + L), is 53 bits from the unit.
+/// What the second halves of pairs lost at most of n terms below 2^top, in chains of `length` additions with merges behind
+/// them. With D = length + merges operations between a term and the result: second halves are at most u·D·n·2^top, and
+/// nothing is lost where that and the unit are 53 bits apart; else at most u²·D(D + 1)·n·2^top is.
 WF_HD double loss_of_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
-  if (!r.finite || r.top + log2_of(n) > 1022) return power(1024);
+  if (!r.finite) return power(1024);
   const int depth_bits = log2_of(length + static_cast<std::uint64_t>(merges));
   if (r.top + log2_of(n) + depth_bits - 53 - r.unit <= 53) return 0;
   if (r.top < -800) return power(1024);  // the bound would underflow
-  const double depth = add(static_cast<double>(length), 2 * merges);
-  return multiply(multiply(2 * u * u, multiply(depth, depth)), multiply(static_cast<double>(n), power(r.top)));
+  const double depth = add(static_cast<double>(length), merges + 1);
+  const double most = multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), static_cast<double>(n));
+  return times_power(most, r.top);
 }
-/// The same of n products, each of which brings a low part too; where one underflows, that is off by less than the
+/// The same of n products, each of which brings a low part too: u²·(D + 2)²·n·2^top, and where one underflows, half the
 /// least subnormal.
 WF_HD double loss_of_products(int top, std::uint64_t length, std::uint64_t n) {
-  if (top + log2_of(n) > 1021) return power(1024);
-  const double depth = add(static_cast<double>(length), 2 * merges), count = static_cast<double>(n);
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), multiply(count, power(top))), multiply(count, underflow));
+  const double depth = add(static_cast<double>(length), merges + 2), count = static_cast<double>(n);
+  const double most = multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), count);
+  return add(times_power(most, top), multiply(count, underflow));
 }
 /// The same of squares that add up to `sum`: partial sums are below that.
 WF_HD double loss_of_squares(double sum, std::uint64_t length, std::uint64_t n) {
-  const double depth = add(static_cast<double>(length), 2 * merges);
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), magnitude(sum)), multiply(static_cast<double>(n), underflow));
+  const double depth = add(static_cast<double>(length), merges + 2);
+  return add(multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), magnitude(sum)),
+             multiply(static_cast<double>(n), underflow));
 }
 /// Squares (of f32 and narrower: they are doubles) added to one double in chains of `length`, which are merged as pairs.
 WF_HD double loss_of_narrow_squares(double sum, std::uint64_t length) {
@@ -204,7 +208,7 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
 struct known {
   double h, l, error;
 
-  WF_HD bool usable() const { return magnitude(h) < power(1023) && error < power(1024); }
+  WF_HD bool usable() const { return magnitude(h) < power(1024) && error < power(1024); }
 };
 WF_HD known known_of(const pair& p, double error) {
   if (p.c == 0) return {p.s, 0, error};  // and so -0 stays
@@ -225,7 +229,7 @@ WF_HD known divided(const known& a, std::uint64_t n) {
   const exact_sum_of rest = two_sum(multiply_add(-q, d, a.h), a.l);
   const double l = rest.sum / d;
   if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0);
-  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(0x1p-102, magnitude(q))));
+  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(16 * uu, magnitude(q))));
 }
 
 WF_HD double square_root(double x) {
@@ -241,7 +245,7 @@ WF_HD known root(const known& a) {
   if (!(a.h >= least_normal_work) || !(a.error <= multiply(0.25, a.h))) return uncertain();
   const double r = square_root(a.h), rest = add(multiply_add(-r, r, a.h), a.l);
   if (a.error == 0 && rest == 0) return {r, 0, 0};
-  return known_of(two_sum(r, rest / (2 * r)), add(multiply(0.75, a.error / r), multiply(0x1p-100, r)));
+  return known_of(two_sum(r, rest / (2 * r)), add(multiply(0.75, a.error / r), multiply(16 * uu, r)));
 }
 
 /// The product with a whole number below 2^53.
@@ -252,7 +256,7 @@ WF_HD known times(const known& a, std::uint64_t n) {
   const double d = static_cast<double>(n), p = multiply(a.h, d), q = multiply(a.l, d);
   const exact_sum_of low = two_sum(multiply_add(a.h, d, -p), q);
   const bool exact = a.error == 0 && low.error == 0 && multiply_add(a.l, d, -q) == 0;
-  const double error = add(multiply(1 + 0x1p-40, multiply(a.error, d)), multiply(0x1p-102, magnitude(p)));
+  const double error = add(multiply(1 + 0x1p-40, multiply(a.error, d)), multiply(16 * uu, magnitude(p)));
   return known_of(two_sum(p, low.sum), exact ? 0.0 : error);
 }
 WF_HD known squared(const known& a) {
@@ -260,13 +264,13 @@ WF_HD known squared(const known& a) {
   if (m == 0 && a.error == 0) return {0, 0, 0};
   if (!(m <= 0x1p500) || !(m >= 0x1p-400)) return uncertain();
   const double p = multiply(a.h, a.h), low = add(multiply_add(a.h, a.h, -p), multiply(2 * a.h, a.l));
-  const double error = add(multiply(multiply(2.01, add(m, a.error)), a.error), multiply(0x1p-101, p));
+  const double error = add(multiply(multiply(2.01, add(m, a.error)), a.error), multiply(16 * uu, p));
   return known_of(two_sum(p, low), a.error == 0 && a.l == 0 ? 0.0 : error);
 }
 WF_HD known difference(const known& a, const known& b) {
   const exact_sum_of t = two_sum(a.h, -b.h), low = two_sum(a.l, -b.l), more = two_sum(t.error, low.sum);
   const bool exact = a.error == 0 && b.error == 0 && low.error == 0 && more.error == 0;
-  const double error = add(multiply(1 + 0x1p-40, add(a.error, b.error)), multiply(0x1p-101, add(magnitude(a.h), magnitude(b.h))));
+  const double error = add(multiply(1 + 0x1p-40, add(a.error, b.error)), multiply(16 * uu, add(magnitude(a.h), magnitude(b.h))));
   return known_of(two_sum(t.sum, more.sum), exact ? 0.0 : error);
 }
 

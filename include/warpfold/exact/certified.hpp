@@ -176,7 +176,7 @@ WF_HD double loss_of_pairs(const range& r, std::uint64_t length, std::uint64_t n
   if (!r.finite) return power(1024);
   const int depth_bits = log2_of(length + static_cast<std::uint64_t>(merges));
   if (r.top + log2_of(n) + depth_bits - 53 - r.unit <= 53) return 0;
-  if (r.top < -800) return power(1024);  // the bound would underflow
+  if (r.top < -900) return power(1024);  // the bound would underflow
   const double depth = add(static_cast<double>(length), merges + 1);
   const double most = multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), static_cast<double>(n));
   return times_power(most, r.top);
@@ -204,32 +204,52 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
   return magnitude(sum) <= power(2 * r.unit + 53) ? 0.0 : loss_of_narrow_squares(sum, length);
 }
 
-/// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number.
+/// Terms times this cannot overflow on the way: sums of f64 that may have any exponent are sums of such.
+inline constexpr int shrinks = 64;
+inline constexpr double shrink = 0x1p-64;
+/// What pairs of terms times `shrink` lost, r being the range of the terms themselves.
+WF_HD double loss_of_shrunk_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
+  const bool below = r.unit - shrinks < ieee_f64::min_exponent;  // each term was off by half the least subnormal
+  const double loss = loss_of_pairs({r.top - shrinks, below ? ieee_f64::min_exponent : r.unit - shrinks, r.finite}, length, n);
+  return below ? add(loss, multiply(static_cast<double>(n), underflow)) : loss;
+}
+
+/// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number. All times 2^scale, which
+/// is 0 or more.
 struct known {
   double h, l, error;
+  int scale = 0;
 
   WF_HD bool usable() const { return magnitude(h) < power(1024) && error < power(1024); }
 };
-WF_HD known known_of(const pair& p, double error) {
-  if (p.c == 0) return {p.s, 0, error};  // and so -0 stays
-  const exact_sum_of t = two_sum(p.s, p.c);
-  return {t.sum, t.error, error};
+WF_HD known known_of(const exact_sum_of& t, double error, int scale = 0) { return {t.sum, t.error, error, scale}; }
+/// Of terms times 2^-scale.
+WF_HD known known_of(const pair& p, double error, int scale = 0) {
+  if (p.c == 0) return {p.s, 0, error, scale};  // and so -0 stays
+  return known_of(two_sum(p.s, p.c), error, scale);
 }
-WF_HD known known_of(const exact_sum_of& t, double error) { return {t.sum, t.error, error}; }
 WF_HD known uncertain() { return {0, 0, power(1024)}; }
+/// The same with scale 0, where that does not overflow.
+WF_HD known unscaled(const known& a) {
+  if (a.scale == 0) return a;
+  const double by = power(a.scale);
+  if (!(magnitude(a.h) < power(1023 - a.scale))) return uncertain();
+  return {multiply(a.h, by), multiply(a.l, by), multiply(a.error, by)};
+}
 inline constexpr double least_normal_work = 0x1p-900;  ///< below, low parts may underflow: uncertain
 
 /// The quotient by a whole number below 2^53. Error 0 stays where h and l hold the quotient, as they do at each tie.
-WF_HD known divided(const known& a, std::uint64_t n) {
+WF_HD known divided(const known& given, std::uint64_t n) {
   if (n == 0 || n >> 53 != 0) return uncertain();
+  const known a = given.scale != 0 && magnitude(given.h) < 1 ? unscaled(given) : given;
   const double d = static_cast<double>(n);
   if (a.h == 0) return {a.h, 0, a.error == 0 ? 0 : power(1024)};
   if (!(magnitude(a.h) >= least_normal_work)) return uncertain();
   const double q = a.h / d;
   const exact_sum_of rest = two_sum(multiply_add(-q, d, a.h), a.l);
   const double l = rest.sum / d;
-  if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0);
-  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(16 * uu, magnitude(q))));
+  if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0, a.scale);
+  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(16 * uu, magnitude(q))), a.scale);
 }
 
 WF_HD double square_root(double x) {
@@ -278,7 +298,7 @@ WF_HD known difference(const known& a, const known& b) {
 template <int Parts>
 WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_t n) {
   known d = times(squares, n);
-  for (int i = 0; i < Parts; ++i) d = difference(d, squared(sum[i]));
+  for (int i = 0; i < Parts; ++i) d = difference(d, squared(unscaled(sum[i])));
   if (d.h == 0 && d.error == 0) return {0, 0, 0};
   return d.h >= least_normal_work && d.error <= multiply(0.25, d.h) ? d : uncertain();
 }
@@ -306,9 +326,9 @@ WF_HD typename format<Out>::bits rounded_bits(double x, rounding mode) {
   return convert<layout, ieee_f64>(__builtin_bit_cast(std::uint64_t, x), mode);
 }
 
-/// What everything within the bound rounds to: false if that is not one number.
+/// What everything within the bound rounds to, where scale is 0: false if that is not one number.
 template <class Out>
-WF_HD bool certain(const known& a, rounding mode, Out& out) {
+WF_HD bool certain_unscaled(const known& a, rounding mode, Out& out) {
   using f = format<Out>;
   if (!a.usable()) return false;
   // The sums below are rounded: the bound grows by more than that.
@@ -337,6 +357,23 @@ WF_HD bool certain(const known& a, rounding mode, Out& out) {
     else b -= outward ? 0 : 1;
     out = __builtin_bit_cast(double, b);
     return (b & 0x7fffffffffffffffu) < 0x7ff0000000000000u;
+  }
+}
+
+template <class Out>
+WF_HD bool certain(const known& a, rounding mode, Out& out) {
+  using f = format<Out>;
+  if (a.scale == 0 || magnitude(a.h) < power(1023 - a.scale)) return certain_unscaled(unscaled(a), mode, out);
+  if constexpr (sizeof(Out) < 8) {
+    return false;
+  } else {  // rounded as if there were larger exponents, and then brought into the range
+    if (!certain_unscaled({a.h, a.l, a.error}, mode, out)) return false;
+    const std::uint64_t b = f::to_bits(out), up = static_cast<std::uint64_t>(a.scale) << f::mantissa_bits;
+    const bool negative = f::negative(b);
+    const bool inward = mode == rounding::zero || (mode == rounding::up && negative) || (mode == rounding::down && !negative);
+    if ((b & ~f::sign_mask) < f::infinity - up) out = f::from_bits(b + up);
+    else out = f::from_bits((inward ? f::greatest : f::infinity) | (b & f::sign_mask));
+    return true;
   }
 }
 

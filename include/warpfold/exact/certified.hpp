@@ -377,6 +377,50 @@ WF_HD bool certain(const known& a, rounding mode, Out& out) {
   }
 }
 
+/// A second look at a sum that a pair could not decide: short rows of very different exponents, whose largest elements add
+/// up to a tie. What second halves lose is kept in e, so far that its sign is known: |parts of e| add up to `size`.
+struct triple {
+  double s, c, e, size;
+
+  static WF_HD triple nothing() { return {-0.0, 0, 0, 0}; }
+  WF_HD void add_lost(double x) {
+    e = add(e, x);
+    size = add(size, magnitude(x));
+  }
+  WF_HD void add_term(double x) {
+    const exact_sum_of t = two_sum(s, x), low = two_sum(c, t.error);
+    s = t.sum;
+    c = low.sum;
+    add_lost(low.error);
+  }
+  WF_HD void merge(const triple& o) {
+    const exact_sum_of t = two_sum(s, o.s), low = two_sum(c, o.c), more = two_sum(low.sum, t.error);
+    s = t.sum;
+    c = more.sum;
+    e = add(e, o.e);
+    size = add(size, o.size);
+    add_lost(low.error);
+    add_lost(more.error);
+  }
+};
+
+/// What a sum of doubles (or of doubles times 2^-scale, which are off by `underflowed` in all) rounds to; `length` as above.
+template <class Out>
+WF_HD bool certain(const triple& a, std::uint64_t length, rounding mode, Out& out, int scale = 0, double underflowed = 0) {
+  if (a.size == 0 && underflowed == 0) return certain(known_of(pair{a.s, a.c}, 0, scale), mode, out);
+  const double steps = add(static_cast<double>(length), 3 * merges + 1);
+  const double lost = add(multiply(multiply(u * (1 + 0x1p-10), steps), a.size), underflowed);
+  // s + c + e = h + l + rest, from the largest on.
+  const exact_sum_of low = two_sum(a.c, a.e), high = two_sum(a.s, low.sum), middle = two_sum(high.error, low.error);
+  const exact_sum_of first = two_sum(high.sum, middle.sum), second = two_sum(first.error, middle.error);
+  const double l = second.sum, rest = second.error;
+  if (!(magnitude(rest) > lost)) return certain(known_of(two_sum(first.sum, l), add(lost, magnitude(rest)) * (1 + 0x1p-40), scale), mode, out);
+  // l to odd: a number between l and its neighbour, which no tie and no number of Out is.
+  auto b = __builtin_bit_cast(std::uint64_t, l);
+  if ((b & 1) == 0) b = (rest < 0) == (l < 0) ? b + 1 : b - 1;  // l is not 0, for then rest were
+  return certain(known_of(two_sum(first.sum, __builtin_bit_cast(double, b)), 0, scale), mode, out);
+}
+
 /// What is asked of sums.
 struct question {
   op what;

@@ -35,10 +35,10 @@ namespace wf::exact::certified {
 #define WF_CERTIFIED_BOUNDS 1
 #endif
 
-/// Half a unit in the last place of 1, the greatest relative error of an operation on doubles.
-inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS;
-/// Twice the least subnormal: more than what a product loses by underflow.
-inline constexpr double underflow = 0x1p-1073 * WF_CERTIFIED_BOUNDS;
+/// Half a unit in the last place of 1, the greatest relative error of an operation on doubles; its square.
+inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS, uu = 0x1p-106 * WF_CERTIFIED_BOUNDS;
+/// The least subnormal: twice what a product loses by underflow.
+inline constexpr double underflow = 0x1p-1074 * WF_CERTIFIED_BOUNDS;
 /// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
 /// adds the rest to `length`.
 inline constexpr double merges = 64;
@@ -74,6 +74,8 @@ WF_HD double power(int e) {
   if (e > 1023) return __builtin_bit_cast(double, std::uint64_t{0x7ff} << 52);
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(e < -1022 ? 1 : e + 1023) << 52);
 }
+/// x·2^e, where x·2^(e/2) neither overflows nor underflows; or more, as above.
+WF_HD double times_power(double x, int e) { return multiply(multiply(x, power(e / 2)), power(e - e / 2)); }
 /// The least k with 2^k >= n; n > 0.
 WF_HD int log2_of(std::uint64_t n) { return n <= 1 ? 0 : 64 - leading_zeros(n - 1); }
 
@@ -167,28 +169,30 @@ WF_HD double loss_of_chain(const range& r, std::uint64_t length, std::uint64_t c
   return multiply(multiply(static_cast<double>(count), add(static_cast<double>(length), 1)), multiply(half, power(r.top)));
 }
 
-/// What the second halves of pairs lost at most, in chains of `length` additions and the merges behind them, of n terms
-/// below 2^top: each of k additions to a chain leaves at most u·k·2^top, and each such part is rounded k times; the same in
-/// trees of L levels, in all u²·2^top·n·(k + L + 1)². Nothing, if c, below u·2^top·n·(k + L), is 53 bits from the unit.
+/// What the second halves of pairs lost at most of n terms below 2^top, in chains of `length` additions with merges behind
+/// them. With D = length + merges operations between a term and the result: second halves are at most u·D·n·2^top, and
+/// nothing is lost where that and the unit are 53 bits apart; else at most u²·D(D + 1)·n·2^top is.
 WF_HD double loss_of_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
-  if (!r.finite || r.top + log2_of(n) > 1022) return power(1024);
+  if (!r.finite) return power(1024);
   const int depth_bits = log2_of(length + static_cast<std::uint64_t>(merges));
   if (r.top + log2_of(n) + depth_bits - 53 - r.unit <= 53) return 0;
-  if (r.top < -800) return power(1024);  // the bound would underflow
-  const double depth = add(static_cast<double>(length), 2 * merges);
-  return multiply(multiply(2 * u * u, multiply(depth, depth)), multiply(static_cast<double>(n), power(r.top)));
+  if (r.top < -900) return power(1024);  // the bound would underflow
+  const double depth = add(static_cast<double>(length), merges + 1);
+  const double most = multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), static_cast<double>(n));
+  return times_power(most, r.top);
 }
-/// The same of n products, each of which brings a low part too; where one underflows, that is off by less than the
+/// The same of n products, each of which brings a low part too: u²·(D + 2)²·n·2^top, and where one underflows, half the
 /// least subnormal.
 WF_HD double loss_of_products(int top, std::uint64_t length, std::uint64_t n) {
-  if (top + log2_of(n) > 1021) return power(1024);
-  const double depth = add(static_cast<double>(length), 2 * merges), count = static_cast<double>(n);
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), multiply(count, power(top))), multiply(count, underflow));
+  const double depth = add(static_cast<double>(length), merges + 2), count = static_cast<double>(n);
+  const double most = multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), count);
+  return add(times_power(most, top), multiply(count, underflow));
 }
 /// The same of squares that add up to `sum`: partial sums are below that.
 WF_HD double loss_of_squares(double sum, std::uint64_t length, std::uint64_t n) {
-  const double depth = add(static_cast<double>(length), 2 * merges);
-  return add(multiply(multiply(4 * u * u, multiply(depth, depth)), magnitude(sum)), multiply(static_cast<double>(n), underflow));
+  const double depth = add(static_cast<double>(length), merges + 2);
+  return add(multiply(multiply(uu * (1 + 0x1p-10), multiply(depth, depth)), magnitude(sum)),
+             multiply(static_cast<double>(n), underflow));
 }
 /// Squares (of f32 and narrower: they are doubles) added to one double in chains of `length`, which are merged as pairs.
 WF_HD double loss_of_narrow_squares(double sum, std::uint64_t length) {
@@ -200,32 +204,52 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
   return magnitude(sum) <= power(2 * r.unit + 53) ? 0.0 : loss_of_narrow_squares(sum, length);
 }
 
-/// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number.
+/// Terms times this cannot overflow on the way: sums of f64 that may have any exponent are sums of such.
+inline constexpr int shrinks = 64;
+inline constexpr double shrink = 0x1p-64;
+/// What pairs of terms times `shrink` lost, r being the range of the terms themselves.
+WF_HD double loss_of_shrunk_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
+  const bool below = r.unit - shrinks < ieee_f64::min_exponent;  // each term was off by half the least subnormal
+  const double loss = loss_of_pairs({r.top - shrinks, below ? ieee_f64::min_exponent : r.unit - shrinks, r.finite}, length, n);
+  return below ? add(loss, multiply(static_cast<double>(n), underflow)) : loss;
+}
+
+/// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number. All times 2^scale, which
+/// is 0 or more.
 struct known {
   double h, l, error;
+  int scale = 0;
 
-  WF_HD bool usable() const { return magnitude(h) < power(1023) && error < power(1024); }
+  WF_HD bool usable() const { return magnitude(h) < power(1024) && error < power(1024); }
 };
-WF_HD known known_of(const pair& p, double error) {
-  if (p.c == 0) return {p.s, 0, error};  // and so -0 stays
-  const exact_sum_of t = two_sum(p.s, p.c);
-  return {t.sum, t.error, error};
+WF_HD known known_of(const exact_sum_of& t, double error, int scale = 0) { return {t.sum, t.error, error, scale}; }
+/// Of terms times 2^-scale.
+WF_HD known known_of(const pair& p, double error, int scale = 0) {
+  if (p.c == 0) return {p.s, 0, error, scale};  // and so -0 stays
+  return known_of(two_sum(p.s, p.c), error, scale);
 }
-WF_HD known known_of(const exact_sum_of& t, double error) { return {t.sum, t.error, error}; }
 WF_HD known uncertain() { return {0, 0, power(1024)}; }
+/// The same with scale 0, where that does not overflow.
+WF_HD known unscaled(const known& a) {
+  if (a.scale == 0) return a;
+  const double by = power(a.scale);
+  if (!(magnitude(a.h) < power(1023 - a.scale))) return uncertain();
+  return {multiply(a.h, by), multiply(a.l, by), multiply(a.error, by)};
+}
 inline constexpr double least_normal_work = 0x1p-900;  ///< below, low parts may underflow: uncertain
 
 /// The quotient by a whole number below 2^53. Error 0 stays where h and l hold the quotient, as they do at each tie.
-WF_HD known divided(const known& a, std::uint64_t n) {
+WF_HD known divided(const known& given, std::uint64_t n) {
   if (n == 0 || n >> 53 != 0) return uncertain();
+  const known a = given.scale != 0 && magnitude(given.h) < 1 ? unscaled(given) : given;
   const double d = static_cast<double>(n);
   if (a.h == 0) return {a.h, 0, a.error == 0 ? 0 : power(1024)};
   if (!(magnitude(a.h) >= least_normal_work)) return uncertain();
   const double q = a.h / d;
   const exact_sum_of rest = two_sum(multiply_add(-q, d, a.h), a.l);
   const double l = rest.sum / d;
-  if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0);
-  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(0x1p-102, magnitude(q))));
+  if (a.error == 0 && rest.error == 0 && multiply_add(-l, d, rest.sum) == 0) return known_of(two_sum(q, l), 0, a.scale);
+  return known_of(two_sum(q, l), add(multiply(1 + 0x1p-40, a.error / d), multiply(16 * uu, magnitude(q))), a.scale);
 }
 
 WF_HD double square_root(double x) {
@@ -241,7 +265,7 @@ WF_HD known root(const known& a) {
   if (!(a.h >= least_normal_work) || !(a.error <= multiply(0.25, a.h))) return uncertain();
   const double r = square_root(a.h), rest = add(multiply_add(-r, r, a.h), a.l);
   if (a.error == 0 && rest == 0) return {r, 0, 0};
-  return known_of(two_sum(r, rest / (2 * r)), add(multiply(0.75, a.error / r), multiply(0x1p-100, r)));
+  return known_of(two_sum(r, rest / (2 * r)), add(multiply(0.75, a.error / r), multiply(16 * uu, r)));
 }
 
 /// The product with a whole number below 2^53.
@@ -252,7 +276,7 @@ WF_HD known times(const known& a, std::uint64_t n) {
   const double d = static_cast<double>(n), p = multiply(a.h, d), q = multiply(a.l, d);
   const exact_sum_of low = two_sum(multiply_add(a.h, d, -p), q);
   const bool exact = a.error == 0 && low.error == 0 && multiply_add(a.l, d, -q) == 0;
-  const double error = add(multiply(1 + 0x1p-40, multiply(a.error, d)), multiply(0x1p-102, magnitude(p)));
+  const double error = add(multiply(1 + 0x1p-40, multiply(a.error, d)), multiply(16 * uu, magnitude(p)));
   return known_of(two_sum(p, low.sum), exact ? 0.0 : error);
 }
 WF_HD known squared(const known& a) {
@@ -260,13 +284,13 @@ WF_HD known squared(const known& a) {
   if (m == 0 && a.error == 0) return {0, 0, 0};
   if (!(m <= 0x1p500) || !(m >= 0x1p-400)) return uncertain();
   const double p = multiply(a.h, a.h), low = add(multiply_add(a.h, a.h, -p), multiply(2 * a.h, a.l));
-  const double error = add(multiply(multiply(2.01, add(m, a.error)), a.error), multiply(0x1p-101, p));
+  const double error = add(multiply(multiply(2.01, add(m, a.error)), a.error), multiply(16 * uu, p));
   return known_of(two_sum(p, low), a.error == 0 && a.l == 0 ? 0.0 : error);
 }
 WF_HD known difference(const known& a, const known& b) {
   const exact_sum_of t = two_sum(a.h, -b.h), low = two_sum(a.l, -b.l), more = two_sum(t.error, low.sum);
   const bool exact = a.error == 0 && b.error == 0 && low.error == 0 && more.error == 0;
-  const double error = add(multiply(1 + 0x1p-40, add(a.error, b.error)), multiply(0x1p-101, add(magnitude(a.h), magnitude(b.h))));
+  const double error = add(multiply(1 + 0x1p-40, add(a.error, b.error)), multiply(16 * uu, add(magnitude(a.h), magnitude(b.h))));
   return known_of(two_sum(t.sum, more.sum), exact ? 0.0 : error);
 }
 
@@ -274,7 +298,7 @@ WF_HD known difference(const known& a, const known& b) {
 template <int Parts>
 WF_HD known spread(const known (&sum)[Parts], const known& squares, std::uint64_t n) {
   known d = times(squares, n);
-  for (int i = 0; i < Parts; ++i) d = difference(d, squared(sum[i]));
+  for (int i = 0; i < Parts; ++i) d = difference(d, squared(unscaled(sum[i])));
   if (d.h == 0 && d.error == 0) return {0, 0, 0};
   return d.h >= least_normal_work && d.error <= multiply(0.25, d.h) ? d : uncertain();
 }
@@ -302,9 +326,9 @@ WF_HD typename format<Out>::bits rounded_bits(double x, rounding mode) {
   return convert<layout, ieee_f64>(__builtin_bit_cast(std::uint64_t, x), mode);
 }
 
-/// What everything within the bound rounds to: false if that is not one number.
+/// What everything within the bound rounds to, where scale is 0: false if that is not one number.
 template <class Out>
-WF_HD bool certain(const known& a, rounding mode, Out& out) {
+WF_HD bool certain_unscaled(const known& a, rounding mode, Out& out) {
   using f = format<Out>;
   if (!a.usable()) return false;
   // The sums below are rounded: the bound grows by more than that.
@@ -334,6 +358,67 @@ WF_HD bool certain(const known& a, rounding mode, Out& out) {
     out = __builtin_bit_cast(double, b);
     return (b & 0x7fffffffffffffffu) < 0x7ff0000000000000u;
   }
+}
+
+template <class Out>
+WF_HD bool certain(const known& a, rounding mode, Out& out) {
+  using f = format<Out>;
+  if (a.scale == 0 || magnitude(a.h) < power(1023 - a.scale)) return certain_unscaled(unscaled(a), mode, out);
+  if constexpr (sizeof(Out) < 8) {
+    return false;
+  } else {  // rounded as if there were larger exponents, and then brought into the range
+    if (!certain_unscaled({a.h, a.l, a.error}, mode, out)) return false;
+    const std::uint64_t b = f::to_bits(out), up = static_cast<std::uint64_t>(a.scale) << f::mantissa_bits;
+    const bool negative = f::negative(b);
+    const bool inward = mode == rounding::zero || (mode == rounding::up && negative) || (mode == rounding::down && !negative);
+    if ((b & ~f::sign_mask) < f::infinity - up) out = f::from_bits(b + up);
+    else out = f::from_bits((inward ? f::greatest : f::infinity) | (b & f::sign_mask));
+    return true;
+  }
+}
+
+/// A second look at a sum that a pair could not decide: short rows of very different exponents, whose largest elements add
+/// up to a tie. What second halves lose is kept in e, so far that its sign is known: |parts of e| add up to `size`.
+struct triple {
+  double s, c, e, size;
+
+  static WF_HD triple nothing() { return {-0.0, 0, 0, 0}; }
+  WF_HD void add_lost(double x) {
+    e = add(e, x);
+    size = add(size, magnitude(x));
+  }
+  WF_HD void add_term(double x) {
+    const exact_sum_of t = two_sum(s, x), low = two_sum(c, t.error);
+    s = t.sum;
+    c = low.sum;
+    add_lost(low.error);
+  }
+  WF_HD void merge(const triple& o) {
+    const exact_sum_of t = two_sum(s, o.s), low = two_sum(c, o.c), more = two_sum(low.sum, t.error);
+    s = t.sum;
+    c = more.sum;
+    e = add(e, o.e);
+    size = add(size, o.size);
+    add_lost(low.error);
+    add_lost(more.error);
+  }
+};
+
+/// What a sum of doubles (or of doubles times 2^-scale, which are off by `underflowed` in all) rounds to; `length` as above.
+template <class Out>
+WF_HD bool certain(const triple& a, std::uint64_t length, rounding mode, Out& out, int scale = 0, double underflowed = 0) {
+  if (a.size == 0 && underflowed == 0) return certain(known_of(pair{a.s, a.c}, 0, scale), mode, out);
+  const double steps = add(static_cast<double>(length), 3 * merges + 1);
+  const double lost = add(multiply(multiply(u * (1 + 0x1p-10), steps), a.size), underflowed);
+  // s + c + e = h + l + rest, from the largest on.
+  const exact_sum_of low = two_sum(a.c, a.e), high = two_sum(a.s, low.sum), middle = two_sum(high.error, low.error);
+  const exact_sum_of first = two_sum(high.sum, middle.sum), second = two_sum(first.error, middle.error);
+  const double l = second.sum, rest = second.error;
+  if (!(magnitude(rest) > lost)) return certain(known_of(two_sum(first.sum, l), add(lost, magnitude(rest)) * (1 + 0x1p-40), scale), mode, out);
+  // l to odd: a number between l and its neighbour, which no tie and no number of Out is.
+  auto b = __builtin_bit_cast(std::uint64_t, l);
+  if ((b & 1) == 0) b = (rest < 0) == (l < 0) ? b + 1 : b - 1;  // l is not 0, for then rest were
+  return certain(known_of(two_sum(first.sum, __builtin_bit_cast(double, b)), 0, scale), mode, out);
 }
 
 /// What is asked of sums.

@@ -31,7 +31,7 @@ struct certified_traits {
   static constexpr int pairs = (sums ? parts : 0) + (squares ? 1 : 0);
   static constexpr bool chains = sums && !products && !wide;     ///< of doubles, which may lose something
   /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
-  static constexpr int scale = wide && Terms == terms::sum ? 64 : 0;
+  static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
   static constexpr int inputs = products ? 2 : 1;
   static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< of an element
   static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< of a pack
@@ -62,10 +62,11 @@ struct certified_state {
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// By all lanes: the warp's, in lane 0.
+  /// By all lanes: that of the first Lanes, in lane 0; the others hold nothing.
+  template <int Lanes = warp_lanes>
   __device__ __forceinline__ void merge_warp() {
 #pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
+    for (int step = Lanes / 2; step > 0; step /= 2) {
 #pragma unroll
       for (int i = 0; i < Traits::pairs; ++i) {
         pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
@@ -77,6 +78,20 @@ struct certified_state {
     }
     if constexpr (Traits::chains) {
       if (__any_sync(all_lanes, loss != 0)) loss = warp_sum(loss);
+    }
+  }
+
+  /// By all threads of a block of Warps warps: the block's, in thread 0; the last barrier is before the first warp reads.
+  template <int Warps>
+  __device__ __forceinline__ void merge_block(certified_state* of_warp) {
+    merge_warp();
+    if constexpr (Warps > 1) {
+      if (lane_index() == 0) of_warp[warp_index()] = *this;
+      __syncthreads();
+      if (warp_index() == 0) {
+        *this = lane_index() < static_cast<int>(blockDim.x / warp_lanes) ? of_warp[lane_index()] : nothing();
+        merge_warp<Warps>();
+      }
     }
   }
 
@@ -172,7 +187,7 @@ struct certified_running {
     if constexpr (traits::sums) {
       const double term = magnitudes ? certified::magnitude(v) : v;
       if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
-      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::power(-traits::scale)));
+      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::shrink));
       else sum[lane].add_term(term);
       extent.add_bits(certified::extent_bits(x));
     }
@@ -211,62 +226,93 @@ struct certified_running {
   }
 };
 
-/// The answer to a question of n elements, by one thread: false if it is uncertain.
-template <class T, terms Terms, class Out>
-__device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified::question& q,
-                                                 const reciprocals& by, std::uint64_t length, std::uint64_t n, Out* out) {
+/// A question, and what answers to it need that the host can say.
+struct certified_question {
+  certified::question q;
+  std::uint64_t length;  ///< of the longest chain of additions to one number
+  reciprocals by;
+  loss_factors loss;
+};
+
+/// The sums that a state knows; `factors` as the host has them, or made anew.
+template <class T, terms Terms>
+__device__ __forceinline__ void known_sums(const certified_state<certified_traits<T, Terms>>& s, const loss_factors& factors,
+                                           certified::known (&sum)[certified_traits<T, Terms>::parts], certified::known& squares) {
   using traits = certified_traits<T, Terms>;
   using layout = typename exact::format<typename traits::number>::layout;
-  certified::known sum[traits::parts], squares = certified::uncertain();
-  const std::uint64_t numbers = n * traits::numbers;
+  sum[0] = squares = certified::uncertain();
+  certified::range r{};
   if constexpr (traits::sums) {
-    double loss = 0;
-    if constexpr (Terms == terms::products) {
-      const certified::range r = certified::range_of_products<layout>(s.extent);
-      loss = traits::wide ? certified::loss_of_products(r.top, length, numbers) : certified::loss_of_pairs(r, length, numbers);
-    } else {
-      certified::range r = certified::range_of<layout>(s.extent);
+    r = Terms == terms::products ? certified::range_of_products<layout>(s.extent) : certified::range_of<layout>(s.extent);
+    bool below = false;
+    if constexpr (traits::scale != 0) {
       r.top -= traits::scale;
       r.unit -= traits::scale;
-      const bool lost = r.unit < -1074;  // the last bits of the least elements
-      if (lost) r.unit = -4096;
-      loss = certified::loss_of_pairs(r, traits::chains ? 1 : length, numbers);
-      if (lost) loss = certified::add(loss, static_cast<double>(numbers) * 0x1p-1073);
-      if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
+      below = r.unit < -1074;  // the last bits of the least are lost
+      if (below) r.unit = -1074;
     }
+    double loss = certified::times_power(traits::products && traits::wide ? factors.products : factors.pairs, r.top);
+    if (!(traits::products && traits::wide) && r.top + factors.pair_bits - r.unit <= 53) loss = 0;
+    else if (r.top < -900) loss = certified::power(1024);  // it would underflow
+    if (!r.finite) loss = certified::power(1024);
+    if ((traits::products && traits::wide) || below) loss = certified::add(loss, factors.underflow);
+    if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
 #pragma unroll
-    for (int i = 0; i < traits::parts; ++i) sum[i] = certified::known_of(s.pair[i], loss);
-  } else {
-    sum[0] = certified::uncertain();
+    for (int i = 0; i < traits::parts; ++i) sum[i] = certified::known_of(s.pair[i], loss, traits::scale);
   }
   if constexpr (traits::squares) {
     const certified::pair& p = s.pair[traits::pairs - 1];
-    squares = certified::known_of(p, traits::wide ? certified::loss_of_squares(p.s, length, numbers)
-                                                  : certified::loss_of_narrow_squares(p.s, length));
+    double loss = certified::multiply(factors.squares, certified::magnitude(p.s));
+    if (traits::wide) loss = certified::add(loss, factors.underflow);
+    // All squares are multiples of 2^(2·unit): nothing was lost of a sum that is 53 bits from that.
+    if (!traits::wide && traits::sums && r.finite && certified::magnitude(p.s) <= certified::power(2 * r.unit + 53)) loss = 0;
+    squares = certified::known_of(p, loss);
   }
-  const auto either = [&](Out* to) {
-    return (q.rounding == wf::rounding::nearest && answer_quickly<traits::parts>(q.what, sum, squares, n, by, to)) ||
-           certified::answer<traits::parts>(q, sum, squares, n, to);
-  };
-  if constexpr (traits::scale == 0) {
-    return either(out);
+}
+
+/// What infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point says it. False where
+/// all is finite.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ bool special_sums(const certified_state<certified_traits<T, Terms>>& s, op what, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  using f = exact::format<Out>;
+  if constexpr (traits::complex || (traits::wide && Terms != terms::sum)) {
+    return false;
   } else {
-    Out scaled[traits::parts + 1];
-    if (!either(scaled)) return false;
-    bool sure = true;
-#pragma unroll
-    for (int i = 0; i < traits::parts; ++i) {
-      const double m = certified::magnitude(scaled[i]);
-      scaled[i] = certified::multiply(scaled[i], certified::power(traits::scale));
-      const bool overflows = certified::magnitude(scaled[i]) == certified::power(1024);
-      sure = sure && (m == 0 || (m >= 0x1p-900 && (!overflows || q.rounding == wf::rounding::nearest)));
-    }
-#pragma unroll
-    for (int i = 0; i < traits::parts; ++i) {
-      if (sure) out[i] = scaled[i];
-    }
-    return sure;
+    const double v = s.pair[0].s;
+    if (certified::magnitude(v) < certified::power(1024)) return false;
+    const Out nan = f::from_bits(f::quiet_nan);
+    const bool spreads = what == op::var || what == op::std_dev;
+    out[0] = v != v || spreads ? nan
+                               : f::from_bits(static_cast<typename f::bits>(v < 0 ? f::infinity | f::sign_mask : f::infinity));
+    if (what == op::mean_var) out[1] = nan;
+    return true;
   }
+}
+
+/// What the first try does not take: not part of the kernel's way.
+template <class T, terms Terms, class Out>
+__device__ __attribute__((noinline)) bool certified_slowly(const certified_state<certified_traits<T, Terms>>& s,
+                                                           const certified_question& q, std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (n == 0) return false;
+  if (special_sums<T, Terms>(s, q.q.what, out)) return true;
+  certified::known sum[traits::parts], squares;
+  known_sums<T, Terms>(s, q.loss, sum, squares);
+  return certified::answer<traits::parts>(q.q, sum, squares, n, out);
+}
+
+/// The answer to a question of n elements, by one thread: false if it is uncertain.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
+                                                 std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (q.q.rounding == wf::rounding::nearest) {
+    certified::known sum[traits::parts], squares;
+    known_sums<T, Terms>(s, q.loss, sum, squares);
+    if (answer_quickly<traits::parts>(q.q.what, sum, squares, n, q.by, out)) return true;
+  }
+  return certified_slowly<T, Terms>(s, q, n, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -40,14 +40,34 @@ struct reciprocals {
   }
 };
 
+/// What the bounds of certified.hpp come to, for terms below 1: to be multiplied by 2^top, or by a sum of squares.
+struct loss_factors {
+  double chain, pairs, products, squares, underflow;
+  int chain_bits, pair_bits;  ///< nothing is lost where top + bits - unit <= 53
+
+  /// Of n numbers (a complex element has two) in chains of `length` additions, `lanes` of them a thread.
+  template <bool Wide>
+  static loss_factors of(std::uint64_t n, std::uint64_t length, std::uint64_t lanes, bool chains) {
+    constexpr int far = -4096;
+    const std::uint64_t paired = chains ? 1 : length;
+    return {certified::loss_of_chain({0, far, true}, length, lanes * length),
+            certified::loss_of_pairs({0, far, true}, paired, n),
+            certified::loss_of_products(0, length, n),
+            Wide ? certified::loss_of_squares(1, length, n) : certified::loss_of_narrow_squares(1, length),
+            static_cast<double>(n) * certified::underflow,
+            certified::log2_of(length),
+            certified::log2_of(n) + certified::log2_of(paired + static_cast<std::uint64_t>(certified::merges)) - 53};
+  }
+};
+
 /// h + l rounded, if all within `error` of it rounds alike.
 template <class Out>
-__device__ __forceinline__ bool round_quickly(double h, double l, double error, Out& out) {
+__device__ __forceinline__ bool round_quickly(double h, double l, double error, Out& out, int scale = 0) {
   using namespace certified;
   const double m = magnitude(h);
   if constexpr (sizeof(Out) == 8) {
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-50, magnitude(l)));
-    out = h;
+    out = multiply(h, power(scale));  // what overflows here, overflows
     return m > 0x1p-900 && m < 0x1p1020 && add(h, subtract(l, e)) == h && add(h, add(l, e)) == h;
   } else {
     using f = exact::format<Out>;
@@ -75,7 +95,7 @@ __device__ __forceinline__ certified::known times_reciprocal(const certified::kn
   const double p = multiply(a.h, r[0]);
   const double low = add(multiply_add(a.h, r[0], -p), multiply_add(a.h, r[1], multiply(a.l, r[0])));
   const double h = add(p, low), l = subtract(low, subtract(h, p));
-  return {h, l, multiply_add(multiply(a.error, r[0]), 1 + 0x1p-40, multiply(magnitude(p), 0x1p-98))};
+  return {h, l, multiply_add(multiply(a.error, r[0]), 1 + 0x1p-40, multiply(magnitude(p), 0x1p-98)), a.scale};
 }
 
 /// n·Σ|x|² - Σ(Σx)² as a double and its error: enough for narrow answers.
@@ -115,7 +135,7 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
 #pragma unroll
       for (int i = 0; i < Parts; ++i) {
         const known k = what == op::mean || spreads ? times_reciprocal(sum[i], by.n) : sum[i];
-        sure = round_quickly(k.h, k.l, k.error, to[i]) && sure;
+        sure = round_quickly(k.h, k.l, k.error, to[i], k.scale) && sure;
       }
     }
     if (spreads) {

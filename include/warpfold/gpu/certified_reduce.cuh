@@ -20,15 +20,8 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// A question, and the length of the longest chain of additions to one number.
-struct certified_question {
-  certified::question q;
-  std::uint64_t length;
-  reciprocals by;
-};
-
-/// This thread's share of the arrays, then the block's, in thread 0. One barrier in blocks of more than a warp.
-template <terms Terms, class T, class... Ts>
+/// This thread's share of the arrays, then that of a block of up to Warps warps, in thread 0.
+template <int Warps, terms Terms, class T, class... Ts>
 __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(
     const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, certified_state<certified_traits<T, Terms>>* of_warp) {
   certified_running<T, Terms> running;
@@ -37,16 +30,7 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
       a, [&](const pack(&p)[1 + sizeof...(Ts)], std::uint64_t) { running.add(p); },
       [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {});
   auto s = running.total(q.length);
-  s.merge_warp();
-  const int warps = static_cast<int>(blockDim.x / warp_lanes);
-  if (warps > 1) {
-    if (lane_index() == 0) of_warp[warp_index()] = s;
-    __syncthreads();
-    if (warp_index() == 0) {
-      s = lane_index() < warps ? of_warp[lane_index()] : s.nothing();
-      s.merge_warp();
-    }
-  }
+  s.template merge_block<Warps>(of_warp);
   return s;
 }
 
@@ -59,8 +43,8 @@ __global__ void __launch_bounds__(1024) certified_small_kernel(arrays<1 + sizeof
   __shared__ bins rows;
   __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
   __shared__ int sure;
-  const state s = certified_block<Terms, T, Ts...>(a, q, of_warp);
-  if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q.q, q.by, q.length, a.n, out) ? 1 : 0;
+  const state s = certified_block<32, Terms, T, Ts...>(a, q, of_warp);
+  if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q, a.n, out) ? 1 : 0;
   __syncthreads();
   if (sure != 0) return;
   rows.clear();
@@ -79,73 +63,68 @@ __global__ void __launch_bounds__(1024) certified_small_kernel(arrays<1 + sizeof
   if (warp_index() == 0) answer_of_rows<bins>(digits, rows.kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out);
 }
 
-/// The states of blocks, to warp 0 of the last one: words of 32 bits beside a mark.
+/// The states of blocks, to the last one: words of 32 bits beside a mark, those of a kind side by side.
 template <class State>
 struct certified_mailbox {
   static constexpr int words = State::words;
   static constexpr std::uint64_t full = std::uint64_t{1} << 32;
-  static constexpr std::uint32_t most_blocks = workspace::mailbox_words / words;
+  static constexpr std::uint32_t most_blocks = workspace::mailbox_words / words / 64 * 64;
 
+  static __device__ __forceinline__ std::uint64_t* box(std::uint64_t* boxes, std::uint32_t block, int word) {
+    return boxes + word * most_blocks + block;
+  }
   static __device__ __forceinline__ void post(std::uint64_t* boxes, const State& s) {
     std::uint32_t w[words];
     s.to_words(w);
 #pragma unroll
-    for (int j = 0; j < words; ++j) store_word(boxes + std::uint64_t{blockIdx.x} * words + j, full | w[j]);
+    for (int j = 0; j < words; ++j) store_word(box(boxes, blockIdx.x, j), full | w[j]);
   }
-  /// By all lanes of a warp: box `lane`, lane + 32, … below `count`, Batch of them looked at together, into s.
-  template <int Batch>
+  /// By all threads of a block, as many boxes as there are threads at a time: box threadIdx.x, threadIdx.x + blockDim.x, …
+  /// below `count`, into s. A warp stays together.
   static __device__ __forceinline__ void collect(std::uint64_t* boxes, std::uint32_t count, State& s) {
-    for (auto first = static_cast<std::uint32_t>(lane_index()); first < count; first += warp_lanes * Batch) {
-      std::uint64_t seen[Batch][words];
+    for (std::uint32_t first = 0; first < count; first += blockDim.x) {
+      const std::uint32_t b = first + threadIdx.x;
+      std::uint64_t seen[words];
       for (bool wait = true; wait;) {
         std::uint64_t marks = full;
 #pragma unroll
-        for (int i = 0; i < Batch; ++i) {
-          const std::uint32_t b = first + i * warp_lanes;
-#pragma unroll
-          for (int j = 0; j < words; ++j) {
-            seen[i][j] = b < count ? load_word(boxes + std::uint64_t{b} * words + j) : full;
-            marks &= seen[i][j];
-          }
+        for (int j = 0; j < words; ++j) {
+          seen[j] = b < count ? load_word(box(boxes, b, j)) : full;
+          marks &= seen[j];
         }
-        wait = marks == 0;
+        wait = __any_sync(all_lanes, marks == 0) != 0;
         if (wait) __nanosleep(20);
       }
+      std::uint32_t w[words];
 #pragma unroll
-      for (int i = 0; i < Batch; ++i) {
-        const std::uint32_t b = first + i * warp_lanes;
-        if (b < count) {
-          std::uint32_t w[words];
-#pragma unroll
-          for (int j = 0; j < words; ++j) {
-            w[j] = static_cast<std::uint32_t>(seen[i][j]);
-            store_word(boxes + std::uint64_t{b} * words + j, 0);
-          }
-          s.merge(State::from_words(w));
-        }
+      for (int j = 0; j < words; ++j) {
+        w[j] = static_cast<std::uint32_t>(seen[j]);
+        if (b < count) store_word(box(boxes, b, j), 0);
       }
+      const State other = b < count ? State::from_words(w) : State::nothing();
+      s.merge(other);
     }
   }
 };
 
 /// *verdict = 1 if *out is the answer, else 0.
 template <terms Terms, class Out, int Threads, class T, class... Ts>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threads))
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, (Threads == 256 ? 512 : 1024) / Threads))
     certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
   using mailbox_type = certified_mailbox<state>;
-  __shared__ state of_warp[Threads / warp_lanes];
-  state s = certified_block<Terms, T, Ts...>(a, q, of_warp);
+  constexpr int warps = Threads / warp_lanes;
+  __shared__ state of_warp[warps], of_warp_at_last[warps];
+  state s = certified_block<warps, Terms, T, Ts...>(a, q, of_warp);
   if (!is_last_block()) {
     if (threadIdx.x == 0) mailbox_type::post(boxes, s);
     return;
   }
-  if (warp_index() != 0) return;
-  if (lane_index() != 0) s = state::nothing();
-  mailbox_type::template collect<(state::words > 8 ? 2 : 4)>(boxes, gridDim.x - 1, s);
-  s.merge_warp();
-  if (lane_index() == 0) *verdict = certified_answer<T, Terms>(s, q.q, q.by, q.length, a.n, out) ? 1u : 0u;
+  if (threadIdx.x != 0) s = state::nothing();
+  mailbox_type::collect(boxes, gridDim.x - 1, s);
+  s.template merge_block<warps>(of_warp_at_last);
+  if (threadIdx.x == 0) *verdict = certified_answer<T, Terms>(s, q, a.n, out) ? 1u : 0u;
 }
 
 /// Blocks of what is certified: few for arrays in L2, since each sends a message; then two of 512 threads a multiprocessor.
@@ -173,9 +152,10 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   if (small) shape = {1, at_most(work < 32 ? 32 : divide_up(work, 32) * 32, 1024)};
   shape.blocks = at_most(shape.blocks, certified_mailbox<certified_state<traits>>::most_blocks);
   const std::uint64_t threads = std::uint64_t{shape.blocks} * shape.threads, rest = n - a.packs * traits::items;
-  const certified_question asked{q, (a.packs + threads - 1) / threads * traits::adds_of_pack +
-                                        (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4,
-                                 reciprocals::of(n, q.correction)};
+  const std::uint64_t length = (a.packs + threads - 1) / threads * traits::adds_of_pack +
+                               (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4;
+  const certified_question asked{q, length, reciprocals::of(n, q.correction),
+                                 loss_factors::of<traits::wide>(n * traits::numbers, length, traits::lanes, traits::chains)};
   const launch_config config{shape.blocks, shape.threads, 0, stream, scratch.overlaps()};
   if (small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, static_cast<Out*>(out));
   const cudaError_t launched =

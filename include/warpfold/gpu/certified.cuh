@@ -62,11 +62,10 @@ struct certified_state {
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// By all lanes: that of the first Lanes, in lane 0; the others hold nothing.
-  template <int Lanes = warp_lanes>
+  /// By all lanes: the warp's, in lane 0.
   __device__ __forceinline__ void merge_warp() {
 #pragma unroll
-    for (int step = Lanes / 2; step > 0; step /= 2) {
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
 #pragma unroll
       for (int i = 0; i < Traits::pairs; ++i) {
         pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
@@ -81,18 +80,39 @@ struct certified_state {
     }
   }
 
-  /// By all threads of a block of Warps warps: the block's, in thread 0; the last barrier is before the first warp reads.
-  template <int Warps>
-  __device__ __forceinline__ void merge_block(certified_state* of_warp) {
-    merge_warp();
-    if constexpr (Warps > 1) {
-      if (lane_index() == 0) of_warp[warp_index()] = *this;
-      __syncthreads();
-      if (warp_index() == 0) {
-        *this = lane_index() < static_cast<int>(blockDim.x / warp_lanes) ? of_warp[lane_index()] : nothing();
-        merge_warp<Warps>();
-      }
+  /// What merge_shared needs: the pairs of all threads, and each warp's extent and loss.
+  template <int Threads>
+  struct shared_states {
+    certified::pair pair[Traits::pairs][Threads];
+    certified::extent extent[Threads / warp_lanes];
+    double loss[Threads / warp_lanes];
+  };
+  /// By all threads of a block of up to Threads: the block's, in thread 0, by way of shared memory and one warp, since shuffles
+  /// by all warps at once would wait for each other. One barrier.
+  template <int Threads>
+  __device__ __forceinline__ void merge_shared(shared_states<Threads>& shared) {
+    const int warps = static_cast<int>(blockDim.x / warp_lanes);
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) shared.pair[i][threadIdx.x] = pair[i];
+    if constexpr (Traits::sums) {
+      const std::uint32_t greatest = warp_max(extent.greatest), least = warp_min(extent.least);
+      if (lane_index() == 0) shared.extent[warp_index()] = {greatest, least};
     }
+    if constexpr (Traits::chains) {
+      const double all = __any_sync(all_lanes, loss != 0) ? warp_sum(loss) : 0;
+      if (lane_index() == 0) shared.loss[warp_index()] = all;
+    }
+    __syncthreads();
+    if (warp_index() != 0) return;
+    if constexpr (Traits::sums) extent = lane_index() < warps ? shared.extent[lane_index()] : extent;
+    if constexpr (Traits::chains) loss = lane_index() < warps ? shared.loss[lane_index()] : 0;
+#pragma unroll
+    for (int j = 1; j < Threads / warp_lanes; ++j) {
+      if (j >= warps) break;
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(shared.pair[i][threadIdx.x + j * warp_lanes]);
+    }
+    merge_warp();
   }
 
   // As words for a mailbox.

@@ -12,6 +12,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/gpu/binned_reduce.cuh>
+#include <warpfold/gpu/bulk.cuh>
 #include <warpfold/gpu/certified.cuh>
 #include <warpfold/gpu/exact_reduce.cuh>
 #include <warpfold/gpu/items.cuh>
@@ -20,30 +21,37 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// This thread's share of the arrays, then that of a block of up to Warps warps, in thread 0.
-template <int Warps, terms Terms, class T, class... Ts>
-__device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(
-    const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, certified_state<certified_traits<T, Terms>>* of_warp) {
+/// Threads of a block, and what they need of shared memory.
+inline constexpr int certified_threads = 256;
+template <class T, terms Terms>
+using certified_room = typename certified_state<certified_traits<T, Terms>>::template shared_states<certified_threads>;
+
+/// This thread's share of the arrays by loads, then the block's, in thread 0.
+template <terms Terms, class T, class... Ts>
+__device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(const arrays<1 + sizeof...(Ts)>& a,
+                                                                                       const certified_question& q,
+                                                                                       certified_room<T, Terms>& room) {
   certified_running<T, Terms> running;
   running.start(q.q.what);
   for_each_share<4, static_cast<int>(sizeof(T)), true>(
       a, [&](const pack(&p)[1 + sizeof...(Ts)], std::uint64_t) { running.add(p); },
       [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {});
   auto s = running.total(q.length);
-  s.template merge_block<Warps>(of_warp);
+  s.template merge_shared<certified_threads>(room);
   return s;
 }
 
+/// One block.
 template <terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(1024) certified_small_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out) {
+__global__ void __launch_bounds__(certified_threads) certified_small_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
   using bins = binned_rows<T, Terms, 1>;
-  __shared__ state of_warp[1024 / warp_lanes];
+  __shared__ certified_room<T, Terms> room;
   __shared__ bins rows;
   __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
   __shared__ int sure;
-  const state s = certified_block<32, Terms, T, Ts...>(a, q, of_warp);
+  const state s = certified_block<Terms, T, Ts...>(a, q, room);
   if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q, a.n, out) ? 1 : 0;
   __syncthreads();
   if (sure != 0) return;
@@ -107,31 +115,59 @@ struct certified_mailbox {
   }
 };
 
-/// *verdict = 1 if *out is the answer, else 0.
-template <terms Terms, class Out, int Threads, class T, class... Ts>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, (Threads == 256 ? 512 : 1024) / Threads))
-    certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
-  await_stream();
+/// By all threads of each block, with its state in thread 0: *verdict = 1 if *out is the answer, else 0.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ void answer_of_certified(certified_state<certified_traits<T, Terms>>& s, certified_room<T, Terms>& room,
+                                                    const certified_question& q, std::uint64_t n, Out* out, std::uint64_t* boxes,
+                                                    std::uint32_t* verdict) {
   using state = certified_state<certified_traits<T, Terms>>;
   using mailbox_type = certified_mailbox<state>;
-  constexpr int warps = Threads / warp_lanes;
-  __shared__ state of_warp[warps], of_warp_at_last[warps];
-  state s = certified_block<warps, Terms, T, Ts...>(a, q, of_warp);
   if (!is_last_block()) {
     if (threadIdx.x == 0) mailbox_type::post(boxes, s);
     return;
   }
   if (threadIdx.x != 0) s = state::nothing();
   mailbox_type::collect(boxes, gridDim.x - 1, s);
-  s.template merge_block<warps>(of_warp_at_last);
-  if (threadIdx.x == 0) *verdict = certified_answer<T, Terms>(s, q, a.n, out) ? 1u : 0u;
+  __syncthreads();  // the first warp has read the room
+  s.template merge_shared<certified_threads>(room);
+  if (threadIdx.x == 0) *verdict = certified_answer<T, Terms>(s, q, n, out) ? 1u : 0u;
 }
 
-/// Blocks of what is certified: few for arrays in L2, since each sends a message; then two of 512 threads a multiprocessor.
-constexpr reduce_shape certified_shape_for(std::uint64_t packs, std::uint32_t sm) {
-  if (packs <= 65536) return {divide_up(packs, 256), 256};
-  if (packs <= 262144) return {divide_up(packs, 1024), 256};
-  return {2 * sm, 512};
+template <terms Terms, class Out, class T, class... Ts>
+__global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, 2))
+    certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
+  await_stream();
+  __shared__ certified_room<T, Terms> room;
+  auto s = certified_block<Terms, T, Ts...>(a, q, room);
+  answer_of_certified<T, Terms>(s, room, q, a.n, out, boxes, verdict);
+}
+
+/// The same by way of shared memory (bulk.cuh) of whole packs at multiples of 16: the copies go on while FP64 works.
+inline constexpr int certified_stages = 3;
+template <terms Terms, class Out, class T>
+__global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, 2))
+    certified_bulk_kernel(arrays<1> a, array_part<T> part, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
+  await_stream();
+  using ring = bulk_ring<bulk_chunk<certified_threads, 4>, certified_stages>;
+  __shared__ typename ring::barriers barriers;
+  __shared__ certified_room<T, Terms> room;
+  certified_running<T, Terms> running;
+  for_each_pack_bulk<certified_threads, 4, certified_stages, true>(
+      part, ring(wf_dynamic_shared, barriers), [&] { running.start(q.q.what); },
+      [&](const pack(&p)[4], int count) {
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+          if (u < count) {
+            const pack one[1] = {p[u]};
+            running.add(one);
+          }
+        }
+      });
+  const std::uint64_t i = part.last * (16 / sizeof(T)) + threadIdx.x;
+  if (is_last_block() && i < a.n) with_elements<T>(a, i, [&](const auto& x) { running.add_item(x); });
+  auto s = running.total(q.length);
+  s.template merge_shared<certified_threads>(room);
+  answer_of_certified<T, Terms>(s, room, q, a.n, out, boxes, verdict);
 }
 
 /// Packs that one block takes, whose numbers do not overflow bins.
@@ -142,27 +178,40 @@ template <terms Terms, class Out, class T, class... Ts>
 cudaError_t certified_reduce(const certified::question& q, const void* const* x, const std::int64_t* stride, std::uint64_t n,
                              void* out, workspace& scratch, cudaStream_t stream) {
   using traits = certified_traits<T, Terms>;
-  const cudaError_t e = scratch.prepare(stream);
+  using mailbox_type = certified_mailbox<certified_state<traits>>;
+  cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   arrays<1 + sizeof...(Ts)> a;
   if (!make_arrays<T, Ts...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
-  const std::uint64_t work = a.packs != 0 ? a.packs + (a.packs * traits::items < n ? 1 : 0) : n;
+  const std::uint64_t rest = n - a.packs * traits::items, work = a.packs + rest;
+  const std::uint32_t sm = scratch.multiprocessors();
   const bool small = work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements);
-  reduce_shape shape = certified_shape_for(work, scratch.multiprocessors());
-  if (small) shape = {1, at_most(work < 32 ? 32 : divide_up(work, 32) * 32, 1024)};
-  shape.blocks = at_most(shape.blocks, certified_mailbox<certified_state<traits>>::most_blocks);
-  const std::uint64_t threads = std::uint64_t{shape.blocks} * shape.threads, rest = n - a.packs * traits::items;
-  const std::uint64_t length = (a.packs + threads - 1) / threads * traits::adds_of_pack +
-                               (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4;
+  const bool bulk = traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
+  // Half of what a multiprocessor holds, where an array is in L2: so the next kernel's blocks come before these have left.
+  const bool near = a.packs * 16 * traits::inputs <= scratch.l2_bytes() / 4 * 3;
+  std::uint32_t blocks = small ? 1 : bulk ? (near ? sm - sm / 128 : 2 * sm) : at_most(divide_up(work, certified_threads), near && a.packs != 0 ? sm - sm / 32 : 2 * sm);
+  blocks = at_most(blocks, mailbox_type::most_blocks);
+  const std::uint32_t of_block = small ? at_most(divide_up(work + 1, 32) * 32, certified_threads) : certified_threads;
+  const std::uint64_t threads = std::uint64_t{blocks} * of_block;
+  const std::uint64_t chunk = 4 * certified_threads;
+  const std::uint64_t packs_each = bulk ? 4 * (a.packs / chunk / blocks + 2) : (a.packs + threads - 1) / threads;
+  const std::uint64_t length = packs_each * traits::adds_of_pack + (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4;
   const certified_question asked{q, length, reciprocals::of(n, q.correction),
                                  loss_factors::of<traits::wide>(n * traits::numbers, length, traits::lanes, traits::chains)};
-  const launch_config config{shape.blocks, shape.threads, 0, stream, scratch.overlaps()};
-  if (small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, static_cast<Out*>(out));
-  const cudaError_t launched =
-      shape.threads == 256
-          ? launch(certified_kernel<Terms, Out, 256, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict())
-          : launch(certified_kernel<Terms, Out, 512, T, Ts...>, config, a, asked, static_cast<Out*>(out), scratch.mailbox(), scratch.verdict());
-  if (launched != cudaSuccess) return launched;
+  launch_config config{blocks, of_block, 0, stream, scratch.overlaps()};
+  auto* const to = static_cast<Out*>(out);
+  if (small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, to);
+  bool launched = false;
+  if constexpr (traits::inputs == 1) {
+    if (bulk) {
+      config.shared_bytes = bulk_ring<bulk_chunk<certified_threads, 4>, certified_stages>::shared_bytes;
+      auto part = cut_array(static_cast<const T*>(x[0]), n - rest, blocks * certified_threads, a.kept);
+      e = launch(certified_bulk_kernel<Terms, Out, T>, config, a, part, asked, to, scratch.mailbox(), scratch.verdict());
+      launched = true;
+    }
+  }
+  if (!launched) e = launch(certified_kernel<Terms, Out, T, Ts...>, config, a, asked, to, scratch.mailbox(), scratch.verdict());
+  if (e != cudaSuccess) return e;
   return binned_reduce<Terms, Out, T, Ts...>({q.what, q.rounding, q.correction}, x, stride, n, out, scratch, stream, scratch.verdict());
 }
 

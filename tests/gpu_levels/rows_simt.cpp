@@ -21,7 +21,7 @@ rows_answer reduce(wf::op o, const std::vector<unsigned char>& x, const std::vec
   const std::int64_t strides[] = {1, 1};
   workspace w;
   cudaError_t e = exact_reduce<Rows, Out, Threads, T...>({o, wf::rounding::nearest, 0}, inputs, strides,
-                                                         static_cast<std::uint64_t>(n), out, w, nullptr, nullptr, blocks);
+                                                         static_cast<std::uint64_t>(n), out, w, nullptr, blocks);
   if (e == cudaSuccess) e = cudaDeviceSynchronize();
   if (e == cudaSuccess) e = cudaMemcpy(a.bytes.data(), out, 32, cudaMemcpyDeviceToHost);
   if (e != cudaSuccess) a.error = cudaGetErrorString(e);

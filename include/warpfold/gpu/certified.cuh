@@ -268,14 +268,15 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
     if constexpr (traits::scale != 0) {
       r.top -= traits::scale;
       r.unit -= traits::scale;
-      below = r.unit < -1074;  // the last bits of the least are lost
+      below = r.unit < -1074 && s.extent.greatest != 0;  // the last bits of the least are lost
       if (below) r.unit = -1074;
     }
     double loss = certified::times_power(traits::products && traits::wide ? factors.products : factors.pairs, r.top);
     if (!(traits::products && traits::wide) && r.top + factors.pair_bits - r.unit <= 53) loss = 0;
     else if (r.top < -900) loss = certified::power(1024);  // it would underflow
     if (!r.finite) loss = certified::power(1024);
-    if ((traits::products && traits::wide) || below) loss = certified::add(loss, factors.underflow);
+    if (s.extent.greatest == 0) loss = 0;  // zeros
+    if ((traits::products && traits::wide && s.extent.greatest != 0) || below) loss = certified::add(loss, factors.underflow);
     if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
 #pragma unroll
     for (int i = 0; i < traits::parts; ++i) sum[i] = certified::known_of(s.pair[i], loss, traits::scale);

@@ -74,7 +74,7 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-51, m));
     const auto low = __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, subtract(l, e))));
     if (low != __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, add(l, e))))) return false;
-    if (!(m > (f::exponent_bits == 8 ? 0x1p-120 : 0x1p-13) && m < (f::exponent_bits == 8 ? 0x1p126 : 0x1p15))) return false;
+    if (!(e < power(1024)) || !(m > (f::exponent_bits == 8 ? 0x1p-120 : 0x1p-13) && m < (f::exponent_bits == 8 ? 0x1p126 : 0x1p15))) return false;
     if constexpr (sizeof(Out) == 4) {
       out = f::from_bits(low);
     } else {

@@ -235,26 +235,15 @@ __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, st
   return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
 }
 
-/// Whether devices of the architecture that is compiled for run the kernel of a row set (row_sets.cuh).
-template <class Rows>
-WF_HD constexpr bool is_compiled_here() {
-  if constexpr (requires { Rows::room_of_block; }) return is_room_here(Rows::room_of_block);
-  else return true;
-}
-
-/// Leaves at once if there is a verdict and it says that *out is the answer.
 template <class Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies, const std::uint32_t* verdict) {
+    exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
   await_stream();
-  if constexpr (is_compiled_here<Rows>()) {
-    if (verdict != nullptr && *verdict != 0) return;
-    __shared__ rows_block<Rows, Threads> block;
-    Rows rows{};  // g++ cannot see that the rest is started before it is used
-    feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
-    sum_rows_of_block(rows, block);
-    if (gather_rows(block, tallies) && warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
-  }
+  __shared__ rows_block<Rows, Threads> block;
+  Rows rows{};  // g++ cannot see that the rest is started before it is used
+  feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
+  sum_rows_of_block(rows, block);
+  if (gather_rows(block, tallies) && warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
@@ -277,7 +266,7 @@ std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, con
 template <class Rows, class Out, int Threads, class... T>
 cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
                          std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
-                         const std::uint32_t* verdict = nullptr, std::uint32_t workers = 0) {
+                         std::uint32_t workers = 0) {
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   arrays<sizeof...(T)> a;
@@ -288,7 +277,7 @@ cudaError_t exact_reduce(const exact_question& q, const void* const* x, const st
   asked.doubles = scratch.fast_doubles();
   return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
                 {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, asked,
-                static_cast<Out*>(out), scratch.tally(), verdict);
+                static_cast<Out*>(out), scratch.tally());
 }
 
 }  // namespace wf::device::inline WF_BUILD

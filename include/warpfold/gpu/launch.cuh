@@ -85,21 +85,4 @@ cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, Argume
   return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...);
 }
 
-/// How much shared memory a block may have: 227 KiB, 99, or less.
-enum class shared_room { most, middle, least };
-
-/// Whether a device of the architecture that is compiled for may have so much and no more: a kernel made for another is
-/// left empty, which saves half of the time that these kernels take to compile. PTX of the last one may run on any later.
-WF_HD constexpr bool is_room_here([[maybe_unused]] shared_room r) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 1200
-  return true;
-#elif __CUDA_ARCH__ < 800
-  return r == shared_room::least;
-#elif __CUDA_ARCH__ < 900
-  return r == shared_room::middle;
-#else
-  return r == shared_room::most;
-#endif
-}
-
 }  // namespace wf::device::inline WF_BUILD

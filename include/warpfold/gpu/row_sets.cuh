@@ -88,12 +88,6 @@ struct block_sizes {
   int most, middle, least;
 };
 
-/// A row set of a kernel that runs where there is just that room.
-template <class Rows, shared_room Room>
-struct rows_with_room : Rows {
-  static constexpr shared_room room_of_block = Room;
-};
-
 /// Chosen from runs on an H100: see the log of docs/gpu.md.
 template <class T, terms Terms>
 constexpr block_sizes sizes_for() {
@@ -107,17 +101,6 @@ constexpr block_sizes sizes_for() {
   if (complex_number<T>) return {sizeof(T) == 16 || moments ? 512 : 320, 128, 128};
   if (sizeof(T) == 8) return {moments ? 256 : squares ? 576 : 512, 256, 128};
   return {sizeof(T) == 4 && moments ? 384 : 256, 256, 256};
-}
-
-/// Calls with<Threads, Room>() for the sizes that suit a block with so many bytes.
-template <class T, terms Terms, class With>
-cudaError_t with_block_size(std::size_t bytes, With with) {
-  constexpr block_sizes threads = sizes_for<T, Terms>();
-#if !defined(__SIMT__)  // whose device has the most
-  if (bytes < 99 * 1024) return with.template operator()<threads.least, shared_room::least>();
-  if (bytes < 227 * 1024) return with.template operator()<threads.middle, shared_room::middle>();
-#endif
-  return with.template operator()<threads.most, shared_room::most>();
 }
 
 }  // namespace wf::device::inline WF_BUILD

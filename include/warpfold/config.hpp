@@ -5,6 +5,8 @@
 
 #if defined(__FAST_MATH__)
 #error "warpfold: -ffast-math breaks exact sums; compile the files that include warpfold without it"
+#elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "warpfold: with -ffinite-math-only answers could be no NaN or infinity; compile the files that include warpfold without it"
 #endif
 
 /// A function for host and device. Always inlined: one program may hold the same function compiled

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 #include <vector>
 
+#include <warpfold/exact/exact_moments.hpp>
 #include <warpfold/exact/exact_sum.hpp>
 
 #include "oracle.hpp"
@@ -125,6 +127,88 @@ TEST(semantics, capacity_is_2_to_the_63_elements_without_overflow) {
   }
 }
 
+// Every public state refuses the element that it cannot count, and is then what it was: merged, added
+// alone, or among a few or many.
+template <class State, class Add, class AddMany>
+void refuses_more_than_2_to_the_63(State one, Add add, AddMany add_many) {
+  State power = one, all = one;  // 2^k elements, 2^(k+1) - 1 elements
+  for (int k = 1; k < 63; ++k) {
+    power.merge(State(power));
+    all.merge(power);
+  }
+  const auto bytes_of = [](const State& s) {
+    State canonical = s;
+    canonical.normalise();
+    return std::string(reinterpret_cast<const char*>(&canonical), sizeof canonical);
+  };
+  const auto refused = [&](State& s, const char* what, auto f) {
+    const std::string before = bytes_of(s);
+    try {
+      f(s);
+      ADD_FAILURE() << what << " was taken";
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::capacity) << what;
+      EXPECT_NE(std::string(e.what()).find("more than 2^63 - 1 elements"), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(bytes_of(s), before) << what;
+  };
+  refused(power, "2^62 elements more", [&](State& s) { s.merge(State(s)); s.merge(one); });
+  refused(all, "a state of one", [&](State& s) { s.merge(one); });
+  refused(all, "an element", [&](State& s) { add(s); });
+  refused(all, "a few", [&](State& s) { add_many(s, 3); });
+  refused(all, "many", [&](State& s) { add_many(s, 5000); });
+  refused(all, "itself", [&](State& s) { s.merge(State(s)); });
+}
+
+template <class T>
+void states_of_a_type_refuse_more_than_2_to_the_63() {
+  const T greatest = exact::format<T>::from_bits(exact::format<T>::greatest);
+  const std::vector<T> many(5000, greatest);
+  const auto state = [&](auto one, auto... operands) {
+    one.add(operands...);
+    refuses_more_than_2_to_the_63(
+        one, [&](auto& s) { s.add(operands...); },
+        [&](auto& s, std::size_t n) {
+          if constexpr (sizeof...(operands) == 2) exact::accumulate(s, many.data(), many.data(), n);
+          else exact::accumulate(s, many.data(), n);
+        });
+  };
+  state(exact::sum_state<T>::identity(), greatest);
+  state(exact::dot_state<T>::identity(), greatest, greatest);
+  state(exact::squares_state<T>::identity(), greatest);
+  state(exact::moments_state<T>::identity(), greatest);
+  auto one = exact::complex_sum_state<T>::identity();
+  one.add(greatest, greatest);
+  refuses_more_than_2_to_the_63(
+      one, [&](auto& s) { s.add(greatest, greatest); },
+      [&](auto& s, std::size_t n) { exact::accumulate_complex(s, many.data(), n / 2); });
+}
+
+TEST(semantics, capacity_is_that_of_every_state) {
+  states_of_a_type_refuse_more_than_2_to_the_63<f16>();
+  states_of_a_type_refuse_more_than_2_to_the_63<bf16>();
+  states_of_a_type_refuse_more_than_2_to_the_63<float>();
+  states_of_a_type_refuse_more_than_2_to_the_63<double>();
+}
+
+TEST(semantics, capacity_doubling_ends_by_an_error_never_by_a_wrong_sum) {
+  auto h = exact::sum_state<f16>::identity();
+  h.add(f16(65504.0f));
+  auto d = exact::sum_state<double>::identity();
+  d.add(std::numeric_limits<double>::max());
+  for (int k = 0; k < 62; ++k) {
+    h.merge(exact::sum_state<f16>(h));
+    d.merge(exact::sum_state<double>(d));
+  }
+  for (int k = 0; k < 50; ++k) {
+    EXPECT_THROW(h.merge(exact::sum_state<f16>(h)), error);
+    EXPECT_THROW(d.merge(exact::sum_state<double>(d)), error);
+  }
+  EXPECT_EQ(h.value<double>(), 65504 * 0x1p62);
+  EXPECT_EQ(d.value(), inf);
+  EXPECT_EQ(exact::mean<double>(d), std::numeric_limits<double>::max());
+}
+
 TEST(semantics, capacity_states_of_2_to_the_31_ranks_add_word_by_word) {
   // Normalised digits are below 2^32, so 2^31 of them stay below 2^63: checked at the extreme.
   auto rank = exact::sum_state<double>::identity();
@@ -221,6 +305,35 @@ TEST(semantics, hi_is_the_sum_to_nearest_and_lo_the_rest) {
   EXPECT_TRUE(same(sum_of({1e308, 1e308}).value_pair().lo, 0.0));
   EXPECT_TRUE(same(sum_of({nan, 1}).value_pair().hi, nan));
   EXPECT_TRUE(same(sum_of({nan, 1}).value_pair().lo, 0.0));
+}
+
+// Zeros too: hi + lo has the sign of the sum, in every type and mode.
+template <class U>
+void pairs_add_up_to_zeros(const exact_sum& s) {
+  using f = exact::format<U>;
+  for (const rounding mode : {rounding::nearest, rounding::zero, rounding::away, rounding::up, rounding::down}) {
+    const exact::pair_of<U> p = s.value_pair<U>(mode);
+    const double added = static_cast<double>(p.hi) + static_cast<double>(p.lo);
+    const double value = static_cast<double>(s.value<U>(mode));
+    EXPECT_TRUE(same(added, value)) << added << " for " << value << ", mode " << static_cast<int>(mode);
+    EXPECT_EQ(f::negative(f::to_bits(p.hi)), std::signbit(s.value<double>(mode)));
+  }
+}
+
+TEST(semantics, hi_and_lo_of_zeros_add_up_to_the_zero_of_the_sum) {
+  exact_dot dots[2];
+  dots[0].add(-0.0, 1.0);
+  dots[1].add(0.0, 1.0);
+  EXPECT_TRUE(same(dots[0].value_pair().lo, -0.0));
+  EXPECT_TRUE(same(dots[1].value_pair().lo, 0.0));
+  for (const auto& x : std::vector<std::vector<double>>{
+           {}, {-0.0}, {0.0}, {-0.0, -0.0}, {-0.0, 0.0}, {1, -1}, {-least}, {least}, {-0x1p-200, -0.0}}) {
+    const exact_sum s = sum_of(x);
+    pairs_add_up_to_zeros<double>(s);
+    pairs_add_up_to_zeros<float>(s);
+    pairs_add_up_to_zeros<f16>(s);
+    pairs_add_up_to_zeros<bf16>(s);
+  }
 }
 
 TEST(semantics, var_and_std_do_not_cancel_at_any_offset) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file accumulate.hpp
 /// Adds a run of elements to an exact state: one thread, no SIMD beyond the base instruction set.
-/// Any alignment that the element type has; n = 0 works. Takes up to 140 KiB of stack.
+/// Any alignment that the element type has; n = 0 works. Takes up to 140 KiB of stack. More elements than a
+/// state counts are refused before any is added (wf::error, errc::capacity).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace wf::exact {
 /// Adds x[0 … n) to a sum of T or of any type that holds T's values.
 template <class T, int Count, int MinExponent>
 inline void accumulate(state<Count, MinExponent>& to, const T* x, std::size_t n) {
+  reserve(to, n);
   if (n < bucket_threshold<T>) {
     for (std::size_t i = 0; i < n; ++i) add_element(to, x[i]);
     return;
@@ -51,6 +53,7 @@ inline void accumulate(squares_state<T>& to, const T* x, std::size_t n) {
 template <class T>
 inline void accumulate(moments_state<T>& to, const T* x, std::size_t n) {
   constexpr std::size_t block_size = 1 << 16;  // read twice, the second time from a cache
+  reserve(to.first, n);
   while (n != 0) {
     const std::size_t block = std::min(n, block_size);
     accumulate(to.first, x, block);
@@ -68,6 +71,8 @@ inline void accumulate(moments_state<T>& to, const T* x, std::size_t n) {
 template <class T>
 inline void accumulate_complex(complex_sum_state<T>& to, const T* x, std::size_t n) {
   constexpr std::size_t block_size = 1 << 15;  // read twice, the second time from a cache
+  reserve(to.re, n);
+  reserve(to.im, n);
   while (n != 0) {
     const std::size_t block = std::min(n, block_size);
     for (int part_index = 0; part_index < 2; ++part_index) {

@@ -23,6 +23,12 @@
 
 namespace wf::exact {
 
+/// Throws wf::error (errc::capacity) if n elements more are more than a state counts.
+template <int Count, int MinExponent>
+inline void reserve(const state<Count, MinExponent>& to, std::size_t n) {
+  if (!to.seen.has_room(n)) refuse_capacity();
+}
+
 /// Counts the infinities and NaNs among n elements.
 template <class T>
 inline void count_specials(counters& seen, const T* x, std::size_t n) {

@@ -111,6 +111,7 @@ class product_buckets {
 template <class T, int Count, int MinExponent>
 inline void accumulate_products(state<Count, MinExponent>& to, const T* a, const T* b,
                                 std::size_t n) {
+  reserve(to, n);
   if (n < bucket_threshold<double>) {
     for (std::size_t i = 0; i < n; ++i) add_product<T>(to, a[i], b[i]);
     return;

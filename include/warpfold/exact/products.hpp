@@ -37,14 +37,16 @@ WF_HD void add_product(product_state<T>& to, T a, T b) {
 template <class U, int Count, int MinExponent>
 WF_HD U mean(const state<Count, MinExponent>& s, rounding mode = rounding::nearest) {
   using f = format<U>;
-  U special;
-  if (special_value(s.seen, special)) return special;
-  if (s.seen.count <= 0) return f::from_bits(f::quiet_nan);
-  auto canonical = s.sum;
-  canonical.normalise();
-  if (canonical.is_zero()) return f::from_bits(0);
-  const scaled q = quotient(canonical, static_cast<std::uint64_t>(s.seen.count));
-  return f::from_bits(pack<typename f::layout>(q, mode));
+  typename f::bits b;
+  if (!special_bits<U>(s.seen, b)) {
+    if (s.seen.count <= 0) return f::from_bits(f::quiet_nan);
+    auto canonical = s.sum;
+    canonical.normalise();
+    b = 0;
+    if (!canonical.is_zero())
+      b = pack<typename f::layout>(quotient(canonical, static_cast<std::uint64_t>(s.seen.count)), mode);
+  }
+  return f::from_opaque_bits(b);
 }
 
 template <class T>
@@ -69,8 +71,8 @@ struct squares_state : product_state<T> {
   template <class U = T>
   WF_HD U norm(rounding mode = rounding::nearest) const {
     using f = format<U>;
-    U special;
-    if (special_value(this->seen, special)) return special;
+    typename f::bits special;
+    if (special_bits<U>(this->seen, special)) return f::from_opaque_bits(special);
     auto canonical = this->sum;
     canonical.normalise();
     using limbs = natural<squares_state::digits_type::count>;
@@ -93,7 +95,7 @@ struct moments_state {
 
   WF_HD void add(T x) {
     using f = format<T>;
-    first.add(x);
+    first.add(x);  // refuses more elements than it counts, before anything has changed
     const auto b = f::to_bits(x);
     if (f::is_finite(b)) {
       const std::uint64_t m = f::mantissa(b);
@@ -102,7 +104,7 @@ struct moments_state {
     if ((first.seen.count & (adds_between_carries - 1)) == 0) second.normalise();
   }
   WF_HD void merge(const moments_state& o) {
-    first.merge(o.first);
+    first.merge(o.first);  // refuses too many elements
     second.add(o.second);
     second.normalise();
   }

@@ -31,10 +31,14 @@ WF_HD scaled leading_bits(const digits<Count, MinExponent>& x) {
 /// The nearest (or next in the given direction) T. Exact zero is +0; a nonzero number that
 /// underflows keeps its sign.
 template <class T, int Count, int MinExponent>
-WF_HD T round_to(const digits<Count, MinExponent>& x, rounding mode = rounding::nearest) {
+WF_HD typename format<T>::bits round_to_bits(const digits<Count, MinExponent>& x, rounding mode = rounding::nearest) {
   scaled s = leading_bits(x);
   if (s.significand == 0) s.negative = false;
-  return format<T>::from_bits(pack<typename format<T>::layout>(s, mode));
+  return pack<typename format<T>::layout>(s, mode);
+}
+template <class T, int Count, int MinExponent>
+WF_HD T round_to(const digits<Count, MinExponent>& x, rounding mode = rounding::nearest) {
+  return format<T>::from_opaque_bits(round_to_bits<T>(x, mode));
 }
 
 /// An unevaluated sum hi + lo.
@@ -49,8 +53,8 @@ struct pair_of {
 template <class T, int Count, int MinExponent>
 WF_HD pair_of<T> round_to_pair(digits<Count, MinExponent> x, rounding mode = rounding::nearest) {
   using f = format<T>;
-  const T hi = round_to<T>(x);
-  const auto b = f::to_bits(hi);
+  const auto b = round_to_bits<T>(x);
+  const T hi = f::from_opaque_bits(b);
   if (!f::is_finite(b)) return {hi, f::from_bits(0)};
   const bool negative = x.is_negative();
   if (mode == rounding::zero) mode = negative ? rounding::up : rounding::down;

@@ -12,11 +12,16 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/error.hpp>
 #include <warpfold/exact/digits.hpp>
 #include <warpfold/exact/format.hpp>
 #include <warpfold/exact/round.hpp>
 
 namespace wf::exact {
+
+[[noreturn]] __attribute__((noinline, cold)) inline void refuse_capacity() {
+  throw error(errc::capacity, "exact state: more than 2^63 - 1 elements");
+}
 
 /// How many inputs there were, and how many of the kinds that digits cannot hold.
 struct counters {
@@ -25,6 +30,14 @@ struct counters {
   std::int64_t pos_inf;
   std::int64_t neg_inf;
   std::int64_t neg_zero;
+
+  static constexpr std::int64_t most = INT64_MAX;
+
+  WF_HD bool has_room(std::uint64_t more) const {
+    return more <= static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(count);
+  }
+  /// 2^63 - 1 NaNs: what a state on a device becomes that is given more elements than it can count.
+  static WF_HD counters overfull() { return {most, most, 0, 0, 0}; }
 
   WF_HD void merge(const counters& o) {
     count += o.count;
@@ -46,20 +59,20 @@ struct counters {
   WF_HD void normalise() { neg_zero = all_neg_zero() ? count : 0; }
 };
 
-/// What a sum of special values is: any NaN or both infinities give NaN, else the infinity; of
-/// nothing but -0 it is -0. False if the digits decide.
+/// What a sum of special values is, as bits of T: any NaN or both infinities give NaN, else the infinity;
+/// of nothing but -0 it is -0. False if the digits decide.
 template <class T>
-WF_HD bool special_value(const counters& c, T& result) {
+WF_HD bool special_bits(const counters& c, typename format<T>::bits& result) {
   using f = format<T>;
   using bits = typename f::bits;
   if (c.nan != 0 || (c.pos_inf != 0 && c.neg_inf != 0)) {
-    result = f::from_bits(f::quiet_nan);
+    result = f::quiet_nan;
   } else if (c.pos_inf != 0) {
-    result = f::from_bits(f::infinity);
+    result = f::infinity;
   } else if (c.neg_inf != 0) {
-    result = f::from_bits(static_cast<bits>(f::infinity | f::sign_mask));
+    result = static_cast<bits>(f::infinity | f::sign_mask);
   } else if (c.all_neg_zero()) {
-    result = f::from_bits(f::sign_mask);
+    result = f::sign_mask;
   } else {
     return false;
   }
@@ -68,6 +81,9 @@ WF_HD bool special_value(const counters& c, T& result) {
 
 /// Digits and counters, for sums of elements and of products alike. Between public calls every
 /// digit is within ±2^62; merging by `merge` needs no thought of budgets.
+///
+/// More than 2^63 - 1 elements, which only merging can reach: on a host wf::error (errc::capacity), and
+/// nothing has changed; on a device, which cannot throw, the state becomes that of 2^63 - 1 NaNs.
 template <int Count, int MinExponent>
 struct state {
   using digits_type = digits<Count, MinExponent>;
@@ -87,7 +103,7 @@ struct state {
 
   /// Adds a finite ±mantissa·2^(shift + MinExponent) as one element.
   WF_HD void add_finite(u128 mantissa, int shift, bool negative) {
-    count_one();
+    if (!count_one()) return;
     if (mantissa == 0) {
       seen.neg_zero += static_cast<std::int64_t>(negative);
     } else {
@@ -95,11 +111,11 @@ struct state {
     }
   }
   WF_HD void add_special(bool is_nan, bool negative) {
-    count_one();
-    seen.add_special(is_nan, negative);
+    if (count_one()) seen.add_special(is_nan, negative);
   }
 
   WF_HD void merge(const state& o) {
+    if (!has_room(static_cast<std::uint64_t>(o.seen.count))) return;
     sum.add(o.sum);
     seen.merge(o.seen);
     std::int64_t high = 0;
@@ -107,8 +123,25 @@ struct state {
     if (high >> 60 != 0) sum.normalise();
   }
 
-  WF_HD void count_one() {
-    if ((++seen.count & (adds_between_carries - 1)) == 0) sum.normalise();
+  /// False, on a device alone, if there is no room for so many elements more: see above.
+  WF_HD bool has_room(std::uint64_t more) {
+    if (seen.has_room(more)) [[likely]] return true;
+#if defined(__CUDA_ARCH__)
+    *this = {digits_type::zero(), counters::overfull()};
+    return false;
+#else
+    refuse_capacity();
+#endif
+  }
+  /// Counts an element that is about to be added; false as `has_room`, which is looked at with the carries.
+  WF_HD bool count_one() {
+    constexpr std::int64_t last = adds_between_carries - 1;
+    if ((seen.count & last) == last) [[unlikely]] {
+      if (!has_room(1)) return false;
+      sum.normalise();
+    }
+    ++seen.count;
+    return true;
   }
 
   /// The state as its int64 words.
@@ -118,16 +151,21 @@ struct state {
   /// The true sum rounded once to U; n need not be normalised.
   template <class U>
   WF_HD U round(rounding mode = rounding::nearest) const {
-    U special;
-    if (special_value(seen, special)) return special;
-    digits_type canonical = sum;
-    canonical.normalise();
-    return round_to<U>(canonical, mode);
+    using f = format<U>;
+    typename f::bits b;
+    if (!special_bits<U>(seen, b)) {
+      digits_type canonical = sum;
+      canonical.normalise();
+      b = round_to_bits<U>(canonical, mode);
+    }
+    return f::from_opaque_bits(b);
   }
   template <class U>
   WF_HD pair_of<U> round_pair(rounding mode = rounding::nearest) const {
-    U special;
-    if (special_value(seen, special)) return {special, format<U>::from_bits(0)};
+    using f = format<U>;
+    typename f::bits b;
+    if (special_bits<U>(seen, b))  // -0 is -0 + -0
+      return {f::from_opaque_bits(b), f::from_opaque_bits(b == f::sign_mask ? b : typename f::bits{0})};
     digits_type canonical = sum;
     canonical.normalise();
     return round_to_pair<U>(canonical, mode);

@@ -79,7 +79,8 @@ struct wide_fold {
 template <class T>
 T narrow(double x) {
   using f = exact::format<T>;
-  return x != x ? f::from_bits(f::quiet_nan) : static_cast<T>(x);
+  const bool is_nan = exact::ieee_f64::is_nan(__builtin_bit_cast(std::uint64_t, x));  // whatever the compiler was told
+  return is_nan ? f::from_bits(f::quiet_nan) : static_cast<T>(x);
 }
 
 template <class T, bool Exact>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch.hpp"
 
+#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string>
-#include <vector>
 
 #include <warpfold/cpu/target.hpp>
 #include <warpfold/error.hpp>
@@ -41,7 +42,7 @@ constexpr built all_built[] = {
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("fma");
+              __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
      }},
 #elif defined(__aarch64__)
     {target::neon, "neon", target_neon::table, [] { return true; }},
@@ -70,14 +71,17 @@ std::optional<target> target_named(std::string_view text) {
   return std::nullopt;
 }
 
+// No static local: it would be destroyed at exit() while others reduce, and a child of a fork() in the midst
+// of its first call would wait for it for ever. What is here comes before what is not.
 std::span<const target> available_targets() {
-  static const std::vector<target> available = [] {
-    std::vector<target> found;
-    for (const built& b : all_built)
-      if (b.runs_here()) found.push_back(b.which);
-    return found;
+  static constexpr auto all = [] {
+    std::array<target, std::size(all_built)> which{};
+    for (std::size_t k = 0; k < which.size(); ++k) which[k] = all_built[k].which;
+    return which;
   }();
-  return available;
+  std::size_t n = 0;
+  while (n < all.size() && all_built[n].runs_here()) ++n;
+  return std::span(all).first(n);
 }
 
 target active_target() {

@@ -22,9 +22,14 @@ class executor {
                    void* argument) = 0;
 };
 
+struct pool_state;
+
 /// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own, or those
 /// that the system grants: concurrency() says how many there are. One `run` has the threads at a time;
 /// another that comes meanwhile, or from a task, runs on its caller.
+///
+/// A child of fork() may use the pool, whatever its threads were doing; it starts threads of its own at the
+/// next run. A child of a fork() in a task cannot finish that task's run: it ends by exec or _exit.
 class thread_pool final : public executor {
  public:
   /// 0: as many as the process may use.
@@ -38,8 +43,7 @@ class thread_pool final : public executor {
            void* argument) override;
 
  private:
-  struct shared;
-  std::unique_ptr<shared> shared_;
+  std::unique_ptr<pool_state> state_;
 };
 
 /// All on the caller's thread.
@@ -52,7 +56,8 @@ class inline_executor final : public executor {
 };
 
 /// The pool of a context that names none: started at first use, of as many threads as the process
-/// may use, or as WARPFOLD_THREADS says.
+/// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and whoever
+/// reduces after that, as the destructor of a static object may, does so on its own thread.
 executor& default_executor();
 
 }  // namespace wf::cpu

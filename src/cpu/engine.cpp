@@ -152,6 +152,7 @@ void check_one_dimension(const operands& x, const char* who) {
 
 void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
                 const context& c, void* out) {
+  const ieee_environment environment;
   if (n <= gather_size && r.short_run != nullptr) {
     r.short_run(self, x, n, out);
     return;
@@ -159,7 +160,6 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
   constexpr std::size_t on_stack = 2048;
   if (n <= least_chunk && r.state_size <= on_stack && r.state_align <= 64) {
     alignas(64) std::byte state[on_stack];
-    const ieee_environment environment;
     r.identity(self, state);
     if (n > 0) r.accumulate(self, state, x, n, 0);
     r.finish(self, state, n, out);

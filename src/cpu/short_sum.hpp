@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file short_sum.hpp
 /// Exact sums of at most a tile of f32 or f64, where a state of 68 digits would cost more than the
-/// sum: the bins of one extraction are one 128-bit integer, rounded at once.
+/// sum: the bins of one extraction are one 128-bit integer, rounded at once. Its callers have set the
+/// processor (environment.hpp).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <warpfold/exact/format.hpp>
 
 #include "dispatch.hpp"
-#include "environment.hpp"
 
 namespace wf::cpu {
 
@@ -152,7 +152,6 @@ inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* 
     std::memcpy(out, &bits, sizeof bits);
     return true;
   }
-  const ieee_environment environment;
   if (n <= few && mode == rounding::nearest) {
     T sum;
     if (n == 0 || !sum_of_few(x, n, sum)) return false;

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include <warpfold/exact/exact_moments.hpp>
 #include <warpfold/exact/exact_sum.hpp>
 
 #include "families.hpp"
@@ -99,6 +100,37 @@ TYPED_TEST(environment, rounding_mode_of_the_thread_changes_nothing) {
   for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
     compare<TypeParam>([&] { ASSERT_EQ(std::fesetround(mode), 0); },
                        [] { std::fesetround(FE_TONEAREST); });
+  }
+}
+
+// Integers do the work, so no status flag is raised either; roots, which are guessed in f64, are left out.
+TYPED_TEST(environment, status_flags_of_the_thread_stay_as_they_are) {
+  using T = TypeParam;
+  generator random(seed());
+  for (const family k : all_families) {
+    for (const std::size_t n : {1, 20, 5000}) {
+      const auto x = make<T>(k, n, random), y = make<T>(family::random_bits, n, random);
+      for (const int flags : {0, FE_ALL_EXCEPT}) {
+        std::feclearexcept(FE_ALL_EXCEPT);
+        if (flags != 0) std::feraiseexcept(flags);
+        exact_sum sum;
+        sum.add(x);
+        exact_dot dot;
+        dot.add(x, y);
+        exact_moments moments;
+        moments.add(x);
+        for (const rounding mode : {rounding::nearest, rounding::up}) {
+          static_cast<void>(sum.value<T>(mode));
+          static_cast<void>(sum.mean<T>(mode));
+          static_cast<void>(sum.value_pair<float>(mode));
+          static_cast<void>(dot.value<T>(mode));
+          static_cast<void>(moments.var<T>(1, mode));
+        }
+        const int after = std::fetestexcept(FE_ALL_EXCEPT);
+        std::feclearexcept(FE_ALL_EXCEPT);
+        EXPECT_EQ(after, flags) << name(k) << " n " << n;
+      }
+    }
   }
 }
 

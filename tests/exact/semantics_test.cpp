@@ -336,6 +336,69 @@ TEST(semantics, hi_and_lo_of_zeros_add_up_to_the_zero_of_the_sum) {
   }
 }
 
+// What others decide otherwise: the second table of docs/exact.md.
+
+TEST(decided, nothing_sums_to_positive_zero_and_has_no_mean) {
+  exact_dot dot;
+  exact_moments moments;
+  for (const rounding mode : {rounding::nearest, rounding::zero, rounding::away, rounding::up, rounding::down}) {
+    EXPECT_TRUE(same(sum_of({}).value(mode), 0.0));
+    EXPECT_TRUE(same(sum_of({}).value<float>(mode), 0.0f));
+    EXPECT_TRUE(same(dot.value(mode), 0.0));
+    EXPECT_TRUE(same(moments.sum(mode), 0.0));
+    EXPECT_TRUE(same(moments.sum_of_squares(mode), 0.0));
+    EXPECT_TRUE(same(moments.norm(mode), 0.0));
+    EXPECT_TRUE(same(moments.mean(mode), nan));
+    EXPECT_TRUE(same(sum_of({}).mean(mode), nan));
+  }
+}
+
+TEST(decided, negative_zeros_sum_to_negative_zero) {
+  exact_sum merged = sum_of({});
+  merged.merge(sum_of({-0.0, -0.0}));
+  EXPECT_TRUE(same(merged.value(), -0.0));
+  EXPECT_TRUE(same(merged.mean(), -0.0));
+  exact_dot dot;
+  dot.add(-0.0, 3.0);
+  dot.add(5.0, -0.0);
+  EXPECT_TRUE(same(dot.value(), -0.0));
+  exact_moments moments;
+  moments.add(-0.0);
+  EXPECT_TRUE(same(moments.sum(), -0.0));
+  EXPECT_TRUE(same(moments.norm(), 0.0));
+  EXPECT_TRUE(same(moments.var(), 0.0));
+}
+
+TEST(decided, cancellation_is_positive_zero_downward_too) {
+  EXPECT_TRUE(same(sum_of({1, -1}).value(rounding::down), 0.0));
+  exact_dot dot;
+  dot.add(1.0, 1.0);
+  dot.add(1.0, -1.0);
+  EXPECT_TRUE(same(dot.value(rounding::down), 0.0));
+}
+
+TEST(decided, var_and_std_of_no_more_elements_than_the_correction_are_nan) {
+  exact_moments m;
+  for (const double x : {1.0, 2.0, 4.0}) {  // numerators are not zero: a quotient by 0 would be inf
+    m.add(x);
+    for (const std::int64_t correction : {m.count(), m.count() + 1, std::numeric_limits<std::int64_t>::max()}) {
+      EXPECT_TRUE(same(m.var(correction), nan)) << m.count() << ", " << correction;
+      EXPECT_TRUE(same(m.std_dev(correction), nan)) << m.count() << ", " << correction;
+    }
+    EXPECT_FALSE(std::isnan(m.var(m.count() - 1)));
+    EXPECT_FALSE(std::isnan(m.var(-1)));
+  }
+}
+
+TEST(decided, norm_of_an_infinity_and_a_nan_is_nan) {
+  exact_moments m;
+  m.add(-inf);
+  EXPECT_TRUE(same(m.norm(), inf));
+  m.add(nan);
+  EXPECT_TRUE(same(m.norm(), nan));
+  EXPECT_TRUE(same(m.sum_of_squares(), nan));
+}
+
 TEST(semantics, var_and_std_do_not_cancel_at_any_offset) {
   for (const double offset : {0.0, 1e9, 0x1p52, -0x1p52}) {
     auto m = exact::moments_state<double>::identity();

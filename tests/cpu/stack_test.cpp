@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -55,12 +55,8 @@ std::size_t stack_used(const std::function<void()>& f) {
 class stack : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(WARPFOLD_SANITIZED)
     GTEST_SKIP() << "sanitizers take stack of their own";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    GTEST_SKIP() << "sanitizers take stack of their own";
-#endif
 #endif
   }
   void measure(const std::string& what, const std::function<void()>& f) {

@@ -35,12 +35,16 @@ target_compile_options(wf_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${host
 
 add_library(wf_sanitize INTERFACE)
 if(WARPFOLD_SANITIZE)
-  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  set(which address,undefined)
+  if(WARPFOLD_SANITIZE STREQUAL "thread")
+    set(which thread)
+  endif()
+  set(sanitizers -fsanitize=${which} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ 12 takes the address of a thread-local array for null, and simt's shared memory is such.
     list(APPEND sanitizers -fno-sanitize=null)
   endif()
   target_compile_options(wf_sanitize INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${sanitizers}>")
-  target_link_options(wf_sanitize INTERFACE -fsanitize=address,undefined)
+  target_link_options(wf_sanitize INTERFACE -fsanitize=${which})
   target_compile_definitions(wf_sanitize INTERFACE WARPFOLD_SANITIZED)
 endif()

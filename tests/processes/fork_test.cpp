@@ -20,11 +20,6 @@
 
 #include "processes.hpp"
 
-#if defined(WARPFOLD_SANITIZED)
-// A child never frees what the stacks of its parent's other threads held.
-extern "C" int __lsan_is_turned_off() { return 1; }
-#endif
-
 namespace wf::test {
 namespace {
 

@@ -48,7 +48,7 @@ __device__ __forceinline__ T round_word(leading_word s) {
   }
 }
 
-/// What special values make of a sum, where they decide it: exact::special_value.
+/// What special values make of a sum, where they decide it: exact::special_bits.
 template <class U>
 __device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
   using f = exact::format<U>;

@@ -23,7 +23,15 @@
 namespace cli {
 namespace {
 
-enum feature : unsigned { rounds = 1, overflows = 2, corrects = 4, has_order = 8, takes_pairs = 16 };
+enum feature : unsigned {
+  rounds = 1,
+  overflows = 2,
+  corrects = 4,
+  has_order = 8,
+  takes_pairs = 16,
+  divides = 32,           // by the number of elements, less a correction
+  needs_an_element = 64,  // has no answer of nothing
+};
 
 struct command {
   const char* name;
@@ -34,17 +42,17 @@ struct command {
 
 const command commands[] = {
     {"sum", wf::op::sum, rounds | overflows, "The exact sum of arrays in files, rounded once"},
-    {"mean", wf::op::mean, rounds, "The exact mean, rounded once"},
-    {"var", wf::op::var, rounds | corrects, "The variance, exact and rounded once"},
-    {"std", wf::op::std_dev, rounds | corrects, "The standard deviation, exact and rounded once"},
+    {"mean", wf::op::mean, rounds | divides, "The exact mean, rounded once"},
+    {"var", wf::op::var, rounds | divides | corrects, "The variance, exact and rounded once"},
+    {"std", wf::op::std_dev, rounds | divides | corrects, "The standard deviation, exact and rounded once"},
     {"norm", wf::op::norm2, rounds | overflows | has_order, "A norm (--ord 1, 2 or inf), exact and rounded once"},
     {"dot", wf::op::dot, rounds | overflows | takes_pairs, "The exact dot product of two files, or of each two"},
     {"prod", wf::op::prod, overflows, "The product; of floats in f64"},
-    {"min", wf::op::min, 0, "The least element"},
-    {"max", wf::op::max, 0, "The greatest element"},
-    {"argmin", wf::op::argmin, 0, "The index of the first least element"},
-    {"argmax", wf::op::argmax, 0, "The index of the first greatest element"},
-    {"minmax", wf::op::minmax, 0, "The least and the greatest element"},
+    {"min", wf::op::min, needs_an_element, "The least element"},
+    {"max", wf::op::max, needs_an_element, "The greatest element"},
+    {"argmin", wf::op::argmin, needs_an_element, "The index of the first least element"},
+    {"argmax", wf::op::argmax, needs_an_element, "The index of the first greatest element"},
+    {"minmax", wf::op::minmax, needs_an_element, "The least and the greatest element"},
     {"count", wf::op::count, 0, "The number of elements"},
     {"any", wf::op::any, 0, "Whether any element is not zero"},
     {"all", wf::op::all, 0, "Whether no element is zero"},
@@ -191,7 +199,9 @@ class reduce_command {
     for (std::size_t k = 0; k < given_.files.size(); k += each) {
       const std::span<const std::string> files(&given_.files[k], each);
       try {
-        show(files, reduce(files));
+        const wf::io::reduced r = reduce(files);
+        check_elements(files, r);
+        show(files, r);
       } catch (const wf::error& e) {
         if (given_.json) print("{" + json_files(files) + ", \"error\": " + json_string(e.what()) + "}");
         complain(e.what());
@@ -222,6 +232,28 @@ class reduce_command {
                              : wf::io::reduce(operation_, files[0], files[1], options);
   }
 
+  /// Elements of each answer; there is one at least.
+  static std::int64_t elements_each(const wf::io::reduced& r) {
+    return static_cast<std::int64_t>(r.count / r.answers());
+  }
+
+  /// No element is the least of none.
+  void check_elements(std::span<const std::string> files, const wf::io::reduced& r) const {
+    if (what_.features & needs_an_element && r.answers() > 0 && elements_each(r) == 0)
+      throw wf::error(wf::errc::bad_input, named(files) + ": " + what_.name +
+                                               " of no elements; it takes 1 or more for each answer");
+  }
+
+  /// A division by nothing or less is no error, but nobody should wonder whence the NaN.
+  void tell_nan(std::span<const std::string> files, const wf::io::reduced& r) const {
+    if (r.answers() == 0) return;
+    const std::int64_t n = elements_each(r);
+    if (!(what_.features & divides) || (n > 0 && n > given_.correction)) return;
+    std::string text = named(files) + ": " + what_.name + " of " + std::to_string(n) + (n == 1 ? " element" : " elements");
+    if (n > 0) text += " with the correction " + std::to_string(given_.correction) + ", which must be less";
+    complain(text + (r.answers() == 1 ? "; the answer is nan" : "; the answers are nan"));
+  }
+
   void show(std::span<const std::string> files, const wf::io::reduced& r) {
     if (!given_.out.empty()) write(r);
     if (given_.json) {
@@ -238,6 +270,7 @@ class reduce_command {
       if (r.answers() > 0) print(text);
     }
     tell_overflow(files, r);
+    tell_nan(files, r);
   }
 
   void tell_overflow(std::span<const std::string> files, const wf::io::reduced& r) {
@@ -245,12 +278,12 @@ class reduce_command {
     if (n == 0) return;
     const std::string type(wf::info(r.kind.type).name);
     if (r.answers() > 1)
-      complain(printable(files) + ": of " + std::to_string(r.answers()) + " true answers " + std::to_string(n) +
+      complain(named(files) + ": of " + std::to_string(r.answers()) + " true answers " + std::to_string(n) +
                (n == 1 ? " does" : " do") + " not fit " + type + "; what is given is they modulo 2^64");
     else if (operation_ == wf::op::prod)
-      complain(printable(files) + ": the true product does not fit " + type + "; what is given is it modulo 2^64");
+      complain(named(files) + ": the true product does not fit " + type + "; what is given is it modulo 2^64");
     else
-      complain(printable(files) + ": the true " + what_.name + " " + wf::io::true_integer_text(r.kind.type, r.checks[0]) +
+      complain(named(files) + ": the true " + what_.name + " " + wf::io::true_integer_text(r.kind.type, r.checks[0]) +
                " does not fit " + type + "; what is printed is it modulo 2^64");
     if (given_.check_overflow && state_.exit_status == done) state_.exit_status = wrong_result;
   }
@@ -292,6 +325,10 @@ class reduce_command {
   static std::string printable(std::span<const std::string> files) {
     std::string names = wf::io::printable_name(files[0]);
     return files.size() == 1 ? names : names + " " + wf::io::printable_name(files[1]);
+  }
+  /// As errors of reading name them.
+  static std::string named(std::span<const std::string> files) {
+    return files.size() == 1 && files[0] == "-" ? "standard input" : printable(files);
   }
 
   /// A result is seen when it is there, also through a pipe.

@@ -488,7 +488,11 @@ class Family(ProgramTest):
         self.assertEqual(self.ok("var", path), "2.1875\n")
         self.assertEqual(self.ok("var", path, "--correction", 1), "2.9166666666666665\n")
         self.assertEqual(self.ok("var", path, "--correction", 1, "--round", "up"), "2.916666666666667\n")
-        self.assertEqual(self.ok("std", path, "--correction", "4"), "nan\n")
+        self.assertEqual(self.ok("var", path, "--correction", 3), "8.75\n")
+        for command, correction in (("std", 4), ("var", 5), ("var", 2**63 - 1)):
+            self.refused(command, path, "--correction", correction, status=0, output=b"nan\n",
+                         says=f"{path}: {command} of 4 elements with the correction {correction}, which must be less; the answer is nan")
+        self.assertEqual(self.ok("var", path, f"--correction={-2**63}"), f"{8.75 / 2**63}\n")
         self.assertEqual(self.ok("mean", path, "--accuracy", "fast"), "2.75\n")
         cancels = self.file("y.npy", npy("<f8", (3,), struct.pack("<3d", 1e16, 1, -1e16)))
         self.assertEqual(self.ok("sum", cancels), "1\n")
@@ -568,13 +572,37 @@ class Family(ProgramTest):
         self.refused("sum", path, "--out", "/no/such/x.npy", says="/no/such/x.npy.part: cannot be created: No such file")
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["out.npy", "x.npy", "x.raw"])
 
+    def told(self, *arguments, output, says):
+        """An answer, and one line about it."""
+        self.refused(*arguments, says=says, status=0, output=output)
+
     def test_of_nothing(self):
         path = self.file("x.npy", npy("<f8", (0, 3), b""))
-        for command, text in (("sum", "0"), ("mean", "nan"), ("prod", "1"), ("min", "inf"), ("argmax", "-1"),
-                              ("count", "0"), ("any", "false"), ("all", "true"), ("logsumexp", "-inf"), ("norm", "0")):
+        empty = npy("<f8", (0,), b"")
+        for command, text in (("sum", "0"), ("prod", "1"), ("count", "0"), ("any", "false"), ("all", "true"),
+                              ("logsumexp", "-inf"), ("norm", "0")):
             self.assertEqual(self.ok(command, path), text + "\n")
             self.assertEqual(self.ok(command, path, "--axis", "0"), (text + "\n") * 3)
             self.assertEqual(self.ok(command, path, "--axis", "1"), "")
+        self.assertEqual(self.ok("norm", "--ord", "inf", path), "0\n")
+        self.assertEqual(self.ok("dot", path, path), "0\n")
+        for command in ("mean", "var", "std"):
+            self.told(command, path, output=b"nan\n", says=f"warpfold: {path}: {command} of 0 elements; the answer is nan\n")
+            self.told(command, path, "--axis", "0", output=b"nan\n" * 3,
+                      says=f"warpfold: {path}: {command} of 0 elements; the answers are nan\n")
+            self.assertEqual(self.ok(command, path, "--axis", "1"), "")
+        out = os.path.join(self.folder.name, "out.npy")
+        for command in ("min", "max", "minmax", "argmin", "argmax"):
+            line = f"{command} of no elements; it takes 1 or more for each answer\n"
+            self.refused(command, path, says=f"warpfold: {path}: {line}")
+            self.refused(command, path, "--axis", "0", "--out", out, says=f"warpfold: {path}: {line}")
+            self.refused(command, "-", stdin=None, input=empty, says=f"warpfold: standard input: {line}")
+            self.refused(command, "-", "--dtype", "i32", stdin=None, input=b"", says=line)
+            self.assertEqual(self.ok(command, path, "--axis", "1"), "")  # no answers
+        self.assertFalse(os.path.exists(out))
+        run = self.run_program("max", "--json", path)
+        self.assertEqual((run.returncode, json.loads(run.stdout)["error"]),
+                         (2, f"{path}: max of no elements; it takes 1 or more for each answer"))
         told = self.json_of(path, "--axis", "1")[0]
         self.assertEqual((told["shape"], told["values"], told["count"]), ([0], [], 0))
         many = self.file("many.npy", npy("<f8", (0, 1 << 40), b""))

@@ -69,6 +69,8 @@ inline std::string reductions_page() {
       "  conjugated. T is the element type.\n"
       "- **answer**: sums of integers are taken mod 2^64; bool counts in i64. In C++, `norm2` is `wf::norm` and `std`\n"
       "  is `wf::std_dev`.\n"
+      "- **of nothing**: what a reduction begins with, so that parts can be put together and one may be empty. The program\n"
+      "  `warpfold` refuses `min`, `max`, `minmax`, `argmin` and `argmax` of nothing ([cli.md](cli.md)), as NumPy does.\n"
       "- **a NaN**: `NaN`: the answer is NaN, the one canonical quiet NaN. `not zero`: it counts as a value other than\n"
       "  zero. Infinities follow IEEE 754.\n"
       "- **exact**: `rounded once`: the true value of the formula, rounded once to T; of integers, the value itself\n"

@@ -239,9 +239,12 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
     if (check != nullptr) r.checks.resize(answers);
     return check != nullptr ? static_cast<void*>(r.checks.data()) : r.values.data();
   };
-  const bool same_order = std::all_of(in.begin(), in.end(), [&](const source& s) {
-    return in_order(s.file.layout()) || (plain.commutes && s.file.layout().fortran == layout.fortran);
-  });
+  // Elements may come as they lie if that is their order, or if the order does not matter; two files must lie alike.
+  const bool first_in_order = in_order(layout);
+  const bool same_order =
+      (first_in_order || plain.commutes) && std::all_of(in.begin(), in.end(), [&](const source& s) {
+        return in_order(s.file.layout()) == first_in_order;
+      });
   if (!given.axes && same_order) {
     r.count = static_cast<std::uint64_t>(reduce_in_order(in, f, given.context, make_room(1)));
   } else {

@@ -2,8 +2,10 @@
 #include <warpfold/warpfold.h>
 
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 
 #include <warpfold/builtin.hpp>
@@ -37,6 +39,8 @@ int guarded(F f) noexcept {
     return failed(static_cast<int>(e.code()), e.what());
   } catch (const std::bad_alloc&) {
     return failed(WF_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::length_error&) {  // more than containers hold
+    return failed(WF_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception& e) {
     return failed(WF_INTERNAL, e.what());
   } catch (...) {
@@ -48,6 +52,12 @@ int guarded(F f) noexcept {
 
 void require(const void* p, const char* what) {
   if (p == nullptr) refuse(std::string(what) + " is null");
+}
+
+/// Before as many are read.
+void check_axis_count(int count, const wf_array& x) {
+  if (count > x.rank)
+    refuse("axis_count is " + std::to_string(count) + "; the array has " + std::to_string(x.rank) + " axes");
 }
 
 op checked_op(int o) {
@@ -87,7 +97,7 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   if (check.size() > 0) require(a.data, "array: data");
   extents strides;
   if (a.strides != nullptr) {
-    strides.assign(a.strides, a.strides + a.rank);
+    strides = detail::byte_strides(shape, extents(a.strides, a.strides + a.rank), 1);
   } else {
     strides = detail::byte_strides(shape, row_major(shape), size);
   }
@@ -145,6 +155,7 @@ int wf_reduce_axes(int o, const wf_array* x, const wf_array* y, const int* axes,
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     if (axis_count < 0) refuse("axis_count is below 0");
     if (axis_count > 0) require(axes, "axes");
+    check_axis_count(axis_count, *x);
     const axis given(std::vector<int>(axes, axes + axis_count));
     cpu::reduce_axes(r, &t.options, in, cpu::checked_axes(given, x->rank, "wf_reduce_axes"), t.context, out);
   });
@@ -155,6 +166,8 @@ int wf_reduce_segments(int o, const wf_array* x, const wf_array* y, const int64_
   return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
     require(offsets, "offsets");
     if (segments < 0) refuse("segments is below 0");
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(std::int64_t)} - 1;
+    if (segments > most) refuse("segments is " + std::to_string(segments) + "; no memory holds so many offsets");
     cpu::reduce_segments(r, &t.options, in, {offsets, static_cast<std::size_t>(segments) + 1}, t.context, out);
   });
 }
@@ -207,11 +220,16 @@ int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* ax
                                          "sum_of_squares, norm1 and dot of integers can");
     std::vector<int> which(x->rank);
     std::iota(which.begin(), which.end(), 0);
-    if (axes != nullptr)
+    if (axes != nullptr) {
+      check_axis_count(axis_count, *x);
       which = cpu::checked_axes(axis(std::vector<int>(axes, axes + axis_count)), x->rank, "wf_reduce_checked");
+    }
     const auto answers = detail::product(cpu::kept_shape(in.shape, which, false));
     if (!answers) refuse("more than 2^63 answers");
-    std::vector<checked<std::uint64_t>> found(static_cast<std::size_t>(*answers));
+    std::vector<checked<std::uint64_t>> found;
+    if (static_cast<std::size_t>(*answers) > found.max_size())
+      refuse("wf_reduce_checked: " + std::to_string(*answers) + " answers; no memory holds so many");
+    found.resize(static_cast<std::size_t>(*answers));
     cpu::reduce_axes(*r, &t.options, in, which, t.context, found.data());
     auto* to = static_cast<std::uint64_t*>(out);
     for (std::size_t k = 0; k < found.size(); ++k) {

@@ -40,9 +40,22 @@ std::optional<std::int64_t> product(const Dimensions& dimensions, Length length_
 }
 
 /// In bytes, of elements of that size; 0 where no element is reached by one, for there it may be any number.
+/// Throws wf::error (bad_argument) where the elements would lie more than 2^63 - 1 bytes apart.
 inline extents byte_strides(const extents& shape, extents strides, std::int64_t size) {
   const bool empty = product(shape) == 0;
-  for (std::size_t d = 0; d < shape.size(); ++d) strides[d] = empty || shape[d] == 1 ? 0 : strides[d] * size;
+  std::int64_t reach = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t stride = 0;
+    if (!empty && shape[d] != 1) {
+      std::int64_t span = 0;
+      if (__builtin_mul_overflow(strides[d], size, &stride) || __builtin_mul_overflow(stride, shape[d] - 1, &span) ||
+          (span < 0 && __builtin_sub_overflow(std::int64_t{0}, span, &span)) || __builtin_add_overflow(reach, span, &reach))
+        throw error(errc::bad_argument, "an array of " + std::to_string(shape[d]) + " elements that are " +
+                                            std::to_string(strides[d]) + (size == 1 ? " bytes" : " elements") +
+                                            " apart; no memory is so large");
+    }
+    strides[d] = stride;
+  }
   return strides;
 }
 

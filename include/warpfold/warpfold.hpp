@@ -150,6 +150,15 @@ cpu::operands operands_of(const X&... x) {
 
 /// Of all answers together. Throws wf::error (bad_argument) if they are more than 2^63 - 1.
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
+[[noreturn]] void refuse_answers(const extents& shape, const char* who);
+/// Throws wf::error (bad_argument) where no memory could hold the answers.
+template <class Result>
+void make_room(array<Result>& answers, const extents& shape, const char* who) {
+  const auto n = static_cast<std::size_t>(*product(shape));
+  if (n > answers.values.max_size()) refuse_answers(shape, who);
+  answers.shape = shape;
+  answers.values.resize(n);
+}
 /// Runs a reduction wherever the settings say.
 void run(const cpu::erased& r, const void* self, const cpu::operands& o, const settings& s, void* out,
          const char* who);
@@ -159,8 +168,7 @@ auto answer(const cpu::erased& r, const void* self, const settings& s, const cha
   if constexpr (Many) {
     const cpu::operands o = operands_of(x...);
     array<Result> out;
-    out.shape = shape_of_answers(o, s, who);
-    out.values.resize(static_cast<std::size_t>(*product(out.shape)));
+    make_room(out, shape_of_answers(o, s, who), who);
     run(r, self, o, s, out.values.data(), who);
     return out;
   } else {
@@ -354,11 +362,7 @@ class fused {
       std::tuple<array<typename decltype(result_type<F, T>())::type>...> out;
       const extents shape = detail::shape_of_answers(o, s, "fuse");
       const auto n = static_cast<std::size_t>(*detail::product(shape));
-      const auto make_room = [&](auto& to) {  // throws where size · n would be too large a number
-        to.shape = shape;
-        to.values.resize(n);
-      };
-      (make_room(std::get<K>(out)), ...);
+      (detail::make_room(std::get<K>(out), shape, "fuse"), ...);  // throws where size · n would be too large a number
       std::vector<std::byte> raw(size * n);
       detail::run(fusion.functions(), &fusion, o, s, raw.data(), "fuse");
       const auto unpack = [&](auto& to, std::size_t offset) {

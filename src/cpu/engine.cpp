@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -248,6 +249,10 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     refuse("by key: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
            " elements; there must be one for each");
   if (answers < 0) refuse("by key: " + std::to_string(answers) + " answers; there must be 0 or more");
+  // Of each answer a state, aligned, and some whole numbers.
+  const auto each = static_cast<std::int64_t>(r.state_size + r.state_align + 64);
+  if (answers > std::numeric_limits<std::int64_t>::max() / each)
+    refuse("by key: " + std::to_string(answers) + " answers; no memory holds so many");
   const ieee_environment environment;
   // A stable counting sort of a block at a time brings an answer's elements together; answers are
   // then shared out among the threads.

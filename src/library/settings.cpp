@@ -41,6 +41,10 @@ extents shape_of_answers(const cpu::operands& o, const settings& s, const char* 
   return {std::max<std::int64_t>(0, s.labels->answers)};
 }
 
+void refuse_answers(const extents& shape, const char* who) {
+  throw error(errc::bad_argument, std::string(who) + ": answers of the shape " + text_of(shape) + "; no memory holds so many");
+}
+
 void run(const cpu::erased& r, const void* self, const cpu::operands& o, const settings& s, void* out,
          const char* who) {
   if (s.axes != nullptr) {

@@ -45,6 +45,33 @@ int main(void) {
   const int64_t labels[6] = {0, 1, 0, 1, 1, 1};
   CHECK(wf_reduce_by_label(WF_SUM, &all, NULL, labels, 2, NULL, out) == WF_OK && out[0] == 0);
 
+  /* More than memory can be are refused before any is asked for or read. */
+  const int64_t many[] = {INT64_MAX, INT64_MAX / 2, INT64_C(1) << 60};
+  for (int k = 0; k < 3; ++k) {
+    CHECK(wf_reduce_by_label(WF_SUM, &all, NULL, labels, many[k], NULL, out) == WF_BAD_ARGUMENT);
+    CHECK(strstr(wf_last_error(), " answers; no memory holds so many") != NULL);
+    CHECK(wf_reduce_segments(WF_SUM, &all, NULL, offsets, many[k], NULL, out) == WF_BAD_ARGUMENT);
+    const int64_t empty_shape[2] = {0, many[k]};
+    const wf_array empty = {NULL, WF_I64, 2, empty_shape, NULL};
+    const int first = 0;
+    unsigned char flags[1];
+    CHECK(wf_reduce_checked(WF_SUM, &empty, NULL, &first, 1, NULL, out, flags) == WF_BAD_ARGUMENT);
+    CHECK(strstr(wf_last_error(), "no memory holds so many") != NULL);
+  }
+  const int twice[3] = {0, 1, 0};
+  CHECK(wf_reduce_axes(WF_SUM, &matrix, NULL, twice, 3, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(strcmp(wf_last_error(), "axis_count is 3; the array has 2 axes") == 0);
+  const int64_t far_apart[][2] = {{INT64_MAX, 8}, {8, INT64_MIN}, {INT64_MAX / 2, INT64_MAX / 2}, {-(INT64_MAX / 2), INT64_MAX / 3}};
+  for (int k = 0; k < 4; ++k) {
+    const wf_array stretched = {x, WF_F64, 2, shape, far_apart[k]};
+    CHECK(wf_reduce(WF_SUM, &stretched, NULL, NULL, out) == WF_BAD_ARGUMENT);
+    CHECK(strstr(wf_last_error(), "no memory is so large") != NULL);
+  }
+  /* A stride that reaches nothing may be any number. */
+  const int64_t row[2] = {1, 6}, any_strides[2] = {INT64_MIN, 8};
+  const wf_array one_row = {x, WF_F64, 2, row, any_strides};
+  CHECK(wf_reduce(WF_SUM, &one_row, NULL, NULL, out) == WF_OK && out[0] == 1e308);
+
   CHECK(wf_reduce(WF_DOT, &all, NULL, NULL, out) == WF_BAD_ARGUMENT);
   CHECK(wf_reduce(WF_SUM, &all, &all, NULL, out) == WF_BAD_ARGUMENT);
   CHECK(wf_reduce(WF_SUM, NULL, NULL, NULL, out) == WF_BAD_ARGUMENT);

@@ -246,6 +246,33 @@ TEST(segments, ragged_empty_and_long_ones) {
   }
 }
 
+TEST(answers, that_no_memory_holds_are_refused) {
+  const std::vector<double> x{1, 2};
+  const std::vector<std::int64_t> labels{0, 1};
+  const auto refused = [](auto f) {
+    try {
+      f();
+    } catch (const wf::error& e) {
+      EXPECT_EQ(e.code(), wf::errc::bad_argument);
+      EXPECT_NE(std::string(e.what()).find("no memory holds so many"), std::string::npos) << e.what();
+      return;
+    }
+    ADD_FAILURE() << "not refused";
+  };
+  for (const std::int64_t many : {std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 60}) {
+    refused([&] { wf::sum(x, wf::by_label{labels, many}); });
+    refused([&] { wf::fuse(wf::sum, wf::min)(x, wf::by_label{labels, many}); });
+    const wf::view<double> nothing(nullptr, {0, many});
+    refused([&] { wf::sum(nothing, wf::axis{0}); });
+    refused([&] { wf::fuse(wf::sum, wf::min)(nothing, wf::axis{0}); });
+  }
+  // Strides that no array in memory has.
+  const wf::view<double> stretched(x.data(), {2, 2}, {std::int64_t{1} << 61, 1});
+  EXPECT_THROW(wf::sum(stretched), wf::error);
+  const wf::view<double> one_row(x.data(), {1, 2}, {std::numeric_limits<std::int64_t>::min(), 1});
+  EXPECT_EQ(wf::sum(one_row), 3.0);
+}
+
 TEST(labels, collect_elements_in_order) {
   generator random(seed() + 4);
   cpu::thread_pool pool(3);

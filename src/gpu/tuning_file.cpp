@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace wf {
 
@@ -34,32 +33,50 @@ constexpr std::array<field, 5> fields{{{"reduce_threads", &launch_choices::reduc
   throw error(errc::bad_input, path + ": " + what + "; `warpfold tune` writes a right one (docs/gpu.md)");
 }
 
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr int most_levels = 8;  // what is written has 3; writing the others' back recurses
+
+/// A value in a message, in ASCII and not long.
+std::string shown(const json& value) {
+  if (value.is_structured()) return value.is_array() ? "an array" : "an object";
+  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
+}
+
 json parsed(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw error(errc::io, path + ": the tuning file cannot be read: " + std::strerror(errno));
-  const json j = json::parse(text, nullptr, false);
+  std::string text(most_bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad() || !in.is_open()) throw error(errc::io, path + ": the tuning file cannot be read: " + std::strerror(errno));
+  if (text.size() > most_bytes) bad(path, "larger than 1 MiB");
+  bool deep = false;
+  const json j = json::parse(text, [&](int depth, json::parse_event_t, const json&) {
+    deep = deep || depth > most_levels;
+    return !deep;
+  }, false);
+  if (deep) bad(path, "nested deeper than " + std::to_string(most_levels) + " levels");
   if (j.is_discarded()) bad(path, "not JSON");
   if (!j.is_object() || !j.contains("warpfold_tuning")) bad(path, "no object with \"warpfold_tuning\"");
-  if (j["warpfold_tuning"] != 1) bad(path, "\"warpfold_tuning\" is " + j["warpfold_tuning"].dump() + ", this version reads 1");
+  if (j["warpfold_tuning"] != 1) bad(path, "\"warpfold_tuning\" is " + shown(j["warpfold_tuning"]) + ", this version reads 1");
   if (!j.contains("gpus") || !j["gpus"].is_object()) bad(path, "no object \"gpus\"");
   return j;
 }
 
 launch_choices checked(const std::string& path, std::string_view gpu, const json& j) {
   launch_choices c;
-  const std::string who = json(gpu).dump(-1, ' ', true, json::error_handler_t::replace);
+  const std::string who = shown(gpu);
   if (!j.is_object()) bad(path, who + " is no object");
   for (const auto& [key, value] : j.items()) {
     const field* f = nullptr;
     for (const field& one : fields) {
       if (key == one.name) f = &one;
     }
-    if (f == nullptr) bad(path, who + ": unknown " + json(key).dump(-1, ' ', true, json::error_handler_t::replace));
+    if (f == nullptr) bad(path, who + ": unknown " + shown(key));
     const bool whole = value.is_number_unsigned();
     const std::uint64_t v = whole ? value.get<std::uint64_t>() : 0;
     if (!whole || v < f->least || v > f->most || v % f->step != 0) {
-      bad(path, who + ": \"" + f->name + "\" is " + value.dump(-1, ' ', true, json::error_handler_t::replace) + ", right are " +
+      bad(path, who + ": \"" + f->name + "\" is " + shown(value) + ", right are " +
                     (f->step == 1 ? std::to_string(f->least) : "multiples of " + std::to_string(f->step)) + " to " + std::to_string(f->most));
     }
     c.*(f->value) = static_cast<std::uint32_t>(v);

@@ -14,11 +14,20 @@
 namespace lens::own {
 namespace {
 
-[[noreturn]] void refuse(std::size_t at, const std::string& text, const std::string& why) {
-  throw wf::error(wf::errc::bad_argument, fmt::format("--arg {} (parameter {}): {}", text, at + 1, why));
+/// What a user wrote, on one line that a terminal can show.
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 60;
+  std::string out;
+  for (const char c : text.substr(0, most)) {
+    if (c >= 0x20 && c < 0x7f) out += c;
+    else out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text.size() > most ? out + "..." : out;
 }
 
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
+[[noreturn]] void refuse(std::size_t at, std::string_view text, const std::string& why) {
+  throw wf::error(wf::errc::bad_argument, fmt::format("--arg {} (parameter {}): {}", shown(text), at + 1, why));
+}
 
 /// 1000, 64K, 1M, 2^20, 1e6.
 std::optional<std::uint64_t> count_of(std::string_view text) {
@@ -118,7 +127,7 @@ bool fill(argument& a, const std::string& how, std::uint64_t seed) {
 }
 
 /// [out:]TYPE[COUNT][:FILL]
-argument array_of(std::size_t at, const parameter& p, const std::string& text, std::uint64_t seed) {
+argument array_of(std::size_t at, const parameter& p, const std::string& text, std::uint64_t seed, std::uint64_t most_bytes) {
   constexpr const char* form = "an array is written TYPE[COUNT][:FILL], as f32[1M]:uniform";
   argument a;
   a.text = text;
@@ -136,7 +145,7 @@ argument array_of(std::size_t at, const parameter& p, const std::string& text, s
   a.count = *count;
   const std::size_t size = size_of(a.element);
   if (size == 0 || a.element.starts_with('c'))
-    refuse(at, text, "no type " + a.element + "; there are f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool");
+    refuse(at, text, "no type " + shown(a.element) + "; there are f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool");
   if (*p.element != '\0' && a.element != p.element)
     refuse(at, text, fmt::format("the kernel's pointer is to {}", p.element));
   if (a.count > most_bytes / size) refuse(at, text, "more than 4 GiB");
@@ -146,7 +155,7 @@ argument array_of(std::size_t at, const parameter& p, const std::string& text, s
   if (rest.starts_with(':')) how = rest.substr(1);
   else if (!rest.empty()) refuse(at, text, form);
   if (!fill(a, how, seed + at))
-    refuse(at, text, "no filling " + how + " of " + a.element + "; there are zeros, ones, iota, uniform (0 to 1, of integers 0 to 99) and, not of integers, normal");
+    refuse(at, text, "no filling " + shown(how) + " of " + a.element + "; there are zeros, ones, iota, uniform (0 to 1, of integers 0 to 99) and, not of integers, normal");
   return a;
 }
 
@@ -186,7 +195,8 @@ std::string parameter_text(const parameter& p) {
 
 }  // namespace
 
-std::vector<argument> arguments_for(const kernel& k, const std::vector<std::string>& given, std::uint64_t seed) {
+std::vector<argument> arguments_for(const kernel& k, const std::vector<std::string>& given, std::uint64_t seed,
+                                    std::uint64_t most_bytes) {
   if (given.size() != k.parameters.size()) {
     std::string all;
     for (const parameter& p : k.parameters) all += (all.empty() ? "" : ", ") + parameter_text(p);
@@ -200,7 +210,7 @@ std::vector<argument> arguments_for(const kernel& k, const std::vector<std::stri
     if (!p.is_known)
       refuse(i, given[i], std::string("the parameter is ") + (p.is_pointer ? "a pointer to pointers" : "a struct or a class") +
                               ": --arg gives arrays and numbers; wrap the kernel in one that takes those");
-    all.push_back(p.is_pointer ? array_of(i, p, given[i], seed) : number_of(i, p, given[i]));
+    all.push_back(p.is_pointer ? array_of(i, p, given[i], seed, most_bytes) : number_of(i, p, given[i]));
   }
   return all;
 }

@@ -21,8 +21,12 @@ struct argument {
   std::vector<unsigned char> bytes;  ///< of the number, or of the array as it is before the run
 };
 
+/// The bytes of an array, at most.
+inline constexpr std::uint64_t most_array_bytes = std::uint64_t{4} << 30;
+
 /// One argument for each parameter. Throws wf::error (bad_argument) with the place and what would be right.
-std::vector<argument> arguments_for(const kernel&, const std::vector<std::string>& given, std::uint64_t seed);
+std::vector<argument> arguments_for(const kernel&, const std::vector<std::string>& given, std::uint64_t seed,
+                                    std::uint64_t most_bytes = most_array_bytes);
 
 /// The first elements of an array: `8388607.5, 0, 1 …`.
 std::string elements_text(const argument&, const void* bytes, std::size_t most = 8);

@@ -2,7 +2,10 @@
 #include "own_source.hpp"
 
 #include <algorithm>
-#include <regex>
+#include <cctype>
+#include <set>
+#include <string_view>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -35,13 +38,50 @@ std::string code_of(const std::string& text) {
   return code;
 }
 
-std::vector<std::string> names_by(const std::string& text, const std::regex& pattern) {
-  const std::string code = code_of(text);
-  std::vector<std::string> names;
-  for (std::sregex_iterator at(code.begin(), code.end(), pattern), end; at != end; ++at)
-    if (std::find(names.begin(), names.end(), (*at)[1].str()) == names.end()) names.push_back((*at)[1].str());
-  return names;
-}
+/// A word, or one character of another kind. Patterns of the standard library recurse, and end the program where a
+/// declaration has 100 KB.
+struct token {
+  std::size_t from, to;
+};
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+class tokens {
+ public:
+  explicit tokens(const std::string& code) : code_(code) {
+    for (std::size_t i = 0; i < code.size();) {
+      std::size_t end = i + 1;
+      if (is_word(code[i]))
+        while (end < code.size() && is_word(code[end])) ++end;
+      if (std::isspace(static_cast<unsigned char>(code[i])) == 0) all_.push_back({i, end});
+      i = end;
+    }
+  }
+
+  std::size_t size() const { return all_.size(); }
+  std::size_t position(std::size_t k) const { return all_[k].from; }
+  std::string_view text(std::size_t k) const {
+    return k < size() ? std::string_view(code_).substr(all_[k].from, all_[k].to - all_[k].from) : std::string_view();
+  }
+  bool is(std::size_t k, std::string_view what) const { return text(k) == what; }
+  bool is_name(std::size_t k) const { return k < size() && is_word(code_[all_[k].from]); }
+  /// Behind the parenthesis that closes the one at k.
+  std::size_t behind_parentheses(std::size_t k) const {
+    int depth = 0;
+    for (; k < size(); ++k) {
+      depth += is(k, "(") ? 1 : is(k, ")") ? -1 : 0;
+      if (depth == 0) return k + 1;
+    }
+    return k;
+  }
+  /// Behind `word(…)` at k, if that is there.
+  std::size_t behind_call(std::size_t k, std::string_view word) const {
+    return is(k, word) && is(k + 1, "(") ? behind_parentheses(k + 1) : k;
+  }
+
+ private:
+  const std::string& code_;
+  std::vector<token> all_;
+};
 
 int line_at(const std::string& text, std::size_t at) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
@@ -68,16 +108,6 @@ std::pair<std::size_t, std::size_t> function_body(const std::string& code, std::
   return {at, at};
 }
 
-std::string scope_at(const std::string& code, std::size_t at) {
-  static const std::regex pattern(R"(\bnamespace\s+(\w[\w:]*)\s*\{)");
-  std::string scope;
-  for (std::sregex_iterator each(code.begin(), code.end(), pattern), end; each != end; ++each) {
-    const auto [from, to] = body_after(code, static_cast<std::size_t>(each->position()));
-    if (from <= at && at < to) scope += (*each)[1].str() + "::";
-  }
-  return scope;
-}
-
 /// Whether the declaration that `at` is within begins with the word.
 bool is_template_at(const std::string& code, std::size_t at) {
   const auto before = code.find_last_of(";{}", at);
@@ -85,22 +115,51 @@ bool is_template_at(const std::string& code, std::size_t at) {
   return code.substr(from, at - from).find("template") != std::string::npos;
 }
 
-const std::regex& kernel_pattern() {
-  static const std::regex pattern(
-      R"(__global__\s+(?:(?:static|inline|__launch_bounds__\s*\([^)]*\))\s+)*void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
-  return pattern;
+/// The name of the kernel whose `__global__` is token k; no word if none is declared there.
+std::size_t kernel_name_at(const tokens& t, std::size_t k) {
+  if (!t.is(k, "__global__")) return t.size();
+  for (++k;;) {
+    const std::size_t behind = t.is(k, "static") || t.is(k, "inline") ? k + 1 : t.behind_call(k, "__launch_bounds__");
+    if (behind == k) break;
+    k = behind;
+  }
+  if (!t.is(k, "void")) return t.size();
+  k = t.behind_call(k + 1, "__launch_bounds__");
+  return t.is_name(k) && t.is(k + 1, "(") ? k : t.size();
 }
 
 }  // namespace
 
 std::vector<kernel_name> kernels_in(const std::string& text) {
   const std::string code = code_of(text);
+  const tokens t(code);
   std::vector<kernel_name> all;
-  for (std::sregex_iterator each(code.begin(), code.end(), kernel_pattern()), end; each != end; ++each) {
-    const auto at = static_cast<std::size_t>(each->position());
-    const kernel_name k{scope_at(code, at), (*each)[1].str(), is_template_at(code, at)};
-    const auto same = [&](const kernel_name& x) { return x.written() == k.written(); };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back(k);
+  std::set<std::string> seen;
+  std::vector<std::string> open;  // for each brace: the namespace, as `ns::`, or nothing
+  std::string opens;              // by the next brace
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    if (t.is(k, "namespace") && t.is_name(k + 1)) {
+      // `a::inline b` and `inline namespace b` need not be written to name what is within b.
+      std::string name;
+      std::size_t end = k + 1;
+      for (bool hidden = k > 0 && t.is(k - 1, "inline"); t.is_name(end);) {
+        if (t.is(end, "inline")) hidden = true, ++end;
+        if (!hidden && t.is_name(end)) name.append(t.text(end)).append("::");
+        hidden = false;
+        end += t.is(end + 1, ":") && t.is(end + 2, ":") ? 3 : 1;
+        if (!t.is(end - 1, ":")) break;
+      }
+      if (t.is(end, "{")) opens = name;
+    } else if (t.is(k, "{")) {
+      open.push_back(std::exchange(opens, {}));
+    } else if (t.is(k, "}") && !open.empty()) {
+      open.pop_back();
+    } else if (const std::size_t name = kernel_name_at(t, k); name < t.size()) {
+      std::string scope;
+      for (const std::string& one : open) scope += one;
+      const kernel_name found{scope, std::string(t.text(name)), is_template_at(code, t.position(k))};
+      if (seen.insert(found.written()).second) all.push_back(found);
+    }
   }
   return all;
 }
@@ -134,24 +193,39 @@ std::string naming_mistake(const std::string& kernel, const std::vector<kernel_n
 }
 
 int launch_within(const std::string& text, const std::string& kernel) {
-  static const std::regex device_pattern(R"(\b__device__\b)");
-  const std::string code = code_of(text);
+  const std::string code = code_of(text), base = base_of(kernel);
+  std::vector<std::size_t> launches;
+  for (auto at = code.find("<<<"); at != code.npos; at = code.find("<<<", at + 1)) launches.push_back(at);
+  if (launches.empty()) return 0;
+  const tokens t(code);
   const auto line_in = [&](std::size_t declaration) {
     const auto [from, to] = function_body(code, declaration);
-    const auto at = code.find("<<<", from);
-    return at < to ? line_at(code, at) : 0;
+    const auto at = std::lower_bound(launches.begin(), launches.end(), from);
+    return at != launches.end() && *at < to ? line_at(code, *at) : 0;
   };
-  for (std::sregex_iterator each(code.begin(), code.end(), kernel_pattern()), end; each != end; ++each)
-    if ((*each)[1] == base_of(kernel))
-      if (const int line = line_in(static_cast<std::size_t>(each->position()))) return line;
-  for (std::sregex_iterator each(code.begin(), code.end(), device_pattern), end; each != end; ++each)
-    if (const int line = line_in(static_cast<std::size_t>(each->position()))) return line;
+  for (std::size_t k = 0; k < t.size(); ++k)
+    if (const std::size_t name = kernel_name_at(t, k); name < t.size() && t.is(name, base))
+      if (const int line = line_in(t.position(k))) return line;
+  for (std::size_t k = 0; k < t.size(); ++k)
+    if (t.is(k, "__device__"))
+      if (const int line = line_in(t.position(k))) return line;
   return 0;
 }
 
 std::vector<std::string> dynamic_shared_in(const std::string& text) {
-  static const std::regex pattern(R"(extern\s+(?:__align__\s*\([^)]*\)\s*)?__shared__\s+[^;{}]*?(\w+)\s*\[\s*\]\s*;)");
-  return names_by(text, pattern);
+  const std::string code = code_of(text);
+  const tokens t(code);
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    if (!t.is(k, "extern")) continue;
+    std::size_t end = t.behind_call(k + 1, "__align__");
+    if (!t.is(end, "__shared__")) continue;
+    while (end < t.size() && !t.is(end, ";") && !t.is(end, "{") && !t.is(end, "}")) ++end;
+    if (!t.is(end, ";") || !t.is(end - 1, "]") || !t.is(end - 2, "[") || !t.is_name(end - 3) || t.is(end - 3, "__shared__")) continue;
+    std::string name(t.text(end - 3));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 std::string prepared_source(const std::string& text, const std::string& file) {
@@ -163,10 +237,12 @@ std::string prepared_source(const std::string& text, const std::string& file) {
     blank(all, at, end + 3);
     at = end + 3;
   }
-  static const std::regex main_function(R"(\bint\s+main\s*\()");
-  if (std::smatch found; std::regex_search(code, found, main_function)) {
-    const auto [from, to] = body_after(code, static_cast<std::size_t>(found.position()));
+  const tokens t(code);
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    if (!t.is(k, "int") || !t.is(k + 1, "main") || !t.is(k + 2, "(")) continue;
+    const auto [from, to] = body_after(code, t.position(k));
     blank(all, from, to);
+    break;
   }
   std::string name;
   for (const char c : file) {

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "counts.hpp"
 #include "output.hpp"
+#include "option_text.hpp"
 #include "own_kernel.hpp"
 
 #include <lens/explanation.hpp>

@@ -248,21 +248,6 @@ bool names_own_kernel(const std::string& text, own_kernel_request& q) {
   return false;
 }
 
-std::array<std::uint32_t, 3> extent_option(const std::string& option, const std::string& text) {
-  static const std::regex pattern(R"((\d{1,10})(?:[x,](\d{1,5}))?(?:[x,](\d{1,5}))?)");
-  std::smatch found;
-  std::array<std::uint32_t, 3> d{1, 1, 1};
-  bool good = std::regex_match(text, found, pattern);
-  for (std::size_t k = 0; good && k < 3; ++k)
-    if (found[k + 1].matched) {
-      const auto value = std::stoull(found[k + 1].str());
-      good = value >= 1 && value <= 2147483647;
-      d[k] = static_cast<std::uint32_t>(value);
-    }
-  if (!good) throw wf::error(wf::errc::bad_argument, option + " " + wf::io::quoted(text) + ": write 256, 16x16 or 8x8x4");
-  return d;
-}
-
 int explain_own_kernel(const own_kernel_request& q) {
   const std::string text = text_of(q.file);
   check_kernel(q, text);

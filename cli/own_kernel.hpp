@@ -33,9 +33,6 @@ struct own_kernel_request {
 /// Parts `dir/x.cu:ns::kernel<float>` if its first part is a file; false if it is no such thing.
 bool names_own_kernel(const std::string& text, own_kernel_request&);
 
-/// `256`, `16x16`, `8x8x4`.
-std::array<std::uint32_t, 3> extent_option(const std::string& option, const std::string& text);
-
 /// The program's exit status. Throws wf::error: bad_argument, bad_input (does not compile), unsupported.
 int explain_own_kernel(const own_kernel_request&);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that reduce files: sum and its family, a row of a table each.
 #include "commands.hpp"
+#include "option_text.hpp"
 #include "progress.hpp"
 
 #include <warpfold/error.hpp>
@@ -10,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -68,40 +68,6 @@ struct request {
   int threads = 0;
   bool json = false, keepdims = false, check_overflow = false;
 };
-
-/// CLI11 2.1 would take -1 for 2^64 - 1, and so all that is too large.
-std::string check_offset(const std::string& text) {
-  std::int64_t offset = -1;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), offset);
-  const bool whole = code == std::errc{} && end == text.data() + text.size();
-  return whole && offset >= 0 ? ""
-                              : wf::io::quoted(text) + " is no number of bytes; 0 to 2^63 - 1 are";
-}
-
-/// CLI11 2.1 would clamp what is too large.
-std::string check_correction(const std::string& text) {
-  std::int64_t correction = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), correction);
-  const bool whole = code == std::errc{} && end == text.data() + text.size();
-  return whole ? "" : wf::io::quoted(text) + " is no correction; -2^63 to 2^63 - 1 are";
-}
-
-/// "0,-1" as numbers; nothing if it is not that.
-std::optional<std::vector<int>> axes_of(std::string_view text) {
-  std::vector<int> axes;
-  for (const char* p = text.data();;) {
-    int one = 0;
-    const auto [end, code] = std::from_chars(p, text.data() + text.size(), one);
-    if (code != std::errc{}) return std::nullopt;
-    axes.push_back(one);
-    if (end == text.data() + text.size()) return axes;
-    if (*end != ',') return std::nullopt;
-    p = end + 1;
-  }
-}
-std::string check_axes(const std::string& text) {
-  return axes_of(text) ? "" : wf::io::quoted(text) + " is no list of axes; 0 or 0,2 or -1 are";
-}
 
 const std::map<std::string, wf::rounding> rounding_names{{"nearest", wf::rounding::nearest},
                                                          {"zero", wf::rounding::zero},

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes corpus/npy/: .npy files that are right, and every way we know of one that is wrong.
+"""Writes the folders of corpus/ but raw/: for each fuzzer's entry inputs that are right, every way we know of one
+that is wrong, and what fuzzers found.
 
-The names of the wrong ones are those of the cases in tests/io/malformed_test.cpp.
+The names of wrong .npy files are those of the cases in tests/io/malformed_test.cpp.
 """
 import pathlib
 import struct
+import zlib
 
-FOLDER = pathlib.Path(__file__).parent / "corpus" / "npy"
+FOLDER = pathlib.Path(__file__).parent / "corpus"
 DATA = struct.pack("<3d", 1.5, -2.0, 0.25)
 GOOD = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
 
@@ -147,14 +149,192 @@ WRONG = {
 }
 
 
-def main():
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.iterdir():
+
+def stored(digits, min_exponent, value, count, nan=0, pos=0, neg=0, zero=0, version=1, magic=b"WFXS"):
+    """A state as exact/serial.hpp writes it: value counts units of 2^min_exponent."""
+    body = magic + struct.pack("<HHi", version, digits, min_exponent)
+    body += (value % 2 ** (32 * digits)).to_bytes(4 * digits, "little") + struct.pack("<5q", count, nan, pos, neg, zero)
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def stored_sum(value=0, count=0, **more):
+    return stored(68, -1074, value, count, **more)
+
+
+def stored_dot(value=0, count=0, **more):
+    return stored(134, -2148, value, count, **more)
+
+
+UNIT = 1 << 1074  # 1, in units of a sum
+MOST = 2**63 - 1
+STATES = {
+    "sum_empty": stored_sum(),
+    "sum_of_one": stored_sum(UNIT, 1),
+    "sum_of_least": stored_sum(-1, 3),
+    "sum_of_greatest": stored_sum((2**53 - 1) << 2045, 1),
+    "sum_of_most_elements": stored_sum(MOST * UNIT, MOST),
+    "sum_of_minus_zeros": stored_sum(0, 7, zero=7),
+    "sum_of_specials": stored_sum(5 * UNIT, 9, nan=1, pos=2, neg=3),
+    "sum_of_infinities": stored_sum(0, 4, pos=4),
+    "sum_more_specials_than_elements": stored_sum(0, 4, pos=3, neg=2),
+    "sum_counters_overflow": stored_sum(0, MOST, nan=MOST, pos=MOST, neg=MOST, zero=MOST),
+    "sum_negative_count": stored_sum(0, -1),
+    "sum_of_no_elements": stored_sum(UNIT, 0),
+    "sum_too_large": stored_sum(1 << (32 * 68 - 2), 1),
+    "sum_version_2": stored_sum(version=2),
+    "sum_wrong_magic": stored_sum(magic=b"WFXT"),
+    "sum_cut_off": stored_sum()[:-1],
+    "dot_empty": stored_dot(),
+    "dot_negative": stored_dot(-(UNIT**2), 1),
+    "dot_greatest": stored_dot((2**53 - 1) ** 2 << 2 * 2045, 1),
+    "moments_empty": stored_sum() + stored_dot(),
+    "moments_of_one": stored_sum(-3 * UNIT, 1) + stored_dot(9 * UNIT**2, 1),
+    "moments_of_many": stored_sum(0, MOST) + stored_dot(MOST * UNIT**2, MOST),
+    "moments_impossible": stored_sum(3 * UNIT, 1) + stored_dot(8 * UNIT**2, 1),
+    "moments_of_specials": stored_sum(0, 4, nan=1, pos=1, neg=2) + stored_dot(0, 4, nan=1, pos=3),
+    "moments_of_counters_that_differ": stored_sum(UNIT, 2) + stored_dot(UNIT**2, 1),
+    # Of the fuzzer's own language: sign, words, place, digits, count.
+    "drawn_sum": b"\0" + b"\0\1" + bytes([33]) + struct.pack("<I", 1 << 18) + b"\0\2\1\1\2\40" + struct.pack("<2I", 7, 9) + b"\0\5\1" * 9,
+    "drawn_moments": b"\1" + b"\0\1" + bytes([33]) + struct.pack("<I", 1 << 18) + b"\0\2\1" + b"\1" + b"\0\1" + bytes([67])
+                     + struct.pack("<I", 1 << 8) + b"\1" * 20,
+    "drawn_dot": b"\2" + b"\0\1" + bytes([67]) + struct.pack("<I", 1 << 18) + b"\0\2\1" * 12,
+}
+
+
+def call(function, op, dtype, rest=b"", flags=1):
+    """As c_api_entry.cpp takes it: which function, operation, type and flags, then the array and what else it asks for."""
+    return bytes([function, op, dtype, flags]) + rest
+
+
+def array(shape, how=0, strides=(), seed=0x300):
+    """The rank, the lengths, the kind of strides and the strides, the seed of the elements."""
+    return bytes([len(shape), *shape, how]) + b"".join(bytes([0, s & 0xFF, 1]) for s in strides) + struct.pack("<Q", seed)
+
+
+CALLS = {
+    **{f"reduce_{op}_{dtype}": call(0, op, dtype, array((3, 4))) for op in range(21) for dtype in (2, 5, 12, 14)
+       if op != 10},
+    "dot": call(0, 10, 3, array((5,)) + array((5,)), flags=3),
+    "dot_of_other_shapes": call(0, 10, 3, array((5,)) + array((6,)), flags=2),
+    "axes": call(1, 0, 3, array((2, 3, 4)) + bytes([2, 3, 5])),
+    "axes_twice": call(1, 0, 3, array((2, 3, 4)) + bytes([2, 3, 3])),
+    "segments": call(2, 11, 6, array((6,)) + bytes([3, 1, 2, 3])),
+    "labels": call(3, 0, 3, array((6,)) + bytes([0, 4, 1, 0, 1, 2, 3, 2, 1])),
+    "labels_of_2_63": call(3, 0, 3, array((6,)) + bytes([200, 0, 1, 0, 1, 2, 3])),
+    "many": call(4, 0, 3, array((6,)) + bytes([3, 1, 2, 3])),
+    "checked": call(5, 0, 6, array((6,)), flags=0x41),
+    "empty": call(0, 13, 3, array((0, 5))),
+    "strides": call(0, 0, 3, array((2, 3), 2, (24, -8))),
+    "strides_beyond_memory": call(0, 0, 3, bytes([2, 3, 3, 2]) + bytes([204, 1, 204, 1]) + bytes(8)),
+    "strides_of_least": call(0, 0, 3, bytes([1, 3, 2]) + bytes([205, 1]) + bytes(8)),
+    "options": call(0, 3, 3, array((4,)) + bytes([9, 0, 3, 0, 1, 1]), flags=0x81),
+    "no_such_operation": bytes([0, 255, 99, 0, 0, 0, 3, 1]) + array((3,)),
+    "no_such_type": bytes([0, 0, 255, 99, 0, 0, 0, 1]) + array((3,)),
+    "rank_of_33": call(0, 0, 3, bytes([247]) + bytes(40)),
+}
+
+TEXTS = {
+    "doubles": struct.pack("<8d", 0.1, 1e22, 5e-324, 1.7976931348623157e308, -0.0, 1e-4, 123456789012345680.0, 2.5),
+    "specials": struct.pack("<3d", float("inf"), float("-inf"), float("nan")) + b"\1\0\0\0\0\0\xf0\x7f",
+    "powers_of_two": struct.pack("<8d", *(2.0**k for k in (-1022, -1074, 1023, 53, 63, 10, -14, -24))),
+    "name": "größe_雪.npy".encode(),
+    "control_characters": b"\x1b[31mred\n\r\t\0\x7f",
+    "no_utf8": b"\xff\xfe\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82",
+    "c1_control": b"\xc2\x9b31m",
+}
+
+
+def tuned(gpus, head=b'{"warpfold_tuning": 1, "gpus": ', gpu=b"g"):
+    return gpu + b"\n" + head + gpus + b"}"
+
+
+TUNING = {
+    "empty": b"",
+    "no_gpus": tuned(b"{}"),
+    "right": tuned(b'{"g": {"reduce_threads": 256, "reduce_blocks": 4, "sum_blocks": 2, "exact_blocks": 8, "overlap": 0}}'),
+    "some_fields": tuned(b'{"g": {"reduce_blocks": 3}}'),
+    "other_gpu": tuned(b'{"h": {"reduce_blocks": 3}}'),
+    "quoted_gpu": tuned(b'{"a \\"b\\"": {"overlap": 1}}', gpu=b'a "b"'),
+    "gpu_of_no_utf8": tuned(b'{"g": {"overlap": 1}}', gpu=b"\xff\xfe"),
+    "not_json": b"g\n{",
+    "array": b"g\n[]",
+    "no_head": b'g\n{"gpus": {}}',
+    "version_2": tuned(b"{}", b'{"warpfold_tuning": 2, "gpus": '),
+    "version_of_words": tuned(b"{}", b'{"warpfold_tuning": "' + b"x" * 3000 + b'", "gpus": '),
+    "version_nested": tuned(b"{}", b'{"warpfold_tuning": ' + b"[" * 300 + b"]" * 300 + b', "gpus": '),
+    "gpus_is_an_array": tuned(b"[]"),
+    "gpu_is_a_number": tuned(b'{"g": 7}'),
+    "unknown_field": tuned(b'{"g": {"threads\\n": 7}}'),
+    "unknown_field_of_words": tuned(b'{"g": {"' + b"y" * 3000 + b'": 7}}'),
+    "out_of_range": tuned(b'{"g": {"reduce_threads": 100}}'),
+    "negative": tuned(b'{"g": {"sum_blocks": -1}}'),
+    "fraction": tuned(b'{"g": {"sum_blocks": 1.5}}'),
+    "wide": tuned(b'{"g": {"sum_blocks": 4294967297}}'),
+    "large_number": tuned(b'{"g": {"sum_blocks": 1e999}}'),
+    "nested": tuned(b'{"g": {"sum_blocks": ' + b"[" * 300 + b"]" * 300 + b"}}"),
+    "text": tuned(b'{"g": {"sum_blocks": "2\\n"}}'),
+    "twice": tuned(b'{"g": {"overlap": 0, "overlap": 1}}'),
+    "surrogates": tuned(b'{"g": {"\\ud834\\udd1e": 1}}'),
+    "comment": tuned(b"{} // no"),
+}
+
+OPTIONS = {
+    "arrays": b"f32[1M]:uniform\nout:f32[1]\nf64[2^10]:iota\nf16[100]:normal\nu64[1e3]:ones\nbool[7]\ni8[300]:iota",
+    "array_mistakes": b"f32[]\nf32[1\nf32]1[\nf33[1]\nc64[1]\nf32[1]x\nf32[1]:\nf32[1]:other\n[1]\nout:\nf32[1K]:zeros:ones",
+    "counts": b"f32[2^39]\nf32[2^40]\nf32[1e12]\nf32[1e13]\nf32[1G]\nf32[18446744073709551615]\nf32[18446744073709551616]\nf32[1KK]",
+    "no_elements": b"f32[0]\nf32[0]:normal\ni32[0]:normal\ni32[0]:other",
+    "numbers": b"0.5\n1e-3\ni32=1000\nf32=1.5\n-1\n-128\n128\n64K\n2^20\n1e6\nnan\ninf\n1e999\n0x1p3\ntrue",
+    "number_mistakes": b"\n-\n--1\n1.5.5\nf64=\n=1\ni32=f32=1\n1 \n 1\n+1\n-0\n-9223372036854775808\n-9223372036854775809",
+    "of_64_bits": b"9223372036854775807\n9223372036854775808\n18446744073709551615\n-2147483648\n-2147483649",
+    "axes": b"0\n0,2\n-1\n0,\n,0\n1,1\n99999999999\n--1\n+1",
+    "extents": b"256\n16x16\n8x8x4\n8,8,4\n0\n2147483648\n1x0\nx\n1x1x1x1\n4294967295",
+    "control_characters": b"\x1b[31m\nf32[1]:\x1b[2J\n\xff[1]\n\x07[1]:ones\nf32[1\x00]",
+    "long": b"9" * 400 + b"\n" + b"f" * 400 + b"[1]\n" + b"x" * 1000,
+}
+
+KERNEL = b"__global__ void k(const float* x, float* out) { *out = x[threadIdx.x]; }\n"
+SOURCES = {
+    "empty": b"",
+    "kernel": b"k\n" + KERNEL,
+    "scoped": b"ns::k\nnamespace ns {\nnamespace deep { " + KERNEL + b"}\n" + KERNEL + b"}\n",
+    "template": b"k<float, 4>\ntemplate <class T, int N>\n__global__ void k(T* x) {}\ntemplate <> __global__ void j<int>(int*);\n",
+    "bounds": b"k\n__global__ __launch_bounds__(256, 2) void k() {}\n__global__ void __launch_bounds__(64) j() {}\n"
+              b"__global__ static inline void i() {}\nstatic __global__ void h();\n",
+    "comments": b"k\n// __global__ void not_this() {\n/* __global__ void nor_this() { */ __global__ /* here */ void // and\n k ( ) { }\n",
+    "strings": b"k\nconst char* s = \"__global__ void no() { \\\" /* \"; char c = '\"'; int m = 1'000'000;\n" + KERNEL,
+    "raw_string": b"k\nconst char* s = R\"x(__global__ void no() { \" )x\";\n" + KERNEL,
+    "launch": b"k\n" + KERNEL + b"int main(int argc, char** argv) {\n  k<<<1, 32, 0>>>(0, 0);\n  return 0;\n}\n",
+    "launch_within": b"k\n__device__ void d() { }\n__global__ void k() {\n  j<<<1,\n 2>>>();\n}\n",
+    "launch_not_closed": b"k\n" + KERNEL + b"int main() { k<<<1, 2(0);\n",
+    "shared": b"k\nextern __shared__ float tile[];\nextern __shared__ __align__(16) unsigned char bytes[];\n"
+              b"extern __align__(8) __shared__ double d[ ] ;\n__shared__ int fixed[32];\n",
+    "not_closed": b"k\n/* \n" + KERNEL,
+    "string_not_closed": b"k\n\"abc\n" + KERNEL + b"'",
+    "backslash_at_the_end": b"k\n\"\\",
+    "braces": b"}}}{{{\nnamespace a { namespace b { } } } " + KERNEL + b"{{{",
+    "asked_scope_only": b"::\n" + KERNEL,
+    "asked_unicode": "größe<\n".encode() + KERNEL,
+    "carriage_returns": b"k\r\n" + KERNEL.replace(b"\n", b"\r\n"),
+    "launch_overlaps_its_end": b"k\n<<<>>>>>><<<<<<>>>",
+}
+
+
+def write(name, files):
+    folder = FOLDER / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
         old.unlink()
-    for prefix, files in (("right", RIGHT), ("wrong", WRONG)):
-        for name, content in files.items():
-            (FOLDER / f"{prefix}_{name}.npy").write_bytes(content)
-    print(f"{len(RIGHT)} right and {len(WRONG)} wrong files in {FOLDER}")
+    for file, content in files.items():
+        (folder / file).write_bytes(content)
+    print(f"{len(files)} files in {folder}")
+
+
+def main():
+    write("npy", {f"{prefix}_{name}.npy": content for prefix, files in (("right", RIGHT), ("wrong", WRONG))
+                  for name, content in files.items()})
+    for name, files in (("state", STATES), ("c_api", CALLS), ("text", TEXTS), ("tuning", TUNING), ("options", OPTIONS),
+                        ("source", SOURCES)):
+        write(name, files)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "npy_entry.hpp"
+#include "entries.hpp"
+#include "promises.hpp"
 
 #include <warpfold/error.hpp>
 #include <warpfold/io/array_file.hpp>
 #include <warpfold/io/reduce.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -19,18 +17,11 @@ namespace {
 
 namespace io = wf::io;
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "npy fuzz: %s\n", what);
-  std::abort();
-}
+using fuzz::require;
 
 void require_one_line(const wf::error& e) {
   require(e.code() == wf::errc::bad_input, "an error that is not bad_input");
-  const std::string text = e.what();
-  require(!text.empty() && text.size() < 700, "an error of no or of many words");
-  require(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; }),
-          "an error that is not one printable line");
+  fuzz::require_one_line(e.what());
 }
 
 void require_consistent(const io::array_layout& layout, std::size_t file_size) {

@@ -537,8 +537,7 @@ struct judge {
     if (o == op::dot && Parts == 1) {
       w.push_back(total([&](std::size_t i) { return at(data.x[0], i) * at(data.y[0], i); }));
     } else if (o == op::dot) {
-      const auto& [xr, xi] = std::tie(data.x[0], data.x[Parts - 1]);
-      const auto& [yr, yi] = std::tie(data.y[0], data.y[Parts - 1]);
+      const auto &xr = data.x[0], &xi = data.x[Parts - 1], &yr = data.y[0], &yi = data.y[Parts - 1];
       w.push_back(total([&](std::size_t i) { return at(xr, i) * at(yr, i) - at(xi, i) * at(yi, i); }));
       w.push_back(total([&](std::size_t i) { return at(xr, i) * at(yi, i) + at(xi, i) * at(yr, i); }));
     }

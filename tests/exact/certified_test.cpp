@@ -440,7 +440,6 @@ TYPED_TEST(certainty, means_that_both_ends_round_alike) {
 // ---- Answers: either none, or the exact one, bit for bit.
 
 constexpr op real_ops[] = {op::sum, op::mean, op::norm1, op::norm2, op::sum_of_squares, op::dot, op::var, op::std_dev, op::mean_var};
-constexpr int op_kinds = 9;
 
 template <class T, int Parts>
 struct sample {
@@ -661,6 +660,25 @@ TYPED_TEST(answers, of_nothing_are_none) {
   const judge<T, 1> j({}, 1);
   T out[2];
   for (const op o : real_ops) EXPECT_FALSE(j.ask(o, rounding::nearest, 0, out));
+}
+
+// Zeros need no digits, whatever their signs.
+TYPED_TEST(answers, of_zeros_are_certain) {
+  using T = TypeParam;
+  using f = exact::format<T>;
+  for (const bool shrunk : {false, true}) {
+    for (const auto sign : {typename f::bits{0}, f::sign_mask}) {
+      std::vector<T> x(20, from<T>(f::sign_mask));
+      x.back() = from<T>(sign);
+      const sample<T, 1> d{{x}, {x}};
+      const judge<T, 1> j(d, 3, shrunk);
+      for (const op o : {op::sum, op::mean, op::norm1}) {
+        T out[2];
+        ASSERT_TRUE(j.ask(o, rounding::nearest, 0, out));
+        EXPECT_TRUE(same_bits(out[0], j.want(o, rounding::nearest, 0)[0]));
+      }
+    }
+  }
 }
 
 TYPED_TEST(answers, of_special_values_are_exact) {

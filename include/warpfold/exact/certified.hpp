@@ -136,7 +136,7 @@ WF_HD std::uint32_t extent_bits(T x) {
   else return static_cast<std::uint32_t>(b) << (33 - 8 * sizeof(T));
 }
 
-/// Where the elements of an extent lie: magnitudes below 2^top, all multiples of 2^unit.
+/// Where the elements of an extent lie: magnitudes below 2^top, all multiples of 2^unit. Of zeros alone top is unit.
 struct range {
   int top, unit;
   bool finite;
@@ -209,6 +209,7 @@ inline constexpr int shrinks = 64;
 inline constexpr double shrink = 0x1p-64;
 /// What pairs of terms times `shrink` lost, r being the range of the terms themselves.
 WF_HD double loss_of_shrunk_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
+  if (r.top == r.unit) return 0;  // zeros
   const bool below = r.unit - shrinks < ieee_f64::min_exponent;  // each term was off by half the least subnormal
   const double loss = loss_of_pairs({r.top - shrinks, below ? ieee_f64::min_exponent : r.unit - shrinks, r.finite}, length, n);
   return below ? add(loss, multiply(static_cast<double>(n), underflow)) : loss;

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "prove.hpp"
 #include "traversal.hpp"
 
 namespace wf::cpu {
@@ -82,6 +83,14 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   const std::int64_t chunk = chunk_size(p.elements, bytes);
   const std::int64_t chunks = (p.elements + chunk - 1) / chunk;
 
+  // Answers of elements without gaps may have a proof, and then need no state.
+  const auto proved = [&](std::int64_t answer) {
+    if (!runs || panels || r.proves == nullptr) return false;
+    const pointers q = at_index(p.base, p.kept, answer, r.inputs);
+    const void* x[max_inputs] = {q[0], q[1]};
+    return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
+  };
+
   const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,
                               std::int64_t group, std::int64_t begin, std::int64_t end) {
     const std::int64_t column = group % panels_a_row * width;
@@ -113,6 +122,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
       folder f(r, self);
       const states s(r, width);
       for (std::int64_t g = task * together; g < end; ++g) {
+        if (proved(g)) continue;
         const auto [answer, count] = fold_group(f, s, 0, g, 0, p.elements);
         for (std::int64_t w = 0; w < count; ++w) finish(s[w], answer + w);
       }
@@ -123,6 +133,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   // Few answers of many elements: groups one after the other, chunks in parallel.
   const states s(r, chunks * width);
   for (std::int64_t g = 0; g < groups; ++g) {
+    if (proved(g)) continue;
     std::int64_t answer = 0, count = 0;
     std::mutex mutex;
     parallel(c, chunks, [&](std::int64_t k) {
@@ -158,6 +169,7 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
     r.short_run(self, x, n, out);
     return;
   }
+  if (r.proves != nullptr && n > 0 && prove(r, self, x, n, c, out)) return;
   constexpr std::size_t on_stack = 2048;
   if (n <= least_chunk && r.state_size <= on_stack && r.state_align <= 64) {
     alignas(64) std::byte state[on_stack];

@@ -74,6 +74,24 @@ using extract_functions = extract_function[term_count][2][2];  // [term][f64?][f
 /// Adds to a table: 0 < n <= bucket_capacity less what it holds, and n <= tile. Returns what was left out.
 using bucket_function = special_counts (*)(const void* x, const void* y, std::int64_t n, std::int64_t* sums);
 
+/// Sums in pairs of doubles, and what they lost at most (simd/certify.hpp). Elements of even places, then of odd ones.
+struct evidence {
+  /// Of finite elements | the answer is NaN | no such sums, but perhaps scaled down, or up.
+  enum what { sums, is_nan, hopeless, too_large, too_small } verdict = sums;
+  bool zeros = true;                                     ///< every element, or one of each pair
+  double values[2] = {}, values_rest[2] = {}, products[2] = {}, products_rest[2] = {};
+  double lost_values = 0, lost_products = 0;
+  // Given to the kernel: elements are multiplied by 2^scale, which is -certified_scale, 0 or certified_scale; it may look at the
+  // first ones and say that they are too small.
+  int scale = 0;
+  bool first = false;
+};
+inline constexpr int certified_scale = 600;  // of f64: squares of the greatest, too, are then far from the end
+/// What is added up: terms, and magnitudes in place of elements.
+inline constexpr int certified_kinds = term_count + 1;
+/// Any n. `out` is set anew, but for what is given.
+using certify_function = void (*)(const void* x, const void* y, std::int64_t n, evidence& out);
+
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
   std::int64_t least, greatest;  // u64: the bits
@@ -94,6 +112,7 @@ struct kernel_table {
   special_counts (*specials[2][2])(const void* x, const void* y, std::int64_t n);  // [products?][f64?]
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
+  certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16
   /// Any n; the same bits on every target.
   double (*fast_sum[2])(const void* x, std::int64_t n);

@@ -10,6 +10,8 @@
 
 #include <warpfold/builtin.hpp>
 
+#include "proved.hpp"
+
 namespace wf::library {
 
 /// Elements of any alignment; a bool is any byte that is not zero.
@@ -75,7 +77,7 @@ struct entry {
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,
-      short_run(),   &R::declares};
+      short_run(),   &R::declares,   proof_of<R, T...>()};
 };
 
 /// One row of the table: the functions for each dtype, null where there are none.

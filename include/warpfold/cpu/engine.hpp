@@ -38,6 +38,7 @@ struct erased {
   /// All in one for short contiguous runs; null if there is no shorter way.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
+  const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states
 };
 
 /// n-d inputs of one shape, strides in bytes.

@@ -3,6 +3,7 @@
 /// All kernels of one target. Included once by each target_*.cpp, which names the target.
 #pragma once
 
+#include "certify.hpp"
 #include "exponents.hpp"
 #include "extract.hpp"
 #include "fast.hpp"
@@ -27,6 +28,13 @@ const kernel_table& table() {
       .specials = {{specials<f, false>, specials<d, false>}, {specials<f, true>, specials<d, true>}},
       .bucket = {{float_sums, wide_sums<d, false>}, {wide_sums<f, true>, bucket<d, true>}},
       .fold = {fold_narrow, fold_wide},
+#define WF_CERTIFY(type, how)                                                          \
+  {certify<type, term::value, false, how>, certify<type, term::square, false, how>,      \
+   certify<type, term::product, false, how>, certify<type, term::moments, false, how>,   \
+   certify<type, term::value, true, how>}
+      .certify = {{WF_CERTIFY(f, adding::plain), WF_CERTIFY(f, adding::anchored)},
+                  {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
+#undef WF_CERTIFY
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
       .fast_sum = {fast_sum<f>, fast_sum<d>},
       .fast_dot = {fast_dot<f>, fast_dot<d>},

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file certify.hpp
+/// Sums of which it is known what they lost at most (exact/certified.hpp): the cheap pass before any exact arithmetic.
+///
+/// Elements come a tile at a time, in `streams` vectors beside each other, `adds` additions to each lane of each.
+///
+/// Plain, where terms are doubles of few bits (f32 and its products): one addition a term. A partial sum of j terms below 2^B
+/// is at most j·2^B, and half a unit in its last place is lost at most: with u = 2^-53 u·2^B·adds·(adds + 1)/2 a lane and stream, and
+/// u·2^B·streams²·adds a lane where streams are added up. Nothing, if all terms are multiples of a unit 2^U and no sum of a lane,
+/// below 2^B·adds·streams, has more than 53 bits above it.
+///
+/// Anchored, for terms of any bits: t begins at 1.5·2^k, k = B + log2(adds) + 2, as in extract.hpp, so that it stays in
+/// [2^k, 2^(k+1)) and only holds multiples of 2^(k-52). What t does not take of a term v is exact, at most ρ = 2^(k-53), and
+/// is added to r. For a product a·b, t takes fma(a, b, t) - t, and the rest is fma(a, b, -that), rounded once: by u·ρ at most, or
+/// by half the least subnormal. So r loses what a plain sum of terms below ρ loses: about 2^-40 of the plain sums' loss. Four operations
+/// a term, whatever the exponents; two-sums would take seven, and ten for products.
+///
+/// Sums of tiles go to pairs by two-sums, and what the second halves lose is itself added up.
+#pragma once
+
+#include <utility>
+
+#include "extract.hpp"
+#include "specials.hpp"
+
+namespace wf::cpu::WF_TARGET {
+
+#if defined(__AVX512F__) || defined(__FMA__) || defined(__aarch64__)
+inline constexpr bool has_fma = true;
+#else
+inline constexpr bool has_fma = false;
+#endif
+
+WF_INLINE f64s multiply_add(f64s a, f64s b, f64s c) {  // a·b + c
+#if defined(__AVX512F__)
+  return _mm512_fmadd_pd(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_pd(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f64(c, a, b);
+#else
+  return a * b + c;  // of products that are doubles
+#endif
+}
+WF_INLINE f64s multiply_subtract(f64s a, f64s b, f64s c) {  // a·b - c
+#if defined(__AVX512F__)
+  return _mm512_fmsub_pd(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmsub_pd(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f64(-c, a, b);
+#else
+  return a * b - c;
+#endif
+}
+
+/// a + b, where there is an FMA by that: some processors have units for additions and others for multiplications, and sums use only
+/// one kind. `one` is 1, which the compiler must not know.
+WF_INLINE f64s add_by_fma(f64s a, f64s b, f64s one) {
+  if constexpr (has_fma) return multiply_add(a, one, b);
+  else return a + b;
+}
+
+/// Sums s + c in each lane, and what c lost.
+template <int Bytes>
+struct lane_pairs {
+  using V = vec<double, Bytes>;
+  using I = vec<std::int64_t, Bytes>;
+  V s{}, c{}, lost{};
+
+  static WF_INLINE V two_sum(V a, V b, V& error) {
+    const V t = a + b, z = t - a;
+    error = (a - (t - z)) + (b - z);
+    return t;
+  }
+  WF_INLINE void add(V x) {
+    V error;
+    s = two_sum(s, x, error);
+    add_rest(error);
+  }
+  WF_INLINE void add_rest(V x) {
+    V error;
+    c = two_sum(c, x, error);
+    lost += (V)((I)error & INT64_MAX);
+  }
+  template <int... J>
+  static WF_INLINE vec<double, Bytes / 2> half(V v, int upper, std::integer_sequence<int, J...>) {
+    return upper != 0 ? __builtin_shufflevector(v, v, (J + lanes<double, Bytes> / 2)...) : __builtin_shufflevector(v, v, J...);
+  }
+  /// Even lanes together, and odd ones.
+  WF_INLINE void give(double (&to_s)[2], double (&to_c)[2], double& to_lost) const {
+    if constexpr (Bytes == 16) {
+      for (int j = 0; j < 2; ++j) {
+        to_s[j] = s[j];
+        to_c[j] = c[j];
+      }
+      to_lost += lost[0] + lost[1];
+    } else {
+      constexpr std::make_integer_sequence<int, lanes<double, Bytes> / 2> numbers;
+      lane_pairs<Bytes / 2> both{half(s, 0, numbers), half(c, 0, numbers), half(lost, 0, numbers) + half(lost, 1, numbers)};
+      both.add(half(s, 1, numbers));
+      both.add_rest(half(c, 1, numbers));
+      both.give(to_s, to_c, to_lost);
+    }
+  }
+};
+
+/// The greatest magnitude, and the least but for zeros.
+template <class T>
+struct magnitudes {
+  using F = vec<T>;
+  using I = std::conditional_t<sizeof(T) == 8, i64s, i32s>;
+  F greatest{}, below_least = all_lanes<F>(static_cast<T>(__builtin_inf()));
+
+  /// One less than zero's bits are those of a NaN, which `min` leaves out, as both leave out NaNs.
+  WF_INLINE void look_at(F v) {
+    const F m = abs(v);
+    greatest = max(m, greatest);
+    below_least = min((F)((I)m - 1), below_least);
+  }
+  /// Magnitudes are below 2^top and multiples of 2^unit. Infinities have the greatest top; NaNs are not seen.
+  WF_INLINE void range(int& top, int& unit) const {
+    constexpr int fraction = sizeof(T) == 8 ? 52 : 23, bias = sizeof(T) == 8 ? 1023 : 127;
+    using bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    T most = 0, least = static_cast<T>(__builtin_inf());
+    WF_UNROLL
+    for (int j = 0; j < lanes<T>; ++j) {
+      most = greatest[j] > most ? greatest[j] : most;
+      least = below_least[j] < least ? below_least[j] : least;
+    }
+    if (most == 0) {
+      top = no_top;
+      unit = no_unit;
+      return;
+    }
+    const auto high = static_cast<int>(__builtin_bit_cast(bits, most) >> fraction);
+    const auto low = static_cast<int>((__builtin_bit_cast(bits, least) + 1) >> fraction);
+    top = (high > 1 ? high : 1) - bias + 1;
+    unit = (low > 1 ? low : 1) - bias - fraction;
+  }
+  static constexpr int no_top = -4000, no_unit = 4000, infinite_top = sizeof(T) == 8 ? 1025 : 129;
+};
+
+WF_INLINE double lowest_power_of_two(int e) {  // subnormal ones, too
+  return e >= -1022 ? power_of_two(e) : __builtin_bit_cast(double, std::uint64_t{1} << (e + 1074));
+}
+
+/// How elements are added up.
+enum class adding { plain, anchored, scaled };  // scaled: anchored, and elements times 2^±certified_scale first
+
+template <class T, term Term, bool Absolute, adding How>
+class certifier {
+  static constexpr bool Anchored = How != adding::plain, is_scaled = How == adding::scaled;
+  static constexpr bool of_values = Term == term::value || Term == term::moments;
+  static constexpr bool of_products = Term != term::value;
+  static constexpr bool pairs = Term == term::product;
+  static constexpr bool wide = sizeof(T) == 8;
+  static constexpr bool split = wide && of_products && !has_fma;  // products by their two halves
+  static constexpr int streams = 4, group = streams * step;
+  static constexpr std::int64_t size = sizeof(T), tile_elements = 16384 / size;
+  static constexpr int most_adds = static_cast<int>(tile_elements / group), log2_adds = log2_of(most_adds);
+  static_assert(1 << log2_adds == most_adds);
+  /// The numbers that are dealt with: no bound of theirs under- or overflows.
+  static constexpr int least_top = wide ? -400 : -1000, most_exponent = 1000;
+  static constexpr double u = 0x1p-53;
+  using bytes = const unsigned char*;
+  using seen = magnitudes<T>;
+
+  struct sums {
+    f64s t[streams], r[Anchored ? streams : 1];
+    f64s one;
+    double anchor;
+    int exponent;  // of the anchor
+
+    WF_INLINE void begin(int bound) {
+      one = all_lanes<f64s>(1.0);
+#if defined(__x86_64__)
+      asm("" : "+v"(one));
+#else
+      asm("" : "+w"(one));
+#endif
+      exponent = bound + log2_adds + 2;
+      anchor = Anchored ? 1.5 * power_of_two(exponent) : 0;
+      for (f64s& v : t) v = all_lanes<f64s>(anchor);
+      for (f64s& v : r) v = f64s{};
+    }
+    WF_INLINE void add_value(int k, f64s v) {
+      const f64s before = t[k];
+      t[k] = add_by_fma(v, before, one);
+      if constexpr (Anchored) r[k] = add_by_fma(v - (t[k] - before), r[k], one);
+    }
+    WF_INLINE void add_product(int k, f64s a, f64s b) {
+      if constexpr (split) {
+        f64s low;
+        add_value(k, two_product(a, b, low));
+        r[k] += low;
+      } else {
+        const f64s before = t[k];
+        t[k] = multiply_add(a, b, before);
+        if constexpr (Anchored) r[k] += multiply_subtract(a, b, t[k] - before);
+      }
+    }
+    /// Adds the tile to `to`; false if there was a NaN.
+    WF_INLINE bool give(lane_pairs<width>& to) const {
+      const f64s all = ((t[0] - anchor) + (t[1] - anchor)) + ((t[2] - anchor) + (t[3] - anchor));
+      if (any_lane((i64s)(all - all != 0.0))) return false;
+      to.add(all);
+      if constexpr (Anchored) to.add_rest((r[0] + r[1]) + (r[2] + r[3]));
+      return true;
+    }
+    /// What the tile lost at most, of `adds` additions to each lane of terms below 2^top, multiples of 2^unit. Underflow loses
+    /// less than 2^underflow a term; 0 says that there is none.
+    WF_INLINE double lost(int adds, int top, int unit, int underflow) const {
+      if (top <= seen::no_top) return 0;
+      const int bits_of_adds = log2_of(adds - 1) + 1 + log2_of(streams) + (split ? 1 : 0);  // log2, rounded up
+      const int part = Anchored ? exponent - 53 : top;  // each addition brings less than 2^part
+      if (part + bits_of_adds - unit <= 53 && underflow == 0) return 0;
+      const double additions = split ? 2.0 * adds : adds, terms = additions * (streams * step);
+      return terms * (additions / 2 + streams + 2) * 1.01 * u * power_of_two(part) + (underflow != 0 ? terms * lowest_power_of_two(underflow) : 0.0);
+    }
+  };
+
+  seen x_, y_;
+  sums value_, product_;
+  int bound_x_ = seen::no_top, bound_y_ = seen::no_top, scale_ = 0;
+  double factor_ = 1;  // 2^scale_
+
+  WF_INLINE void look_at_group(bytes x, bytes y) {
+    WF_UNROLL
+    for (int j = 0; j < group * size; j += width) {
+      x_.look_at(load<vec<T>>(x + j));
+      if constexpr (pairs) y_.look_at(load<vec<T>>(y + j));
+    }
+  }
+  WF_INLINE void add_group(bytes x, bytes y) {
+    look_at_group(x, y);
+    WF_UNROLL
+    for (int k = 0; k < streams; ++k) {
+      f64s a = load_f64<T>(x, k * step);
+      if constexpr (Absolute) a = abs(a);
+      if constexpr (is_scaled) a *= factor_;
+      if constexpr (of_values) value_.add_value(k, a);
+      if constexpr (of_products) {
+        f64s b = a;
+        if constexpr (pairs) b = load_f64<T>(y, k * step);
+        if constexpr (pairs && is_scaled) b *= factor_;
+        product_.add_product(k, a, b);
+      }
+    }
+  }
+
+  /// f(x, y) for groups of n elements, the last one filled up with zeros; how many there are.
+  template <class F>
+  WF_INLINE int for_groups(bytes x, bytes y, std::int64_t n, F f) {
+    std::int64_t i = 0;
+    int count = 0;
+    for (; i + group <= n; i += group, ++count) {
+      prefetch_lines<group * size>(x + i * size);
+      if constexpr (pairs) prefetch_lines<group * size>(y + i * size);
+      f(x + i * size, y + i * size);
+    }
+    if (i < n) {
+      alignas(64) T a[group] = {}, b[pairs ? group : 1] = {};
+      __builtin_memcpy(a, x + i * size, static_cast<std::size_t>((n - i) * size));
+      if constexpr (pairs) __builtin_memcpy(b, y + i * size, static_cast<std::size_t>((n - i) * size));
+      f(reinterpret_cast<bytes>(a), reinterpret_cast<bytes>(pairs ? b : a));
+      ++count;
+    }
+    return count;
+  }
+
+  struct ranges {
+    int top_x, unit_x, top_y, unit_y;
+  };
+  WF_INLINE ranges range() const {
+    ranges r{};
+    x_.range(r.top_x, r.unit_x);
+    if constexpr (pairs) {
+      y_.range(r.top_y, r.unit_y);
+    } else {
+      r.top_y = r.top_x;
+      r.unit_y = r.unit_x;
+    }
+    if constexpr (is_scaled) {
+      for (int* e : {&r.top_x, &r.unit_x, &r.top_y, &r.unit_y}) *e += *e == seen::no_top || *e == seen::no_unit ? 0 : scale_;
+    }
+    return r;
+  }
+  static WF_INLINE int larger(int a, int b) { return a > b ? a : b; }
+
+  /// The bounds of what was seen; zeros and small numbers have the least.
+  WF_INLINE evidence::what raise_bounds(const ranges& r) {
+    bound_x_ = larger(bound_x_, larger(r.top_x, least_top));
+    bound_y_ = larger(bound_y_, larger(r.top_y, least_top));
+    return taken(r);
+  }
+  WF_INLINE evidence::what taken(const ranges& r) const {
+    if (r.top_x >= seen::infinite_top + scale_ || r.top_y >= seen::infinite_top + scale_) return evidence::hopeless;
+    const int most = of_products ? larger(bound_x_ + bound_y_, bound_x_) : bound_x_;
+    return Anchored && most + log2_adds + 2 > most_exponent ? evidence::too_large : evidence::sums;
+  }
+  static WF_INLINE bool is_small(const ranges& r) {
+    return (r.top_x < least_top && r.top_x != seen::no_top) || (r.top_y < least_top && r.top_y != seen::no_top);
+  }
+
+ public:
+  WF_INLINE void run(bytes x, bytes y, std::int64_t n, evidence& out) {
+    lane_pairs<width> values, products;
+    const bool first = out.first;
+    scale_ = is_scaled ? out.scale : 0;
+    factor_ = power_of_two(scale_);
+    out = {};
+    out.scale = scale_;
+    for (std::int64_t i = 0; i < n; i += tile_elements) {
+      const std::int64_t m = n - i < tile_elements ? n - i : tile_elements;
+      bytes px = x + i * size, py = pairs ? y + i * size : px;
+      const auto refuse = [&](evidence::what why) __attribute__((always_inline)) {
+        out.verdict = why;
+        const special_counts found = specials<T, pairs>(px, py, m);
+        if (found.all() != 0) out.verdict = found.nan != 0 || (found.pos_inf != 0 && found.neg_inf != 0 && !Absolute && Term != term::square)
+                          ? evidence::is_nan : evidence::hopeless;
+      };
+      if constexpr (Anchored) {
+        if (i == 0) {
+          x_ = y_ = {};
+          for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
+          const ranges seen_first = range();
+          if (first && !is_scaled && is_small(seen_first)) return refuse(evidence::too_small);
+          if (const auto why = raise_bounds(seen_first); why != evidence::sums) return refuse(why);
+        }
+      }
+      ranges r;
+      int adds;
+      for (;;) {
+        x_ = y_ = {};
+        if constexpr (of_values) value_.begin(bound_x_);
+        if constexpr (of_products) product_.begin(bound_x_ + bound_y_);
+        adds = for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group(a, b); });
+        r = range();
+        if (Anchored && (r.top_x > bound_x_ || r.top_y > bound_y_)) {
+          if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);
+          continue;
+        }
+        if (const auto why = taken(r); why != evidence::sums) return refuse(why);
+        break;
+      }
+      bool finite = true;
+      if constexpr (of_values) {
+        finite = value_.give(values);
+        out.lost_values += value_.lost(adds, r.top_x, r.unit_x, is_scaled && r.unit_x < -1074 ? -1074 : 0);
+      }
+      if constexpr (of_products) {
+        finite = product_.give(products) && finite;
+        const bool none = r.top_x == seen::no_top || r.top_y == seen::no_top;
+        // Of a scaled factor up to half the least subnormal is lost, times the other.
+        int underflow = wide && r.unit_x + r.unit_y < -1074 ? -1074 : 0;
+        if (is_scaled && (r.unit_x < -1074 || r.unit_y < -1074)) underflow = larger(0, larger(bound_x_, bound_y_)) - 1072;
+        out.lost_products += product_.lost(adds, none ? seen::no_top : r.top_x + r.top_y, r.unit_x + r.unit_y, underflow);
+        if (split && !none && r.unit_x + r.unit_y < -1074) return refuse(evidence::hopeless);  // the lower halves underflow
+      }
+      if (!finite) return refuse(evidence::hopeless);
+      if (r.top_x != seen::no_top && r.top_y != seen::no_top) out.zeros = false;
+    }
+    if constexpr (of_values) values.give(out.values, out.values_rest, out.lost_values);
+    if constexpr (of_products) products.give(out.products, out.products_rest, out.lost_products);
+  }
+};
+
+template <class T, term Term, bool Absolute, adding How>
+void certify(const void* x, const void* y, std::int64_t n, evidence& out) {
+  certifier<T, Term, Absolute, How> c;
+  c.run(static_cast<const unsigned char*>(x), static_cast<const unsigned char*>(y), n, out);
+}
+
+}  // namespace wf::cpu::WF_TARGET

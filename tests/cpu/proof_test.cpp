@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers by proof (src/cpu/prove.hpp): whatever is said to be certain must be what exact states say, and of ordinary data nothing
+// may be uncertain. Here against the reductions' own states, which no proof touches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <warpfold/exact/exact_sum.hpp>
+
+#include "../../src/cpu/prove.hpp"
+#include "targets.hpp"
+#include "typeless.hpp"
+
+namespace wf::test {
+namespace {
+
+constexpr dtype proved_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64, dtype::c64, dtype::c128};
+constexpr rounding modes[] = {rounding::nearest, rounding::zero, rounding::away, rounding::up, rounding::down};
+
+bool is_proved(op o, dtype t) {
+  const cpu::erased* r = find_builtin(o, t, accuracy::exact);
+  return r != nullptr && r->proves != nullptr;
+}
+
+std::vector<std::byte> by_states(op o, const numbers& x, const numbers& y, const options& with) {
+  const cpu::erased& r = builtin(o, x.type, accuracy::exact);
+  std::vector<std::byte> memory(r.state_size + 64), out(r.result_size);
+  void* state = memory.data();
+  std::size_t space = memory.size();
+  std::align(64, r.state_size, state, space);
+  r.identity(&with, state);
+  const void* at[] = {x.bytes.data(), y.bytes.data()};
+  r.accumulate(&with, state, at, x.size(), 0);
+  r.finish(&with, state, x.size(), out.data());
+  return out;
+}
+
+/// Was it certain? If so, it must be right.
+bool certain(op o, const numbers& x, const numbers& y, const options& with, const std::vector<std::byte>& want) {
+  const cpu::erased& r = builtin(o, x.type, accuracy::exact);
+  std::vector<std::byte> out(r.result_size);
+  const void* at[] = {x.bytes.data(), y.bytes.data()};
+  if (!cpu::prove(r, &with, at, x.size(), {}, out.data())) return false;
+  EXPECT_EQ(out, want) << properties_of(o).name << " of " << x.size() << " " << name(x.type) << ", rounding " << static_cast<int>(with.rounding);
+  return true;
+}
+
+class proofs : public testing::TestWithParam<dtype> {};
+INSTANTIATE_TEST_SUITE_P(of, proofs, testing::ValuesIn(proved_types), [](const auto& p) { return name(p.param); });
+
+TEST_P(proofs, are_of_the_true_answer) {
+  const dtype type = GetParam();
+  generator random(seed());
+  int asked = 0;
+  for (const family k : all_families) {
+    for (const int n : {1, 2, 3, 7, 31, 33, 63, 65, 127, 130, 1000, 2047, 2049, 4095, 4097, 8193, 20011}) {
+      const numbers x = make(type, k, n, random), y = make(type, n % 2 == 0 ? k : family::normal, n, random);
+      for (const rounding mode : modes) {
+        if (mode != rounding::nearest && n % 7 > 2) continue;
+        const options with{mode, n > 1 ? 1 : 0};
+        for (const op o : exact_ops) {
+          if (!is_proved(o, type)) continue;
+          const auto want = by_states(o, x, y, with);
+          for_each_target([&] { asked += static_cast<int>(certain(o, x, y, with, want)); });
+        }
+      }
+      ASSERT_FALSE(HasFailure()) << name(k) << ", n = " << n;
+    }
+  }
+  EXPECT_GT(asked, 1000);
+}
+
+numbers real_numbers(dtype type, std::int64_t n, generator& random, int kind) {
+  numbers x{type, std::vector<std::byte>(static_cast<std::size_t>(n) * info(type).size)};
+  const dtype part = part_of(type);
+  std::normal_distribution<double> gauss;
+  const std::int64_t parts = type == part ? n : 2 * n;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const auto whole = static_cast<double>(random() % 2001);
+    const double v = kind == 0 ? gauss(random) : kind == 1 ? static_cast<double>(random() >> 11) * 0x1p-53 : kind == 2 ? whole - 1000
+                     : kind == 3 ? (whole + 1) / 100 : std::round(whole - 1000) / 8192;
+    with_float(part, [&]<class T>() {
+      const T as = static_cast<T>(v);
+      std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * sizeof as, &as, sizeof as);
+    });
+  }
+  return x;
+}
+
+// Normal and uniform numbers, integers, prices, measurements of few digits: all of them are certain, ties too.
+TEST_P(proofs, are_found_for_ordinary_data) {
+  const dtype type = GetParam();
+  generator random(seed() + 1);
+  for (const auto& [n, times] : {std::pair{10, 60}, std::pair{1000, 20}, std::pair{150'000, 1}}) {
+    for (int kind = 0; kind < 5; ++kind) {
+      for (int k = 0; k < times; ++k) {
+        const numbers x = real_numbers(type, n, random, kind), y = real_numbers(type, n, random, kind);
+        const options with{rounding::nearest, 1};
+        for (const op o : exact_ops) {
+          if (!is_proved(o, type)) continue;
+          const auto want = by_states(o, x, y, with);
+          for_each_target([&] {
+            if (cpu::active_target() == cpu::target::scalar && o == op::dot && n == 10) return;
+            EXPECT_TRUE(certain(o, x, y, with, want)) << properties_of(o).name << ", n = " << n << ", kind " << kind;
+          });
+        }
+        ASSERT_FALSE(HasFailure());
+      }
+    }
+  }
+}
+
+// Numbers far apart whose sum is half-way between two of T, or off that by ever less: from a quarter of a unit in the last place down to
+// nothing. What is uncertain may be told so.
+template <class T>
+void check_ties(dtype type) {
+  generator random(seed() + 2);
+  const int least = sizeof(T) == 8 ? -1074 : -149;
+  int certain_ones = 0, cases = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    for (const int n : {2, 20, 700, 5000}) {
+      std::vector<T> x;
+      exact_sum s;
+      const int spread = trial % 3 == 0 ? 4 : trial % 3 == 1 ? 40 : 90;
+      const auto push = [&](T v) {
+        x.push_back(v);
+        s.add(v);
+      };
+      for (int i = 0; i < n; ++i)
+        push(static_cast<T>(std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5, static_cast<int>(random() % static_cast<unsigned>(spread)))));
+      // To a number of T and half a unit in its last place.
+      const T middle = s.value<T>(), next = std::nextafter(middle, static_cast<T>(INFINITY));
+      exact_sum rest = s;
+      rest.add(-static_cast<double>(middle));
+      rest.add(-(static_cast<double>(next) - static_cast<double>(middle)) / 2);
+      for (int k = 0; k < 200; ++k) {
+        const T v = static_cast<T>(-rest.value());
+        if (v == 0) break;
+        push(v);
+        rest.add(v);
+      }
+      const auto units = static_cast<int>(std::ilogb(static_cast<double>(next) - static_cast<double>(middle)));
+      for (int distance = 2; distance < 140; distance = distance * 5 / 4 + 1) {
+        for (const int sign : {-1, 0, 1}) {
+          if (units - distance < least) continue;
+          std::vector<T> all = x;
+          all.push_back(static_cast<T>(std::ldexp(sign, units - distance)));
+          std::shuffle(all.begin(), all.end(), random);
+          numbers given{type, std::vector<std::byte>(all.size() * sizeof(T))};
+          std::memcpy(given.bytes.data(), all.data(), given.bytes.size());
+          const options with{};
+          const auto want = by_states(op::sum, given, given, with);
+          for_each_target([&] {
+            ++cases;
+            certain_ones += static_cast<int>(certain(op::sum, given, given, with, want));
+          });
+          ASSERT_FALSE(testing::Test::HasFailure()) << "n = " << n << ", distance 2^-" << distance << " units, sign " << sign;
+        }
+      }
+    }
+  }
+  EXPECT_GT(certain_ones, cases / 10);
+  EXPECT_LT(certain_ones, cases);
+}
+TEST(proofs_of_ties, of_f64) { check_ties<double>(dtype::f64); }
+TEST(proofs_of_ties, of_f32) { check_ties<float>(dtype::f32); }
+
+// Where numbers are too large or too small to be multiplied, they are scaled; a NaN is the answer wherever it is.
+TEST(proofs_of_extremes, scale_and_see_nans) {
+  generator random(seed() + 3);
+  for (const int exponent : {-1000, -700, -420, 420, 700, 1000}) {
+    for (const int n : {1, 5, 300, 150'000}) {
+      numbers x = real_numbers(dtype::f64, n, random, 0);
+      auto* p = reinterpret_cast<double*>(x.bytes.data());
+      for (int i = 0; i < n; ++i) p[i] = std::ldexp(p[i], exponent);
+      for (const op o : exact_ops) {
+        const options with{rounding::nearest, n > 1 ? 1 : 0};
+        const auto want = by_states(o, x, x, with);
+        for_each_target([&] {
+          const bool is = certain(o, x, x, with, want);
+          const bool of_values = o == op::sum || o == op::mean || o == op::norm1;
+          EXPECT_TRUE(is || !of_values) << properties_of(o).name << ", n = " << n << ", 2^" << exponent;
+        });
+      }
+      ASSERT_FALSE(testing::Test::HasFailure());
+    }
+  }
+  for (const std::int64_t at : {0, 1, 2049, 140'000, 299'999}) {
+    numbers x = real_numbers(dtype::f64, 300'000, random, 0), y = real_numbers(dtype::f64, 300'000, random, 0);
+    const double nan = NAN;
+    std::memcpy(x.bytes.data() + 8 * at, &nan, 8);
+    for (const op o : exact_ops) {
+      const auto want = by_states(o, x, y, {});
+      for_each_target([&] { EXPECT_TRUE(certain(o, x, y, {}, want)) << properties_of(o).name; });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wf::test

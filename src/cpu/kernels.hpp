@@ -79,6 +79,7 @@ struct evidence {
   /// Of finite elements | the answer is NaN | no such sums, but perhaps scaled down, or up.
   enum what { sums, is_nan, hopeless, too_large, too_small } verdict = sums;
   bool zeros = true;                                     ///< every element, or one of each pair
+  bool negative = true;                                  ///< the first element, and that of each run that was joined
   double values[2] = {}, values_rest[2] = {}, products[2] = {}, products_rest[2] = {};
   double lost_values = 0, lost_products = 0;
   // Given to the kernel: elements are multiplied by 2^scale, which is -certified_scale, 0 or certified_scale; it may look at the

@@ -41,6 +41,7 @@ inline void join(evidence& to, const evidence& more) {
   to.lost_values += more.lost_values;
   to.lost_products += more.lost_products;
   to.zeros = to.zeros && more.zeros;
+  to.negative = to.negative && more.negative;
 }
 
 /// One answer from n elements without gaps, n > 0, by all threads; false if there is no proof of it.

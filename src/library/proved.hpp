@@ -121,7 +121,7 @@ struct proved {
     if constexpr (sums_told != 0 && ask.kind != of_magnitudes) {
       // A zero's sign is that of all elements, which are seen together.
       for (const known& k : sums)
-        if (k.h == 0 && (ask.kind == of_products || parts == 2 || all.zeros)) return false;
+        if (k.h == 0 && (ask.kind == of_products || parts == 2 || (all.zeros && all.negative))) return false;
     }
     const auto& o = *static_cast<const options*>(self);
     const auto count = static_cast<std::uint64_t>(n);
@@ -140,7 +140,7 @@ struct proved {
       sure = rounded(a, (is_root ? -1 : -2) * all.scale, o.rounding, to[sums_told]) && sure;
     }
     if (sure) std::memcpy(out, to, sizeof to);
-    else again = !retried && sizeof(part) < 8;
+    else again = !retried && sizeof(part) < 8 && (answers > sums_told || !(magnitude(sums[0].h) <= sums[0].error));  // not if all cancels
     return sure;
   }
 

@@ -167,6 +167,29 @@ void check_ties(dtype type) {
 TEST(proofs_of_ties, of_f64) { check_ties<double>(dtype::f64); }
 TEST(proofs_of_ties, of_f32) { check_ties<float>(dtype::f32); }
 
+// One +0 among them decides the sign.
+TEST(proofs_of_extremes, know_the_sign_of_zero) {
+  for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
+    generator random(seed());
+    for (const int n : {1, 2, 4097, 300'000}) {
+      const numbers zeros = make(type, family::zeros, n, random), negative = make(type, family::all_neg_zero, n, random);
+      const auto size = static_cast<std::int64_t>(info(type).size);
+      for (const std::int64_t at : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{n - 1}}) {
+        numbers x = negative;
+        if (at >= 0) std::memcpy(x.bytes.data() + at * size, zeros.bytes.data(), static_cast<std::size_t>(size));
+        for (const op o : {op::sum, op::mean, op::norm1}) {
+          const auto want = by_states(o, x, x, {});
+          const auto want_zeros = by_states(o, zeros, zeros, {});
+          for_each_target([&] {
+            certain(o, x, x, {}, want);
+            EXPECT_TRUE(certain(o, zeros, zeros, {}, want_zeros) || std::signbit(number(zeros, 0))) << properties_of(o).name;
+          });
+        }
+      }
+    }
+  }
+}
+
 // Where numbers are too large or too small to be multiplied, they are scaled; a NaN is the answer wherever it is.
 TEST(proofs_of_extremes, scale_and_see_nans) {
   generator random(seed() + 3);

@@ -311,6 +311,7 @@ class certifier {
     factor_ = power_of_two(scale_);
     out = {};
     out.scale = scale_;
+    out.negative = n > 0 && (x[size - 1] & 0x80) != 0;
     for (std::int64_t i = 0; i < n; i += tile_elements) {
       const std::int64_t m = n - i < tile_elements ? n - i : tile_elements;
       bytes px = x + i * size, py = pairs ? y + i * size : px;

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include <fcntl.h>
@@ -131,9 +132,13 @@ surroundings find_surroundings() {
 std::string first_error(const std::string& log) {
   static const std::regex pattern(R"((^|\n)([^\n]*?:\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*))");
   std::string first;
-  int more = -1;
-  for (std::sregex_iterator at(log.begin(), log.end(), pattern), end; at != end; ++at, ++more)
-    if (first.empty()) first = (*at)[2].str() + ": " + (*at)[3].str();
+  std::set<std::string> all;  // g++ may say one thing twice
+  for (std::sregex_iterator at(log.begin(), log.end(), pattern), end; at != end; ++at) {
+    const std::string said = (*at)[2].str() + ": " + (*at)[3].str();
+    if (first.empty()) first = said;
+    all.insert(said);
+  }
+  const std::size_t more = all.empty() ? 0 : all.size() - 1;
   if (more > 0) first += " (and " + std::to_string(more) + " more error" + (more == 1 ? ")" : "s)");
   return first;
 }

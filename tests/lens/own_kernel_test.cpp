@@ -145,6 +145,12 @@ TEST(own_kernel, large_shared_memory_and_printing_and_a_command_that_can_be_run_
   refused(scheduled("large") + " --grid 1 --block 32 --shared 228K --arg out:f32[1K]", "a block has up to 227K (232448 bytes)");
 }
 
+TEST(own_kernel, printf_prints_built_in_variables_and_takes_no_other_objects) {
+  const std::string shape = ":places --grid 2 --block 1";
+  EXPECT_EQ(run(KERNELS "/prints.cu" + shape, true).text, "block 0 of 2, thread 0\nblock 1 of 2, thread 0\n");
+  refused(KERNELS "/prints_a_struct.cu" + shape, "no objects of a class: name a member, or convert it; simt compiles");
+}
+
 TEST(own_kernel, file_names_are_quoted_for_the_shell) {
   const std::string file = testing::TempDir() + "/it's.cu";
   std::filesystem::copy_file(std::string(KERNELS) + "/schedules.cu", file, std::filesystem::copy_options::overwrite_existing);

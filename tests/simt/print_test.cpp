@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels print: built-in variables are numbers to printf, as nvcc has them.
+#include "launching.hpp"
+
+#include <string>
+
+namespace {
+
+enum colour { red = 3 };
+
+__global__ void print_places() {
+  if (threadIdx.x != blockDim.x - 1) return;
+  const auto t = threadIdx.x;
+  printf("%d %d %d, %u %u %u, ", blockIdx.x, blockIdx.y, blockIdx.z, t, threadIdx.y, threadIdx.z);
+  std::printf("%d %d %d, ", blockDim.x, blockDim.y, blockDim.z);
+  ::printf("%u %u %u of %d\n", gridDim.x, gridDim.y, gridDim.z, warpSize);
+}
+
+__global__ void print_other(const char* words, float x, long long large) {
+  printf("%s %.3f %lld %d %c %d%%\n", words, x, large, red, 'c', short{7});
+  printf("100%%\n");
+  const double none = 0.5;
+  printf("%g %s\n", none, threadIdx.x == 0 ? "first" : "other");
+}
+
+template <class... Parameters, class... Arguments>
+std::string printed(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments... arguments) {
+  const options_for one_after_the_other(simt::block_order::forward, 1);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(kernel, grid, block, arguments...), cudaSuccess);
+  std::fflush(stdout);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(print, built_in_variables_are_numbers) {
+  EXPECT_EQ(printed(print_places, dim3(2, 1, 2), dim3(3)),
+            "0 0 0, 2 0 0, 3 1 1, 2 1 2 of 32\n1 0 0, 2 0 0, 3 1 1, 2 1 2 of 32\n"
+            "0 0 1, 2 0 0, 3 1 1, 2 1 2 of 32\n1 0 1, 2 0 0, 3 1 1, 2 1 2 of 32\n");
+}
+
+TEST(print, everything_else_is_as_the_c_librarys) {
+  EXPECT_EQ(printed(print_other, 1, 1, "words", 1.0f / 3, 1LL << 40),
+            "words 0.333 1099511627776 3 c 7%\n100%\n0.5 first\n");
+}
+
+// The compiler's refusal itself is seen by `warpfold explain` (own_kernel_test.cpp).
+struct pair_of_ints {
+  int a, b;
+};
+union number {
+  int i;
+  float f;
+};
+static_assert(simt::builtin::printed<std::remove_cvref_t<decltype(threadIdx.x)>>);
+static_assert(simt::builtin::printed<float> && simt::builtin::printed<const char*> && simt::builtin::printed<colour>);
+static_assert(!simt::builtin::printed<std::remove_cvref_t<decltype(threadIdx)>> && !simt::builtin::printed<dim3>);
+static_assert(!simt::builtin::printed<pair_of_ints> && !simt::builtin::printed<number>);
+
+}  // namespace

@@ -20,19 +20,42 @@ std::string place_in_words(const source_place& at, std::string_view main_file) {
   return fmt::format("{}:{}", at.file.substr(at.file.rfind('/') + 1), at.line);
 }
 
+namespace {
+
+/// As a verb, for rows, and as a function of what it takes; a sum and a product are written between their parts.
+struct operation_words {
+  std::string_view verb, function, between;
+};
+operation_words words_of(operation how) {
+  switch (how) {
+    case operation::add: return {"add", "", " + "};
+    case operation::product: return {"multiply", "", " · "};
+    case operation::greatest: return {"max", "max", ", "};
+    case operation::least: return {"min", "min", ", "};
+    case operation::bit_and: return {"and", "", " & "};
+    case operation::bit_or: return {"or", "", " | "};
+    case operation::bit_xor: return {"xor", "", " ^ "};
+    case operation::other: break;
+  }
+  return {"combine", "f", ", "};
+}
+
+}  // namespace
+
 std::string row_title(const value_row& row, std::string_view main_file) {
   using kind = value_row::kind;
-  // A store of what was made of words that the thread read is an addition, as far as reductions go.
+  // A store of what was made of words that the thread read is what was done to them.
   const bool made = std::any_of(row.steps.begin(), row.steps.end(), [](const value_step& s) { return s.from.size() > 1; });
-  std::string_view name;
+  const std::string_view verb = words_of(row.how).verb;
+  std::string name;
   switch (row.what) {
     case kind::load: name = "load"; break;
-    case kind::store: name = made ? "add" : "store"; break;
-    case kind::read: name = made ? "add" : "read"; break;
-    case kind::shuffle: name = "shuffle, add"; break;
+    case kind::store: name = made ? verb : "store"; break;
+    case kind::read: name = made ? verb : "read"; break;
+    case kind::shuffle: name = made ? fmt::format("shuffle, {}", verb) : "shuffle"; break;
     case kind::result: name = "result"; break;
   }
-  return row.where.line == 0 ? std::string(name) : fmt::format("{}, {}", name, place_in_words(row.where, main_file));
+  return row.where.line == 0 ? name : fmt::format("{}, {}", name, place_in_words(row.where, main_file));
 }
 
 std::string threads_of(const value_row& row) {
@@ -65,10 +88,17 @@ std::string notes_of(const value_row& row, unsigned columns) {
 
 std::string step_in_words(const value_row& row, const value_step& s) {
   const auto name = [](const holder& h) { return fmt::format("{}{}", h.in_shared ? 's' : 't', h.index); };
-  if (s.from.empty()) return fmt::format("t{} loads", s.thread);
-  std::string words = fmt::format("t{}: {}", s.thread, row.what == value_row::kind::result ? "out" : name(s.to));
-  for (std::size_t k = 0; k < s.from.size(); ++k) words += (k == 0 ? " = " : " + ") + name(s.from[k]);
-  return words;
+  const std::string to = row.what == value_row::kind::result ? "out" : name(s.to);
+  if (row.what == value_row::kind::load) {
+    if (s.to.in_shared) return fmt::format("t{} reads {}, which another block wrote", s.thread, to);
+    return s.from.empty() ? fmt::format("t{} loads", s.thread) : fmt::format("t{} loads, and has {}", s.thread, name(s.from[0]));
+  }
+  std::string from;
+  const operation_words how = words_of(row.how);
+  for (const holder& h : s.from) from += std::string(from.empty() ? "" : how.between) + name(h);
+  if (s.from.empty()) from = "0";
+  if (s.from.size() > 1 && !how.function.empty()) from = fmt::format("{}({})", how.function, from);
+  return fmt::format("t{}: {} = {}", s.thread, to, from);
 }
 
 std::vector<unsigned> banks_of(const request& r, unsigned lane) {

@@ -60,6 +60,15 @@ ladder::array data_for(const explain_request& q) {
   return ladder::make_data(q.type, ladder::distribution::uniform, q.n, 1);
 }
 
+number_types types_of(wf::dtype type) {
+  switch (type) {
+    case wf::dtype::i32: return {number::i32, number::i32};
+    case wf::dtype::f64: return {number::f64, number::f64};
+    case wf::dtype::f16: return {number::f32, number::f16};
+    default: return {number::f32, number::f32};
+  }
+}
+
 void check_block(const ladder::rung_info& rung, unsigned block) {
   if (rung.on_host || rung.fixed_block) return;
   const std::string name = full_name(rung) + ": a block of " + std::to_string(block);
@@ -109,8 +118,9 @@ explanation explain(ladder::place& lens, const explain_request& q) {
   small.n = drawn_elements;
   const ladder::array few = data_for(small);
   lens.load(q.type, few.data(), small.n);
-  tracing trace;
+  tracing trace(types_of(q.type));
   simt::current_options().watch = &trace;
+  simt::current_options().schedule = simt::lane_schedule::lock_step;  // as a GPU has them, where nothing else orders them
   if (lens.run(at, {small.block, 1}).refused.empty()) {
     e.traces = trace.launches();
     e.trace_n = small.n;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "counting.hpp"
+#include "evidence.hpp"
 
 namespace lens {
 
@@ -20,11 +21,15 @@ struct holder {
   auto operator<=>(const holder&) const = default;
 };
 
-/// A thread makes a value out of others: `to` of `from`. Which thread it is, is half of what a drawing teaches.
+/// A thread makes a value out of others: `to` of `from`, which are as they were before the row. Which thread it is,
+/// is half of what a drawing teaches.
 struct value_step {
   unsigned thread = 0;
   holder to;
-  std::vector<holder> from;
+  std::vector<holder> from;     ///< none: zero, or what is loaded
+  double loaded = 0;            ///< of a load: what the elements come to, which goes to what `from` holds
+  std::uint64_t address = 0;    ///< of a result, in global memory
+  bool is_seen = false;         ///< the values that went there and back are what this makes of them
   bool reaches_result = false;  ///< it, or what was made of it, left for global memory at the end
 };
 
@@ -34,6 +39,8 @@ struct value_row {
   kind what = kind::load;
   unsigned epoch = 0;  ///< barriers before it
   source_place where;
+  operation how = operation::add;
+  bool is_atomic = false;  ///< then its steps follow each other
   std::vector<value_step> steps;
 };
 
@@ -57,7 +64,8 @@ struct block_trace {
 /// The first block of each launch.
 class tracing : public recorded {
  public:
-  tracing();
+  /// `types`: where they are known; else the values tell.
+  explicit tracing(std::optional<number_types> types = {});
   ~tracing() override;
   tracing(const tracing&) = delete;
   tracing& operator=(const tracing&) = delete;
@@ -66,6 +74,10 @@ class tracing : public recorded {
 
   void launch_begin(const simt::launch_info&) override;
   void launch_end() override;
+  void access(std::uint64_t block, std::uint32_t thread, const simt::memory_access&) override;
+  void arrive(std::uint64_t block, std::uint32_t thread, const simt::arrival&) override;
+  void basic_block(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) override;
+  void thread_end(std::uint64_t block, std::uint32_t thread) override;
 
  private:
   struct state;

@@ -24,9 +24,26 @@ memory_order order_of(int order) {
   }
 }
 
+update_kind kind_of(rmw op) {
+  switch (op) {
+    case rmw::add: return update_kind::add;
+    case rmw::sub: return update_kind::sub;
+    case rmw::min: return update_kind::min;
+    case rmw::max: return update_kind::max;
+    case rmw::exch: return update_kind::exchange;
+    case rmw::inc:
+    case rmw::dec: return update_kind::count;
+    case rmw::band: return update_kind::bit_and;
+    case rmw::bor: return update_kind::bit_or;
+    case rmw::bxor: return update_kind::bit_xor;
+  }
+  return update_kind::unknown;
+}
+
 // Spinning, schedule, checks, report: what comes before the access itself.
 void before(const void* address, unsigned size, access_kind kind, int order, int reach, std::uintptr_t site,
-            std::uint32_t weight, std::uint8_t operations = 0) {
+            std::uint32_t weight, std::uint8_t operations = 0,
+            update_kind update = update_kind::unknown, std::uint64_t operand = 0) {
   cuda_thread* t = this_thread;
   if (!t) return;
   ++meter.count;
@@ -41,7 +58,8 @@ void before(const void* address, unsigned size, access_kind kind, int order, int
   if (g == ground::shared) check_written(*t, a);
   to_observer(*t, [&](observer& o) {
     o.access(b.linear, t->linear,
-             {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach), operations});
+             {a.address, size, kind, false, order_of(order), site, static_cast<scope>(reach), operations, update,
+              operand});
   });
 }
 
@@ -138,7 +156,7 @@ void atomic_store(void* to, const void* from, unsigned size, int order, int reac
 std::uint64_t atomic_update(void* to, rmw op, number type, std::uint64_t operand, int order, int reach) {
   const bool adds_floats = (op == rmw::add || op == rmw::sub) && (type == number::f32 || type == number::f64);
   before(to, type == number::i32 || type == number::u32 || type == number::f32 ? 4 : 8, access_kind::atomic_update,
-         order, reach, SIMT_SITE, 1, adds_floats);
+         order, reach, SIMT_SITE, 1, adds_floats, kind_of(op), operand);
   switch (type) {
     case number::i32: return apply<std::int32_t>(to, op, operand);
     case number::u32: return apply<std::uint32_t>(to, op, operand);

@@ -101,7 +101,7 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
     fail_with(fault::bad_collective, 0, site,
               "the mask " + hex(mask) + " names lanes that have ended, " + hex(mask & w.ended));
   mask &= w.exists;  // a last warp that is not full: its missing lanes never take part
-  to_observer(t, [&](observer& o) { o.arrive(b.linear, t.linear, {kind_of(what), mask, source, site}); });
+  to_observer(t, [&](observer& o) { o.arrive(b.linear, t.linear, {kind_of(what), mask, source, site, value}); });
   w.value[lane] = value;
   w.source[lane] = source;
   std::uint32_t at = 0;

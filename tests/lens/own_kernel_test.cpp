@@ -99,6 +99,16 @@ TEST(own_kernel, drawings_tell_where_words_are_read_and_what_has_no_column) {
   std::filesystem::remove(page);
 }
 
+TEST(own_kernel, a_drawing_says_what_the_values_say) {
+  const std::string most = run(kernel("greatest") + " --grid 1 --block 64 --arg f32[64]:uniform --arg out:f32[1]").text;
+  EXPECT_NE(most.find("\nmax, line 61 "), most.npos) << most;
+  EXPECT_NE(most.find("32 ################################................................ t0: s0 = max(s0, s32)"), most.npos);
+  EXPECT_NE(most.find("\nshuffle, max, line 62 "), most.npos);
+  EXPECT_EQ(most.find("add, line"), most.npos);
+  const std::string scan = run(kernel("scanned") + " --grid 1 --block 32 --arg i32[32]:uniform --arg out:i32[32]").text;
+  EXPECT_NE(scan.find("shuffle, add, line 70    16 ................################ t16: t16 = t16 + t0"), scan.npos) << scan;
+}
+
 TEST(own_kernel, templates_types_and_cooperative_launches) {
   const json scaled = told(kernel("users::scale<__half>") + " --grid 2 --block 64 --arg out:f16[1000] --arg f16=2 --arg u64=1000");
   EXPECT_EQ(scaled["kernels"][0]["counters"]["global_load"]["bytes"], 2000);
@@ -190,7 +200,7 @@ TEST(own_kernel, another_compiler_makes_the_same_counts) {
 TEST(own_kernel, what_is_wrong_is_one_line) {
   const std::string shape = " --grid 1 --block 32 ";
   refused("nowhere.cu:k" + shape, "no file 'nowhere.cu'");
-  refused(kernel("copi") + shape, "has no kernel copi; it has copy, unchecked, racing, tree, users::scale<…>, meeting, by_value");
+  refused(kernel("copi") + shape, "has no kernel copi; it has copy, unchecked, racing, tree, users::scale<…>, meeting, by_value, greatest, scanned");
   refused(kernel("copy"), "--grid 256");
   refused(kernel("copy") + " --grid 0 --block 32", "--grid '0': write 256, 16x16 or 8x8x4");
   refused(kernel("copy") + shape + "--n 5", "are for rungs");

@@ -100,6 +100,8 @@ void reset_stats();
 // Watching a launch. With an observer set, blocks run on one OS thread at a time, so calls never overlap.
 
 enum class access_kind : std::uint8_t { read, write, atomic_load, atomic_store, atomic_update };
+/// What an atomic update does, where one of CUDA's functions tells. A `count` wraps at its operand.
+enum class update_kind : std::uint8_t { unknown, add, sub, min, max, exchange, count, bit_and, bit_or, bit_xor };
 enum class memory_order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 enum class scope : std::uint8_t { block, device, system };
 
@@ -112,6 +114,8 @@ struct memory_access {
   std::uintptr_t site;    ///< an instruction of the source line that made it
   scope reach = scope::device;  ///< of atomics: whom they are atomic to
   std::uint8_t operations = 0;  ///< floating-point ones that an update makes: 1 where it adds floats
+  update_kind update = update_kind::unknown;
+  std::uint64_t operand = 0;  ///< its bits, where the update is known
 };
 
 /// Floating-point operations in one call of a function that the runtime has in place of a GPU's
@@ -129,6 +133,7 @@ struct arrival {
   std::uint32_t mask;    ///< of lanes, where a warp meets
   std::uint32_t source;  ///< the lane that a shuffle reads
   std::uintptr_t site;   ///< an instruction of the source line that came
+  std::uint64_t value = 0;  ///< what a lane gives to a collective of its warp, by bits
 };
 
 struct launch_info {

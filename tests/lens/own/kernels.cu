@@ -51,6 +51,28 @@ struct pair_of_ints {
 };
 __global__ void by_value(pair_of_ints p, int* out) { *out = p.a + p.b; }
 
+/// The greatest of a warp's elements, and of a block's in a tree.
+__global__ void greatest(const float* x, float* out) {
+  __shared__ float cells[64];
+  cells[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  float v = fmaxf(cells[threadIdx.x], cells[threadIdx.x + 32]);
+  cells[threadIdx.x] = v;
+  for (int step = 16; step > 0; step /= 2) v = fmaxf(v, __shfl_down_sync(~0u, v, step));
+  if (threadIdx.x == 0) *out = v;
+}
+
+/// A scan: half of what is sent is not added.
+__global__ void scanned(const int* x, int* out) {
+  int v = x[threadIdx.x];
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const int before = __shfl_up_sync(~0u, v, step);
+    if (threadIdx.x >= step) v += before;
+  }
+  out[threadIdx.x] = v;
+}
+
 /*  copy<<<1, 2>>>(…) in a comment, and "<<<" in a string */
 const char* text = "<<< and >>>";
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file value_flow.hpp
+/// Follows values through one block: who makes which out of which. Addresses tell what a thread has read, and the
+/// values themselves what it made of that: a lane that reads its neighbour and goes on with what it had has added
+/// nothing.
+#pragma once
+
+#include <list>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <simt/machine.hpp>
+#include <simt/recorder.hpp>
+
+#include "evidence.hpp"
+#include "trace.hpp"
+
+namespace lens {
+
+/// What each thread of a block has loaded, stored and sent, an entry for each access and each arrival, in its order.
+class value_log {
+ public:
+  struct entry {
+    seen_value value;
+    simt::update_kind update = simt::update_kind::unknown;
+  };
+  void begin(std::size_t threads);
+  void access(std::uint32_t thread, const simt::memory_access&);
+  void arrive(std::uint32_t thread, const simt::arrival&);
+  /// What was stored last is there: to be called when anything else happens.
+  void settle();
+  const std::vector<std::vector<entry>>& threads() const { return threads_; }
+
+ private:
+  struct store {
+    std::uint32_t thread;
+    std::size_t at;
+    std::uintptr_t address;
+    std::uint32_t size;
+  };
+  std::vector<std::vector<entry>> threads_;
+  std::vector<store> stores_;  // told of, and not yet done
+};
+
+/// A visitor of warp_replay, a warp after the other. Rows of different warps are one row if they are of one line and
+/// kind, and as many barriers come before them.
+class value_flow {
+ public:
+  /// `words`: the addresses of shared memory that the block uses, in order; `written`: those that it writes.
+  value_flow(block_trace& to, const std::vector<std::uintptr_t>& sites, const std::vector<std::uint64_t>& words,
+             const std::set<std::uint64_t>& written, const value_log& log, evidence& seen, bool is_learning)
+      : trace_(to), sites_(sites), words_(words), written_(written), log_(log), seen_(seen), is_learning_(is_learning) {}
+
+  void begin(std::uint32_t warp);
+  void entered(std::uint32_t, std::uint32_t) {}
+  void diverged(std::uint32_t, std::uint32_t, unsigned) {}
+  void arrived(const simt::event&, const request&);
+  void accessed(const simt::event&, const request&);
+  /// Of the warp.
+  void end();
+  /// The rows in order, and which values the result is made of.
+  void finish();
+
+ private:
+  using rows = std::list<value_row>;
+  struct operand {
+    holder from;
+    seen_value value;
+  };
+  /// What a lane holds, and what it has come to know since.
+  struct lane_state {
+    bool is_live = false;
+    holder home;  // where a drawing has what it holds: its registers, or shared memory where it has left it too
+    seen_value held;
+    bool has_stored = false, is_stored_newer = false;
+    operand stored;  // what it wrote to shared memory last
+    std::vector<operand_value> loads;
+    std::uint64_t loaded_to = 0;  // where the last of them ends
+    rows::iterator load_row;
+    std::vector<operand> reads;
+    bool has_shuffled = false, is_given = false;  // the other lane had something
+    operand shuffled;
+    rows::iterator shuffle_row;
+  };
+  /// What a value may be made of.
+  struct guess {
+    bool held = false, stored = false, shuffled = false, loads = false;
+    bool are_sums = false;  // what was loaded
+    int first_read = 0, reads = 0;
+    bool uses_register() const { return held || stored || shuffled || loads; }
+  };
+  struct made {
+    std::vector<holder> from;
+    bool is_seen = false, of_reads = false;
+  };
+
+  template <class Function>
+  static void each(std::uint32_t mask, Function function);
+  unsigned thread(unsigned lane) const { return warp_ * 32 + lane; }
+  holder of_thread(unsigned lane) const { return {false, thread(lane)}; }
+  holder word_at(std::uint64_t address) const;
+  source_place place(const simt::event&) const;
+  void note(warp_moment::kind, const simt::event&, std::uint32_t mask);
+  rows::iterator next_row(value_row::kind, const source_place&);
+  const value_log::entry& next_entry(unsigned lane);
+
+  std::vector<guess> guesses(const lane_state&) const;
+  bool loads_sums(const lane_state&) const;
+  std::vector<operand_value> operands(const lane_state&, const guess&) const;
+  const source_place& place_of(const lane_state&, const guess&, const source_place& here) const;
+  void learn(const lane_state&, const seen_value&, const source_place& here);
+  std::optional<guess> explained(const lane_state&, const seen_value&, const source_place& here) const;
+  made make(unsigned lane, const seen_value&, holder to, const source_place& here, bool into_register);
+  void keep_shuffle(unsigned lane, const guess&);
+  void keep_loads(unsigned lane, const guess&);
+  void shuffled(const simt::event&, const request&);
+  void read(const simt::event&, const request&);
+  void loaded(const simt::event&, const request&);
+  void stored(const simt::event&, const request&);
+  void left(const simt::event&, const request&);
+
+  block_trace& trace_;
+  const std::vector<std::uintptr_t>& sites_;
+  const std::vector<std::uint64_t>& words_;
+  const std::set<std::uint64_t>& written_;
+  const value_log& log_;
+  evidence& seen_;
+  bool is_learning_;
+  std::uint32_t warp_ = 0;
+  unsigned epoch_ = 0;
+  std::map<unsigned, rows> rows_;
+  rows::iterator cursor_;
+  std::array<lane_state, 32> lanes_;
+  std::vector<std::size_t> entries_;  // of each lane, how many it has gone through
+  std::set<holder> found_;            // places that another block wrote
+  source_place read_at_;              // of the last of the lanes' reads
+};
+
+}  // namespace lens

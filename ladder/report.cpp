@@ -42,8 +42,13 @@ std::string spread_text(const timing& t) {
 std::string verdict_text(const row& r) {
   std::string text(to_string(r.said));
   if (r.said == verdict::skipped) text += ": " + r.why;
-  if (r.said == verdict::right && r.runs_differ) text += ", runs differ";
+  if ((r.said == verdict::right || r.said == verdict::no_digit) && r.runs_differ) text += ", runs differ";
   return text;
+}
+
+/// Of those that are right; every one of them is `all`.
+std::string digits_text(double digits) {
+  return std::isinf(digits) ? "all" : fmt::format("{:.0f}", std::floor(digits));
 }
 
 std::string gpu_line(const report& r, const row& w) {
@@ -51,8 +56,8 @@ std::string gpu_line(const report& r, const row& w) {
   const std::string name = full_name(w.rung);
   if (w.said == verdict::skipped) return fmt::format("{:<17} {}\n", name, verdict_text(w));
   const wf::dtype type = result_type(r.asked.type, w.rung);
-  std::string line = fmt::format("{:<17} {:>15} {:>15} {:>8} {:>9} ", name, shape_text(w),
-                                 result_text(type, w.ran.result), short_number(w.judged.ulps),
+  std::string line = fmt::format("{:<17} {:>15} {:>15} {:>8} {:>6} {:>9} ", name, shape_text(w),
+                                 result_text(type, w.ran.result), short_number(w.judged.ulps), digits_text(w.judged.digits),
                                  short_number(w.judged.error));
   if (w.time)
     line += fmt::format("{:>10} {:>5} {:>7.1f} {:>6} {:>6} {:>6} {:>6}", time_text(w.time->median),
@@ -71,8 +76,8 @@ std::string simt_line(const report& r, const row& w) {
   const counters& c = w.ran.counted;
   const std::string races = w.races ? count_text(w.races->size()) : "";
   return fmt::format(
-      "{:<17} {:>14} {:>13} {:>8} {:>9} {:>8} {:>8} {:>7} {:>8} {:>8} {:>5} {:>5}  {}\n", name,
-      shape_text(w), result_text(type, w.ran.result), short_number(w.judged.ulps),
+      "{:<17} {:>14} {:>13} {:>8} {:>6} {:>9} {:>8} {:>8} {:>7} {:>8} {:>8} {:>5} {:>5}  {}\n", name,
+      shape_text(w), result_text(type, w.ran.result), short_number(w.judged.ulps), digits_text(w.judged.digits),
       short_number(w.judged.error), count_text(c.threads), count_text(c.barriers),
       count_text(c.warp_syncs), count_text(c.shuffles), count_text(c.atomics),
       count_text(c.grid_syncs + c.cluster_syncs), races,
@@ -160,6 +165,7 @@ json row_json(const report& r, const row& w) {
   j["error"] = number(w.judged.error);
   j["error_ulps"] = number(w.judged.ulps);
   j["error_bound"] = number(w.judged.bound);
+  j["digits_right"] = std::isinf(w.judged.digits) ? json("all") : json(std::floor(w.judged.digits));
   j["runs"] = w.runs;
   j["runs_differ"] = w.runs_differ;
   if (s.launches > 0)
@@ -221,24 +227,25 @@ std::string to_table(const report& r) {
   std::string text =
       fmt::format("device    {}, {} SMs, compute capability {}.{}; {}\n", r.facts.device,
                   r.facts.sms, r.facts.capability / 10, r.facts.capability % 10, r.facts.driver);
-  text += fmt::format("data      {} {} ({}); the exact sum is {}\n", r.asked.n,
-                      wf::info(r.asked.type).name, data, r.exact);
+  text += fmt::format("data      {} {} ({}); the exact sum is {}{}\n", r.asked.n,
+                      wf::info(r.asked.type).name, data, r.exact,
+                      std::isnan(r.condition) ? "" : fmt::format(", its condition number {:.3g}", r.condition));
   if (gpu) {
     text += gpu_head(r);
     text += fmt::format(
-        "\n{:<17} {:>15} {:>15} {:>8} {:>9} {:>10} {:>5} {:>7} {:>6} {:>6} {:>6} {:>6}  {}\n",
-        "rung", "block × grid", "result", "ulps off", "error", "time", "+-", "GB/s", "% read",
+        "\n{:<17} {:>15} {:>15} {:>8} {:>6} {:>9} {:>10} {:>5} {:>7} {:>6} {:>6} {:>6} {:>6}  {}\n",
+        "rung", "block × grid", "result", "ulps off", "digits", "error", "time", "+-", "GB/s", "% read",
         "% ceil", "× last", "×atomic", "verdict");
     for (const row& w : r.rows) text += gpu_line(r, w);
   } else {
-    text += "counts    what the machine counted in one run; there is no time here\n";
+    text += "counts    what the machine counted in one run: a barrier once a block, a shuffle once a warp; there is no time here\n";
     if (r.watched_n > 0)
       text +=
           fmt::format("races     pairs of source lines, of the same kernels instrumented, n = {}\n",
                       r.watched_n);
     text += fmt::format(
-        "\n{:<17} {:>14} {:>13} {:>8} {:>9} {:>8} {:>8} {:>7} {:>8} {:>8} {:>5} {:>5}  {}\n",
-        "rung", "block × grid", "result", "ulps off", "error", "threads", "barriers", "warp",
+        "\n{:<17} {:>14} {:>13} {:>8} {:>6} {:>9} {:>8} {:>8} {:>7} {:>8} {:>8} {:>5} {:>5}  {}\n",
+        "rung", "block × grid", "result", "ulps off", "digits", "error", "threads", "barriers", "warp",
         "shuffles", "atomics", "grid", "races", "verdict");
     for (const row& w : r.rows) text += simt_line(r, w);
   }
@@ -253,6 +260,7 @@ std::string to_json(const report& r, const std::string& command) {
   j["data"] = r.asked.input ? "file" : to_string(r.asked.data);
   j["seed"] = r.asked.seed;
   j["exact"] = r.exact;
+  j["condition"] = number(r.condition);
   j["hot"] = r.asked.hot;
   if (r.clocks) {
     j["driver_version"] = r.clocks->driver;
@@ -347,8 +355,8 @@ std::string to_table(const stairs& s) {
   text += fmt::format("\nprecision, f16 elements {:>12} {:>14} {:>14} {:>12}\n", "n", "exact",
                       "result", "off by");
   for (const precision_row& r : s.precisions)
-    text += fmt::format("  {:<9} {:<10} {:>13} {:>14} {:>14} {:>11.3g}%\n", r.data, r.sum, r.n,
-                        r.exact, r.result, 100 * (r.result - r.exact) / r.exact);
+    text += fmt::format("  {:<9} {:<10} {:>13} {:>14} {:>14} {:>12}\n", r.data, r.sum, r.n, r.exact, r.result,
+                        std::isfinite(r.result) ? fmt::format("{:.3g}%", 100 * (r.result - r.exact) / r.exact) : "overflow");
   return text;
 }
 

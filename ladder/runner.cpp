@@ -138,6 +138,7 @@ class ladder_run {
     small_ = std::make_unique<array>(std::move(small));
     const reference of_small(*small_);
     report_.exact = reference_->text(asked_.type == wf::dtype::f16 ? wf::dtype::f32 : asked_.type);
+    report_.condition = reference_->condition();
     place_.load(asked_.type, data.data(), asked_.n);
     if (lens_ != nullptr) lens_->load(asked_.type, small_->data(), small_n);
     each_row([&](std::size_t k) {
@@ -230,7 +231,8 @@ class ladder_run {
       r.said = r.why.empty() ? verdict::right_by_luck : verdict::wrong_as_expected;
     else if (r.why.empty() && r.races && !r.races->empty())
       r.why = "a data race";
-    if (!r.rung.expected_wrong) r.said = r.why.empty() ? verdict::right : verdict::wrong;
+    if (!r.rung.expected_wrong)
+      r.said = !r.why.empty() ? verdict::wrong : r.judged.digits < 1 ? verdict::no_digit : verdict::right;
   }
 
   const options& asked_;
@@ -255,6 +257,7 @@ std::string full_name(const rung_info& rung) {
 std::string_view to_string(verdict v) {
   switch (v) {
     case verdict::right: return "right";
+    case verdict::no_digit: return "within its bound, no digit right";
     case verdict::right_by_luck: return "right by luck";
     case verdict::wrong_as_expected: return "wrong as expected";
     case verdict::wrong: return "WRONG";

@@ -30,7 +30,8 @@ struct options {
   bool watch = true;  ///< on simt: also look for races
 };
 
-enum class verdict : std::uint8_t { right, right_by_luck, wrong_as_expected, wrong, skipped };
+/// `no_digit`: as near as its order of additions promises, which is not near at all.
+enum class verdict : std::uint8_t { right, no_digit, right_by_luck, wrong_as_expected, wrong, skipped };
 std::string_view to_string(verdict);
 
 struct row {
@@ -54,6 +55,7 @@ struct report {
   std::optional<gpu_clocks> clocks;
   options asked;
   std::string exact;                           ///< the sum, correctly rounded to the type of sums
+  double condition = 0;                        ///< of the sum; reference::condition()
   std::uint64_t watched_n = 0;                 ///< of the race check
   double empty_seconds = 0, read_seconds = 0;  ///< of the same n
   double ceiling_seconds = 0;

@@ -118,7 +118,29 @@ judgement reference::judge_integer(std::uint64_t bits) const {
   return j;
 }
 
+namespace {
+
+/// How many decimal digits agree: of an error of 1 in 1000, three.
+double right_digits(double error, double sum) {
+  if (error == 0) return std::numeric_limits<double>::infinity();
+  if (sum == 0 || !std::isfinite(error)) return 0;
+  return std::max(0.0, -std::log10(std::abs(error / sum)));
+}
+
+}  // namespace
+
 judgement reference::judge(const rung_info& rung, std::uint64_t bits, double depth) const {
+  judgement j = judge_sum(rung, bits, depth);
+  // Of a sum that is not finite, the only answer is itself.
+  const bool is_finite = type_ == wf::dtype::i32 || std::isfinite(hi_);
+  j.digits = is_finite ? right_digits(j.error, type_ == wf::dtype::i32 ? static_cast<double>(static_cast<std::int32_t>(integer_)) : hi_)
+                       : j.right ? std::numeric_limits<double>::infinity() : 0;
+  // Rounded once, nothing could be closer.
+  if (j.ulps <= 0.5 || (rung.exact && j.right)) j.digits = std::numeric_limits<double>::infinity();
+  return j;
+}
+
+judgement reference::judge_sum(const rung_info& rung, std::uint64_t bits, double depth) const {
   if (type_ == wf::dtype::i32) return judge_integer(bits);
   const wf::dtype type = result_type(type_, rung);
   const precision p = precision_of(type),
@@ -153,6 +175,11 @@ judgement reference::judge(const rung_info& rung, std::uint64_t bits, double dep
   if (!j.right)
     j.why = "further from the exact sum " + text(type) + " than its order of additions allows";
   return j;
+}
+
+double reference::condition() const {
+  if (type_ == wf::dtype::i32 || !std::isfinite(hi_)) return std::numeric_limits<double>::quiet_NaN();
+  return hi_ == 0 ? (magnitude_ == 0 ? 1 : std::numeric_limits<double>::infinity()) : magnitude_ / std::abs(hi_);
 }
 
 std::string reference::text(wf::dtype result) const {

@@ -17,6 +17,7 @@ struct judgement {
   double error = 0;  ///< result − exact sum; of i32 the difference mod 2^32, as a signed number
   double ulps = 0;   ///< |error| in units in the last place of the correctly rounded sum
   double bound = 0;  ///< what |error| may be
+  double digits = 0; ///< decimal ones of the result that are right; infinite if all are
   std::string why;   ///< of what is wrong
 };
 
@@ -34,11 +35,15 @@ class reference {
   /// `depth`: the most additions that one element passed through (Higham, Accuracy and Stability,
   /// 4.2: |error| is at most ((1+u)^depth − 1) times the sum of magnitudes).
   judgement judge(const rung_info&, std::uint64_t bits, double depth) const;
+  /// Of the sum: Σ|x| over |Σx|, infinite where that is 0, NaN of integers and of what is not finite. An error of the
+  /// last place in one element may be so many of the sum's.
+  double condition() const;
   /// The correctly rounded sum.
   std::string text(wf::dtype result) const;
 
  private:
   judgement judge_integer(std::uint64_t bits) const;
+  judgement judge_sum(const rung_info&, std::uint64_t bits, double depth) const;
 
   wf::dtype type_;
   std::uint64_t n_;

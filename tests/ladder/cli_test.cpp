@@ -62,6 +62,25 @@ TEST(ladder, json_lists_every_rung_with_its_verdict) {
   }
 }
 
+TEST(ladder, tells_results_without_a_right_digit) {
+  const auto j = nlohmann::json::parse(warpfold("--device simt --n 10000 --data hard --only record,atomic,exact --json").text);
+  EXPECT_GT(j["condition"], 1e12);
+  ASSERT_EQ(j["rungs"].size(), 3u);
+  for (const auto& rung : j["rungs"]) {
+    const bool is_exact = rung["name"] == "exact";
+    EXPECT_EQ(rung["verdict"], is_exact ? "right" : "within its bound, no digit right") << rung["name"];
+    EXPECT_EQ(rung["digits_right"], is_exact ? nlohmann::json("all") : nlohmann::json(0.0)) << rung["name"];
+  }
+  EXPECT_NE(warpfold("--device simt --n 10000 --data hard --only record").text.find("condition number"), std::string::npos);
+  EXPECT_NEAR(nlohmann::json::parse(warpfold("--device simt --n 10000 --only record --json").text)["condition"].get<double>(), 1, 1e-6);
+}
+
+TEST(ladder, stairs_have_no_infinite_percentage) {
+  const std::string text = warpfold("--stairs --n 256K").text;
+  EXPECT_NE(text.find("overflow"), text.npos) << text;
+  EXPECT_EQ(text.find("inf%"), text.npos) << text;
+}
+
 TEST(ladder, prints_a_table_for_every_type) {
   for (const std::string type : {"f32", "f64", "i32", "f16"})
     for (const std::string data : {"ones", "uniform", "normal", "hard"}) {

@@ -40,6 +40,22 @@ TEST(reference, accepts_what_the_order_of_additions_allows_and_nothing_more) {
   EXPECT_DOUBLE_EQ(r.judge(plain(), bits(1e8f), 7).ulps, 7.0 / 8);
 }
 
+TEST(reference, tells_the_condition_of_a_sum_and_how_many_digits_are_right) {
+  const ladder::reference easy(array_of({1e8f, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_NEAR(easy.condition(), 1, 1e-9);
+  EXPECT_EQ(std::floor(easy.judge(plain(), bits(1e8f), 7).digits), 7);  // off by 7 in 100000007
+  EXPECT_TRUE(std::isinf(easy.judge(plain(), bits(100000008.0f), 7).digits));
+  const ladder::reference hard(array_of({1e8f, 3, -1e8f}));  // within its bound, of 3 either is nothing
+  EXPECT_NEAR(hard.condition(), (2e8 + 3) / 3, 1);
+  for (const float none : {0.0f, 8.0f}) {
+    const ladder::judgement j = hard.judge(plain(), bits(none), 2);
+    EXPECT_TRUE(j.right);
+    EXPECT_LT(j.digits, 1);
+  }
+  EXPECT_TRUE(std::isinf(ladder::reference(array_of({1, -1})).condition()));
+  EXPECT_TRUE(std::isnan(ladder::reference(ladder::array(dtype::i32, 3)).condition()));
+}
+
 TEST(reference, an_exact_rung_must_give_the_rounded_sum_to_the_last_bit) {
   const ladder::reference r(array_of({1, 0x1p-24f, 0x1p-60f}));
   EXPECT_TRUE(r.judge(exact(), bits(0x1.000002p0f), 1).right);

@@ -27,7 +27,8 @@ __global__ void warp_leader_flat_sum(const T* x, std::uint64_t n, sum_t<T>* out)
   const std::uint64_t first = std::uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::uint64_t step = std::uint64_t(gridDim.x) * blockDim.x;
   if (threadIdx.x % width != 0) return;
-  // Without this guard n - first wraps around for the warps past the end, and they run for ever.
+  // An atomic less. The loop would end all the same: n - first wraps around, and + step - 1 wraps it
+  // back, for first < step. Of (n - 1 - first) / step + 1 nothing would, and the warp would run for ever.
   if (first >= n) return;
   const std::uint64_t tiles = (n - first + step - 1) / step;
   sum_t<T> sum(0);

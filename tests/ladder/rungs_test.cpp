@@ -78,4 +78,17 @@ TEST(ladder, has_every_rung_in_order) {
     }
 }
 
+// What the page of warp_leader says of its number of tiles, without the guard.
+TEST(warp_leader, has_no_tile_past_the_end_and_another_form_has_nearly_all_there_are) {
+  for (const std::uint64_t step : {32u, 96u, 256u, 65536u})
+    for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, step - 1, step, step + 1, 3 * step})
+      for (std::uint64_t first = 0; first < step; ++first) {
+        const std::uint64_t tiles = first < n ? 1 + (n - first - 1) / step : 0;
+        ASSERT_EQ((n - first + step - 1) / step, tiles) << n << ", " << first << ", " << step;
+        const std::uint64_t other = (n - 1 - first) / step + 1;
+        if (first < n) ASSERT_EQ(other, tiles);
+        else ASSERT_GT(other, (std::uint64_t{1} << 63) / step);
+      }
+}
+
 }  // namespace

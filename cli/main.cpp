@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "interrupt.hpp"
+#include "nearest.hpp"
 
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
@@ -7,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +17,8 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -46,6 +51,15 @@ int status_of(const wf::error& e) {
   return device ? device_failed : bad_input;
 }
 
+/// Empty if the word is an option or a command.
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands({})) names.push_back(c->get_name());
+  if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return {};
+  const std::string meant = nearest(word, names);
+  return "no command " + wf::io::quoted(word) + (meant.empty() ? "" : "; did you mean " + meant + "?") + "; see: warpfold --help";
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"warpfold: exact and fast parallel reductions", "warpfold"};
   app.set_version_flag("--version", "warpfold " WARPFOLD_VERSION, "Print the version and exit");
@@ -61,6 +75,10 @@ int run(int argc, char** argv) {
   add_explain(app, state);
   add_profile(app, state);
 #endif
+  if (const std::string problem = argc > 1 ? unknown_command(app, argv[1]) : ""; !problem.empty()) {
+    complain(problem);
+    return bad_input;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Error& e) {
@@ -86,9 +104,12 @@ int main(int argc, char** argv) {
   // A reader that has seen enough ends the program quietly, also where the parent ignores SIGPIPE.
   std::signal(SIGPIPE, SIG_DFL);
   std::signal(SIGBUS, cli::report_bus_error);
+  cli::watch_signals();
   int status;
   try {
     status = cli::run(argc, argv);
+  } catch (const cli::interrupted& i) {
+    cli::end_by(i);
   } catch (const std::bad_alloc&) {
     cli::complain("out of memory");
     status = cli::bad_input;

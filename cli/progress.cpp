@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "interrupt.hpp"
+
 namespace cli {
 namespace {
 
@@ -43,9 +45,11 @@ void progress_bar::watch() {
   const auto start = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   if (ended_.wait_for(lock, 1s, [this] { return end_; })) return;
+  line_is_shown(true);
   do {
     draw(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   } while (!ended_.wait_for(lock, 100ms, [this] { return end_; }));
+  line_is_shown(false);
   std::fputs(wipe, stderr);
 }
 

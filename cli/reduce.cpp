@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -324,6 +325,11 @@ void check_usage(const command& what, const request& r) {
     refuse("FILE", std::to_string(r.files.size()) + " files; dot takes two, or each two of an even number");
   if (!r.out.empty() && r.files.size() != each)
     refuse("--out", std::to_string(r.files.size() / each) + " answers for one file; reduce one at a time");
+  for (const std::string& file : r.files) {
+    std::error_code not_there;
+    if (!r.out.empty() && std::filesystem::equivalent(file, r.out, not_there))
+      refuse("--out", wf::io::quoted(r.out) + " is what is read, and would be overwritten; name another file");
+  }
 }
 
 void add_command(CLI::App& app, const command& what, run_state& state) {

@@ -663,7 +663,10 @@ class Usage(ProgramTest):
         raw = self.file("x.raw", bytes(7))
         for arguments, says in (
                 ([], "subcommand is required"),
-                (["summ", path], ""),
+                (["summ", path], "no command 'summ'; did you mean sum?"),
+                (["unheard-of", path], "no command 'unheard-of'; see: warpfold --help"),
+                (["sum", path, "--out", path], "is what is read, and would be overwritten"),
+                (["sum", path, "--out", os.path.join(os.path.dirname(path), ".", "x.npy")], "would be overwritten"),
                 (["sum"], "FILE is required"),
                 (["sum", path, "--frobnicate"], "--frobnicate"),
                 (["sum", path, "--offset", "8"], "--offset requires --dtype"),
@@ -685,6 +688,35 @@ class Usage(ProgramTest):
                 (["sum", "a\nb"], "a\\x0ab")):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, says=says)
+
+    def test_an_input_that_would_be_overwritten_stays_as_it_is(self):
+        content = npy("<f8", (3,), struct.pack("<3d", 1, 2, 3))
+        path = self.file("kept.npy", content)
+        link = os.path.join(self.folder.name, "link.npy")
+        os.symlink(path, link)
+        self.refused("sum", path, "--out", link, says="would be overwritten")
+        self.assertEqual(pathlib.Path(path).read_bytes(), content)
+        other = os.path.join(self.folder.name, "other.npy")
+        self.ok("sum", path, "--out", other)
+        self.assertTrue(os.path.exists(other))
+
+    def test_ctrl_c_leaves_no_folder(self):
+        kernel = os.path.join(SOURCES, "tests/lens/own/schedules.cu") + ":child"
+        if b"explain" not in self.run_program("--help").stdout:
+            self.skipTest("built without the ladder")
+        folder = pathlib.Path(self.folder.name)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            program = subprocess.Popen([PROGRAM, "explain", kernel, "--grid", "1", "--block", "64", "--arg", "out:i32[64]"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder)})
+            begun = time.monotonic()
+            while not list(folder.glob("warpfold-*/program.cpp")):
+                self.assertLess(time.monotonic() - begun, 60)
+                time.sleep(0.01)
+            program.send_signal(number)
+            self.assertEqual(program.stderr.read(), b"")
+            program.stderr.close()
+            self.assertEqual(program.wait(60), -number)
+            self.assertEqual(list(folder.glob("warpfold-*")), [])
 
     def test_help_and_version(self):
         self.assertRegex(self.ok("--version"), r"\Awarpfold \d+\.\d+\.\d+\n\Z")
@@ -800,6 +832,24 @@ class Terminal(ProgramTest):
         shown = self.watch(1.6)
         self.assertRegex(shown, r"standard input \[[#.]+\] +\d+%")
         self.assertTrue(shown.endswith("\r\033[K"), repr(shown[-40:]))
+
+    def test_ctrl_c_wipes_the_bar(self):
+        terminal, program_end = pty.openpty()
+        program = subprocess.Popen([PROGRAM, "sum", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=program_end)
+        os.close(program_end)
+        program.stdin.write(npy("<f8", (2000,), bytes(16000))[:8000])
+        program.stdin.flush()
+        shown = os.read(terminal, 65536)  # the bar has begun
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(60), -signal.SIGINT)
+        program.stdin.close()
+        while select.select([terminal], [], [], 0.2)[0]:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:
+                break
+        os.close(terminal)
+        self.assertTrue(shown.endswith(b"\r\033[K"), repr(shown[-40:]))
 
     def test_none_before(self):
         self.assertEqual(self.watch(0.1), "")

@@ -10,6 +10,7 @@
 #include <simt/device.hpp>
 #include <simt/intrinsics.hpp>
 #include <simt/launch.hpp>
+#include <simt/math.hpp>
 #include <simt/print.hpp>
 #include <simt/runtime_api.hpp>
 #include <simt/runtime_types.hpp>

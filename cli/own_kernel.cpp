@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interrupt.hpp"
 #include "own_source.hpp"
 
 extern char** environ;
@@ -46,10 +47,12 @@ strings operator+(strings a, const strings& b) {
 class work_folder {
  public:
   work_folder() {
-    std::string name = (fs::temp_directory_path() / "warpfold-XXXXXX").string();
+    const char* wanted = std::getenv("TMPDIR");
+    const std::string root = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
+    std::string name = root + "/warpfold-XXXXXX";
     if (mkdtemp(name.data()) == nullptr)
-      throw wf::error(wf::errc::io, "explain: no folder for compiling in " + fs::temp_directory_path().string() + ": " +
-                                        std::strerror(errno));
+      throw wf::error(wf::errc::io, "explain: no folder for compiling in " + wf::io::quoted(root) + ": " + std::strerror(errno) +
+                                        "; the variable TMPDIR names another one");
     path = name;
   }
   ~work_folder() {
@@ -77,8 +80,11 @@ int run_program(const strings& command, const fs::path& log = {}) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return 127;
   int status = 0;
+  note_child(child);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  note_child(0);
+  check_signals();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -143,12 +149,22 @@ std::string first_error(const std::string& log) {
   return first;
 }
 
+/// Names that programs leave to their compilers, and others that CUDA's headers have.
+bool is_cudas(const std::string& name) {
+  for (const char* family : {"__", "tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "cuda"})
+    if (name.starts_with(family)) return true;
+  return false;
+}
+
 [[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const fs::path& program, const std::string& log) {
   std::string said = first_error(log);
   // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
   const bool assembly = log.find("instantiated into assembly") != log.npos || (said.empty() && log.find("Error: ") != log.npos);
   if (assembly)
     throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
+  static const std::regex unknown(R"((?:(?:‘|')(\w+)(?:’|') was not declared|undeclared identifier '(\w+)'))");
+  if (std::smatch name; said.starts_with(q.file) && std::regex_search(said, name, unknown) && is_cudas(name[1].str() + name[2].str()))
+    throw wf::error(wf::errc::unsupported, said.substr(0, said.find(": ")) + ": simt does not have CUDA's " + name[1].str() + name[2].str() + " (docs/simt.md says what it has)");
   if (said.starts_with(q.file) && said.find("the_kernel") == said.npos)
     throw wf::error(wf::errc::bad_input, said + "; simt compiles CUDA C++ as far as docs/simt.md says");
   const auto kernels = kernels_in(text);
@@ -175,9 +191,13 @@ std::string program_text(const own_kernel_request& q, const fs::path& prepared) 
          ";\n  return lens::own::run(argc, argv, lens::own::kernel_of(the_kernel));\n}\n";
 }
 
-std::string shared_text(const strings& names) {
+std::string shared_text(const std::vector<shared_name>& names) {
   std::string text = "#include <cuda_runtime.h>\n";
-  for (const std::string& n : names) text += "SIMT_DEFINE_DYNAMIC_SHARED(" + n + ")\n";
+  for (const shared_name& n : names) {
+    const std::string definition = "SIMT_DEFINE_DYNAMIC_SHARED(" + n.name + ")";
+    const bool is_scoped = !n.scope.empty();
+    text += is_scoped ? "namespace " + n.scope.substr(0, n.scope.size() - 2) + " {\n" + definition + "\n}\n" : definition + "\n";
+  }
   return text;
 }
 
@@ -212,6 +232,10 @@ nlohmann::json passed_on(const own_kernel_request& q) {
 
 /// What need not be compiled to be told.
 void check_kernel(const own_kernel_request& q, const std::string& text) {
+  for (const shared_name& s : dynamic_shared_in(text))
+    if (s.is_unnamed)
+      throw wf::error(wf::errc::unsupported, q.file + ":" + std::to_string(s.line) + ": extern __shared__ " + s.name +
+                                                 " in a namespace without a name, where it cannot be defined for you: name the namespace");
   const auto kernels = kernels_in(text);
   const std::string base = base_of(q.kernel);
   const auto is_asked = [&](const kernel_name& k) { return k.name == base; };
@@ -253,14 +277,46 @@ bool names_own_kernel(const std::string& text, own_kernel_request& q) {
   return false;
 }
 
+/// What is wrong in an argument whatever the kernel's parameters are.
+void check_argument(const std::string& text, std::size_t at) {
+  static const std::regex number(R"((?:[a-z0-9]+=)?[-+]?[0-9a-zA-Z.^+-]+)");
+  static const std::regex array(R"((?:out:)?([a-z0-9]+)\[([^\]]*)\](?::([a-z]+))?)");
+  static const std::regex count(R"(\d+[KMG]?|2\^\d+|\d+e\d+)");
+  const std::string types = " f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool ", fills = " zeros ones iota uniform normal ";
+  const auto refuse = [&](const std::string& why) {
+    throw wf::error(wf::errc::bad_argument, "--arg " + text + " (parameter " + std::to_string(at + 1) + "): " + why);
+  };
+  const auto is_one_of = [](const std::string& word, const std::string& words) { return words.find(" " + word + " ") != words.npos; };
+  std::smatch part;
+  if (text.size() > 200) refuse("more than 200 characters; an array is written TYPE[COUNT][:FILL], a number 1000 or i32=1000");
+  if (!std::regex_match(text, part, array)) {
+    if (!std::regex_match(text, number)) refuse("an array is written TYPE[COUNT][:FILL], as f32[1M]:uniform, and a number 1000 or i32=1000");
+    return;
+  }
+  if (!is_one_of(part[1], types)) refuse("no type " + part[1].str() + "; there are" + types.substr(0, types.size() - 1));
+  if (!std::regex_match(part[2].str(), count)) refuse("the count is none, as 1000, 64K, 1M (2^20), 2^20 or 1e6");
+  if (part[3].matched && !is_one_of(part[3], fills))
+    refuse("no filling " + part[3].str() + " of " + part[1].str() + "; there are zeros, ones, iota, uniform (0 to 1, of integers 0 to 99) and, not of integers, normal");
+}
+
+void check_block(const std::array<std::uint32_t, 3>& block) {
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  if (threads <= 1024 && block[2] <= 64) return;
+  throw wf::error(wf::errc::bad_argument, "--block " + std::to_string(block[0]) + "x" + std::to_string(block[1]) + "x" + std::to_string(block[2]) +
+                                              ": a block has up to 1024 threads, 64 of them in its third direction");
+}
+
 int explain_own_kernel(const own_kernel_request& q) {
   const std::string text = text_of(q.file);
+  check_block(q.block);
+  for (std::size_t k = 0; k < q.arguments.size(); ++k) check_argument(q.arguments[k], k);
   check_kernel(q, text);
+  const unwinding_signals to_the_end;
   const work_folder folder;
   const fs::path log = folder.path / "log";
   const surroundings around = find_surroundings();
   const compiler c = find_compiler(log);
-  write_text(folder.path / "users.cu", prepared_source(text, q.file));
+  write_text(folder.path / "users.cu", prepared_source(text, q.file, q.kernel));
   write_text(folder.path / "program.cpp", program_text(q, folder.path / "users.cu"));
   write_text(folder.path / "shared.cpp", shared_text(dynamic_shared_in(text)));
   write_text(folder.path / "request.json", passed_on(q).dump());

@@ -115,6 +115,54 @@ bool is_template_at(const std::string& code, std::size_t at) {
   return code.substr(from, at - from).find("template") != std::string::npos;
 }
 
+/// The namespaces around a token.
+class scopes {
+ public:
+  /// Token k; all are shown, in order.
+  void see(const tokens& t, std::size_t k) {
+    if (t.is(k, "namespace")) {
+      // `a::inline b` and `inline namespace b` need not be written to name what is within b.
+      scope name;
+      std::size_t end = k + 1;
+      name.is_unnamed = t.is(end, "{");
+      for (bool hidden = k > 0 && t.is(k - 1, "inline"); t.is_name(end);) {
+        if (t.is(end, "inline")) hidden = true, ++end;
+        if (t.is_name(end)) {
+          name.whole.append(t.text(end)).append("::");
+          if (!hidden) name.written.append(t.text(end)).append("::");
+        }
+        hidden = false;
+        end += t.is(end + 1, ":") && t.is(end + 2, ":") ? 3 : 1;
+        if (!t.is(end - 1, ":")) break;
+      }
+      if (t.is(end, "{")) next_ = name;
+    } else if (t.is(k, "{")) {
+      open_.push_back(std::exchange(next_, {}));
+    } else if (t.is(k, "}") && !open_.empty()) {
+      open_.pop_back();
+    }
+  }
+  /// `ns::`, as it is written to name something there.
+  std::string written() const { return joined(&scope::written); }
+  std::string whole() const { return joined(&scope::whole); }
+  bool is_unnamed() const {
+    return std::any_of(open_.begin(), open_.end(), [](const scope& s) { return s.is_unnamed; });
+  }
+
+ private:
+  struct scope {
+    std::string written, whole;
+    bool is_unnamed = false;
+  };
+  std::string joined(std::string scope::*part) const {
+    std::string all;
+    for (const scope& s : open_) all += s.*part;
+    return all;
+  }
+  std::vector<scope> open_;  // for each brace
+  scope next_;               // of the next one
+};
+
 /// The name of the kernel whose `__global__` is token k; no word if none is declared there.
 std::size_t kernel_name_at(const tokens& t, std::size_t k) {
   if (!t.is(k, "__global__")) return t.size();
@@ -135,29 +183,11 @@ std::vector<kernel_name> kernels_in(const std::string& text) {
   const tokens t(code);
   std::vector<kernel_name> all;
   std::set<std::string> seen;
-  std::vector<std::string> open;  // for each brace: the namespace, as `ns::`, or nothing
-  std::string opens;              // by the next brace
+  scopes around;
   for (std::size_t k = 0; k < t.size(); ++k) {
-    if (t.is(k, "namespace") && t.is_name(k + 1)) {
-      // `a::inline b` and `inline namespace b` need not be written to name what is within b.
-      std::string name;
-      std::size_t end = k + 1;
-      for (bool hidden = k > 0 && t.is(k - 1, "inline"); t.is_name(end);) {
-        if (t.is(end, "inline")) hidden = true, ++end;
-        if (!hidden && t.is_name(end)) name.append(t.text(end)).append("::");
-        hidden = false;
-        end += t.is(end + 1, ":") && t.is(end + 2, ":") ? 3 : 1;
-        if (!t.is(end - 1, ":")) break;
-      }
-      if (t.is(end, "{")) opens = name;
-    } else if (t.is(k, "{")) {
-      open.push_back(std::exchange(opens, {}));
-    } else if (t.is(k, "}") && !open.empty()) {
-      open.pop_back();
-    } else if (const std::size_t name = kernel_name_at(t, k); name < t.size()) {
-      std::string scope;
-      for (const std::string& one : open) scope += one;
-      const kernel_name found{scope, std::string(t.text(name)), is_template_at(code, t.position(k))};
+    around.see(t, k);
+    if (const std::size_t name = kernel_name_at(t, k); name < t.size()) {
+      const kernel_name found{around.written(), std::string(t.text(name)), is_template_at(code, t.position(k))};
       if (seen.insert(found.written()).second) all.push_back(found);
     }
   }
@@ -212,23 +242,26 @@ int launch_within(const std::string& text, const std::string& kernel) {
   return 0;
 }
 
-std::vector<std::string> dynamic_shared_in(const std::string& text) {
+std::vector<shared_name> dynamic_shared_in(const std::string& text) {
   const std::string code = code_of(text);
   const tokens t(code);
-  std::vector<std::string> names;
+  std::vector<shared_name> all;
+  scopes around;
   for (std::size_t k = 0; k < t.size(); ++k) {
+    around.see(t, k);
     if (!t.is(k, "extern")) continue;
     std::size_t end = t.behind_call(k + 1, "__align__");
     if (!t.is(end, "__shared__")) continue;
     while (end < t.size() && !t.is(end, ";") && !t.is(end, "{") && !t.is(end, "}")) ++end;
     if (!t.is(end, ";") || !t.is(end - 1, "]") || !t.is(end - 2, "[") || !t.is_name(end - 3) || t.is(end - 3, "__shared__")) continue;
-    std::string name(t.text(end - 3));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    const shared_name s{around.whole(), std::string(t.text(end - 3)), line_at(text, t.position(k)), around.is_unnamed()};
+    const auto same = [&](const shared_name& x) { return x.scope == s.scope && x.name == s.name; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(s);
   }
-  return names;
+  return all;
 }
 
-std::string prepared_source(const std::string& text, const std::string& file) {
+std::string prepared_source(const std::string& text, const std::string& file, const std::string& kernel) {
   const std::string code = code_of(text);
   std::string all = text;
   for (std::size_t at = 0; (at = code.find("<<<", at)) != code.npos;) {
@@ -243,6 +276,18 @@ std::string prepared_source(const std::string& text, const std::string& file) {
     const auto [from, to] = body_after(code, t.position(k));
     blank(all, from, to);
     break;
+  }
+  // Kernels that are not asked for need not be what simt compiles.
+  const std::string base = base_of(kernel);
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    const std::size_t own = kernel_name_at(t, k);
+    if (own == t.size() || t.is(own, base)) continue;
+    const auto [from, to] = function_body(code, t.position(k));
+    for (std::size_t in = own; in < t.size() && t.position(in) < to; ++in) {
+      if (t.position(in) < from || !(t.is(in, "asm") || t.is(in, "__asm__") || t.is(in, "__asm"))) continue;
+      blank(all, from, to);
+      break;
+    }
   }
   std::string name;
   for (const char c : file) {

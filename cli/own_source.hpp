@@ -29,11 +29,16 @@ std::string naming_mistake(const std::string& kernel, const std::vector<kernel_n
 /// The line of a `<<<` within the kernel, or within a __device__ function, which it may call; 0 if there is none.
 int launch_within(const std::string& text, const std::string& kernel);
 
-/// The names behind `extern __shared__`, which somebody must define.
-std::vector<std::string> dynamic_shared_in(const std::string& text);
+/// A declaration behind `extern __shared__`, which somebody must define.
+struct shared_name {
+  std::string scope, name;  ///< `ns::`, `cells`
+  int line = 0;
+  bool is_unnamed = false;  ///< within a namespace without a name, where nobody else can define it
+};
+std::vector<shared_name> dynamic_shared_in(const std::string& text);
 
 /// For a host compiler: without `<<<…>>>` and without what main() does, neither of which is ever run, and
 /// with the file's own name and lines in what the compiler says.
-std::string prepared_source(const std::string& text, const std::string& file);
+std::string prepared_source(const std::string& text, const std::string& file, const std::string& kernel);
 
 }  // namespace cli

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace lens {
 namespace {
@@ -44,6 +45,9 @@ std::string without_scopes(std::string_view text) {
 
 std::string short_name(const std::string& name) {
   std::string text = without_scopes(std::string_view(name).substr(0, end_of_name(name)));
+  // CUDA's names of types that are others here.
+  for (const auto& [own, cudas] : {std::pair{"small_float<f16_format, __half_raw>", "__half"}, {"small_float<bf16_format, __nv_bfloat16_raw>", "__nv_bfloat16"}})
+    for (std::size_t at; (at = text.find(own)) != text.npos;) text.replace(at, std::string_view(own).size() + text.substr(at).starts_with(std::string(own) + " >"), cudas);
   if (text.starts_with("void ")) text.erase(0, 5);  // of a template, the demangler tells the type
   return text;
 }

@@ -39,12 +39,28 @@ ul{margin:6px 0;padding-left:22px}
 footer{margin-top:48px;color:var(--soft);font-size:13px}
 )";
 
+/// What stands between two backticks is code.
+std::string with_code(const std::string& text) {
+  std::string all;
+  bool is_code = false;
+  for (std::size_t at = 0; at <= text.size();) {
+    auto tick = text.find('`', at);
+    if (!is_code && tick != text.npos && text.find('`', tick + 1) == text.npos) tick = text.npos;  // the last, alone
+    const auto end = std::min(tick, text.size());
+    const std::string part = escaped(text.substr(at, end - at));
+    all += is_code ? "<code>" + part + "</code>" : part;
+    is_code = tick != text.npos && !is_code;
+    at = end + 1;
+  }
+  return all;
+}
+
 std::string lesson_of(const explanation& e) {
   std::string all = "<div class=\"lesson\">";
   std::size_t at = 0;
   while (at <= e.lesson.size()) {
     const auto end = std::min(e.lesson.find('\n', at), e.lesson.size());
-    if (end > at) all += "<p>" + escaped(e.lesson.substr(at, end - at)) + "</p>\n";
+    if (end > at) all += "<p>" + with_code(e.lesson.substr(at, end - at)) + "</p>\n";
     at = end + 1;
   }
   return all + "</div>\n";

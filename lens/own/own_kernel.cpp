@@ -81,6 +81,13 @@ explanation heading(const request& q) {
   return e;
 }
 
+/// A kernel that uses dynamic shared memory, and gets none.
+std::string with_hint(const std::string& fault, const request& q) {
+  const bool wants_some = q.text.find("extern __shared__") != std::string::npos || q.text.find("extern __align__") != std::string::npos;
+  const bool is_about_shared = simt::last_fault().what == simt::fault::out_of_bounds;
+  return q.shared == 0 && wants_some && is_about_shared ? fault + "; the file has extern __shared__ memory, of which --shared BYTES gives some" : fault;
+}
+
 [[noreturn]] void failed(const std::string& why) { throw wf::error(wf::errc::unsupported, why); }
 
 /// Empty, or the fault that ended it.
@@ -112,7 +119,7 @@ void add_counts_and_races(explanation& e, launcher& l, const request& q) {
   const simt::fault_report first = simt::last_fault();
   std::string later;
   if (!fault.empty()) {
-    if (first.what != simt::fault::uninitialised_read) failed(fault);
+    if (first.what != simt::fault::uninitialised_read) failed(with_hint(fault, q));
     simt::current_options().unwritten_reads = true;
     later = add_counts(e, l);
   }
@@ -125,6 +132,8 @@ void add_counts_and_races(explanation& e, launcher& l, const request& q) {
     e.setting += " · counted past a read of shared memory that came before its write";
   } else if (!j.fault.empty() && e.races.empty()) {
     failed(j.fault);
+  } else if (!j.fault.empty()) {
+    e.setting += " · it also fails: " + j.fault;
   }
   if (j.runs < j.schedules) e.setting += fmt::format(" · races judged in {} schedules of {}", j.runs, j.schedules);
 }

@@ -161,6 +161,40 @@ TEST(own_kernel, printf_prints_built_in_variables_and_takes_no_other_objects) {
   refused(KERNELS "/prints_a_struct.cu" + shape, "no objects of a class: name a member, or convert it; simt compiles");
 }
 
+TEST(own_kernel, dynamic_shared_memory_in_a_namespace_and_ptx_of_another_kernel) {
+  const std::string turned = KERNELS "/scoped.cu:'outer::inner::turned<__half>' --grid 1 --block 32 --arg f16[32]:iota --arg out:f16[32]";
+  const json j = told(turned + " --shared 128");
+  EXPECT_EQ(j["outputs"][0], "f16[32] after the run: 31, 30, 29, 28, 27, 26, 25, 24 …");
+  EXPECT_EQ(j["kernels"][0]["name"], "turned<__half>");
+  refused(turned, "of which --shared BYTES gives some", 1);
+  refused(KERNELS "/scoped.cu:clock_of --grid 1 --block 32 --arg u32[32]", "inline PTX");
+  refused(KERNELS "/unnamed.cu:k --grid 1 --block 32 --arg out:i32[32]", "unnamed.cu:5: extern __shared__ cells in a namespace without a name");
+}
+
+TEST(own_kernel, a_race_does_not_hide_a_barrier_that_is_missed) {
+  const json j = told(KERNELS "/scoped.cu:misses --grid 1 --block 32 --arg out:i32[1]", 1);
+  EXPECT_FALSE(j["races"].empty());
+  EXPECT_NE(j["setting"].get<std::string>().find("it also fails: misses"), std::string::npos) << j["setting"];
+  EXPECT_NE(j["setting"].get<std::string>().find("divergent barrier"), std::string::npos) << j["setting"];
+}
+
+TEST(own_kernel, device_functions_are_there_or_named) {
+  const json j = told(KERNELS "/math.cu:fast --grid 1 --block 32 --arg f32[32]:ones --arg out:f32[32]");
+  const std::string e_and_three = "f32[32] after the run: 5.71828";  // (e + 0 + 1) / 1 + 2 + 0
+  EXPECT_EQ(j["outputs"][0].get<std::string>().substr(0, e_and_three.size()), e_and_three);
+  refused(KERNELS "/lacks.cu:sums --grid 1 --block 32 --arg u32[32]", "lacks.cu:4: simt does not have CUDA's __vadd4");
+}
+
+TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {
+  const std::string copy = kernel("copy") + " --grid 1 --block 32 ", none = "CXX=no-compiler";
+  refused(copy + "--arg f33[32] --arg f32[32] --arg 32", "no type f33", 2, none);
+  refused(copy + "--arg f32[many]", "the count is none", 2, none);
+  refused(copy + "--arg 'a b'", "an array is written TYPE[COUNT][:FILL]", 2, none);
+  refused(copy + "--arg f32[8]:purple", "no filling purple of f32", 2, none);
+  refused(kernel("copy") + " --grid 1 --block 32x64 --arg 1", "--block 32x64x1: a block has up to 1024 threads", 2, none);
+  refused(copy + "--arg f32[8]", "no folder for compiling in '/nowhere'", 2, "TMPDIR=/nowhere");
+}
+
 TEST(own_kernel, file_names_are_quoted_for_the_shell) {
   const std::string file = testing::TempDir() + "/it's.cu";
   std::filesystem::copy_file(std::string(KERNELS) + "/schedules.cu", file, std::filesystem::copy_options::overwrite_existing);

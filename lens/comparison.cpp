@@ -90,7 +90,7 @@ std::vector<comparison_row> compare(const explanation& before, const explanation
   add("shared store requests", [](const explanation& e) { return e.total.shared_store.requests; });
   add("bank conflicts", [](const explanation& e) { return conflicts(e.total); });
   add("turns at shared atomics", [](const explanation& e) { return e.total.shared_atomic.turns; });
-  add("barriers", [](const explanation& e) { return e.total.barriers; });
+  add("barriers, a warp each", [](const explanation& e) { return e.total.barriers; });
   add("barriers of the grid or cluster", [](const explanation& e) { return e.total.outer_barriers; });
   add("__syncwarp", [](const explanation& e) { return e.total.warp_syncs; });
   add("shuffles", [](const explanation& e) { return e.total.shuffles; });

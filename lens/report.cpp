@@ -65,7 +65,7 @@ std::vector<named_count> other_counts_of(const kernel_counts& k) {
     if (n != 0) all.push_back({name, fmt::format("{}", n)});
   };
   const counters& c = k.total;
-  add("barriers", c.barriers);
+  add("barriers, a warp each", c.barriers);
   add("barriers of the grid or cluster", c.outer_barriers);
   add("__syncwarp", c.warp_syncs);
   add("shuffles", c.shuffles);

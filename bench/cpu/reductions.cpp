@@ -8,6 +8,7 @@
 //     bench_cpu --export FOLDER        writes the data and the exact sums, for python_contenders.py
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -16,6 +16,7 @@
 /// --brief 1: what the bars of docs/gpu.md need, no more.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>

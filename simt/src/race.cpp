@@ -3,6 +3,7 @@
 
 #include "race_state.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace simt {

@@ -6,6 +6,7 @@
 
 #include "race_clocks.hpp"
 
+#include <algorithm>
 #include <deque>
 
 namespace simt::detail {

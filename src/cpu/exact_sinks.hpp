@@ -3,6 +3,7 @@
 /// From runs of any float type to exact states. f16 and bf16 are widened to f32 a tile at a time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

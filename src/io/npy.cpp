@@ -4,6 +4,7 @@
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>

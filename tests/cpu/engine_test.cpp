@@ -2,6 +2,7 @@
 // The traversal: axes, segments, labels, threads, order, errors, with a user's own reductions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <map>

@@ -3,6 +3,7 @@
 // reductions × families. Floats are held against MPFR; the rest against the reduction of the whole.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 

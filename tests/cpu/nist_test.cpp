@@ -5,6 +5,7 @@
 // a beam's deflection, Lottery the numbers of 32 weeks of 1989 and 1990; works of the US government.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

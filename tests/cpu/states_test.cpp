@@ -2,6 +2,7 @@
 // wf::exact_moments and wf::exact_dot: pieces, stored bytes and their refusal; they agree with the engine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include <warpfold/exact/exact_moments.hpp>

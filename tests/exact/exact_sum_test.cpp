@@ -2,6 +2,7 @@
 // wf::exact_sum, the public type: mixed element types, merges, stored bytes and their refusal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>

@@ -2,6 +2,7 @@
 // Dot, sum of squares, norm, mean, var, std and complex sums against MPFR, in all roundings.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <warpfold/exact/accumulate.hpp>

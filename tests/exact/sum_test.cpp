@@ -3,6 +3,7 @@
 // chunks, by any path, merged in any order, gives the same bytes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 

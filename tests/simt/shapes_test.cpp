@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launching.hpp"
 
+#include <algorithm>
 #include <vector>
 
 extern __shared__ __align__(16) unsigned char test_dynamic_shared[];

@@ -2,6 +2,7 @@
 // Device memory on simt: the table, the checks of copies, pools, device variables.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>

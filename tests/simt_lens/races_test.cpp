@@ -4,6 +4,7 @@
 
 #include <simt/recorder.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <set>

@@ -42,7 +42,7 @@ void check_kernel(const json& one, const lens::kernel_counts& simt, const std::s
     if (ours == 0 && gpu == 0) continue;
     ++rows;
     const auto at = std::find_if(one["counters"].begin(), one["counters"].end(),
-                                 [&](const json& r) { return r["counter"] == c.name; });
+                                 [&](const json& r) { return r["counter"].get<std::string>() == c.name; });
     ASSERT_NE(at, one["counters"].end()) << c.name;
     EXPECT_EQ((*at)["gpu"], gpu) << c.name;
     EXPECT_EQ((*at)["simt"], ours) << c.name;
@@ -80,8 +80,9 @@ TEST(beside_an_h100, simt_counts_what_it_counted_then) {
       ASSERT_EQ(counted.kernels.size(), one["kernels"].size());
       for (std::size_t k = 0; k < counted.kernels.size(); ++k) {
         const json& theirs = one["kernels"][k];
+        const std::string kernel = theirs["kernel"];
         const auto same = std::find_if(counted.kernels.begin(), counted.kernels.end(),
-                                       [&](const auto& c) { return c.name == theirs["kernel"]; });
+                                       [&](const auto& c) { return c.name == kernel; });
         check_kernel(theirs, same != counted.kernels.end() ? *same : counted.kernels[k], rung, dtype);
         ++kernels;
       }

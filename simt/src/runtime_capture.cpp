@@ -130,7 +130,7 @@ cudaError_t add_node(CUstream_st& stream, work_function work) {
   if (stream.capture->invalidated) return cudaErrorStreamCaptureInvalidated;
   auto node = std::make_shared<CUgraphNode_st>(CUgraphNode_st{std::move(work)});
   for (const cudaGraphNode_t before : stream.dependencies) before->has_dependents = true;
-  stream.dependencies = {node.get()};
+  stream.dependencies.assign(1, node.get());
   stream.capture->graph->nodes.push_back(std::move(node));
   return cudaSuccess;
 }

@@ -30,8 +30,11 @@ set(WARPFOLD_HAS_CUDA ON)
 
 add_library(wf_cuda_options INTERFACE)
 target_compile_options(wf_cuda_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas;--Wno-deprecated-gpu-targets>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas;--Wno-deprecated-gpu-targets>")
 if(WARPFOLD_WARNINGS_AS_ERRORS)
   target_compile_options(wf_cuda_options INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")
+endif()
+if(WARPFOLD_LINEINFO)
+  target_compile_options(wf_cuda_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
 endif()

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <sstream>
 #include <string>
 
 #include <sys/wait.h>
@@ -220,13 +222,19 @@ TEST(explain, refuses_bad_input_in_one_line) {
   }
 }
 
-/// The committed pages are g++'s. Of the library's own two kernels clang++ merges other loads, stores and branches.
-bool compilers_differ([[maybe_unused]] const fs::path& page) {
-#ifdef __clang__
+/// The committed pages are g++ 12's. In the library's own two kernels a compiler decides which shared accesses it joins and which
+/// branches it merges; clang++ merges other loads and stores, too.
+bool of_kernels_that_compilers_change(const fs::path& page) {
   return page.stem() == "24_record" || page.stem() == "25_exact";
-#else
-  return false;
-#endif
+}
+
+std::string without_what_a_compiler_decides(const std::string& page) {
+  std::istringstream lines(page);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("| shared "))
+      kept += std::regex_replace(line, std::regex("divergent branches [0-9]+"), "divergent branches") + '\n';
+  return kept;
 }
 
 // What the documents show is what the rungs do. To renew them: warpfold explain --pages docs/ladder
@@ -242,8 +250,16 @@ TEST(pages, show_what_the_rungs_count_today) {
     if (!entry.is_regular_file()) continue;
     const fs::path name = fs::relative(entry.path(), made);
     ++(name.extension() == ".md" ? pages : drawings);
-    if (compilers_differ(name)) continue;
-    EXPECT_TRUE(text_of(entry.path()) == text_of(committed / name)) << name;
+    std::string today = text_of(entry.path()), then = text_of(committed / name);
+    if (of_kernels_that_compilers_change(name)) {
+#if defined(__clang__)
+      continue;
+#elif __GNUC__ != 12
+      today = without_what_a_compiler_decides(today);
+      then = without_what_a_compiler_decides(then);
+#endif
+    }
+    EXPECT_TRUE(today == then) << name;
   }
   EXPECT_EQ(pages, 29u);
   EXPECT_EQ(drawings, 25u) << "24 rungs with a kernel, and the transpose";

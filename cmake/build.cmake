@@ -48,3 +48,25 @@ if(WARPFOLD_SANITIZE)
   target_link_options(wf_sanitize INTERFACE -fsanitize=${which})
   target_compile_definitions(wf_sanitize INTERFACE WARPFOLD_SANITIZED)
 endif()
+
+# wf_compile_together(TARGET [APART file…]): by clang++ under the sanitizers a target's files are compiled together. Much
+# of what compiling them takes is their headers, and dev compiles each file alone. APART: has names of the others'.
+function(wf_compile_together target)
+  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+  if(WARPFOLD_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(arg_APART)
+      set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endif()
+endfunction()
+
+# wf_precompile_standard_library(TARGET): by clang++ what most files include is compiled once for the target. g++ sees each
+# file without, and both use the same standard library.
+function(wf_precompile_standard_library target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <cstdint> <cstring>
+      <functional> <map> <memory> <mutex> <optional> <ostream> <span> <sstream> <string> <string_view> <tuple> <type_traits>
+      <unordered_map> <utility> <vector>)
+  endif()
+endfunction()

@@ -34,11 +34,11 @@ void check_source(std::span<const std::byte> content) {
   require(cli::list_of(kernels).empty() == kernels.empty(), "a list of no kernels");
   require(!cli::naming_mistake(asked, kernels).empty(), "a mistake without words");
   (void)cli::launch_within(text, asked);
-  for (const std::string& name : cli::dynamic_shared_in(text)) require(is_word(name), "a shared array of no name");
+  for (const cli::shared_name& s : cli::dynamic_shared_in(text)) require(is_word(s.name), "a shared array of no name");
 
   // Lines and columns stay, for what the compiler says of them.
   const std::string file = "folder/a \"b\".cu", head = "#line 1 \"folder/a \\\"b\\\".cu\"\n";
-  const std::string prepared = cli::prepared_source(text, file);
+  const std::string prepared = cli::prepared_source(text, file, asked);
   require(prepared.starts_with(head), "no #line");
   require(prepared.size() == head.size() + text.size() + 1 && lines_of(prepared) == lines_of(text) + 2, "lines are moved");
   for (std::size_t k = 0; k < text.size(); ++k) {

@@ -228,7 +228,7 @@ bool of_kernels_that_compilers_change(const fs::path& page) {
   return page.stem() == "24_record" || page.stem() == "25_exact";
 }
 
-std::string without_what_a_compiler_decides(const std::string& page) {
+[[maybe_unused]] std::string without_what_a_compiler_decides(const std::string& page) {
   std::istringstream lines(page);
   std::string kept;
   for (std::string line; std::getline(lines, line);)

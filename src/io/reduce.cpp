@@ -49,6 +49,7 @@ class of_file {
     }
     self_ = this;
     functions_.short_run = nullptr;
+    functions_.proves = nullptr;  // which would read the bytes as they are
     functions_.identity = [](const void* p, void* s) { as(p).r_.identity(&as(p).told_, s); };
     functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n,
                                std::int64_t first) { as(p).accumulate(s, x, n, first); };

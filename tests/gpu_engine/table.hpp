@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "data.hpp"
 #include "machine.hpp"
@@ -180,6 +181,28 @@ inline void check_infinity_and_larger_numbers(const machine& m, const wf::device
   check(double{});
   check(float{});
   check(wf::f16{});
+}
+
+/// Products far below the least number, all but the first of one sign: their sum is a zero that keeps it, and no certificate
+/// may take it for one of zeros.
+inline void check_least_products(const machine& m, const wf::device_place& place) {
+  for (const std::int64_t n : {5, 4000, 70001}) {
+    for (const double sign : {1.0, -1.0}) {
+      std::vector<unsigned char> x(static_cast<std::size_t>(n) * sizeof(double)), y(x.size());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double least = 0x1p-1074, other = i == 0 ? -sign * least : sign * least;
+        std::memcpy(x.data() + static_cast<std::size_t>(i) * sizeof least, &least, sizeof least);
+        std::memcpy(y.data() + static_cast<std::size_t>(i) * sizeof other, &other, sizeof other);
+      }
+      const device_inputs in(m, x, y);
+      m.library->run({wf::op::dot, wf::dtype::f64, wf::accuracy::exact, {}, {in.x(), in.y()}, {1, 1}, n, in.out()}, place.scratch(),
+                     place.stream());
+      double got = 1;
+      ASSERT_EQ(m.download(&got, in.out(), sizeof got), "");
+      ASSERT_EQ(got, 0) << n;
+      ASSERT_EQ(std::signbit(got), sign < 0) << n;
+    }
+  }
 }
 
 /// Complex numbers are aligned to their parts: every operation, from the middle of an element on.

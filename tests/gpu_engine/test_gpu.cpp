@@ -81,6 +81,13 @@ TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   check_infinity_and_larger_numbers(gpu_machine(), place);
 }
 
+TEST(certificates, products_below_the_least_number_keep_their_sign) {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  const wf::gpu place;
+  check_least_products(gpu_machine(), place);
+}
+
 class logsumexp_of : public ::testing::TestWithParam<wf::dtype> {};
 
 TEST_P(logsumexp_of, awkward_data) {

@@ -135,6 +135,11 @@ TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   check_infinity_and_larger_numbers(simt_machine(), place);
 }
 
+TEST(certificates, products_below_the_least_number_keep_their_sign) {
+  const wf::simulated_gpu place;
+  check_least_products(simt_machine(), place);
+}
+
 class logsumexp_of : public ::testing::TestWithParam<wf::dtype> {};
 
 TEST_P(logsumexp_of, awkward_data) {

@@ -275,8 +275,9 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
     if (!(traits::products && traits::wide) && r.top + factors.pair_bits - r.unit <= 53) loss = 0;
     else if (r.top < -900) loss = certified::power(1024);  // it would underflow
     if (!r.finite) loss = certified::power(1024);
-    if (s.extent.greatest == 0) loss = 0;  // zeros
-    if ((traits::products && traits::wide && s.extent.greatest != 0) || below) loss = certified::add(loss, factors.underflow);
+    // Zeros; of products of f64 the extent does not tell them from the least numbers.
+    if (s.extent.greatest == 0 && !(traits::products && traits::wide)) loss = 0;
+    if ((traits::products && traits::wide) || below) loss = certified::add(loss, factors.underflow);
     if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
 #pragma unroll
     for (int i = 0; i < traits::parts; ++i) sum[i] = certified::known_of(s.pair[i], loss, traits::scale);

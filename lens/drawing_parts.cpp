@@ -26,16 +26,16 @@ namespace {
 struct operation_words {
   std::string_view verb, function, between;
 };
-operation_words words_of(operation how) {
+operation_words words_of(combination how) {
   switch (how) {
-    case operation::add: return {"add", "", " + "};
-    case operation::product: return {"multiply", "", " · "};
-    case operation::greatest: return {"max", "max", ", "};
-    case operation::least: return {"min", "min", ", "};
-    case operation::bit_and: return {"and", "", " & "};
-    case operation::bit_or: return {"or", "", " | "};
-    case operation::bit_xor: return {"xor", "", " ^ "};
-    case operation::other: break;
+    case combination::add: return {"add", "", " + "};
+    case combination::product: return {"multiply", "", " · "};
+    case combination::greatest: return {"max", "max", ", "};
+    case combination::least: return {"min", "min", ", "};
+    case combination::bit_and: return {"and", "", " & "};
+    case combination::bit_or: return {"or", "", " | "};
+    case combination::bit_xor: return {"xor", "", " ^ "};
+    case combination::other: break;
   }
   return {"combine", "f", ", "};
 }

@@ -68,21 +68,21 @@ double rounded(number t, double x) {
 }
 
 template <class T>
-T applied(operation how, T a, T b) {
+T applied(combination how, T a, T b) {
   switch (how) {
-    case operation::greatest: return a < b ? b : a;
-    case operation::least: return b < a ? b : a;
-    case operation::product: return a * b;
+    case combination::greatest: return a < b ? b : a;
+    case combination::least: return b < a ? b : a;
+    case combination::product: return a * b;
     default: return a + b;
   }
 }
 
-std::uint64_t applied_to_bits(operation how, number t, std::uint64_t a, std::uint64_t b) {
-  if (how == operation::bit_and) return a & b;
-  if (how == operation::bit_or) return a | b;
-  if (how == operation::bit_xor) return a ^ b;
+std::uint64_t applied_to_bits(combination how, number t, std::uint64_t a, std::uint64_t b) {
+  if (how == combination::bit_and) return a & b;
+  if (how == combination::bit_or) return a | b;
+  if (how == combination::bit_xor) return a ^ b;
   if (t == number::i32 || t == number::i64)
-    if (how == operation::greatest || how == operation::least)
+    if (how == combination::greatest || how == combination::least)
       return static_cast<std::uint64_t>(applied(how, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
   return applied(how, a, b);
 }
@@ -113,13 +113,13 @@ bool each_element(number_types types, std::span<const operand_value> operands, c
   return true;
 }
 
-std::optional<double> distance_of_floats(number_types types, operation how, std::span<const operand_value> operands, const seen_value& result) {
-  if (how > operation::product) return {};
+std::optional<double> distance_of_floats(number_types types, combination how, std::span<const operand_value> operands, const seen_value& result) {
+  if (how > combination::product) return {};
   double exact = 0, in_order = 0, magnitude = 0;
   unsigned count = 0;
   const bool known = each_element(types, operands, [&](number t, std::uint64_t bits) {
     const double x = float_value(t, bits);
-    magnitude = how == operation::product ? std::abs(count == 0 ? x : magnitude * x) : magnitude + std::abs(x);
+    magnitude = how == combination::product ? std::abs(count == 0 ? x : magnitude * x) : magnitude + std::abs(x);
     exact = count == 0 ? x : applied(how, exact, x);
     in_order = count == 0 ? x : rounded(types.sum, applied(how, in_order, x));
     ++count;
@@ -127,13 +127,13 @@ std::optional<double> distance_of_floats(number_types types, operation how, std:
   if (!known || count == 0) return {};
   const double there = float_value(types.sum, result.bits[0]);
   if (there == in_order || (std::isnan(there) && std::isnan(in_order))) return 0;
-  if (how == operation::greatest || how == operation::least) return {};
+  if (how == combination::greatest || how == combination::least) return {};
   const double off = std::abs(there - exact);
   // Each of the additions rounds by half a unit of what is added up at most.
   return off <= count * unit_of(types.sum) * magnitude ? std::optional(off) : std::nullopt;
 }
 
-std::optional<double> distance_of_wholes(number_types types, operation how, std::span<const operand_value> operands, const seen_value& result) {
+std::optional<double> distance_of_wholes(number_types types, combination how, std::span<const operand_value> operands, const seen_value& result) {
   std::uint64_t all = 0;
   unsigned count = 0;
   const bool known = each_element(types, operands, [&](number t, std::uint64_t bits) {
@@ -146,12 +146,12 @@ std::optional<double> distance_of_wholes(number_types types, operation how, std:
 
 }  // namespace
 
-std::optional<double> distance(number_types types, operation how, std::span<const operand_value> operands, const seen_value& result) {
-  if (how == operation::other || !fits(types.sum, result)) return {};
+std::optional<double> distance(number_types types, combination how, std::span<const operand_value> operands, const seen_value& result) {
+  if (how == combination::other || !fits(types.sum, result)) return {};
   return is_float(types.sum) ? distance_of_floats(types, how, operands, result) : distance_of_wholes(types, how, operands, result);
 }
 
-double combined(number_types types, operation how, std::span<const operand_value> operands) {
+double combined(number_types types, combination how, std::span<const operand_value> operands) {
   double all = 0;
   bool is_first = true;
   each_element(types, operands, [&](number t, std::uint64_t bits) {
@@ -168,14 +168,14 @@ evidence::evidence(std::optional<number_types> known) : is_known_(known.has_valu
 void evidence::vote(const source_place& where, std::span<const operand_value> operands, const seen_value& result) {
   if (operands.size() > most_operands) return;
   if (operands.size() == 1) {  // which tells of types alone
-    for (std::size_t k = 0; k < std::size(candidates); ++k) copies_[k] += distance(candidates[k], operation::add, operands, result).has_value();
+    for (std::size_t k = 0; k < std::size(candidates); ++k) copies_[k] += distance(candidates[k], combination::add, operands, result).has_value();
     return;
   }
   score& s = scores_[where];
   ++s.asked;
   for (std::size_t k = 0; k < std::size(candidates); ++k)
     for (std::size_t how = 0; how < operations; ++how) {
-      if (!distance(candidates[k], static_cast<operation>(how), operands, result)) continue;
+      if (!distance(candidates[k], static_cast<combination>(how), operands, result)) continue;
       ++s.votes[k][how];
       s.kept[k][how] += operands[0].seen.has_bits_of(result);
     }
@@ -190,19 +190,19 @@ void evidence::decide() {
 
 number_types evidence::types() const { return candidates[best_]; }
 
-operation evidence::at(const source_place& where) const {
+combination evidence::at(const source_place& where) const {
   const auto found = scores_.find(where);
-  if (found == scores_.end()) return operation::add;
+  if (found == scores_.end()) return combination::add;
   auto votes = found->second.votes[best_];
   // The greater of two is one of them: what is always the same one was perhaps not compared at all.
-  for (const operation how : {operation::greatest, operation::least, operation::bit_and, operation::bit_or}) {
+  for (const combination how : {combination::greatest, combination::least, combination::bit_and, combination::bit_or}) {
     const auto k = static_cast<std::size_t>(how);
     const unsigned kept = found->second.kept[best_][k];
     if (kept == 0 || kept == votes[k]) votes[k] = 0;
   }
   const auto most = std::max_element(votes.begin(), votes.end());
   // Lanes that part take some, but not all, of what they are sent.
-  return *most * 8 < found->second.asked ? operation::other : static_cast<operation>(most - votes.begin());
+  return *most * 8 < found->second.asked ? combination::other : static_cast<combination>(most - votes.begin());
 }
 
 }  // namespace lens

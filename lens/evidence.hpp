@@ -23,7 +23,7 @@ struct seen_value {
   bool has_bits_of(const seen_value& v) const { return is_known && v.is_known && bits == v.bits; }
 };
 
-enum class operation : std::uint8_t { add, greatest, least, product, bit_and, bit_or, bit_xor, other };
+enum class combination : std::uint8_t { add, greatest, least, product, bit_and, bit_or, bit_xor, other };
 enum class number : std::uint8_t { f32, f64, f16, bf16, i32, u32, i64, u64 };
 
 constexpr unsigned size_of(number t) {
@@ -51,10 +51,10 @@ struct operand_value {
 
 /// How far `result` is from what the operation makes of the operands, 0 if their order of additions gives it to the
 /// last bit; none if it is no such thing.
-std::optional<double> distance(number_types, operation, std::span<const operand_value>, const seen_value& result);
+std::optional<double> distance(number_types, combination, std::span<const operand_value>, const seen_value& result);
 
 /// The operands' sum, product, …, as far as a double holds it.
-double combined(number_types, operation, std::span<const operand_value>);
+double combined(number_types, combination, std::span<const operand_value>);
 
 /// Votes of all values that were seen to be made of others. A single one is a load that went on as it was.
 class evidence {
@@ -66,7 +66,7 @@ class evidence {
   void decide();
   number_types types() const;
   /// `add` where nothing was seen, `other` where nothing explains what was.
-  operation at(const source_place&) const;
+  combination at(const source_place&) const;
 
  private:
   struct score {

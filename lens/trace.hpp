@@ -39,7 +39,7 @@ struct value_row {
   kind what = kind::load;
   unsigned epoch = 0;  ///< barriers before it
   source_place where;
-  operation how = operation::add;
+  combination how = combination::add;
   bool is_atomic = false;  ///< then its steps follow each other
   std::vector<value_step> steps;
 };

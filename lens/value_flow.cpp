@@ -237,7 +237,7 @@ std::optional<value_flow::guess> value_flow::explained(const lane_state& lane, c
   for (const guess& g : guesses(lane)) {
     const std::vector<operand_value> of = operands(lane, g);
     const bool is_copy = of.size() == 1 && !of[0].is_load && of[0].seen.has_bits_of(v);
-    const operation how = of.size() == 1 ? operation::add : seen_.at(place_of(lane, g, here));
+    const combination how = of.size() == 1 ? combination::add : seen_.at(place_of(lane, g, here));
     std::optional<double> off;
     if (is_copy) off = 0;
     else if (of.size() > 1 || of[0].is_load) off = distance(seen_.types(), how, of, v);
@@ -352,7 +352,7 @@ void value_flow::read(const simt::event& e, const request& r) {
     if (!written_.contains(r.address[l]) && found_.insert(from).second) {
       if (!others) others = next_row(row_kind::load, read_at_);
       const operand_value one{v, false};
-      (*others)->steps.push_back({thread(l), from, {}, combined(seen_.types(), operation::add, {&one, 1}), 0, true});
+      (*others)->steps.push_back({thread(l), from, {}, combined(seen_.types(), combination::add, {&one, 1}), 0, true});
     }
     lanes_[l].reads.push_back({from, v});
   });
@@ -378,17 +378,17 @@ void value_flow::loaded(const simt::event& e, const request& r) {
   });
 }
 
-operation operation_of(simt::update_kind k) {
+combination operation_of(simt::update_kind k) {
   using kind = simt::update_kind;
   switch (k) {
-    case kind::min: return operation::least;
-    case kind::max: return operation::greatest;
-    case kind::bit_and: return operation::bit_and;
-    case kind::bit_or: return operation::bit_or;
-    case kind::bit_xor: return operation::bit_xor;
+    case kind::min: return combination::least;
+    case kind::max: return combination::greatest;
+    case kind::bit_and: return combination::bit_and;
+    case kind::bit_or: return combination::bit_or;
+    case kind::bit_xor: return combination::bit_xor;
     case kind::exchange:
-    case kind::count: return operation::other;
-    default: return operation::add;
+    case kind::count: return combination::other;
+    default: return combination::add;
   }
 }
 

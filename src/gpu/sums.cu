@@ -28,11 +28,10 @@ cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_
 template <class T>
 cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
   bool direct = r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1);
-  if constexpr (std::is_same_v<T, double>) {  // large arrays come by bulk copies, of any data at the speed of reading
+  if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data come at the speed of reading
     if (direct) {
       if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-      direct = w.bulk_copies() && w.block_shared_bytes() >= 227 * 1024 &&
-               bulk_pays(static_cast<std::uint64_t>(r.n) * sizeof(T), w.l2_bytes());
+      direct = w.block_shared_bytes() >= 227 * 1024 && static_cast<std::uint64_t>(r.n) * sizeof(T) > w.l2_bytes() / 4 * 3;
     }
   }
   if (direct) {

@@ -21,23 +21,23 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Threads of a block, of arrays in L2 and of larger ones, and what they need of shared memory.
-inline constexpr int certified_threads = 256, certified_threads_far = 512;
-template <class T, terms Terms, int Threads = certified_threads>
-using certified_room = typename certified_state<certified_traits<T, Terms>>::template shared_states<Threads>;
+/// Threads of a block, and what they need of shared memory.
+inline constexpr int certified_threads = 256;
+template <class T, terms Terms>
+using certified_room = typename certified_state<certified_traits<T, Terms>>::template shared_states<certified_threads>;
 
 /// This thread's share of the arrays by loads, then the block's, in thread 0.
-template <int Threads, terms Terms, class T, class... Ts>
+template <terms Terms, class T, class... Ts>
 __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(const arrays<1 + sizeof...(Ts)>& a,
                                                                                        const certified_question& q,
-                                                                                       certified_room<T, Terms, Threads>& room) {
+                                                                                       certified_room<T, Terms>& room) {
   certified_running<T, Terms> running;
   running.start(q.q.what);
   for_each_share<4, static_cast<int>(sizeof(T)), true>(
       a, [&](const pack(&p)[1 + sizeof...(Ts)], std::uint64_t) { running.add(p); },
       [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {});
   auto s = running.total(q.length);
-  s.template merge_shared<Threads>(room);
+  s.template merge_shared<certified_threads>(room);
   return s;
 }
 
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(certified_threads) certified_small_kernel(arra
   __shared__ bins rows;
   __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
   __shared__ int sure;
-  const state s = certified_block<certified_threads, Terms, T, Ts...>(a, q, room);
+  const state s = certified_block<Terms, T, Ts...>(a, q, room);
   if (threadIdx.x == 0) sure = certified_answer<T, Terms>(s, q, a.n, out) ? 1 : 0;
   __syncthreads();
   if (sure != 0) return;
@@ -116,9 +116,8 @@ struct certified_mailbox {
 };
 
 /// By all threads of each block, with its state in thread 0: *verdict = 1 if *out is the answer, else 0.
-template <class T, terms Terms, int Threads, class Out>
-__device__ __forceinline__ void answer_of_certified(certified_state<certified_traits<T, Terms>>& s,
-                                                    certified_room<T, Terms, Threads>& room,
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ void answer_of_certified(certified_state<certified_traits<T, Terms>>& s, certified_room<T, Terms>& room,
                                                     const certified_question& q, std::uint64_t n, Out* out, std::uint64_t* boxes,
                                                     std::uint32_t* verdict) {
   using state = certified_state<certified_traits<T, Terms>>;
@@ -130,17 +129,17 @@ __device__ __forceinline__ void answer_of_certified(certified_state<certified_tr
   if (threadIdx.x != 0) s = state::nothing();
   mailbox_type::collect(boxes, gridDim.x - 1, s);
   __syncthreads();  // the first warp has read the room
-  s.template merge_shared<Threads>(room);
+  s.template merge_shared<certified_threads>(room);
   if (threadIdx.x == 0) *verdict = certified_answer<T, Terms>(s, q, n, out) ? 1u : 0u;
 }
 
-template <int Threads, terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, 2))
+template <terms Terms, class Out, class T, class... Ts>
+__global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, 2))
     certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
   await_stream();
-  __shared__ certified_room<T, Terms, Threads> room;
-  auto s = certified_block<Threads, Terms, T, Ts...>(a, q, room);
-  answer_of_certified<T, Terms, Threads>(s, room, q, a.n, out, boxes, verdict);
+  __shared__ certified_room<T, Terms> room;
+  auto s = certified_block<Terms, T, Ts...>(a, q, room);
+  answer_of_certified<T, Terms>(s, room, q, a.n, out, boxes, verdict);
 }
 
 /// The same by way of shared memory (bulk.cuh) of whole packs at multiples of 16: the copies go on while FP64 works.
@@ -168,7 +167,7 @@ __global__ void __launch_bounds__(certified_threads, resident_blocks(certified_t
   if (is_last_block() && i < a.n) with_elements<T>(a, i, [&](const auto& x) { running.add_item(x); });
   auto s = running.total(q.length);
   s.template merge_shared<certified_threads>(room);
-  answer_of_certified<T, Terms, certified_threads>(s, room, q, a.n, out, boxes, verdict);
+  answer_of_certified<T, Terms>(s, room, q, a.n, out, boxes, verdict);
 }
 
 /// Packs that one block takes, whose numbers do not overflow bins.
@@ -187,15 +186,12 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   const std::uint64_t rest = n - a.packs * traits::items, work = a.packs + rest;
   const std::uint32_t sm = scratch.multiprocessors();
   const bool small = work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements);
-  // Blocks take half of what a multiprocessor holds, where an array is in L2: so those of the next kernel come before they
-  // have left. Copies wait for nothing there; larger arrays are read faster by many loads.
-  const bool near = a.packs != 0 && a.packs * 16 * traits::inputs <= scratch.l2_bytes() / 4 * 3;
-  const bool bulk = near && traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
-  std::uint32_t blocks = bulk ? sm - sm / 128 : near ? at_most(divide_up(work, certified_threads), sm - sm / 32) : 2 * sm;
-  if (small) blocks = 1;
+  const bool bulk = traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
+  // Half of what a multiprocessor holds, where an array is in L2: so the next kernel's blocks come before these have left.
+  const bool near = a.packs * 16 * traits::inputs <= scratch.l2_bytes() / 4 * 3;
+  std::uint32_t blocks = small ? 1 : bulk ? (near ? sm - sm / 128 : 2 * sm) : at_most(divide_up(work, certified_threads), near && a.packs != 0 ? sm - sm / 32 : 2 * sm);
   blocks = at_most(blocks, mailbox_type::most_blocks);
-  const std::uint32_t of_block = small ? at_most(divide_up(work + 1, 32) * 32, certified_threads)
-                                 : near ? certified_threads : certified_threads_far;
+  const std::uint32_t of_block = small ? at_most(divide_up(work + 1, 32) * 32, certified_threads) : certified_threads;
   const std::uint64_t threads = std::uint64_t{blocks} * of_block;
   const std::uint64_t chunk = 4 * certified_threads;
   const std::uint64_t packs_each = bulk ? 4 * (a.packs / chunk / blocks + 2) : (a.packs + threads - 1) / threads;
@@ -214,11 +210,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
       launched = true;
     }
   }
-  if (!launched) {
-    const auto kernel = near ? certified_kernel<certified_threads, Terms, Out, T, Ts...>
-                             : certified_kernel<certified_threads_far, Terms, Out, T, Ts...>;
-    e = launch(kernel, config, a, asked, to, scratch.mailbox(), scratch.verdict());
-  }
+  if (!launched) e = launch(certified_kernel<Terms, Out, T, Ts...>, config, a, asked, to, scratch.mailbox(), scratch.verdict());
   if (e != cudaSuccess) return e;
   return binned_reduce<Terms, Out, T, Ts...>({q.what, q.rounding, q.correction}, x, stride, n, out, scratch, stream, scratch.verdict());
 }

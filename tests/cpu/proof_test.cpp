@@ -93,7 +93,8 @@ numbers real_numbers(dtype type, std::int64_t n, generator& random, int kind) {
 TEST_P(proofs, are_found_for_ordinary_data) {
   const dtype type = GetParam();
   generator random(seed() + 1);
-  for (const auto& [n, times] : {std::pair{10, 60}, std::pair{1000, 20}, std::pair{150'000, 1}}) {
+  for (const auto& each : {std::pair{10, 60}, std::pair{1000, 20}, std::pair{150'000, 1}}) {
+    const int n = each.first, times = each.second;  // clang++ 14 captures no structured bindings
     for (int kind = 0; kind < 5; ++kind) {
       for (int k = 0; k < times; ++k) {
         const numbers x = real_numbers(type, n, random, kind), y = real_numbers(type, n, random, kind);

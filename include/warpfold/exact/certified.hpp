@@ -151,7 +151,7 @@ WF_HD range range_of(const extent& e) {
           high != Layout::exponent_field_max};
 }
 
-/// Of products x·y: `greatest` is the most that half of x's and half of y's bits come to, `least` is of all x and y. The
+/// The range of products x·y: `greatest` is the most that half of x's and half of y's bits come to, `least` is of all x and y. The
 /// exponent fields in that sum are as large as the product's, or one larger.
 template <class Layout>
 WF_HD range range_of_products(const extent& e) {
@@ -224,7 +224,7 @@ struct known {
   WF_HD bool usable() const { return magnitude(h) < power(1024) && error < power(1024); }
 };
 WF_HD known known_of(const exact_sum_of& t, double error, int scale = 0) { return {t.sum, t.error, error, scale}; }
-/// Of terms times 2^-scale.
+/// The pair's number, where its terms were multiplied by 2^-scale.
 WF_HD known known_of(const pair& p, double error, int scale = 0) {
   if (p.c == 0) return {p.s, 0, error, scale};  // and so -0 stays
   return known_of(two_sum(p.s, p.c), error, scale);

@@ -43,7 +43,7 @@ struct binned_rows : binned_layout<T, Terms> {
   std::int32_t bin[layout::bins * Copies];
   std::uint32_t kinds[layout::watches];
 
-  /// By all threads of the block; a barrier must follow.
+  /// Called by all threads of the block; a barrier must follow.
   __device__ __forceinline__ void clear() {
     for (int j = static_cast<int>(threadIdx.x); j < layout::bins * Copies; j += static_cast<int>(blockDim.x)) bin[j] = 0;
     if (threadIdx.x < layout::watches) kinds[threadIdx.x] = 0;
@@ -77,7 +77,7 @@ struct binned_rows : binned_layout<T, Terms> {
       add_product(w.of[0], x, y, 0);
     }
   }
-  /// By all lanes of a warp, once it has added everything.
+  /// Called by all lanes of a warp, once it has added everything.
   __device__ __forceinline__ void tell(const watch& w) {
 #pragma unroll
     for (int i = 0; i < layout::watches; ++i) {
@@ -85,7 +85,7 @@ struct binned_rows : binned_layout<T, Terms> {
       if (lane_index() == 0 && k != 0) atomicOr(kinds + i, k);
     }
   }
-  /// By all threads of the block, between barriers: the bins go to carry-save digits, of all rows one after the other.
+  /// Called by all threads of the block, between barriers: the bins go to carry-save digits, of all rows one after the other.
   __device__ __forceinline__ void flush(std::int64_t* to) {
     for (int k = static_cast<int>(threadIdx.x); k < layout::digits; k += static_cast<int>(blockDim.x)) {
       std::int64_t low = 0, high = 0;

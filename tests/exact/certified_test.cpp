@@ -880,9 +880,11 @@ TYPED_TEST(share, of_uncertain_answers_is_small) {
       }
       std::cout << "  " << std::setw(12) << kinds[kind] << " n " << std::setw(7) << n << ": refused " << refused[0] << " sums (" << left
                 << " after a second look), " << refused[1] << " means, " << refused[2] << " variances of " << most << '\n';
-      // Random bits: the largest two of few elements are a tie, with the rest far below them.
-      EXPECT_LE(kind == 5 && n == 10 ? left : refused[0], most * 1e-4) << kinds[kind] << " n " << n;
-      EXPECT_LE(refused[0], most * 0.01) << kinds[kind] << " n " << n;
+      // Random bits: the largest two of few elements are a tie, with the rest far below them. What is left to chance may stand
+      // five deviations above its mean (a Poisson distribution); other data have no such ties at all.
+      const auto rate = [&](double share) { return kind == 5 ? most * share + 5 * std::sqrt(most * share) : most * share; };
+      EXPECT_LE(kind == 5 && n == 10 ? left : refused[0], kind == 5 && n > 10 ? rate(1e-3) : most * 1e-4) << kinds[kind] << " n " << n;
+      EXPECT_LE(refused[0], rate(0.01)) << kinds[kind] << " n " << n;
     }
   }
 }

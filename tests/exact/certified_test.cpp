@@ -882,7 +882,7 @@ TYPED_TEST(share, of_uncertain_answers_is_small) {
                 << " after a second look), " << refused[1] << " means, " << refused[2] << " variances of " << most << '\n';
       // Random bits: the largest two of few elements are a tie, with the rest far below them. What is left to chance may stand
       // five deviations above its mean (a Poisson distribution); other data have no such ties at all.
-      const auto rate = [&](double share) { return kind == 5 ? most * share + 5 * std::sqrt(most * share) : most * share; };
+      const auto rate = [&](double p) { return kind == 5 ? most * p + 5 * std::sqrt(most * p) : most * p; };
       EXPECT_LE(kind == 5 && n == 10 ? left : refused[0], kind == 5 && n > 10 ? rate(1e-3) : most * 1e-4) << kinds[kind] << " n " << n;
       EXPECT_LE(refused[0], rate(0.01)) << kinds[kind] << " n " << n;
     }

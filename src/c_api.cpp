@@ -3,11 +3,12 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
 #include <warpfold/cpu/fusion.hpp>
 #include <warpfold/cpu/target.hpp>
@@ -54,12 +55,6 @@ void require(const void* p, const char* what) {
   if (p == nullptr) refuse(std::string(what) + " is null");
 }
 
-/// Before as many are read.
-void check_axis_count(int count, const wf_array& x) {
-  if (count > x.rank)
-    refuse("axis_count is " + std::to_string(count) + "; the array has " + std::to_string(x.rank) + " axes");
-}
-
 op checked_op(int o) {
   if (o < 0 || o >= op_count)
     refuse("operation " + std::to_string(o) + "; they are 0 to " + std::to_string(op_count - 1));
@@ -71,22 +66,17 @@ dtype checked_dtype(int d) {
   return static_cast<dtype>(d);
 }
 
-struct told {
-  wf::context context;
-  wf::options options;
-
-  explicit told(const wf_options* o) {
-    if (o == nullptr) return;
-    if (o->accuracy != WF_EXACT && o->accuracy != WF_FAST) refuse("options: accuracy is neither WF_EXACT nor WF_FAST");
-    if (o->rounding < WF_NEAREST || o->rounding > WF_DOWN) refuse("options: no such rounding");
-    if (o->threads < 0) refuse("options: threads below 0; 0 means all");
-    context.accuracy = o->accuracy == WF_EXACT ? accuracy::exact : accuracy::fast;
-    context.rounding = static_cast<rounding>(o->rounding);
-    context.threads = o->threads;
-    options.rounding = context.rounding;
-    options.correction = o->correction;
-  }
-};
+void take(wf::request& r, const wf_options* o) {
+  if (o == nullptr) return;
+  if (o->accuracy != WF_EXACT && o->accuracy != WF_FAST) refuse("options: accuracy is neither WF_EXACT nor WF_FAST");
+  if (o->rounding < WF_NEAREST || o->rounding > WF_DOWN) refuse("options: no such rounding");
+  if (o->threads < 0) refuse("options: threads below 0; 0 means all");
+  r.context.accuracy = o->accuracy == WF_EXACT ? accuracy::exact : accuracy::fast;
+  r.context.rounding = static_cast<rounding>(o->rounding);
+  r.context.threads = o->threads;
+  r.options.rounding = r.context.rounding;
+  r.options.correction = o->correction;
+}
 
 void add_input(cpu::operands& to, const wf_array& a, int k) {
   const auto size = static_cast<std::int64_t>(info(checked_dtype(a.dtype)).size);
@@ -95,43 +85,154 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   const extents shape(a.shape, a.shape + a.rank);
   const view<char> check(nullptr, shape);  // lengths
   if (check.size() > 0) require(a.data, "array: data");
-  extents strides;
-  if (a.strides != nullptr) {
-    strides = detail::byte_strides(shape, extents(a.strides, a.strides + a.rank), 1);
-  } else {
-    strides = detail::byte_strides(shape, row_major(shape), size);
-  }
+  const bool given = a.strides != nullptr;
+  to.strides[static_cast<std::size_t>(k)] =
+      detail::byte_strides(shape, given ? extents(a.strides, a.strides + a.rank) : row_major(shape), given ? 1 : size);
   if (k == 0) to.shape = shape;
   else if (shape != to.shape) refuse("two arrays of different shapes; they must be the same");
   to.data[static_cast<std::size_t>(k)] = a.data;
-  to.strides[static_cast<std::size_t>(k)] = strides;
 }
 
-/// Checks everything, then f(functions, inputs, told).
-template <class F>
-int with(int o, const wf_array* x, const wf_array* y, const wf_options* given, void* out, F f) noexcept {
-  return guarded([&] {
-    require(x, "x");
-    require(out, "out");
-    const told t(given);
-    const op which = checked_op(o);
-    const cpu::erased& r = builtin(which, checked_dtype(x->dtype), t.context.accuracy);
-    if (r.inputs == 2) {
-      require(y, "y");
-      if (y->dtype != x->dtype) refuse("x and y are of different element types");
-    } else if (y != nullptr) {
-      refuse("y is given, but " + std::string(properties_of(which).name) + " has one input");
-    }
-    cpu::operands in;
-    add_input(in, *x, 0);
-    if (r.inputs == 2) add_input(in, *y, 1);
-    f(r, in, t);
-  });
+/// Operation, inputs and options.
+request request_of(int o, const wf_array* x, const wf_array* y, const wf_options* given) {
+  request r;
+  require(x, "x");
+  take(r, given);
+  r.what = checked_op(o);
+  r.element = checked_dtype(x->dtype);
+  builtin(r.what, r.element, r.context.accuracy);
+  if (inputs_of(r.what) == 2) {
+    require(y, "y");
+    if (y->dtype != x->dtype) refuse("x and y are of different element types");
+  } else if (y != nullptr) {
+    refuse("y is given, but " + std::string(properties_of(r.what).name) + " has one input");
+  }
+  add_input(r.inputs, *x, 0);
+  if (inputs_of(r.what) == 2) add_input(r.inputs, *y, 1);
+  return r;
+}
+
+void reduce_over(request& r, const int* axes, int count) {
+  if (count < 0) refuse("axis_count is below 0");
+  if (count > 0) require(axes, "axes");
+  const auto rank = static_cast<int>(r.inputs.shape.size());
+  if (count > rank)  // before as many are read
+    refuse("axis_count is " + std::to_string(count) + "; the array has " + std::to_string(rank) + " axes");
+  r.by.kind = partition::kinds::axes;
+  r.by.axes = {axes, static_cast<std::size_t>(count)};
+}
+
+/// Answers of integers, and whether they fit, each to its own place.
+void run_checked(request& r, void* out, unsigned char* overflow) {
+  require(overflow, "overflow");
+  const auto answers = detail::product(shape_of_answers(r.inputs.shape, r.by, "WF_CHECKED"));
+  std::vector<checked<std::uint64_t>> found;
+  if (static_cast<std::size_t>(*answers) > found.max_size())
+    refuse("WF_CHECKED: " + std::to_string(*answers) + " answers; no memory holds so many");
+  found.resize(static_cast<std::size_t>(*answers));
+  r.wanted = output::checked;
+  r.out = found.data();
+  cpu_backend().run(r);
+  auto* to = static_cast<std::uint64_t*>(out);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    std::memcpy(to + k, &found[k].value, sizeof(std::uint64_t));
+    overflow[k] = found[k].overflow;
+  }
+}
+
+state_form form_of(int o, int element, int a) {
+  if (a != WF_EXACT && a != WF_FAST) refuse("accuracy is neither WF_EXACT nor WF_FAST");
+  return form_of_states(checked_op(o), checked_dtype(element), a == WF_EXACT ? accuracy::exact : accuracy::fast);
+}
+
+void check_states(const void* states, std::int64_t count) {
+  if (count < 0) refuse("count is " + std::to_string(count) + "; it is 0 or more");
+  if (count > 0) require(states, "states");
 }
 
 }  // namespace
 
+struct wf_place {
+  std::unique_ptr<wf::backend> backend;
+};
+
 extern "C" {
+
+int wf_run(const wf_request* q) {
+  return guarded([&] {
+    require(q, "request");
+    if (q->size != sizeof(wf_request) || q->version != WF_REQUEST_VERSION)
+      refuse("request: size " + std::to_string(q->size) + " and version " + std::to_string(q->version) + "; this library's are " +
+             std::to_string(sizeof(wf_request)) + " and " + std::to_string(WF_REQUEST_VERSION));
+    request r = request_of(q->op, q->x, q->y, &q->options);
+    if (q->output < WF_ANSWERS || q->output > WF_STATES) refuse("output " + std::to_string(q->output) + "; they are 0 to 2");
+    switch (q->partition) {
+      case WF_WHOLE: break;
+      case WF_AXES: reduce_over(r, q->axes, q->axis_count); break;
+      case WF_SEGMENTS: r.by.kind = partition::kinds::segments; break;
+      case WF_EQUAL_SEGMENTS: r.by.kind = partition::kinds::equal_segments; break;
+      case WF_LABELS: r.by.kind = partition::kinds::labels; break;
+      default: refuse("partition " + std::to_string(q->partition) + "; they are 0 to 4");
+    }
+    if (q->index_bytes != 0 && q->index_bytes != 4 && q->index_bytes != 8)
+      refuse("index_bytes is " + std::to_string(q->index_bytes) + "; it is 4 or 8");
+    r.by.index_bytes = q->index_bytes == 4 ? 4 : 8;
+    r.by.indexes = q->indexes;
+    r.by.count = q->count;
+    r.by.length = q->length;
+    r.first = q->first;
+    r.wanted = static_cast<output>(q->output);
+    r.out = q->out;
+    if (q->place != nullptr) q->place->backend->run(r);
+    else if (r.wanted == output::checked) run_checked(r, q->out, q->overflow);
+    else cpu_backend().run(r);
+  });
+}
+
+int wf_state_size(int o, int element, int a, size_t* bytes, int* adds) {
+  return guarded([&] {
+    require(bytes, "bytes");
+    require(adds, "adds");
+    const state_form f = form_of(o, element, a);
+    *bytes = f.bytes;
+    *adds = f.adds ? 1 : 0;
+  });
+}
+
+int wf_clear(int o, int element, int a, void* states, int64_t count) {
+  return guarded([&] {
+    check_states(states, count);
+    clear_states(form_of(o, element, a), states, count);
+  });
+}
+
+int wf_merge(int o, int element, int a, void* to, const void* later, int64_t count) {
+  return guarded([&] {
+    check_states(to, count);
+    check_states(later, count);
+    merge_states(form_of(o, element, a), to, later, count);
+  });
+}
+
+int wf_unmerge(int o, int element, int a, void* to, const void* later, int64_t count) {
+  return guarded([&] {
+    check_states(to, count);
+    check_states(later, count);
+    unmerge_states(form_of(o, element, a), to, later, count);
+  });
+}
+
+int wf_finish(int o, int element, const wf_options* options, const void* states, int64_t count, void* out) {
+  return guarded([&] {
+    check_states(states, count);
+    check_states(out, count);
+    request r;
+    take(r, options);
+    finish_states(form_of_states(checked_op(o), checked_dtype(element), r.context.accuracy), r.options, states, count, out);
+  });
+}
+
+void wf_close(wf_place* place) { delete place; }
 
 int wf_result_type(int o, int element, int* type, int* values) {
   return guarded([&] {
@@ -145,39 +246,52 @@ int wf_result_type(int o, int element, int* type, int* values) {
 }
 
 int wf_reduce(int o, const wf_array* x, const wf_array* y, const wf_options* options, void* out) {
-  return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
-    cpu::reduce_all(r, &t.options, in, t.context, out);
+  return guarded([&] {
+    request r = request_of(o, x, y, options);
+    require(out, "out");
+    r.out = out;
+    cpu_backend().run(r);
   });
 }
 
 int wf_reduce_axes(int o, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out) {
-  return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
-    if (axis_count < 0) refuse("axis_count is below 0");
-    if (axis_count > 0) require(axes, "axes");
-    check_axis_count(axis_count, *x);
-    const axis given(std::vector<int>(axes, axes + axis_count));
-    cpu::reduce_axes(r, &t.options, in, cpu::checked_axes(given, x->rank, "wf_reduce_axes"), t.context, out);
+  return guarded([&] {
+    request r = request_of(o, x, y, options);
+    require(out, "out");
+    reduce_over(r, axes, axis_count);
+    r.out = out;
+    cpu_backend().run(r);
   });
 }
 
 int wf_reduce_segments(int o, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out) {
-  return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
+  return guarded([&] {
+    request r = request_of(o, x, y, options);
+    require(out, "out");
     require(offsets, "offsets");
     if (segments < 0) refuse("segments is below 0");
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(std::int64_t)} - 1;
     if (segments > most) refuse("segments is " + std::to_string(segments) + "; no memory holds so many offsets");
-    cpu::reduce_segments(r, &t.options, in, {offsets, static_cast<std::size_t>(segments) + 1}, t.context, out);
+    r.by.kind = partition::kinds::segments;
+    r.by.indexes = offsets;
+    r.by.count = segments;
+    r.out = out;
+    cpu_backend().run(r);
   });
 }
 
 int wf_reduce_by_label(int o, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out) {
-  return with(o, x, y, options, out, [&](const cpu::erased& r, const cpu::operands& in, const told& t) {
-    const std::size_t n = in.shape.size() == 1 ? static_cast<std::size_t>(in.shape[0]) : 0;
-    if (n > 0) require(labels, "labels");
-    cpu::reduce_labels(r, &t.options, in, {labels, n}, answers, t.context, out);
+  return guarded([&] {
+    request r = request_of(o, x, y, options);
+    require(out, "out");
+    r.by.kind = partition::kinds::labels;
+    r.by.indexes = labels;
+    r.by.count = answers;
+    r.out = out;
+    cpu_backend().run(r);
   });
 }
 
@@ -188,19 +302,19 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
     require(x, "x");
     require(out, "out");
     if (count <= 0) refuse("op_count is " + std::to_string(count) + "; it is 1 or more");
-    const told t(options);
+    request r;
+    take(r, options);
     const dtype element = checked_dtype(x->dtype);
     std::vector<cpu::fusion::part> parts;
     for (int k = 0; k < count; ++k) {
       require(out[k], "out[k]");
-      parts.push_back({&builtin(checked_op(ops[k]), element, t.context.accuracy), &t.options});
+      parts.push_back({&builtin(checked_op(ops[k]), element, r.context.accuracy), &r.options});
     }
     const cpu::fusion all(parts);
     if (all.functions().inputs != 1) refuse("operations of two inputs cannot be fused here");
-    cpu::operands in;
-    add_input(in, *x, 0);
+    add_input(r.inputs, *x, 0);
     std::vector<std::byte> raw(all.functions().result_size);
-    cpu::reduce_all(all.functions(), &all, in, t.context, raw.data());
+    cpu::run(all.functions(), &all, r.inputs, r.by, r.context, raw.data(), "wf_reduce_many");
     for (int k = 0; k < count; ++k)
       std::memcpy(out[k], raw.data() + all.result_offset(static_cast<std::size_t>(k)),
                   parts[static_cast<std::size_t>(k)].functions->result_size);
@@ -209,33 +323,12 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
 
 int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                       const wf_options* options, void* out, unsigned char* overflow) {
-  return with(o, x, y, options, out, [&](const cpu::erased&, const cpu::operands& in, const told& t) {
-    require(overflow, "overflow");
-    if (axis_count < 0) refuse("axis_count is below 0");
-    const auto element = static_cast<dtype>(x->dtype);
-    const cpu::erased* r = find_checked(static_cast<op>(o), element);
-    if (r == nullptr)
-      throw error(errc::unsupported, std::string(properties_of(static_cast<op>(o)).name) + " of " +
-                                         std::string(info(element).name) + " cannot overflow; sum, prod, "
-                                         "sum_of_squares, norm1 and dot of integers can");
-    std::vector<int> which(x->rank);
-    std::iota(which.begin(), which.end(), 0);
-    if (axes != nullptr) {
-      check_axis_count(axis_count, *x);
-      which = cpu::checked_axes(axis(std::vector<int>(axes, axes + axis_count)), x->rank, "wf_reduce_checked");
-    }
-    const auto answers = detail::product(cpu::kept_shape(in.shape, which, false));
-    if (!answers) refuse("more than 2^63 answers");
-    std::vector<checked<std::uint64_t>> found;
-    if (static_cast<std::size_t>(*answers) > found.max_size())
-      refuse("wf_reduce_checked: " + std::to_string(*answers) + " answers; no memory holds so many");
-    found.resize(static_cast<std::size_t>(*answers));
-    cpu::reduce_axes(*r, &t.options, in, which, t.context, found.data());
-    auto* to = static_cast<std::uint64_t*>(out);
-    for (std::size_t k = 0; k < found.size(); ++k) {
-      std::memcpy(to + k, &found[k].value, sizeof(std::uint64_t));
-      overflow[k] = found[k].overflow;
-    }
+  return guarded([&] {
+    request r = request_of(o, x, y, options);
+    require(out, "out");
+    if (axes != nullptr) reduce_over(r, axes, axis_count);
+    else if (axis_count < 0) refuse("axis_count is below 0");
+    run_checked(r, out, overflow);
   });
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/gpu/library.hpp>
 #include <warpfold/warpfold.hpp>
 
@@ -27,12 +28,17 @@ const device_library& simt_library();  ///< in warpfold_simt: for tests, and for
 
 /// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may
 /// use a place; streams that may run at once need a place each. It must not outlive its stream, and
-/// must outlive graphs that captured its reductions. To capture, reduce once before, or call prepare().
-class device_place {
+/// must outlive graphs that captured its reductions. To capture, reduce once before.
+class device_place : public backend {
  public:
   static constexpr bool is_place = true;
 
   device_place(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
+
+  std::string_view name() const noexcept override { return kernels_->name; }
+  bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
+  /// Enqueues a request: what wf::sum and the others call.
+  void run(const request& r) const override;
 
   void* stream() const { return stream_; }
   const device_library& kernels() const { return *kernels_; }
@@ -42,7 +48,7 @@ class device_place {
     return scratch_.get();
   }
 
-  /// Enqueues operation O: what wf::sum and the others call.
+  /// Enqueues operation O.
   template <op O, detail::input X, class... S>
     requires(O != op::dot)
   void run(const X& x, result<O, detail::element_of<X>>* out, const S&... s) const {
@@ -57,19 +63,7 @@ class device_place {
 
   /// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another
   /// without gaps. Throws wf::error (unsupported) of others.
-  static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
-    std::int64_t stride = 0, length = 1;  // of what has been looked at, the last dimension first
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (shape[d] == 0) return 1;
-      if (shape[d] == 1) continue;
-      if (length == 1) stride = byte_strides[d];
-      else if (byte_strides[d] != stride * length)
-        throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
-                                       "dimension with one stride");
-      length *= shape[d];
-    }
-    return length == 1 ? 1 : stride / static_cast<std::int64_t>(size);
-  }
+  static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size);
 
  private:
   struct deleter {
@@ -80,16 +74,18 @@ class device_place {
 
   template <op O, class T, class... S>
   void enqueue(const cpu::operands& o, void* out, const S&... s) const {
-    static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
-    static_assert(detail::places<S...> == 0, "on a GPU, whole arrays only so far");
+    static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
+    static_assert(detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const detail::settings told(s...);
-    device_request r{O, dtype_of<T>, told.context.accuracy, told.options, {}, {1, 1}, 1, out};
-    r.n = *detail::product(o.shape);
-    for (std::size_t k = 0; k < (O == op::dot ? 2 : 1); ++k) {
-      r.x[k] = o.data[k];
-      r.stride[k] = stride_of(o.shape, o.strides[k], sizeof(T));
-    }
-    kernels_->run(r, scratch(), stream_);
+    request r;
+    r.what = O;
+    r.element = dtype_of<T>;
+    r.options = told.options;
+    r.context = told.context;
+    r.inputs = o;
+    r.by = told.by;
+    r.out = out;
+    run(r);
   }
 
   const device_library* kernels_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -21,8 +22,70 @@ namespace wf {
 /// The most dimensions of a view.
 inline constexpr int max_rank = 32;
 
-/// Lengths, or strides, one a dimension; the last varies fastest in element order.
-using extents = std::vector<std::int64_t>;
+/// Up to max_rank values, one per dimension, in place: nothing is allocated. More throw wf::error (bad_argument).
+template <class T>
+class per_dimension {
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  per_dimension() = default;
+  explicit per_dimension(std::size_t n, T value = T()) { resize(n, value); }
+  per_dimension(std::initializer_list<T> values) : per_dimension(values.begin(), values.end()) {}
+  template <std::input_iterator I>
+  per_dimension(I first, I last) {
+    for (; first != last; ++first) push_back(static_cast<T>(*first));
+  }
+  per_dimension(const std::vector<T>& values) : per_dimension(values.begin(), values.end()) {}
+  per_dimension(const per_dimension& o) : size_(o.size_) { std::copy_n(o.value_, size_, value_); }
+  per_dimension& operator=(const per_dimension& o) {
+    size_ = o.size_;
+    std::copy_n(o.value_, size_, value_);
+    return *this;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return value_; }
+  const T* data() const { return value_; }
+  T* begin() { return value_; }
+  T* end() { return value_ + size_; }
+  const T* begin() const { return value_; }
+  const T* end() const { return value_ + size_; }
+  T& operator[](std::size_t k) { return value_[k]; }
+  const T& operator[](std::size_t k) const { return value_[k]; }
+  T& front() { return value_[0]; }
+  const T& front() const { return value_[0]; }
+  T& back() { return value_[size_ - 1]; }
+  const T& back() const { return value_[size_ - 1]; }
+  void push_back(const T& value) {
+    if (size_ == max_rank) refuse();
+    value_[size_++] = value;
+  }
+  void pop_back() { --size_; }
+  void resize(std::size_t n, T value = T()) {
+    if (n > max_rank) refuse();
+    for (; size_ < n; ++size_) value_[size_] = value;
+    size_ = n;
+  }
+  void clear() { size_ = 0; }
+
+  friend bool operator==(const per_dimension& a, const per_dimension& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw error(errc::bad_argument, "an array of more than 32 dimensions; at most 32 are supported");
+  }
+
+  std::size_t size_ = 0;
+  T value_[max_rank];
+};
+
+/// Lengths, or strides, one per dimension; the last varies fastest in element order.
+using extents = per_dimension<std::int64_t>;
 
 namespace detail {
 
@@ -91,9 +154,6 @@ class view {
     if (shape_.size() != strides_.size())
       throw error(errc::bad_argument, "view: " + std::to_string(shape_.size()) + " lengths but " +
                                           std::to_string(strides_.size()) + " strides; one of each a dimension");
-    if (shape_.size() > std::size_t{max_rank})
-      throw error(errc::bad_argument, "view: " + std::to_string(shape_.size()) +
-                                          " dimensions; at most 32 are supported");
     for (const std::int64_t n : shape_)
       if (n < 0)
         throw error(errc::bad_argument, "view: a length of " + std::to_string(n) + "; lengths are 0 or more");
@@ -128,11 +188,12 @@ class view {
 
 /// The axes to reduce over: `axis{1}`, `axis{0, 2}`. Negative ones count from the last.
 struct axis {
-  std::vector<int> which;
+  per_dimension<int> which;
   bool keepdims = false;  ///< reduced axes stay, with length 1
 
   axis(std::initializer_list<int> axes) : which(axes) {}
-  explicit axis(std::vector<int> axes, bool keep = false) : which(std::move(axes)), keepdims(keep) {}
+  explicit axis(const per_dimension<int>& axes, bool keep = false) : which(axes), keepdims(keep) {}
+  explicit axis(const std::vector<int>& axes, bool keep = false) : which(axes), keepdims(keep) {}
   axis keep() const { return axis(which, true); }
 };
 

@@ -61,7 +61,61 @@ typedef struct wf_options {
    WF_MEAN_VAR of complex numbers (re and im of the mean, the variance). */
 int wf_result_type(int op, int element, int* type, int* values);
 
-/* One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
+/* What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
+typedef enum wf_output { WF_ANSWERS, WF_CHECKED, WF_STATES } wf_output;
+/* How elements are shared among answers. */
+typedef enum wf_partition { WF_WHOLE, WF_AXES, WF_SEGMENTS, WF_EQUAL_SEGMENTS, WF_LABELS } wf_partition;
+
+/* Where a request is carried out: a CUDA stream with its scratch memory, or the same on simt. */
+typedef struct wf_place wf_place;
+
+/* Everything that can be asked. Zeroed, then `size` and `version` set, it holds the defaults: the sum of all of x on the
+ * CPU, exact. What x, y, indexes and out point to is memory of the place; all else is the host's. */
+#define WF_REQUEST_VERSION 1
+typedef struct wf_request {
+  size_t size;              /* sizeof(wf_request) */
+  int version;              /* WF_REQUEST_VERSION */
+  int op;                   /* wf_op */
+  const wf_array* x;
+  const wf_array* y;        /* the second input of WF_DOT, else null */
+  int partition;            /* wf_partition */
+  const int* axes;          /* WF_AXES: those that are reduced; negative ones count from the last */
+  int axis_count;
+  const void* indexes;      /* WF_SEGMENTS: count + 1 offsets; WF_LABELS: a label for each element */
+  int index_bytes;          /* of an offset or a label: 8 or 4; 0 means 8 */
+  int64_t count;            /* segments; answers of WF_LABELS */
+  int64_t length;           /* WF_EQUAL_SEGMENTS: elements of each; the last may have fewer */
+  int64_t first;            /* index of the first element of each answer: pieces of an array keep argmin's places */
+  int output;               /* wf_output */
+  void* out;                /* room for all answers (wf_result_type) or states (wf_state_size), C-ordered */
+  unsigned char* overflow;  /* WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0 */
+  wf_options options;
+  const wf_place* place;    /* null: the CPU */
+} wf_request;
+
+/* Carries out a request. On a GPU it returns once the work is on the stream. */
+int wf_run(const wf_request* request);
+
+/* A state is what was reduced so far: `bytes` bytes, a multiple of 8, in words of 64 bits, of which the first is the
+ * number of elements. The same elements give the same bytes on every machine, in any order, but for native floating
+ * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64. */
+int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
+/* States of no elements. */
+int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
+/* to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory. */
+int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
+/* Undoes a merge, where states add. */
+int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
+/* The answers of states. */
+int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
+
+/* Places. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
+ * kernels and of simt. One host thread at a time uses a place. */
+int wf_open_gpu(void* stream, wf_place** place);
+int wf_open_simt(wf_place** place);
+void wf_close(wf_place* place);
+
+/* Shorter forms of wf_run on the CPU follow. One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
  * null. `out` has room for the answer (wf_result_type). */
 int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 

@@ -30,6 +30,7 @@
 #include <warpfold/cpu/fusion.hpp>
 #include <warpfold/cpu/target.hpp>
 #include <warpfold/reduction.hpp>
+#include <warpfold/request.hpp>
 #include <warpfold/reductions/types.hpp>
 #include <warpfold/results.hpp>
 #include <warpfold/view.hpp>
@@ -67,19 +68,33 @@ namespace detail {
 struct settings {
   wf::context context;
   wf::options options;
-  const axis* axes = nullptr;
-  const segments* offsets = nullptr;
-  const segments_of* length = nullptr;
-  const by_label* labels = nullptr;
+  partition by;
+  std::int64_t labelled = 0;  ///< labels, which must be as many as elements
 
   void take(const wf::context& c) { context = c; }
   void take(wf::accuracy a) { context.accuracy = a; }
   void take(rounding r) { context.rounding = r; }
   void take(correction c) { options.correction = c.value; }
-  void take(const axis& a) { axes = &a; }
-  void take(const segments& s) { offsets = &s; }
-  void take(const segments_of& s) { length = &s; }
-  void take(const by_label& b) { labels = &b; }
+  void take(const axis& a) {
+    by.kind = partition::kinds::axes;
+    by.axes = {a.which.data(), a.which.size()};
+    by.keepdims = a.keepdims;
+  }
+  void take(const segments& s) {
+    by.kind = partition::kinds::segments;
+    by.indexes = s.offsets.data();
+    by.count = static_cast<std::int64_t>(s.offsets.size()) - 1;
+  }
+  void take(const segments_of& s) {
+    by.kind = partition::kinds::equal_segments;
+    by.length = s.length;
+  }
+  void take(const by_label& b) {
+    by.kind = partition::kinds::labels;
+    by.indexes = b.labels.data();
+    by.count = b.answers;
+    labelled = static_cast<std::int64_t>(b.labels.size());
+  }
 
   template <class... S>
   explicit settings(const S&... s) {
@@ -148,7 +163,7 @@ cpu::operands operands_of(const X&... x) {
   return o;
 }
 
-/// Of all answers together. Throws wf::error (bad_argument) if they are more than 2^63 - 1.
+/// The shape of the answers, where labels are as many as elements. Throws wf::error (bad_argument).
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
 [[noreturn]] void refuse_answers(const extents& shape, const char* who);
 /// Throws wf::error (bad_argument) where no memory could hold the answers.
@@ -159,17 +174,13 @@ void make_room(array<Result>& answers, const extents& shape, const char* who) {
   answers.shape = shape;
   answers.values.resize(n);
 }
-/// Runs a reduction wherever the settings say.
-void run(const cpu::erased& r, const void* self, const cpu::operands& o, const settings& s, void* out,
-         const char* who);
-
 template <class Result, bool Many, class... X>
 auto answer(const cpu::erased& r, const void* self, const settings& s, const char* who, const X&... x) {
   if constexpr (Many) {
     const cpu::operands o = operands_of(x...);
     array<Result> out;
     make_room(out, shape_of_answers(o, s, who), who);
-    run(r, self, o, s, out.values.data(), who);
+    cpu::run(r, self, o, s.by, s.context, out.values.data(), who);
     return out;
   } else {
     Result out;
@@ -364,7 +375,7 @@ class fused {
       const auto n = static_cast<std::size_t>(*detail::product(shape));
       (detail::make_room(std::get<K>(out), shape, "fuse"), ...);  // throws where size · n would be too large a number
       std::vector<std::byte> raw(size * n);
-      detail::run(fusion.functions(), &fusion, o, s, raw.data(), "fuse");
+      cpu::run(fusion.functions(), &fusion, o, s.by, s.context, raw.data(), "fuse");
       const auto unpack = [&](auto& to, std::size_t offset) {
         for (std::size_t i = 0; i < to.values.size(); ++i)
           std::memcpy(&to.values[i], raw.data() + i * size + offset, sizeof to.values[i]);

@@ -191,7 +191,7 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
 }
 
 void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out) {
-  std::vector<int> axes(x.shape.size());
+  per_dimension<int> axes(x.shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   solve(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
 }
@@ -315,9 +315,9 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     r.finish(self, s[a], seen[a], static_cast<std::byte*>(out) + static_cast<std::size_t>(a) * r.result_size);
 }
 
-std::vector<int> checked_axes(const axis& a, int rank, const char* who) {
-  std::vector<int> out;
-  for (const int given : a.which) {
+per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who) {
+  per_dimension<int> out;
+  for (const int given : axes) {
     const int d = given < 0 ? given + rank : given;
     if (rank == 0)
       refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of 0 dimensions, which has no axes");

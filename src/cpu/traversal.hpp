@@ -103,7 +103,7 @@ struct dimension {
   std::int64_t length;
   std::array<std::int64_t, max_inputs> strides;  // bytes
 };
-using dimensions = std::vector<dimension>;
+using dimensions = per_dimension<dimension>;
 
 /// Drops dimensions of length 1 and joins neighbours that are one run in memory.
 inline dimensions joined(const dimensions& in, int inputs) {

@@ -12,8 +12,10 @@ namespace {
 template <class T, terms Terms>
 cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
   constexpr int threads = sizes_for<T, Terms>().most;
+  exact_question q{r.what, r.options.rounding, r.options.correction};
+  q.states = r.states;
   return exact_reduce<row_set<T, Terms, threads>, double, threads, T>(
-      {r.what, r.options.rounding, r.options.correction}, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n),
+      q, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n),
       r.out, w, stream);
 }
 

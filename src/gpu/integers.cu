@@ -13,9 +13,9 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   using fold = integer_fold<T, Term>;
   const auto n = static_cast<std::uint64_t>(r.n);
   if constexpr (Term == op::dot) {
-    return reduce_with<fold, T, T>({}, r.x.data(), r.stride.data(), n, r.out, w, stream);
+    return reduce_with<fold, T, T>({}, r.x.data(), r.stride.data(), n, r.out, w, stream, {0, 0}, {r.states, r.first});
   } else {
-    return reduce_with<fold, T>({}, r.x.data(), r.stride.data(), n, r.out, w, stream);
+    return reduce_with<fold, T>({}, r.x.data(), r.stride.data(), n, r.out, w, stream, {0, 0}, {r.states, r.first});
   }
 }
 

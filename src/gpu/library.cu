@@ -23,7 +23,10 @@ enqueue_function find(op o, dtype t, accuracy a) {
   return nullptr;
 }
 
-bool takes_it(op o, dtype t, accuracy a) noexcept { return find(o, t, a) != nullptr; }
+/// States of logsumexp: those of floats are kept as the host keeps them.
+bool takes_it(op o, dtype t, accuracy a, bool states) noexcept {
+  return find(o, t, a) != nullptr && !(states && o == op::logsumexp && !is_floating(t));
+}
 
 void fail(int code, const char* who) {
   const auto e = static_cast<cudaError_t>(code);
@@ -37,16 +40,16 @@ void fail(int code, const char* who) {
 }
 
 void run(const device_request& r, void* scratch, void* stream) {
-  const std::string who = std::string(properties_of(r.what).name) + " on " +
-                          (WF_LIBRARY_IS_SIMT ? "simt" : "a GPU");
+  const auto who = [&] { return std::string(properties_of(r.what).name) + " on " + (WF_LIBRARY_IS_SIMT ? "simt" : "a GPU"); };
   const enqueue_function f = find(r.what, r.element, r.accuracy);
-  if (f == nullptr) {
-    throw error(errc::unsupported, who + ": elements of type " + std::string(info(r.element).name) +
-                                       " are not among those that it takes there: see docs/gpu.md");
+  if (f == nullptr || !takes_it(r.what, r.element, r.accuracy, r.states)) {
+    throw error(errc::unsupported, who() + ": " + (f != nullptr ? "states of " : "") + "elements of type " +
+                                       std::string(info(r.element).name) + " are not among those that it takes there: see docs/gpu.md");
   }
-  if (r.n < 0) throw error(errc::bad_argument, who + ": " + std::to_string(r.n) + " elements; 0 or more are right");
-  if (r.out == nullptr) throw error(errc::bad_argument, who + ": nowhere to put the answer");
-  fail(static_cast<int>(f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream))), who.c_str());
+  if (r.n < 0) throw error(errc::bad_argument, who() + ": " + std::to_string(r.n) + " elements; 0 or more are right");
+  if (r.out == nullptr) throw error(errc::bad_argument, who() + ": nowhere to put the answer");
+  const cudaError_t e = f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream));
+  if (e != cudaSuccess) fail(static_cast<int>(e), who().c_str());
 }
 
 std::string device_name() {

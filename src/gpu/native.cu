@@ -13,14 +13,14 @@ namespace {
 template <class Fold, class... T>
 cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
   return reduce_with<Fold, T...>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out,
-                                 w, stream);
+                                 w, stream, {0, 0}, {r.states, r.first});
 }
 
 /// Sums of f32 and f64 without gaps have a kernel of their own.
 template <class T>
 cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
   if constexpr (sizeof(T) >= 4) {
-    if (r.stride[0] == 1 || r.n <= 1) {
+    if (!r.states && (r.stride[0] == 1 || r.n <= 1)) {
       return fast_sum(static_cast<const T*>(r.x[0]), static_cast<std::uint64_t>(r.n), static_cast<T*>(r.out),
                       w, stream);
     }

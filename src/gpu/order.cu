@@ -11,7 +11,7 @@ namespace {
 template <class Fold, class T>
 cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
   return reduce_with<Fold, T>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
-                              stream);
+                              stream, {0, 0}, {r.states, r.first});
 }
 
 /// What tells zero from other values is the same for many types.
@@ -26,10 +26,14 @@ struct same_zero<T> {
 template <>
 struct same_zero<bf16> { using type = f16; };
 
-__global__ void write_count(std::int64_t n, std::int64_t* out) { *out = n; }
+/// The answer, or the state, whose own word is not needed beside n.
+__global__ void write_count(std::int64_t n, bool state, std::int64_t* out) {
+  out[0] = n;
+  if (state) out[1] = n;
+}
 
 cudaError_t enqueue_count(const device_request& r, workspace&, cudaStream_t stream) {
-  return launch(write_count, {1, 1, 0, stream}, r.n, static_cast<std::int64_t*>(r.out));
+  return launch(write_count, {1, 1, 0, stream}, r.n, r.states, static_cast<std::int64_t*>(r.out));
 }
 
 }  // namespace

@@ -17,9 +17,13 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-/// By certificate.
+/// By certificate; a state by bins.
 template <class T>
 cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_t stream) {
+  if (r.states) {
+    return binned_state<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(
+        r.what, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
+  }
   return certified_reduce<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(
       {r.what, r.options.rounding, r.options.correction}, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
       stream);
@@ -27,7 +31,7 @@ cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_
 
 template <class T>
 cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
-  bool direct = r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1);
+  bool direct = !r.states && r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1);
   if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data come at the speed of reading
     if (direct) {
       if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;

@@ -8,99 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../library/adapted.hpp"
+
 namespace wf::io {
 namespace {
-
-/// Elements that are swapped together: those of a chunk of the engine, so that fast sums of either
-/// byte order have the same bits.
-constexpr std::int64_t swapped_together = std::int64_t{1} << 17;
-
-template <class Word>
-void swap_words(std::byte* to, const std::byte* from, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) {
-    Word w;
-    std::memcpy(&w, from + k * sizeof w, sizeof w);
-    if constexpr (sizeof w == 2) w = __builtin_bswap16(w);
-    if constexpr (sizeof w == 4) w = __builtin_bswap32(w);
-    if constexpr (sizeof w == 8) w = __builtin_bswap64(w);
-    std::memcpy(to + k * sizeof w, &w, sizeof w);
-  }
-}
-
-void swap_bytes(dtype type, std::byte* to, const void* from, std::int64_t elements) {
-  const dtype_info& i = info(type);
-  const std::size_t words = static_cast<std::size_t>(elements) * (i.size / i.part);
-  const auto* p = static_cast<const std::byte*>(from);
-  if (i.part == 2) swap_words<std::uint16_t>(to, p, words);
-  if (i.part == 4) swap_words<std::uint32_t>(to, p, words);
-  if (i.part == 8) swap_words<std::uint64_t>(to, p, words);
-}
-
-/// A reduction of a file's bytes: swaps them where they are of the other order, and counts them.
-class of_file {
- public:
-  of_file(const cpu::erased& r, const options& told, dtype type, std::array<bool, 2> swap,
-          std::atomic<std::uint64_t>* progress)
-      : r_(r), told_(told), type_(type), swap_(swap), progress_(progress), functions_(r) {
-    if (info(type).part == 1) swap_ = {};
-    if (!swap_[0] && !swap_[1] && progress == nullptr) {
-      self_ = &told_;
-      return;
-    }
-    self_ = this;
-    functions_.short_run = nullptr;
-    functions_.proves = nullptr;  // which would read the bytes as they are
-    functions_.identity = [](const void* p, void* s) { as(p).r_.identity(&as(p).told_, s); };
-    functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n,
-                               std::int64_t first) { as(p).accumulate(s, x, n, first); };
-    functions_.combine = [](const void* p, void* s, const void* later) {
-      as(p).r_.combine(&as(p).told_, s, later);
-    };
-    functions_.finish = [](const void* p, const void* s, std::int64_t n, void* out) {
-      as(p).r_.finish(&as(p).told_, s, n, out);
-    };
-  }
-  of_file(const of_file&) = delete;
-
-  const cpu::erased& functions() const { return functions_; }
-  const void* self() const { return self_; }
-
- private:
-  static const of_file& as(const void* p) { return *static_cast<const of_file*>(p); }
-
-  void accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const {
-    const std::size_t size = info(type_).size;
-    if (!swap_[0] && !swap_[1]) {
-      r_.accumulate(&told_, s, x, n, first);
-    } else {
-      thread_local std::vector<std::byte> buffers[cpu::max_inputs];
-      for (std::int64_t i = 0; i < n; i += swapped_together) {
-        const std::int64_t m = std::min(swapped_together, n - i);
-        const void* here[cpu::max_inputs] = {};
-        for (int k = 0; k < r_.inputs; ++k) {
-          here[k] = static_cast<const std::byte*>(x[k]) + static_cast<std::size_t>(i) * size;
-          if (!swap_[static_cast<std::size_t>(k)]) continue;
-          if (buffers[k].size() < static_cast<std::size_t>(m) * size)
-            buffers[k].resize(static_cast<std::size_t>(m) * size);
-          swap_bytes(type_, buffers[k].data(), here[k], m);
-          here[k] = buffers[k].data();
-        }
-        r_.accumulate(&told_, s, here, m, first + i);
-      }
-    }
-    if (progress_ != nullptr)
-      progress_->fetch_add(static_cast<std::uint64_t>(n) * size * static_cast<std::uint64_t>(r_.inputs),
-                           std::memory_order_relaxed);
-  }
-
-  const cpu::erased& r_;
-  const options& told_;
-  dtype type_;
-  std::array<bool, 2> swap_;
-  std::atomic<std::uint64_t>* progress_;
-  cpu::erased functions_;
-  const void* self_;
-};
 
 [[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
@@ -161,7 +72,7 @@ void check_two(std::span<source> in) {
 }
 
 /// Every element of the files in their own order, into one answer.
-std::int64_t reduce_in_order(std::span<source> in, const of_file& f, const context& c, void* out) {
+std::int64_t reduce_in_order(std::span<source> in, const library::adapted& f, const context& c, void* out) {
   const bool mapped = std::all_of(in.begin(), in.end(), [](const source& s) { return s.file.mapped(); });
   const auto pieces_of = [&](auto use) {
     for (;;) {
@@ -194,8 +105,8 @@ std::int64_t reduce_in_order(std::span<source> in, const of_file& f, const conte
   return r.count();
 }
 
-std::vector<int> every_axis(std::size_t rank) {
-  std::vector<int> axes(rank);
+per_dimension<int> every_axis(std::size_t rank) {
+  per_dimension<int> axes(rank);
   for (std::size_t d = 0; d < rank; ++d) axes[d] = static_cast<int>(d);
   return axes;
 }
@@ -232,7 +143,7 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
   told.correction = given.correction;
   std::array<bool, 2> swap{};
   for (std::size_t k = 0; k < in.size(); ++k) swap[k] = in[k].file.layout().order != native_order;
-  const of_file f(check != nullptr ? *check : plain, told, type, swap, given.progress);
+  const library::adapted f(check != nullptr ? *check : plain, &told, {type, swap, 0, false, given.progress});
 
   reduced r{o, type, result_of_builtin(o, type), {}, 0, {}, {}};
   const auto make_room = [&](std::size_t answers) {
@@ -258,8 +169,8 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
              std::to_string(max_rank) + " can be reduced by axes");
     x.shape = shape_of(layout);
     for (std::size_t k = 0; k < in.size(); ++k) x.strides[k] = strides_of(in[k].file.layout());
-    const std::vector<int> axes = given.axes
-                                      ? cpu::checked_axes(*given.axes, static_cast<int>(x.shape.size()), name.c_str())
+    const per_dimension<int> axes = given.axes
+                                      ? cpu::checked_axes(given.axes->which, static_cast<int>(x.shape.size()), name.c_str())
                                       : every_axis(x.shape.size());
     if (given.axes) r.shape = cpu::kept_shape(x.shape, axes, given.axes->keepdims);
     void* const out = make_room(answers_of(r.shape, layout.count, name));

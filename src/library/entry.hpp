@@ -21,6 +21,22 @@ inline T read(const void* p, std::int64_t i) {
   else return cpu::detail::load_any<T>(p, i);
 }
 
+/// States of digits, and those of complex numbers, which have one of each part.
+template <class S>
+inline constexpr bool has_canonical_form = requires(S& s) { s.normalise(); } || requires(S& s) {
+  s.re.normalise();
+  s.im.normalise();
+};
+template <class S>
+void to_canonical(S& s) {
+  if constexpr (requires { s.normalise(); }) {
+    s.normalise();
+  } else {
+    s.re.normalise();
+    s.im.normalise();
+  }
+}
+
 template <class R, class... T>
 struct entry {
   using state = state_of<R>;
@@ -74,10 +90,21 @@ struct entry {
     }
   }
 
+  static constexpr auto normalise() -> decltype(cpu::erased::normalise) {
+    if constexpr (has_canonical_form<state>) {
+      return [](void* s) { to_canonical(*static_cast<state*>(s)); };
+    } else {
+      return nullptr;
+    }
+  }
+  /// Exact states are rows of digits and counters; sums of integers and counts are one word.
+  static constexpr bool adds = requires(state& s) { s.data(); } || requires(state& s) { s.re.data(); } || std::is_same_v<state, std::int64_t> ||
+                               (std::is_same_v<state, std::uint64_t> && R::declares.empty == declaration::nothing::zero);
+
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,
-      short_run(),   &R::declares,   proof_of<R, T...>()};
+      short_run(),   &R::declares,   proof_of<R, T...>(),  normalise(),  adds};
 };
 
 /// One row of the table: the functions for each dtype, null where there are none.

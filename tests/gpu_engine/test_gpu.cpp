@@ -3,6 +3,7 @@
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_table.hpp"
+#include "states_table.hpp"
 #include "table.hpp"
 
 namespace {
@@ -28,6 +29,15 @@ TEST_P(types, lengths_addresses_strides_and_families) {
   for (std::int64_t skipped = 0; skipped < items; ++skipped) row(place, families_of(GetParam())[1], {2001, skipped, 1});
   for (const std::int64_t stride : {2, -3}) row(place, families_of(GetParam())[1], {7777, 1, stride});
   row(place, families_of(GetParam())[0], {3000001, 1, 1});
+}
+
+TEST_P(types, states_merge_and_are_taken_out_again) {
+  const wf::gpu place;
+  const auto families = families_of(GetParam());
+  for (const auto& family : families) {
+    check_states(gpu_machine(), place, GetParam(), family, 4099, 60);
+    check_states(gpu_machine(), place, GetParam(), family, 300007, 61);
+  }
 }
 
 /// One of each kind of launch: what compute-sanitizer is run over.

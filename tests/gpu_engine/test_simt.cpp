@@ -7,6 +7,7 @@
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_table.hpp"
+#include "states_table.hpp"
 #include "table.hpp"
 
 namespace {
@@ -28,7 +29,7 @@ TEST_P(types, every_operation_that_the_cpu_takes) {
     for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
       const auto o = static_cast<wf::op>(k);
       const bool expected = wf::find_builtin(o, GetParam(), a) != nullptr;
-      EXPECT_EQ(simt_machine().library->takes(o, GetParam(), a), expected)
+      EXPECT_EQ(simt_machine().library->takes(o, GetParam(), a, false), expected)
           << name_of(o, GetParam(), a, "any", {0, 0, 1});
     }
   }
@@ -68,6 +69,12 @@ TEST_P(types, in_little_shared_memory) {
     wf::simulated_gpu place;
     check_row(simt_machine(), place, GetParam(), families_of(GetParam())[0], {5003, 0, 1}, 3);
   }
+}
+
+TEST_P(types, states_merge_and_are_taken_out_again) {
+  const auto families = families_of(GetParam());
+  for (const std::int64_t n : {0, 1, 3, 700}) check_states(simt_machine(), place_, GetParam(), families[0], n, 50 + static_cast<std::uint64_t>(n));
+  for (const auto& family : families) check_states(simt_machine(), place_, GetParam(), family, 4099, 60);
 }
 
 TEST_P(types, fused) {

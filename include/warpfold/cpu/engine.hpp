@@ -39,6 +39,8 @@ struct erased {
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
   const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states
+  void (*normalise)(void* state) = nullptr;  ///< to the canonical form; null if every state is in it
+  bool adds = false;                         ///< states are merged by adding their words of 64 bits
 };
 
 /// n-d inputs of one shape, strides in bytes.
@@ -72,7 +74,7 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
                    void* out);
 
 /// Checks axes against a rank: distinct ones in [0, rank), sorted. `who` begins the message.
-std::vector<int> checked_axes(const axis& a, int rank, const char* who);
+per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who);
 
 /// The shape of the answers.
 extents kept_shape(const extents& shape, std::span<const int> axes, bool keepdims);

@@ -14,6 +14,7 @@
 #include <warpfold/gpu/items.cuh>
 #include <warpfold/gpu/launch.cuh>
 #include <warpfold/gpu/shared_memory.cuh>
+#include <warpfold/gpu/state_words.cuh>
 #include <warpfold/gpu/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -32,12 +33,13 @@ inline constexpr int bin_copies = binned_layout<T, Terms>::bins * 32 * 4 <= 36 *
 
 inline constexpr int binned_threads = 512;
 
-/// Leaves at once if there is a verdict and it says that *out is the answer.
+/// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:
+/// whether there were no special values.
 template <terms Terms, class Out, class T, class... Ts>
 __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
-    binned_kernel(arrays<1 + sizeof...(Ts)> a, exact_question q, Out* out, std::uint64_t* tallies, const std::uint32_t* verdict) {
+    binned_kernel(arrays<1 + sizeof...(Ts)> a, exact_question q, Out* out, std::uint64_t* tallies, std::uint32_t* verdict) {
   await_stream();
-  if (verdict != nullptr && *verdict != 0) return;
+  if (!q.states && verdict != nullptr && *verdict != 0) return;
   using bins = binned_rows<T, Terms, bin_copies<T, Terms>>;
   constexpr int inputs = 1 + sizeof...(Ts), items = 16 / static_cast<int>(sizeof(T)), loads = inputs == 1 ? 4 : 2;
   auto& rows = *reinterpret_cast<bins*>(wf_dynamic_shared);
@@ -48,7 +50,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   rows.clear();
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += binned_threads) block.digits[k] = 0;
   typename bins::watch watch;
-  watch.start();
+  watch.start(q.states);
   __syncthreads();
   // Rounds in which the block's threads may add before the bins must be emptied, of packs and of elements.
   constexpr int each_copy = binned_threads / bin_copies<T, Terms>;
@@ -120,15 +122,20 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   }
   if (threadIdx.x < bins::watches) block.kinds[threadIdx.x] = rows.kinds[threadIdx.x];
   __syncthreads();
-  if (gather_digits<bins, binned_threads>(block.digits, block.kinds, tallies) && warp_index() == 0) {
-    answer_of_rows<bins>(block.digits, block.kinds, a.n, q, out);
+  if (!gather_digits<bins, binned_threads>(block.digits, block.kinds, tallies)) return;
+  if constexpr (Terms != terms::moments || !bins::complex) {  // whose states keep the squares of the parts apart
+    if (q.states) {
+      if (threadIdx.x == 0) *verdict = put_state<T, Terms>(block.digits, block.kinds, a.n, q.what, reinterpret_cast<std::int64_t*>(out)) ? 1u : 0u;
+      return;
+    }
   }
+  if (warp_index() == 0) answer_of_rows<bins>(block.digits, block.kinds, a.n, q, out);
 }
 
 /// Enqueues the kernel.
 template <terms Terms, class Out, class T, class... Ts>
 cudaError_t binned_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride, std::uint64_t n, void* out,
-                          workspace& scratch, cudaStream_t stream, const std::uint32_t* verdict = nullptr) {
+                          workspace& scratch, cudaStream_t stream, std::uint32_t* verdict = nullptr) {
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   arrays<1 + sizeof...(Ts)> a;
@@ -138,6 +145,23 @@ cudaError_t binned_reduce(const exact_question& q, const void* const* x, const s
   return launch(binned_kernel<Terms, Out, T, Ts...>,
                 {blocks, binned_threads, sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>), stream, scratch.overlaps()}, a, q,
                 static_cast<Out*>(out), scratch.tally(), verdict);
+}
+
+/// Enqueues what writes the state of the elements, and behind it what counts special values if there are some.
+template <terms Terms, class Out, class T, class... Ts>
+cudaError_t binned_state(op what, const void* const* x, const std::int64_t* stride, std::uint64_t n, void* state, workspace& scratch,
+                         cudaStream_t stream) {
+  cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  exact_question q{what, wf::rounding::nearest, 0};
+  q.states = true;
+  e = binned_reduce<Terms, Out, T, Ts...>(q, x, stride, n, state, scratch, stream, scratch.verdict());
+  if (e != cudaSuccess) return e;
+  arrays<1 + sizeof...(Ts)> a;
+  if (!make_arrays<T, Ts...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  return launch(count_specials_kernel<Terms, T, Ts...>,
+                {at_most(divide_up(n + 1, 4 * 256), 8 * scratch.multiprocessors()), 256, 0, stream, scratch.overlaps()}, a,
+                what == op::norm1, static_cast<std::int64_t*>(state), static_cast<const std::uint32_t*>(scratch.verdict()));
 }
 
 }  // namespace wf::device::inline WF_BUILD

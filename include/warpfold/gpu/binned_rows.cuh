@@ -51,7 +51,9 @@ struct binned_rows : binned_layout<T, Terms> {
   /// What a thread knows of special values.
   struct watch {
     special_watch<number> of[layout::watches];
-    __device__ __forceinline__ void start() {
+    bool finite_only;  ///< the digits are to be those of the finite elements: for a state, not an answer
+    __device__ __forceinline__ void start(bool states = false) {
+      finite_only = states;
 #pragma unroll
       for (int w = 0; w < layout::watches; ++w) of[w].start();
     }
@@ -59,22 +61,22 @@ struct binned_rows : binned_layout<T, Terms> {
   /// An element; its magnitude where that is asked for.
   __device__ __forceinline__ void add(watch& w, bool magnitudes, const T& x) {
     if constexpr (layout::complex) {
-      add_number(w.of[0], false, x.re, 0);
-      add_number(w.of[layout::watches - 1], false, x.im, layout::sums ? 1 : 0);
+      add_number(w, 0, false, x.re, 0);
+      add_number(w, layout::watches - 1, false, x.im, layout::sums ? 1 : 0);
     } else {
-      add_number(w.of[0], magnitudes, x, 0);
+      add_number(w, 0, magnitudes, x, 0);
     }
   }
   /// The product of two.
   __device__ __forceinline__ void add(watch& w, bool, const T& x, const T& y) {
     if constexpr (layout::complex) {
       const number minus = f::from_bits(static_cast<typename f::bits>(f::to_bits(x.im) ^ f::sign_mask));
-      add_product(w.of[0], x.re, y.re, 0);
-      add_product(w.of[0], minus, y.im, 0);
-      add_product(w.of[layout::watches - 1], x.re, y.im, 1);
-      add_product(w.of[layout::watches - 1], x.im, y.re, 1);
+      add_product(w, 0, x.re, y.re, 0);
+      add_product(w, 0, minus, y.im, 0);
+      add_product(w, layout::watches - 1, x.re, y.im, 1);
+      add_product(w, layout::watches - 1, x.im, y.re, 1);
     } else {
-      add_product(w.of[0], x, y, 0);
+      add_product(w, 0, x, y, 0);
     }
   }
   /// Called by all lanes of a warp, once it has added everything.
@@ -102,9 +104,12 @@ struct binned_rows : binned_layout<T, Terms> {
   }
 
  private:
-  __device__ __forceinline__ void add_number(special_watch<number>& w, bool magnitudes, number x, int row) {
+  static __device__ __forceinline__ bool is_finite(number x) { return f::is_finite(f::to_bits(x)); }
+  __device__ __forceinline__ void add_number(watch& all, int which, bool magnitudes, number x, int row) {
+    special_watch<number>& w = all.of[which];
     if (magnitudes) x = f::from_bits(static_cast<typename f::bits>(f::to_bits(x) & ~f::sign_mask));
-    const decoded<number> d(x);
+    decoded<number> d(x);
+    if (all.finite_only && !is_finite(x)) d.mantissa = 0;
     if constexpr (layout::sums) {
       w.add(x);
       add_parts<f::mantissa_bits + 1>(d.mantissa, d.p, d.negative, row * layout::digits0);
@@ -115,9 +120,11 @@ struct binned_rows : binned_layout<T, Terms> {
       add_parts<2 * f::mantissa_bits + 2>(square_of(d.mantissa, d.mantissa), 2 * d.p, false, layout::digits - f::product_digits);
     }
   }
-  __device__ __forceinline__ void add_product(special_watch<number>& w, number x, number y, int row) {
-    w.add_product(x, y);
-    const decoded<number> a(x), b(y);
+  __device__ __forceinline__ void add_product(watch& all, int which, number x, number y, int row) {
+    all.of[which].add_product(x, y);
+    decoded<number> a(x);
+    const decoded<number> b(y);
+    if (all.finite_only && !(is_finite(x) && is_finite(y))) a.mantissa = 0;
     add_parts<2 * f::mantissa_bits + 2>(square_of(a.mantissa, b.mantissa), a.p + b.p, a.negative != b.negative,
                                         row * layout::digits0);
   }

@@ -24,6 +24,7 @@ struct exact_question {
   wf::rounding rounding;
   std::int64_t correction;
   bool doubles = true;  ///< FP64 operations are not much slower than others
+  bool states = false;  ///< the state is wanted (state_words.cuh)
 };
 
 WF_HD constexpr bool is_spread(op what) {

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include <warpfold/gpu/grid.cuh>
 #include <warpfold/gpu/items.cuh>
 #include <warpfold/gpu/launch.cuh>
+#include <warpfold/gpu/state_words.cuh>
 #include <warpfold/gpu/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -243,7 +245,18 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   Rows rows{};  // g++ cannot see that the rest is started before it is used
   feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
   sum_rows_of_block(rows, block);
-  if (gather_rows(block, tallies) && warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
+  if (!gather_rows(block, tallies)) return;
+  if constexpr (sizeof...(T) == 1 && (integer<T> && ...) && Rows::watches == 1) {
+    if (q.states) {
+      if (threadIdx.x == 0) {
+        using element = std::tuple_element_t<0, std::tuple<T...>>;
+        put_state<element, has_moments<Rows> ? terms::moments : terms::sum>(block.digits, block.kinds, a.n, q.what,
+                                                                            reinterpret_cast<std::int64_t*>(out));
+      }
+      return;
+    }
+  }
+  if (warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.

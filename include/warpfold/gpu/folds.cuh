@@ -254,6 +254,25 @@ struct extremes_fold {
       write_as<T>(out, what == op::max ? greatest : least);
     }
   }
+  /// Keys as the host has them, which of unsigned numbers below 64 bits are the numbers; NaNs leave no others.
+  __device__ __forceinline__ void write_state(const state& s, std::uint64_t n, std::int64_t, std::uint64_t* words) const {
+    std::int64_t least, greatest;
+    const bool nan = n != 0 && keys::has_nan(s.least, s.greatest);
+    if constexpr (floating<T>) {
+      constexpr auto infinity = static_cast<std::int64_t>(exact::format<T>::infinity);
+      least = n == 0 || nan ? infinity : s.least;
+      greatest = n == 0 || nan ? ~infinity : s.greatest;
+    } else {
+      constexpr bool flag = std::is_same_v<T, bool>;
+      constexpr std::int64_t bias = std::is_signed_v<T> || flag || item_size == 8 ? 0 : std::int64_t{1} << (8 * item_size % 64 - 1);
+      constexpr std::int64_t top = item_size == 8 ? INT64_MAX : (std::int64_t{1} << (8 * item_size % 64 - 1)) - 1;
+      least = n == 0 ? (flag ? 1 : top + bias) : s.least + bias;
+      greatest = n == 0 ? (flag ? 0 : ~top + bias) : s.greatest + bias;
+    }
+    words[0] = static_cast<std::uint64_t>(least);
+    words[1] = static_cast<std::uint64_t>(greatest);
+    words[2] = nan ? 1 : 0;
+  }
 };
 
 /// argmin and argmax. While it adds, a thread keeps the best key and the pack that had it first; it
@@ -310,8 +329,18 @@ struct arg_fold {
     }
     return best;
   }
-  __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
-    write_as<std::int64_t>(out, s.index);
+  __device__ __forceinline__ void write(const state& s, std::uint64_t, std::int64_t start, void* out) const {
+    write_as<std::int64_t>(out, s.index < 0 ? s.index : s.index + start);
+  }
+  __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const { write(s, n, 0, out); }
+  __device__ __forceinline__ void write_state(const state& s, std::uint64_t, std::int64_t start, std::uint64_t* words) const {
+    std::int64_t key = greatest ? ~s.key : s.key;
+    bool nan = false;
+    if constexpr (floating<T>) nan = s.index >= 0 && s.key == (item_size == 8 ? INT64_MIN : std::int64_t{INT32_MIN});
+    else if constexpr (!std::is_signed_v<T> && !std::is_same_v<T, bool> && item_size < 8) key += std::int64_t{1} << (8 * item_size % 64 - 1);
+    words[0] = static_cast<std::uint64_t>(s.index < 0 || nan ? 0 : key);
+    words[1] = static_cast<std::uint64_t>(s.index < 0 ? s.index : s.index + start);
+    words[2] = nan ? 1 : 0;
   }
 
  private:

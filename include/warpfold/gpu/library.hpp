@@ -26,12 +26,14 @@ struct device_request {
   std::array<std::int64_t, 2> stride;
   std::int64_t n;
   void* out;
+  std::int64_t first = 0;  ///< index of the first element
+  bool states = false;     ///< a state is wanted, not an answer
 };
 
 /// The kernels as compiled for one kind of device.
 struct device_library {
   const char* name;
-  bool (*takes)(op, dtype, accuracy) noexcept;
+  bool (*takes)(op, dtype, accuracy, bool states) noexcept;
   void (*run)(const device_request&, void* scratch, void* stream);  ///< throws wf::error
   void* (*make_scratch)();
   /// Gives the memory back in the stream's order.

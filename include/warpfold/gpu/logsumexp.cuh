@@ -111,6 +111,11 @@ struct shifted_sums {
     if (s.sum == 0) v = -infinity;
     write_as<result>(out, from_double<result>(v));
   }
+  /// The host's largest of nothing is -inf.
+  __device__ __forceinline__ void write_state(const state& s, std::uint64_t, std::int64_t, std::uint64_t* words) const {
+    words[0] = __builtin_bit_cast(std::uint64_t, s.largest == lowest && s.sum == 0 ? -infinity : s.largest);
+    words[1] = __builtin_bit_cast(std::uint64_t, s.sum);
+  }
 
  protected:
   /// sum·exp(by); an infinity stays one where exp(by) is 0.

@@ -8,7 +8,7 @@
 ///   add_item(running&, i, x…)                    element i
 ///   state total(running, arrays)                 what they come to
 ///   state identity(), combine(a, b)              as of a reduction
-///   write(state, n, void* out)                   the answer
+///   write(state, n, void* out)                   the answer; write(state, n, first, out) where indexes matter
 /// and, where it keeps something in shared memory beside the states that warps have there:
 ///   shared_bytes                                 how much, a multiple of 16
 ///   fill(shared)                                 by all threads of the block, a barrier follows
@@ -119,12 +119,39 @@ __device__ __forceinline__ unsigned char* prepare(const Fold& fold) {
   return wf_dynamic_shared + fold_bytes<Fold>;
 }
 
+/// What is to be written of a fold's state. `first`: the index of the first element.
+struct written {
+  bool state = false;
+  std::int64_t first = 0;
+};
+/// The answer, or the words that the host's reduction keeps (backend.hpp): the number of elements, then the state's own,
+/// those of the fold itself where it has no write_state(state, n, first, words).
+template <class Fold>
+__device__ __forceinline__ void write_fold(const Fold& fold, const typename Fold::state& s, std::uint64_t n, const written& w, void* out) {
+  if (!w.state) {
+    if constexpr (requires { fold.write(s, n, w.first, out); }) fold.write(s, n, w.first, out);
+    else fold.write(s, n, out);
+    return;
+  }
+  auto* const words = static_cast<std::uint64_t*>(out);
+  words[0] = n;
+  if constexpr (requires { fold.write_state(s, n, w.first, words + 1); }) {
+    fold.write_state(s, n, w.first, words + 1);
+  } else {
+    constexpr int count = static_cast<int>((sizeof s + 7) / 8);
+    std::uint64_t own[count] = {};
+    __builtin_memcpy(own, &s, sizeof s);
+#pragma unroll
+    for (int k = 0; k < count; ++k) words[1 + k] = own[k];
+  }
+}
+
 inline constexpr int most_reduce_threads = 512;
 
 /// For reductions that commute: threads take packs in turn.
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
-    reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
+    reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
   unsigned char* const room = prepare(fold);
   auto running = start_fold(fold, wf_dynamic_shared);
   for_each_share<Fold::loads, Fold::item_size, Fold::packs>(
@@ -134,7 +161,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
       },
       [] {});
   auto s = block_reduce(fold, fold.total(running, a), room);
-  if (grid_reduce(fold, s, room, boxes)) fold.write(s, a.n, out);
+  if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }
 
 /// For those that do not: a warp takes a stretch of the array, in tiles of 64 bytes a lane, and
@@ -142,7 +169,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
 /// line is used by four loads in a row, the last three of them from L1.
 template <class Fold, class... T>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
-    reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, std::uint64_t* boxes) {
+    reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
   unsigned char* const room = prepare(fold);
   constexpr int packs_a_lane = 4;
   constexpr int each = packs_a_lane * Fold::items;
@@ -178,7 +205,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
   // Lanes but the first hold what only the first one has: the stretch of the warp counts once.
   if (lane_index() != 0) s = fold.identity();
   s = block_reduce(fold, s, room);
-  if (grid_reduce(fold, s, room, boxes)) fold.write(s, a.n, out);
+  if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }
 
 /// Whether a fold must be given the elements in their order.
@@ -216,7 +243,7 @@ constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm, c
 template <class Fold, class... T>
 cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64_t* stride,
                         std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
-                        reduce_shape shape = {0, 0}) {
+                        reduce_shape shape = {0, 0}, const written& what = {}) {
   using state = typename Fold::state;
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
@@ -236,7 +263,7 @@ cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64
   shape.blocks = boxes == 0 ? 1 : at_most(shape.blocks, boxes);
   const std::size_t shared = fold_bytes<Fold> + shape.threads / 32 * sizeof(state);
   return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shared, stream, scratch.overlaps()},
-                fold, a, out, scratch.mailbox());
+                fold, a, out, what, scratch.mailbox());
 }
 
 /// *out = r over x[0 … n), of any reduction whose members are WF_HD, in the order of the elements

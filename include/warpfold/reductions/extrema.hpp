@@ -64,6 +64,15 @@ struct extreme_fold {
   struct state {
     std::int64_t least, greatest;
     std::int64_t nan;
+
+    /// Where there was a NaN, the others do not matter.
+    void normalise() {
+      nan = nan != 0 ? 1 : 0;
+      if (nan != 0) {
+        least = keys<T>::highest();
+        greatest = keys<T>::lowest();
+      }
+    }
   };
   state identity() const { return {keys<T>::highest(), keys<T>::lowest(), 0}; }
   state lift(T x, std::int64_t) const {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file backend.hpp
+/// Who carries out a request (request.hpp): the CPU, a GPU, or simt. A front door knows no more of them than this.
+///
+///     wf::request r = …;
+///     r.wanted = wf::output::states;
+///     wf::cpu_backend().run(r);                       // a state instead of an answer
+///     wf::merge_states(form, a, b, 1);                // two arrays' states become one
+///     wf::finish_states(form, options, a, 1, out);    // the answer of both arrays
+///
+/// A state is what was reduced so far: `form.bytes` bytes, a multiple of 8, in words of 64 bits:
+///
+///     word 0      the number of elements (int64)
+///     word 1 …    the reduction's own words (docs/states.md): digits and counters of exact sums, int64 keys of
+///                 extremes, the two words of argmin's key and index, doubles where the accuracy is native
+///
+/// States are canonical: the same elements give the same bytes on every backend and in any partition, but for native
+/// floating point (accuracy::fast, logsumexp, prod of floats), whose words depend on the order of additions. Where
+/// `form.adds`, states are merged by adding their words as int64, so any all-reduce with an int64 sum merges them, up to
+/// 2^30 at a time before one canonicalises them (merge_states does).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <warpfold/request.hpp>
+
+namespace wf {
+
+/// What the states of a reduction are.
+struct state_form {
+  op what;
+  dtype element;
+  wf::accuracy accuracy;
+  std::size_t bytes;  ///< of a state
+  bool adds;          ///< merged by int64 addition of their words
+  bool canonical;     ///< the same bytes in any order of the elements
+};
+
+/// The version of the states' words; it changes when they do.
+inline constexpr int state_version = 2;
+
+/// Throws wf::error (unsupported) for element types that the operation does not take.
+state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
+/// Writes the states of no elements.
+void clear_states(const state_form& form, void* states, std::int64_t count);
+/// to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory, of any alignment.
+/// Throws wf::error (capacity) where a state would have more than 2^63 - 1 elements; states up to there are merged.
+void merge_states(const state_form& form, void* to, const void* later, std::int64_t count);
+/// to[k] becomes the state that it was before later[k] was merged into it. Only where `form.adds`, else wf::error
+/// (unsupported). Throws bad_argument where later[k] has more elements than to[k].
+void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count);
+/// The answers of states. Host memory, of any alignment.
+void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out);
+
+class backend {
+ public:
+  virtual ~backend() = default;
+  virtual std::string_view name() const noexcept = 0;  ///< "cpu", "cuda" or "simt"
+  /// Whether it carries out such requests, whatever their shapes and pointers.
+  virtual bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept = 0;
+  /// Answers or states go to r.out. A GPU's are there when the stream has come to them.
+  virtual void run(const request& r) const = 0;
+
+ protected:
+  backend() = default;
+  backend(const backend&) = default;
+  backend& operator=(const backend&) = default;
+  backend(backend&&) = default;
+  backend& operator=(backend&&) = default;
+};
+
+/// Takes everything.
+const backend& cpu_backend();
+
+}  // namespace wf

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file request.hpp
+/// Everything that can be asked of warpfold, in one struct: the operation, the elements, how they are shared among
+/// answers, the options, and whether answers or states are wanted. Every front door (warpfold.hpp, gpu.hpp, warpfold.h,
+/// the program) makes a request; a backend (backend.hpp) carries it out.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/context.hpp>
+#include <warpfold/cpu/engine.hpp>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/reductions/types.hpp>
+#include <warpfold/view.hpp>
+
+namespace wf {
+
+/// How elements are shared among answers. What is pointed to lies where the backend reads its inputs, but `axes`, which
+/// the host reads.
+struct partition {
+  enum class kinds : std::uint8_t {
+    whole,           ///< one answer
+    axes,            ///< one per position along the other axes, C-ordered
+    segments,        ///< of a one-dimensional input: segment k is the elements offsets[k] … offsets[k + 1]
+    equal_segments,  ///< of a one-dimensional input: `length` elements each; the last may be shorter
+    labels           ///< of a one-dimensional input: element i belongs to answer labels[i], 0 <= labels[i] < count
+  };
+  kinds kind = kinds::whole;
+  bool keepdims = false;           ///< axes: those that are reduced stay, with length 1
+  std::uint8_t index_bytes = 8;    ///< size of an offset or a label: 4 or 8, signed
+  std::span<const int> axes{};     ///< any order; negative ones count from the last
+  const void* indexes = nullptr;   ///< the count + 1 offsets, or the labels
+  std::int64_t count = 0;          ///< segments, or answers by label
+  std::int64_t length = 0;         ///< of equal segments
+};
+
+/// What is written: answers, of the type that results.hpp gives; those of integers in a wf::checked, which says whether
+/// the true one fits; or states (backend.hpp).
+enum class output : std::uint8_t { answers, checked, states };
+
+struct request {
+  op what = op::sum;
+  dtype element = dtype::f64;
+  wf::options options{};                  ///< rounding, correction
+  cpu::operands inputs{};                 ///< one shape; strides in bytes; a second input for dot
+  std::array<bool, cpu::max_inputs> swapped{};  ///< bytes of the other order than the machine's
+  partition by{};
+  /// The index of the first element of each answer: pieces of an array of which argmin is asked keep their places.
+  std::int64_t first = 0;
+  output wanted = output::answers;
+  void* out = nullptr;                    ///< room for all answers or states, without gaps
+  wf::context context{};                  ///< accuracy; for the CPU, threads and executor
+  std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
+};
+
+/// The shape of the answers: empty if there is one. Throws wf::error (bad_argument, beginning with `who`) on axes,
+/// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
+extents shape_of_answers(const extents& shape, const partition& by, const char* who);
+
+/// Inputs that the operation takes: 2 for dot, else 1.
+constexpr int inputs_of(op what) { return what == op::dot ? 2 : 1; }
+
+namespace cpu {
+
+/// Any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
+void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
+         const char* who);
+
+}  // namespace cpu
+
+/// Checks what does not depend on the backend. Throws wf::error: unsupported for an element type that the operation does
+/// not take; bad_argument for an input that is null though it has elements, an `out` that is null though there are
+/// answers, or a partition that does not fit.
+void check(const request& r);
+
+}  // namespace wf

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapted.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace wf::library {
+
+namespace {
+
+template <class Word>
+void swap_words(std::byte* to, const std::byte* from, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    Word w;
+    std::memcpy(&w, from + k * sizeof w, sizeof w);
+    if constexpr (sizeof w == 2) w = __builtin_bswap16(w);
+    if constexpr (sizeof w == 4) w = __builtin_bswap32(w);
+    if constexpr (sizeof w == 8) w = __builtin_bswap64(w);
+    std::memcpy(to + k * sizeof w, &w, sizeof w);
+  }
+}
+
+void swap_bytes(dtype type, std::byte* to, const void* from, std::int64_t elements) {
+  const dtype_info& i = info(type);
+  const std::size_t words = static_cast<std::size_t>(elements) * (i.size / i.part);
+  const auto* p = static_cast<const std::byte*>(from);
+  if (i.part == 2) swap_words<std::uint16_t>(to, p, words);
+  if (i.part == 4) swap_words<std::uint32_t>(to, p, words);
+  if (i.part == 8) swap_words<std::uint64_t>(to, p, words);
+}
+
+}  // namespace
+
+adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(r), self_(self), with_(c) {
+  if (info(c.element).part == 1) with_.swapped = {};
+  swaps_ = with_.swapped[0] || with_.swapped[1];
+  changed_ = swaps_ || c.first != 0 || c.states || c.progress != nullptr;
+  if (!changed_) return;
+  functions_ = r;
+  functions_.short_run = nullptr;
+  // A proof reads the elements as they are, and gives an answer; it is not asked for the index of one.
+  functions_.proves = nullptr;
+  functions_.identity = [](const void* p, void* s) { as(p).r_.identity(as(p).self_, s); };
+  functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n, std::int64_t first) {
+    as(p).accumulate(s, x, n, first);
+  };
+  functions_.combine = [](const void* p, void* s, const void* later) { as(p).r_.combine(as(p).self_, s, later); };
+  if (!c.states) {
+    functions_.finish = [](const void* p, const void* s, std::int64_t n, void* out) {
+      as(p).r_.finish(as(p).self_, s, n, out);
+    };
+    return;
+  }
+  functions_.result_size = told_bytes(r);
+  functions_.finish = [](const void* p, const void* s, std::int64_t n, void* out) {
+    const cpu::erased& f = as(p).r_;
+    auto* to = static_cast<std::byte*>(out);
+    std::memcpy(to, &n, 8);
+    std::memset(to + 8, 0, told_bytes(f) - 8);
+    if (f.normalise == nullptr) {
+      std::memcpy(to + 8, s, f.state_size);
+      return;
+    }
+    constexpr std::size_t most = 4096;
+    alignas(64) std::byte own[most];
+    std::vector<std::byte> large;  // no state of the library's is
+    void* copy = own;
+    if (f.state_size > most) {
+      large.resize(f.state_size + 64);
+      copy = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(large.data()) + 63) / 64 * 64);
+    }
+    std::memcpy(copy, s, f.state_size);
+    f.normalise(copy);
+    std::memcpy(to + 8, copy, f.state_size);
+  };
+}
+
+void adapted::accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const {
+  const std::size_t size = info(with_.element).size;
+  first += with_.first;
+  if (!swaps_) {
+    r_.accumulate(self_, s, x, n, first);
+  } else {
+    thread_local std::vector<std::byte> buffers[cpu::max_inputs];
+    for (std::int64_t i = 0; i < n; i += swapped_together) {
+      const std::int64_t m = std::min(swapped_together, n - i);
+      const void* here[cpu::max_inputs] = {};
+      for (int k = 0; k < r_.inputs; ++k) {
+        here[k] = static_cast<const std::byte*>(x[k]) + static_cast<std::size_t>(i) * size;
+        if (!with_.swapped[static_cast<std::size_t>(k)]) continue;
+        if (buffers[k].size() < static_cast<std::size_t>(m) * size) buffers[k].resize(static_cast<std::size_t>(m) * size);
+        swap_bytes(with_.element, buffers[k].data(), here[k], m);
+        here[k] = buffers[k].data();
+      }
+      r_.accumulate(self_, s, here, m, first + i);
+    }
+  }
+  if (with_.progress != nullptr)
+    with_.progress->fetch_add(static_cast<std::uint64_t>(n) * size * static_cast<std::uint64_t>(r_.inputs),
+                              std::memory_order_relaxed);
+}
+
+}  // namespace wf::library

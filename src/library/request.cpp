@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <warpfold/request.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <warpfold/backend.hpp>
+#include <warpfold/results.hpp>
+
+#include "../cpu/environment.hpp"
+#include "adapted.hpp"
+
+namespace wf {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
+
+std::int64_t length_of_one_dimension(const extents& shape, const char* who) {
+  if (shape.size() != 1)
+    refuse(std::string(who) + ": segments and labels of an input of " + std::to_string(shape.size()) +
+           " dimensions; it must have 1");
+  return shape[0];
+}
+
+}  // namespace
+
+extents shape_of_answers(const extents& shape, const partition& by, const char* who) {
+  using kinds = partition::kinds;
+  switch (by.kind) {
+    case kinds::whole: return {};
+    case kinds::axes: {
+      const extents kept = cpu::kept_shape(shape, cpu::checked_axes(by.axes, static_cast<int>(shape.size()), who), by.keepdims);
+      if (!detail::product(kept))
+        refuse(std::string(who) + ": answers of the shape " + detail::text_of(kept) + "; there may be at most 2^63 - 1");
+      return kept;
+    }
+    case kinds::equal_segments: {
+      const std::int64_t n = length_of_one_dimension(shape, who);
+      if (by.length <= 0)
+        refuse(std::string(who) + ": segments of " + std::to_string(by.length) + " elements; they must have 1 or more");
+      return {n / by.length + (n % by.length != 0 ? 1 : 0)};
+    }
+    case kinds::segments:
+    case kinds::labels: break;
+  }
+  length_of_one_dimension(shape, who);
+  const bool labels = by.kind == kinds::labels;
+  if (by.count < 0)
+    refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; there must be 0 or more");
+  if (by.index_bytes != 4 && by.index_bytes != 8)
+    refuse(std::string(who) + ": " + (labels ? "labels" : "offsets") + " of " + std::to_string(int{by.index_bytes}) +
+           " bytes; they have 4 or 8");
+  if (by.indexes == nullptr && (!labels || shape[0] != 0))
+    refuse(std::string(who) + ": no " + (labels ? "labels; there is one for each element" : "offsets; n segments have n + 1 offsets"));
+  return {by.count};
+}
+
+void check(const request& r) {
+  const char* const who = op_names[static_cast<int>(r.what)];
+  builtin(r.what, r.element, r.context.accuracy);
+  if (r.wanted == output::checked && find_checked(r.what, r.element) == nullptr)
+    throw error(errc::unsupported, std::string(who) + " of " + std::string(info(r.element).name) +
+                                       " cannot overflow; sum, prod, sum_of_squares, norm1 and dot of integers can");
+  const auto elements = detail::product(r.inputs.shape);
+  if (!elements) refuse(std::string(who) + ": inputs of the shape " + detail::text_of(r.inputs.shape) + "; more than 2^63 - 1 elements");
+  for (int k = 0; k < inputs_of(r.what); ++k) {
+    if (r.inputs.strides[static_cast<std::size_t>(k)].size() != r.inputs.shape.size())
+      refuse(std::string(who) + ": an input of " + std::to_string(r.inputs.shape.size()) + " dimensions has " +
+             std::to_string(r.inputs.strides[static_cast<std::size_t>(k)].size()) + " strides");
+    if (*elements != 0 && r.inputs.data[static_cast<std::size_t>(k)] == nullptr)
+      refuse(std::string(who) + ": input " + std::to_string(k) + " is null, but has " + std::to_string(*elements) + " elements");
+  }
+  const extents answers = shape_of_answers(r.inputs.shape, r.by, who);
+  if (r.out == nullptr && detail::product(answers) != 0) refuse(std::string(who) + ": nowhere to put the answer");
+}
+
+namespace cpu {
+
+namespace {
+
+/// Offsets or labels as the engine takes them: copied where they have 4 bytes.
+class wide_indexes {
+ public:
+  wide_indexes(const partition& by, std::int64_t n) {
+    const auto count = static_cast<std::size_t>(n);
+    if (by.index_bytes == 8) {
+      span_ = {static_cast<const std::int64_t*>(by.indexes), count};
+      return;
+    }
+    const auto* from = static_cast<const std::int32_t*>(by.indexes);
+    copy_.assign(from, from + count);
+    span_ = copy_;
+  }
+  std::span<const std::int64_t> get() const { return span_; }
+
+ private:
+  std::vector<std::int64_t> copy_;
+  std::span<const std::int64_t> span_;
+};
+
+}  // namespace
+
+void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
+         const char* who) {
+  using kinds = partition::kinds;
+  switch (by.kind) {
+    case kinds::whole: {
+      bool run = x.shape.size() == 1;
+      for (int k = 0; k < r.inputs && run; ++k) {
+        const auto i = static_cast<std::size_t>(k);
+        run = x.shape[0] <= 1 || x.strides[i][0] == static_cast<std::int64_t>(r.element_sizes[i]);
+      }
+      if (run) reduce_run(r, self, x.data.data(), x.shape[0], c, out);
+      else reduce_all(r, self, x, c, out);
+      return;
+    }
+    case kinds::axes:
+      reduce_axes(r, self, x, checked_axes(by.axes, static_cast<int>(x.shape.size()), who), c, out);
+      return;
+    case kinds::segments:
+      reduce_segments(r, self, x, wide_indexes(by, by.count + 1).get(), c, out);
+      return;
+    case kinds::labels:
+      reduce_labels(r, self, x, wide_indexes(by, x.shape[0]).get(), by.count, c, out);
+      return;
+    case kinds::equal_segments: break;
+  }
+  const std::int64_t n = x.shape[0], length = by.length, whole = n / length;
+  operands rows = x;  // equal segments are the rows of a matrix; what is left is one more
+  rows.shape = {whole, length};
+  for (std::size_t k = 0; k < static_cast<std::size_t>(r.inputs); ++k) rows.strides[k] = {x.strides[k][0] * length, x.strides[k][0]};
+  const int last[] = {1};
+  reduce_axes(r, self, rows, last, c, out);
+  if (whole * length == n) return;
+  operands rest = x;
+  rest.shape = {n - whole * length};
+  for (std::size_t k = 0; k < static_cast<std::size_t>(r.inputs); ++k)
+    rest.data[k] = static_cast<const std::byte*>(x.data[k]) + whole * length * x.strides[k][0];
+  reduce_all(r, self, rest, c, static_cast<std::byte*>(out) + static_cast<std::size_t>(whole) * r.result_size);
+}
+
+}  // namespace cpu
+
+namespace {
+
+class on_the_cpu final : public backend {
+ public:
+  std::string_view name() const noexcept override { return "cpu"; }
+  bool takes(op what, dtype element, accuracy a, partition::kinds, output wanted) const noexcept override {
+    return wanted == output::checked ? find_checked(what, element) != nullptr : find_builtin(what, element, a) != nullptr;
+  }
+  void run(const request& r) const override {
+    check(r);
+    const cpu::erased& f = r.wanted == output::checked ? *find_checked(r.what, r.element)
+                                                       : *find_builtin(r.what, r.element, r.context.accuracy);
+    const library::adapted a(f, &r.options, {r.element, r.swapped, r.first, r.wanted == output::states, r.progress});
+    cpu::run(a.functions(), a.self(), r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
+  }
+};
+
+}  // namespace
+
+const backend& cpu_backend() {
+  static const on_the_cpu it;
+  return it;
+}
+
+// ---- States.
+
+namespace {
+
+/// One state, aligned; its own words without the number of elements.
+class aligned_state {
+ public:
+  explicit aligned_state(const cpu::erased& r) : r_(r), memory_(static_cast<std::byte*>(::operator new(r.state_size, align()))) {}
+  ~aligned_state() { ::operator delete(memory_, align()); }
+  aligned_state(const aligned_state&) = delete;
+  aligned_state& operator=(const aligned_state&) = delete;
+  void* get() const { return memory_; }
+  void read(const void* told) const { std::memcpy(memory_, static_cast<const std::byte*>(told) + 8, r_.state_size); }
+  void write(void* told) const {
+    if (r_.normalise != nullptr) r_.normalise(memory_);
+    std::memcpy(static_cast<std::byte*>(told) + 8, memory_, r_.state_size);
+  }
+
+ private:
+  std::align_val_t align() const { return std::align_val_t{std::max<std::size_t>(r_.state_align, 64)}; }
+  const cpu::erased& r_;
+  std::byte* memory_;
+};
+
+const cpu::erased& functions_of(const state_form& f) { return builtin(f.what, f.element, f.accuracy); }
+
+std::int64_t count_of(const std::byte* told) {
+  std::int64_t n;
+  std::memcpy(&n, told, 8);
+  return n;
+}
+
+}  // namespace
+
+state_form form_of_states(op what, dtype element, accuracy a) {
+  const cpu::erased& r = builtin(what, element, a);
+  const bool native = r.declares->rounding == declaration::rounds::natively;
+  return {what, element, a, library::told_bytes(r), r.adds, !native};
+}
+
+void clear_states(const state_form& form, void* states, std::int64_t count) {
+  const cpu::erased& r = functions_of(form);
+  const aligned_state s(r);
+  r.identity(nullptr, s.get());
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::byte* to = static_cast<std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;
+    std::memset(to, 0, form.bytes);
+    s.write(to);
+  }
+}
+
+void merge_states(const state_form& form, void* to, const void* later, std::int64_t count) {
+  const cpu::ieee_environment environment;
+  const cpu::erased& r = functions_of(form);
+  const aligned_state a(r), b(r);
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
+    const std::byte* y = static_cast<const std::byte*>(later) + static_cast<std::size_t>(k) * form.bytes;
+    std::int64_t n = 0;
+    if (__builtin_add_overflow(count_of(x), count_of(y), &n))
+      throw error(errc::capacity, std::string(op_names[static_cast<int>(form.what)]) + ": a state of more than 2^63 - 1 elements");
+    a.read(x);
+    b.read(y);
+    r.combine(nullptr, a.get(), b.get());
+    a.write(x);
+    std::memcpy(x, &n, 8);
+  }
+}
+
+void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count) {
+  const char* const who = op_names[static_cast<int>(form.what)];
+  const cpu::erased& r = functions_of(form);
+  if (!form.adds)
+    throw error(errc::unsupported, std::string(who) + ": its states cannot be taken out of one another; those of sums can");
+  const aligned_state a(r);
+  const std::size_t words = form.bytes / 8;
+  std::vector<std::uint64_t> rest(words), part(words);
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
+    const std::byte* y = static_cast<const std::byte*>(later) + static_cast<std::size_t>(k) * form.bytes;
+    if (count_of(y) > count_of(x))
+      refuse(std::string(who) + ": a state of " + std::to_string(count_of(y)) + " elements cannot be taken out of one of " +
+             std::to_string(count_of(x)));
+    std::memcpy(rest.data(), x, form.bytes);
+    std::memcpy(part.data(), y, form.bytes);
+    for (std::size_t w = 0; w < words; ++w) rest[w] -= part[w];
+    std::memcpy(x, rest.data(), form.bytes);
+    a.read(x);
+    a.write(x);
+  }
+}
+
+void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out) {
+  const cpu::ieee_environment environment;
+  const cpu::erased& r = functions_of(form);
+  const aligned_state a(r);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::byte* x = static_cast<const std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;
+    a.read(x);
+    r.finish(&o, a.get(), count_of(x), static_cast<std::byte*>(out) + static_cast<std::size_t>(k) * r.result_size);
+  }
+}
+
+}  // namespace wf

@@ -19,7 +19,7 @@ namespace certified = exact::certified;
 struct reciprocals {
   double n[2], spread[2];
 
-  static reciprocals of(std::uint64_t n, std::int64_t correction) {
+  static WF_HD reciprocals of(std::uint64_t n, std::int64_t correction) {
     reciprocals r{};
     if (n == 0 || n >> 53 != 0) return r;  // zeros: nothing is certain
     one_over(n, r.n);
@@ -28,15 +28,15 @@ struct reciprocals {
     double by_rest[2];
     one_over(rest, by_rest);
     r.spread[0] = r.n[0] * by_rest[0];
-    r.spread[1] = __builtin_fma(r.n[0], by_rest[0], -r.spread[0]) + (r.n[0] * by_rest[1] + r.n[1] * by_rest[0]);
+    r.spread[1] = certified::multiply_add(r.n[0], by_rest[0], -r.spread[0]) + (r.n[0] * by_rest[1] + r.n[1] * by_rest[0]);
     return r;
   }
 
  private:
-  static void one_over(std::uint64_t n, double (&r)[2]) {
+  static WF_HD void one_over(std::uint64_t n, double (&r)[2]) {
     const auto d = static_cast<double>(n);
     r[0] = 1 / d;
-    r[1] = __builtin_fma(-r[0], d, 1) / d;
+    r[1] = certified::multiply_add(-r[0], d, 1) / d;
   }
 };
 

@@ -200,10 +200,11 @@ __device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Nu
   const int lane = lane_index();
   const bool spread = Numbers > Parts && is_spread(q.what);
   const bool mean = q.what == op::mean || q.what == op::mean_var;
-  const int of_sums = spread && !mean ? 0 : Parts;
+  const bool squares = Numbers > Parts && (q.what == op::norm2 || q.what == op::sum_of_squares);
+  const int of_sums = spread && !mean ? 0 : squares ? 1 : Parts;
   const bool of_spread = spread && lane == of_sums;
   lane_question mine{-1, 0, spread || mean, of_spread, q.what == op::norm2 || (of_spread && q.what == op::std_dev)};
-  const int own = Numbers > Parts && q.what == op::norm2 ? Parts : lane;
+  const int own = squares ? Parts : lane;
   if (lane < of_sums + (spread ? 1 : 0)) mine.number = of_spread ? Parts + 1 : own;
 #pragma unroll
   for (int i = 0; i < Parts; ++i) mine.kinds |= of_spread || i == lane ? kinds[i] : 0u;

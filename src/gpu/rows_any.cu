@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of every operation and type that have no kernel of their own, and the way to those that have.
+#include <warpfold/gpu/rows_any.cuh>
+#include <warpfold/gpu/rows_plan.cuh>
+
+#include "rows.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
+  if (r.what == op::dot) return enqueue_rows(any_rows<2>::of(r), r, w, stream);
+  return enqueue_rows(any_rows<1>::of(r), r, w, stream);
+}
+
+}  // namespace
+
+rows_function find_rows_any(op o, dtype t) {
+  if (find_builtin(o, t, accuracy::exact) == nullptr) return nullptr;
+  const row_work work = row_work_of(o, t);
+  if (!is_integer(t) && (work == row_work::add || work == row_work::moments)) return nullptr;
+  return enqueue;
+}
+
+rows_function find_rows(op o, dtype t, accuracy) {
+  for (const auto family : {find_rows_sums, find_rows_moments, find_rows_products, find_rows_complex, find_rows_any}) {
+    if (const rows_function f = family(o, t)) return f;
+  }
+  return nullptr;
+}
+
+}  // namespace wf::device::inline WF_BUILD

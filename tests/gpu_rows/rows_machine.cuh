@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of rows_machine.hpp for the device that this is compiled for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "../../src/gpu/rows.cuh"
+#include "rows_machine.hpp"
+
+namespace machines::inline WF_BUILD {
+
+inline std::string rows_text(cudaError_t e) { return e == cudaSuccess ? "" : cudaGetErrorString(e); }
+
+inline rows_machine rows_machine_here() {
+  using namespace wf::device;
+  return {
+      [] {
+        int count = 0;
+        const cudaError_t e = cudaGetDeviceCount(&count);
+        return e != cudaSuccess ? rows_text(e) : std::string(count > 0 ? "" : "no device");
+      },
+      [](std::size_t bytes) {
+        void* p = nullptr;
+        return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
+      },
+      [](void* p) { static_cast<void>(cudaFree(p)); },
+      [](void* to, const void* from, std::size_t bytes) { return rows_text(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice)); },
+      [](void* to, const void* from, std::size_t bytes) {
+        const cudaError_t e = cudaDeviceSynchronize();
+        return rows_text(e == cudaSuccess ? cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost) : e);
+      },
+      [](wf::op o, wf::dtype t, wf::accuracy a) { return find_rows(o, t, a) != nullptr; },
+      [](const wf::rows_request& r, int times) {
+        const rows_function f = find_rows(r.what, r.element, r.accuracy);
+        if (f == nullptr) return std::string("no such reduction");
+        workspace w;
+        cudaError_t e = cudaSuccess;
+        for (int k = 0; k < times && e == cudaSuccess; ++k) e = f(r, w, nullptr);
+        if (e == cudaSuccess) e = cudaDeviceSynchronize();
+        return rows_text(e);
+      }};
+}
+
+}  // namespace machines::inline WF_BUILD

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_machine.hpp
+/// What the tests of rows need of a device, the same for GPUs and simt: rows_machine.cuh is compiled for both.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <warpfold/gpu/rows.hpp>
+
+struct rows_machine {
+  std::string (*why_not)();  ///< empty if the device is there
+  void* (*allocate)(std::size_t bytes);
+  void (*free)(void*);
+  std::string (*upload)(void* device, const void* host, std::size_t bytes);
+  std::string (*download)(void* host, const void* device, std::size_t bytes);
+  bool (*takes)(wf::op, wf::dtype, wf::accuracy);
+  std::string (*run)(const wf::rows_request&, int times);  ///< one after the other with one workspace
+};
+const rows_machine& simt_rows();
+const rows_machine& gpu_rows();

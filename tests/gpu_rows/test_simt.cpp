@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows, columns and segments on simt against the CPU, byte for byte: random views, axes, segments, operations and types.
+#include <simt/machine.hpp>
+
+#include <cstdlib>
+
+#include "row_cases.hpp"
+
+namespace {
+
+constexpr simt::block_order orders[] = {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled};
+
+/// WF_ROWS_SEED and WF_ROWS_CASES choose others, and more.
+std::uint64_t number_of_environment(const char* name, std::uint64_t usual) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+}
+
+class rows : public ::testing::TestWithParam<wf::dtype> {};
+
+TEST_P(rows, of_random_views) {
+  const auto before = simt::current_options();
+  const std::uint64_t seed = number_of_environment("WF_ROWS_SEED", 1), cases = number_of_environment("WF_ROWS_CASES", 20);
+  std::mt19937_64 g(seed * 100 + static_cast<std::uint64_t>(GetParam()));
+  int failures = 0;
+  for (std::uint64_t i = 0; i < cases && failures < 3; ++i) {
+    for (int o = 0; o < wf::op_count && failures < 3; ++o) {
+      const auto what = static_cast<wf::op>(o);
+      const bool there = wf::find_builtin(what, GetParam(), wf::accuracy::exact) != nullptr;
+      ASSERT_EQ(simt_rows().takes(what, GetParam(), wf::accuracy::exact), there) << wf::op_names[o];
+      if (!there) continue;
+      const row_case c = random_row_case(g, what, GetParam());
+      simt::current_options().order = orders[g() % 3];
+      if (difference(simt_rows(), c).empty()) continue;
+      ++failures;
+      ADD_FAILURE() << "WF_ROWS_SEED=" << seed << ": " << difference(simt_rows(), shrunk(simt_rows(), c)) << "; " << simt::last_fault().text;
+      simt::clear_fault();
+    }
+  }
+  simt::current_options() = before;
+}
+
+INSTANTIATE_TEST_SUITE_P(simt, rows,
+                         ::testing::Values(wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i16,
+                                           wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16, wf::dtype::u32, wf::dtype::u64,
+                                           wf::dtype::boolean, wf::dtype::c64, wf::dtype::c128),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+}  // namespace

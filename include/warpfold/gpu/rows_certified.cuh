@@ -52,7 +52,8 @@ struct certified_rows {
   using bins = binned_rows<T, Terms, 1>;
   static constexpr int inputs = traits::inputs, items = traits::items;
   static constexpr int size = static_cast<int>(sizeof(T)), align = static_cast<int>(alignof(T));
-  static constexpr bool proves = true, packs = true;
+  static constexpr int fixed_size = size;
+  static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
   struct state {
     certified::pair pair[traits::pairs];
     certified::extent extent;
@@ -91,6 +92,8 @@ struct certified_rows {
       if (i < count) add_one(r, p, i);
     }
   }
+  /// The first item of a pack, onto one chain.
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[inputs], std::uint64_t) const { add_one(r, p, 0); }
   __device__ __forceinline__ state identity() const {
     state s;
 #pragma unroll
@@ -134,8 +137,8 @@ struct certified_rows {
     return a;
   }
 
-  /// By one thread: false if it is uncertain.
-  __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
+  /// By one thread: false if it is uncertain. No part of the kernels' ways, which share it.
+  __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
     auto* const out = static_cast<number*>(to);
     if (n == 0) {
       using format = exact::format<number>;
@@ -159,7 +162,10 @@ struct certified_rows {
       known_sums<T, Terms>(c, f.loss, sum, squares);
       if (answer_quickly<traits::parts>(q.what, sum, squares, n, f.by, out)) return true;
     }
-    return slowly(q, of_squares, c, f.loss, n, out);
+    if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
+    certified::known sum[traits::parts], squares;
+    known_sums<T, Terms>(c, f.loss, sum, squares);
+    return certified::answer<traits::parts>(q, sum, squares, n, out);
   }
 
   /// What the exact way needs of shared memory.
@@ -167,10 +173,17 @@ struct certified_rows {
     bins rows;
     std::int64_t digits[bins::digits + spread_digits<bins>];
   };
-  /// By `threads` threads that are one warp or the block, this being `thread`: the row's answer whatever it is.
-  template <class Sync>
-  __device__ __forceinline__ void exactly(room& shared, const row_view<inputs>& v, const unsigned char* const (&p)[inputs],
-                                          std::uint64_t n, unsigned thread, unsigned threads, Sync sync, void* out) const {
+  /// By all threads of the block, or by one warp: row `row`, whatever its certificate. Not part of the kernels' ways either.
+  __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
+                                                    unsigned char* out) const {
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
+    const auto sync = [by_block] {
+      if (by_block) __syncthreads();
+      else __syncwarp();
+    };
+    const unsigned char* p[inputs];
+    const std::uint64_t n = v.begin(row, p);
     bins& b = shared.rows;
     for (unsigned j = thread; j < bins::bins; j += threads) b.bin[j] = 0;
     if (thread < bins::watches) b.kinds[thread] = 0;
@@ -213,7 +226,7 @@ struct certified_rows {
             : (k & (special::pos_inf | special::neg_inf)) != 0 ? special::pos_inf | special::ordinary : special::ordinary;
         kinds[0] = k;
       }
-      answer_of_rows<bins>(shared.digits, kinds, n, {what, q.rounding, q.correction}, static_cast<number*>(out));
+      answer_of_rows<bins>(shared.digits, kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
     }
     sync();
   }
@@ -246,13 +259,6 @@ struct certified_rows {
       if (k < bins::digits) digits[k] = w[j];
     }
     sync();
-  }
-  static __device__ __attribute__((noinline)) bool slowly(const certified::question& q, bool of_squares, const certified_state<traits>& c,
-                                                          const loss_factors& loss, std::uint64_t n, number* out) {
-    if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
-    certified::known sum[traits::parts], squares;
-    known_sums<T, Terms>(c, loss, sum, squares);
-    return certified::answer<traits::parts>(q, sum, squares, n, out);
   }
 };
 

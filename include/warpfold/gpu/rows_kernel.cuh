@@ -28,14 +28,15 @@ namespace wf::device::inline WF_BUILD {
 
 inline constexpr int rows_threads = 128, rows_warps = rows_threads / warp_lanes;
 
-/// How rows are walked; made by the host.
+/// How rows are walked; made by the host. A load brings a unit: an element, or several where those of a row lie side by side.
 struct row_walk {
-  int group_log2;          ///< lanes of a row
-  int steps;               ///< rows that a group reduces before answers are made: 1 … lanes of a group
-  int unit_items;          ///< elements of a load
-  int unit_bytes;
-  int item_bytes, item_align;
-  bool gapless;            ///< the elements of a row lie side by side, aligned to a unit
+  int group_log2;               ///< lanes of a row
+  int steps;                    ///< rows that a group reduces before answers are made: 1 … lanes of a group
+  int unit_items;               ///< elements of a unit
+  int unit_bytes, unit_align;
+  bool straight;                ///< units lie step_bytes apart
+  std::int64_t step_bytes[2];
+  std::uint64_t units;          ///< of a row
   std::size_t answer_bytes;
 };
 
@@ -51,21 +52,19 @@ template <class Acc>
 struct room_of<Acc> { using type = typename Acc::room; };
 
 /// Which load of which row a warp's lane is at.
-template <int Inputs>
 struct row_cursor {
-  std::uint64_t batch, unit, left;  ///< of rows; of loads in a row: this one's number, and rounds to the row's end
-  std::uint64_t row, units, n;
-  const unsigned char* p[Inputs];
+  std::uint64_t batch, unit, units, left;  ///< of rows; of a row: this unit, how many there are, rounds to the end
   int step;
 };
 
 template <class Acc>
-__global__ void __launch_bounds__(rows_threads)
-    rows_kernel(row_view<Acc::inputs> v, row_walk w, Acc acc, facts_of<Acc> facts, unsigned char* out) {
+__global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 6))
+    rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ row_walk w, const __grid_constant__ Acc acc,
+                const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
   constexpr int inputs = Acc::inputs, ahead = inputs == 1 ? 4 : 3;
   using state = typename Acc::state;
-  using cursor = row_cursor<inputs>;
+  using cursor = row_cursor;
   __shared__ state slots[rows_warps][warp_lanes];
   __shared__ typename room_of<Acc>::type rooms[rows_warps];
   const unsigned lanes = 1u << w.group_log2, in_warp = static_cast<unsigned>(lane_index());
@@ -75,18 +74,15 @@ __global__ void __launch_bounds__(rows_threads)
   const std::uint64_t warps = std::uint64_t{gridDim.x} * rows_warps;
   const auto my_warp = static_cast<unsigned>(warp_index());
 
-  const auto enter = [&](cursor& c, bool with_address) {
-    c.row = c.batch * batch_rows + static_cast<unsigned>(c.step) * groups + group;
+  // The row is c's; n: its elements.
+  const auto enter = [&](cursor& c, std::uint64_t n) {
     c.unit = member;
-    c.n = v.n;
-    if (c.row < v.rows && (with_address || v.offsets != nullptr)) c.n = v.begin(c.row, c.p);
-    if (c.row >= v.rows) c.n = 0;
-    c.units = w.unit_items == 1 ? c.n : c.n / static_cast<unsigned>(w.unit_items);
-    // Of segments a group is a warp, and so all its lanes go the same number of rounds.
-    const std::uint64_t units = v.offsets != nullptr ? c.units : v.n / static_cast<unsigned>(w.unit_items);
-    const std::uint64_t rounds = (units + lanes - 1) >> w.group_log2;
+    c.units = w.unit_items == 1 ? n : n / static_cast<unsigned>(w.unit_items);
+    // Of segments a group is a warp, and so all its lanes go the same number of rounds. Where there is no row, none is added.
+    const std::uint64_t rounds = ((v.offsets != nullptr ? c.units : w.units) + lanes - 1) >> w.group_log2;
     c.left = rounds == 0 ? 1 : rounds;
   };
+  const auto row_of = [&](const cursor& c) { return c.batch * batch_rows + static_cast<unsigned>(c.step) * groups + group; };
   const auto leave = [&](cursor& c) {  // of the row; true if the batch is done
     if (++c.step < w.steps) return false;
     c.step = 0;
@@ -96,41 +92,51 @@ __global__ void __launch_bounds__(rows_threads)
   cursor front, back;
   front.batch = back.batch = blockIdx.x * std::uint64_t{rows_warps} + my_warp;
   front.step = back.step = 0;
-  const auto fetch = [&](pack (&p)[inputs]) {
-    if (front.batch >= batches) return;
-    if (front.unit < front.units) {
-      if (w.gapless) {
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) p[k] = load_bytes(front.p[k] + front.unit * static_cast<unsigned>(w.unit_bytes), w.unit_bytes);
-      } else {
-        std::int64_t at[inputs];
-        v.element(front.unit, at);
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) p[k] = load_element(front.p[k] + at[k], w.item_bytes, w.item_align);
-      }
-    }
-    front.unit += lanes;
-    if (--front.left == 0) {
-      leave(front);
-      if (front.batch < batches) enter(front, true);
-    }
+  front.left = 0;
+  const unsigned char* from[inputs] = {};
+  const auto enter_back = [&] {
+    const std::uint64_t row = row_of(back);
+    std::uint64_t n = 0;
+    if (row < v.rows) n = v.offsets != nullptr ? v.offset(row + 1) - v.offset(row) : v.n;
+    enter(back, n);
   };
-  if (back.batch < batches) {
-    enter(front, true);
-    enter(back, false);
-  }
+  if (back.batch < batches) enter_back();
   pack p[ahead][inputs];
-#pragma unroll
-  for (int j = 0; j < ahead; ++j) fetch(p[j]);
   typename Acc::running r = acc.start();
+  int early = ahead - 1;
   while (back.batch < batches) {
-    if (back.unit < back.units) acc.add(r, p[0], w.unit_items, back.unit * static_cast<unsigned>(w.unit_items));
 #pragma unroll
     for (int j = 0; j < ahead - 1; ++j) {
 #pragma unroll
       for (int k = 0; k < inputs; ++k) p[j][k] = p[j + 1][k];
     }
-    fetch(p[ahead - 1]);
+    if (front.batch < batches) {
+      if (front.left == 0) {
+        const std::uint64_t row = row_of(front);
+        enter(front, row < v.rows ? v.begin(row, from) : 0);
+      }
+      if (front.unit < front.units) {
+        pack (&to)[inputs] = p[ahead - 1];
+        if (w.straight) {
+#pragma unroll
+          for (int k = 0; k < inputs; ++k) {
+            to[k] = load_element(from[k] + static_cast<std::int64_t>(front.unit) * w.step_bytes[k], w.unit_bytes, w.unit_align);
+          }
+        } else {
+          std::int64_t at[inputs];
+          v.element(front.unit, at);
+#pragma unroll
+          for (int k = 0; k < inputs; ++k) to[k] = load_element(from[k] + at[k], w.unit_bytes, w.unit_align);
+        }
+      }
+      front.unit += lanes;
+      if (--front.left == 0) leave(front);
+    }
+    if (early > 0) {
+      --early;
+      continue;
+    }
+    if (back.unit < back.units) acc.add(r, p[0], w.unit_items, back.unit * static_cast<unsigned>(w.unit_items));
     back.unit += lanes;
     if (--back.left != 0) continue;
     state s = acc.total(r);
@@ -157,14 +163,12 @@ __global__ void __launch_bounds__(rows_threads)
       if constexpr (Acc::proves) {
         for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
           const std::uint64_t uncertain = first + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-          const unsigned char* x[inputs];
-          const std::uint64_t n = v.begin(uncertain, x);
-          acc.exactly(rooms[my_warp], v, x, n, in_warp, warp_lanes, [] { __syncwarp(); }, out + uncertain * w.answer_bytes);
+          acc.exactly(rooms[my_warp], v, uncertain, false, out + uncertain * w.answer_bytes);
         }
       }
       __syncwarp();
     }
-    if (back.batch < batches) enter(back, false);
+    if (back.batch < batches) enter_back();
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/rows_kernel.cuh>
+#include <warpfold/gpu/rows_long.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -52,19 +52,27 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const bool any_order = r.what != op::argmin && r.what != op::argmax;
   if (!make_row_view(v, r, size, align, any_order)) return cudaErrorMisalignedAddress;
   if (v.rows == 0) return cudaSuccess;
+  if constexpr (Acc::packs) {
+    if (v.n != 0 && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
+  }
   row_walk w{};
   int unit = unit_bytes_of(v, size, align);
   if constexpr (!Acc::packs) {
     if (unit != 0) unit = size;
   }
-  w.gapless = unit != 0;
-  w.unit_bytes = w.gapless ? unit : size;
+  w.unit_bytes = unit != 0 ? unit : size;
   w.unit_items = w.unit_bytes / size;
-  w.item_bytes = size;
-  w.item_align = align;
+  w.unit_align = unit != 0 ? unit : align;
+  w.straight = v.dims - v.kept <= 1;
+  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = unit != 0 ? unit : v.dims > v.kept ? v.stride[k][v.kept] : 0;
   w.answer_bytes = acc.result_size();
-  const std::uint64_t units = v.n / static_cast<unsigned>(w.unit_items);
-  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(units, w.unit_bytes);
+  w.units = v.n / static_cast<unsigned>(w.unit_items);
+  if constexpr (Acc::packs) {
+    const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
+    const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
+    if (v.offsets == nullptr && (bytes >= (1 << 18) || (few && bytes > 8192))) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+  }
+  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(w.units, w.unit_bytes);
   const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
   w.steps = 1 << w.group_log2;
@@ -72,7 +80,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;
   const std::uint32_t blocks = at_most(divide_up(batches, rows_warps), static_cast<std::uint32_t>(2 * resident));
   const std::uint64_t lanes = std::uint64_t{1} << w.group_log2;
-  const std::uint64_t length = ((units + lanes - 1) / lanes + 1) * static_cast<unsigned>(w.unit_items);
+  const std::uint64_t length = ((w.units + lanes - 1) / lanes + 1) * static_cast<unsigned>(w.unit_items);
   return launch(rows_kernel<Acc>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, acc,
                 acc.facts(v.n, length, 0), static_cast<unsigned char*>(r.out));
 }

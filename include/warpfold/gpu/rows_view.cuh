@@ -53,6 +53,7 @@ struct row_view {
       for (int k = 0; k < Inputs; ++k) p[k] += static_cast<std::int64_t>(first) * stride[k][0];
       return elements;
     }
+#pragma unroll 1
     for (int d = kept - 1; d > 0; --d) {
       const auto at = static_cast<std::int64_t>(take_index(row, length[d]));
 #pragma unroll
@@ -68,6 +69,7 @@ struct row_view {
   __device__ __forceinline__ void element(std::uint64_t i, std::int64_t (&bytes)[Inputs]) const {
 #pragma unroll
     for (int k = 0; k < Inputs; ++k) bytes[k] = 0;
+#pragma unroll 1
     for (int d = dims - 1; d > kept; --d) {
       const auto at = static_cast<std::int64_t>(take_index(i, length[d]));
 #pragma unroll

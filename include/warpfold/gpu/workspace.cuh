@@ -15,7 +15,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Owns what the blocks of one launch tell each other through: 133 KiB of device memory, all zero
+/// Owns what the blocks of one launch tell each other through: 2.1 MiB of device memory. 141 KiB of it are all zero
 /// between launches, since the block that reads a message erases it. So a launch needs no reset, and
 /// a captured graph that holds only the kernel can be replayed.
 ///
@@ -28,6 +28,8 @@ class workspace {
   static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox of a sum
   static constexpr std::uint32_t mailbox_words = 1 << 14;  ///< in all: 264 states of 248 bytes
   static constexpr std::uint32_t tally_words = 8 * 80;
+  static constexpr std::uint32_t row_tickets = 2048;      ///< of rows.hpp: rows, or tiles of columns, that many blocks share
+  static constexpr std::uint64_t row_bytes = 2u << 20;    ///< of their states; what lies there between launches does not matter
 
   workspace() = default;
   workspace(const workspace&) = delete;
@@ -68,9 +70,9 @@ class workspace {
 #endif
     if (e != cudaSuccess) return e;
     static_assert(most_blocks * message_words <= mailbox_words);
-    constexpr std::size_t bytes = 8 * (mailbox_words + tally_words + 1);
+    constexpr std::size_t bytes = std::size_t{8} * zeroed_words;
     void* p = nullptr;
-    e = cudaMallocAsync(&p, bytes, stream);
+    e = cudaMallocAsync(&p, bytes + row_bytes, stream);
     if (e != cudaSuccess) return e;
     e = cudaMemsetAsync(p, 0, bytes, stream);
     if (e != cudaSuccess) {
@@ -98,6 +100,8 @@ class workspace {
   std::uint64_t* tally() const { return words_ + mailbox_words; }
   /// What a certified kernel says to the exact one behind it (certified_reduce.cuh); each writes it anew.
   std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words); }
+  std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 2); }
+  unsigned char* row_states() const { return reinterpret_cast<unsigned char*>(words_ + zeroed_words); }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
   /// FP64 at a quarter of the speed of FP32 or better, as on A100, H100 and B200.
@@ -109,6 +113,8 @@ class workspace {
   __attribute__((always_inline)) bool bulk_copies() const { return awaits_stream(capability_); }
 
  private:
+  static constexpr std::uint32_t zeroed_words = mailbox_words + tally_words + 2 + row_tickets / 2;
+  static_assert(zeroed_words % 2 == 0);
   /// 90 for 9.0.
   static cudaError_t capability_of(int device, int& capability) {
     int major = 0, minor = 0;

@@ -40,6 +40,33 @@ TEST_P(rows, of_random_views) {
   simt::current_options() = before;
 }
 
+/// Few rows and few columns, cut over many blocks whose last one puts them together.
+TEST_P(rows, that_many_blocks_share) {
+  const auto before = simt::current_options();
+  int k = 0;
+  for (int o = 0; o < wf::op_count; ++o) {
+    const auto what = static_cast<wf::op>(o);
+    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    for (const bool columns : {false, true}) {
+      row_case c;
+      c.what = what;
+      c.type = GetParam();
+      c.family = row_families(GetParam())[static_cast<std::size_t>(k++) % 3];
+      c.seed = static_cast<std::uint64_t>(k);
+      const auto n = static_cast<std::int64_t>(200000 / wf::info(GetParam()).size) + 1;
+      c.shape = {columns ? n : 2, columns ? 3 : n};
+      c.axes = {columns ? 0 : 1};
+      for (int i = 0; i < c.inputs(); ++i) {
+        c.strides[i] = {c.shape[1], 1};
+        c.count[i] = c.shape[0] * c.shape[1];
+      }
+      simt::current_options().order = orders[k % 3];
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
 INSTANTIATE_TEST_SUITE_P(simt, rows,
                          ::testing::Values(wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i16,
                                            wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16, wf::dtype::u32, wf::dtype::u64,

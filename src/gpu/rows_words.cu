@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows' sums of integers, and min, max, minmax, norm_inf, argmin and argmax of real numbers: a kernel a size.
+#include <warpfold/gpu/rows_plan.cuh>
+#include <warpfold/gpu/rows_words.cuh>
+
+#include "rows.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+template <template <int> class Acc, int Size>
+cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
+  return enqueue_rows(Acc<Size>::of(r), r, w, stream);
+}
+
+template <template <int> class Acc>
+rows_function of_size(std::size_t bytes) {
+  switch (bytes) {
+    case 1: return enqueue<Acc, 1>;
+    case 2: return enqueue<Acc, 2>;
+    case 4: return enqueue<Acc, 4>;
+    default: return enqueue<Acc, 8>;
+  }
+}
+
+}  // namespace
+
+rows_function find_rows_words(op o, dtype t) {
+  if (is_complex(t) || t == dtype::boolean) return nullptr;
+  const std::size_t size = info(t).size;
+  if (o == op::sum && is_integer(t)) return of_size<whole_sum_rows>(size);
+  if (o == op::min || o == op::max || o == op::minmax || o == op::norm_inf) return of_size<extreme_rows>(size);
+  return o == op::argmin || o == op::argmax ? of_size<arg_rows>(size) : nullptr;
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of rows, instrumented, under the race detector: right answers, and no race, in three orders of blocks.
+#include <simt/machine.hpp>
+#include <simt/race.hpp>
+
+#include "row_cases.hpp"
+
+namespace {
+
+constexpr simt::block_order orders[] = {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled};
+
+class row_races : public ::testing::TestWithParam<wf::dtype> {};
+
+TEST_P(row_races, none) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(11 + static_cast<std::uint64_t>(GetParam()));
+  for (int o = 0; o < wf::op_count; ++o) {
+    const auto what = static_cast<wf::op>(o);
+    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    for (int k = 0; k < 3; ++k) {
+      row_case c = random_row_case(g, what, GetParam());
+      std::int64_t elements = 1;
+      for (auto& n : c.shape) elements *= n;
+      if (elements > 1500) continue;
+      if (k == 2) {  // columns, cut
+        c.offsets.clear();
+        c.shape = {1100, 2};
+        c.axes = {0};
+        for (int i = 0; i < c.inputs(); ++i) {
+          c.strides[i] = {2, 1};
+          c.first[i] = 0;
+          c.count[i] = 2200;
+        }
+      }
+      simt::race_detector detector;
+      simt::current_options().order = orders[(o + k) % 3];
+      simt::current_options().watch = &detector;
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      simt::current_options() = before;
+      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(lens, row_races, ::testing::Values(wf::dtype::bf16, wf::dtype::f64, wf::dtype::i8, wf::dtype::i32, wf::dtype::c64),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+}  // namespace

@@ -310,7 +310,7 @@ struct any_rows {
     return what == op::argmax ? ~k : k;
   }
   __device__ __forceinline__ bool nonzero(const pack& p) const {
-    if (is_complex(type)) {
+    if (type == dtype::c64 || type == dtype::c128) {
       if (size == 8) return ((p.word[0] | p.word[1]) & 0x7fffffffu) != 0;
       return (p.word[0] | p.word[2] | ((p.word[1] | p.word[3]) & 0x7fffffffu)) != 0;
     }

@@ -6,6 +6,8 @@
 ///     wf::sum(place, std::span(device_values, n), device_out); // exact; asynchronous
 ///     wf::max(place, wf::view<float>(device_values, {n}, {3}), device_out);
 ///     wf::dot(place, x, y, device_out, wf::fast);
+///     wf::mean(place, matrix, device_out, wf::axis{1});        // an answer per row; any axes of any view
+///     wf::sum(place, x, device_out, wf::segments_of{16});      // or wf::segments{{device_offsets, n + 1}}
 ///
 /// Inputs are spans or views of memory that the device reads, `out` points to memory that it writes
 /// (device memory, or pinned host memory). Nothing but one kernel goes to the stream, once the place
@@ -87,6 +89,8 @@ class device_place : public backend {
     r.out = out;
     run(r);
   }
+
+  void run_whole(const request& r) const;
 
   const device_library* kernels_;
   void* stream_;

@@ -8,6 +8,7 @@
 #include <warpfold/error.hpp>
 #include <warpfold/gpu/tuning.hpp>
 
+#include "rows.cuh"
 #include "table.cuh"
 
 namespace wf {
@@ -49,6 +50,19 @@ void run(const device_request& r, void* scratch, void* stream) {
   if (r.n < 0) throw error(errc::bad_argument, who() + ": " + std::to_string(r.n) + " elements; 0 or more are right");
   if (r.out == nullptr) throw error(errc::bad_argument, who() + ": nowhere to put the answer");
   const cudaError_t e = f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream));
+  if (e != cudaSuccess) fail(static_cast<int>(e), who().c_str());
+}
+
+bool takes_rows(op o, dtype t, accuracy a) noexcept { return find_rows(o, t, a) != nullptr; }
+
+void run_rows(const rows_request& r, void* scratch, void* stream) {
+  const auto who = [&] { return std::string(properties_of(r.what).name) + " of rows on " + (WF_LIBRARY_IS_SIMT ? "simt" : "a GPU"); };
+  const rows_function f = find_rows(r.what, r.element, r.accuracy);
+  const cudaError_t e = f == nullptr ? cudaErrorNotSupported : f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream));
+  if (e == cudaErrorNotSupported) {
+    throw error(errc::unsupported, who() + ": elements of type " + std::string(info(r.element).name) +
+                                       (r.labels != nullptr ? " by label" : "") + " are not among those that it takes there: see docs/gpu.md");
+  }
   if (e != cudaSuccess) fail(static_cast<int>(e), who().c_str());
 }
 
@@ -131,7 +145,7 @@ void free_scratch(void* scratch, void* stream) noexcept {
   delete w;
 }
 
-constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, make_scratch,
+constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, takes_rows, run_rows, make_scratch,
                                       free_scratch, fail, device_name, table_choices, choose, allocate, release, copy_out,
                                       microseconds};
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to a device, brought into the form that its kernels take.
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 
 #include <warpfold/gpu.hpp>
@@ -7,6 +10,34 @@
 namespace wf {
 
 namespace {
+
+/// In elements. Throws wf::error (unsupported) of strides that are no multiple of their size.
+std::int64_t in_elements(std::int64_t bytes, std::size_t size) {
+  const auto each = static_cast<std::int64_t>(size);
+  if (bytes % each != 0)
+    throw error(errc::unsupported, "gpu: elements that are " + std::to_string(bytes) + " bytes apart; a multiple of their size, " +
+                                       std::to_string(size) + ", is needed");
+  return bytes / each;
+}
+
+/// What an n-d view comes to if its dimensions lie in one another: one stride, in bytes; nothing otherwise.
+std::optional<std::int64_t> one_stride(const extents& shape, const extents& byte_strides) {
+  std::int64_t stride = 0, length = 1;  // of what has been looked at, the last dimension first
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 0) return 0;
+    if (shape[d] == 1) continue;
+    if (length == 1) stride = byte_strides[d];
+    else if (byte_strides[d] != stride * length) return std::nullopt;
+    length *= shape[d];
+  }
+  return stride;
+}
+
+bool has_one_stride(const request& r) {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+    if (!one_stride(r.inputs.shape, r.inputs.strides[k])) return false;
+  return true;
+}
 
 /// The elements of all inputs make one answer.
 bool one_answer(const request& r) {
@@ -17,36 +48,127 @@ bool one_answer(const request& r) {
 }  // namespace
 
 std::int64_t device_place::stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
-  std::int64_t stride = 0, length = 1;  // of what has been looked at, the last dimension first
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    if (shape[d] == 0) return 1;
-    if (shape[d] == 1) continue;
-    if (length == 1) stride = byte_strides[d];
-    else if (byte_strides[d] != stride * length)
-      throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
-                                     "dimension with one stride");
-    length *= shape[d];
-  }
-  const auto bytes = static_cast<std::int64_t>(size);
-  if (length != 1 && stride % bytes != 0)
-    throw error(errc::unsupported, "gpu: elements that are " + std::to_string(stride) + " bytes apart; a multiple of their size, " +
-                                       std::to_string(size) + ", is needed");
-  return length == 1 ? 1 : stride / bytes;
+  const std::optional<std::int64_t> stride = one_stride(shape, byte_strides);
+  if (!stride)
+    throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
+                                   "dimension with one stride");
+  return *stride == 0 && detail::product(shape).value_or(0) <= 1 ? 1 : in_elements(*stride, size);
 }
 
+namespace {
+
+rows_request without_dimensions(const request& r) {
+  rows_request q{};
+  q.what = r.what;
+  q.element = r.element;
+  q.accuracy = r.context.accuracy;
+  q.options = r.options;
+  q.x = r.inputs.data;
+  q.out = r.out;
+  return q;
+}
+
+rows_request along_axes(const request& r, const char* who) {
+  rows_request q = without_dimensions(r);
+  const std::size_t size = info(r.element).size, rank = r.inputs.shape.size();
+  const auto axes = cpu::checked_axes(r.by.axes, static_cast<int>(rank), who);
+  for (const bool kept : {true, false}) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      const bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
+      if (is_reduced == kept) continue;
+      const auto at = static_cast<std::size_t>(q.kept + q.reduced);
+      q.length[at] = r.inputs.shape[d];
+      for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+        q.stride[k][at] = in_elements(r.inputs.strides[k][d], size);
+      ++(kept ? q.kept : q.reduced);
+    }
+  }
+  return q;
+}
+
+rows_request all_axes(const request& r) {
+  request whole = r;
+  per_dimension<int> axes(r.inputs.shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  whole.by = {};
+  whole.by.kind = partition::kinds::axes;
+  whole.by.axes = {axes.data(), axes.size()};
+  return along_axes(whole, op_names[static_cast<int>(r.what)]);
+}
+
+/// Segments and labels: one dimension, a reduced one.
+rows_request along_indexes(const request& r) {
+  rows_request q = without_dimensions(r);
+  q.reduced = 1;
+  q.length[0] = r.inputs.shape[0];
+  for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+    q.stride[k][0] = in_elements(r.inputs.strides[k][0], info(r.element).size);
+  q.segments = r.by.count;
+  if (r.by.kind == partition::kinds::segments) {
+    q.offsets = r.by.indexes;
+    q.offset_bytes = r.by.index_bytes;
+  } else {
+    q.labels = static_cast<const std::int64_t*>(r.by.indexes);
+  }
+  return q;
+}
+
+}  // namespace
+
 bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
-  return by == partition::kinds::whole && wanted != output::checked && kernels_->takes(what, element, a, wanted == output::states);
+  if (by == partition::kinds::whole)
+    return wanted != output::checked && kernels_->takes(what, element, a, wanted == output::states);
+  return by != partition::kinds::labels && wanted == output::answers && kernels_->takes_rows(what, element, a);
 }
 
 void device_place::run(const request& r) const {
   check(r);
+  using kinds = partition::kinds;
   const char* const who = op_names[static_cast<int>(r.what)];
   const auto refuse = [&](const char* what) {
     throw error(errc::unsupported, std::string(who) + " on " + (name() == "simt" ? "simt" : "a GPU") + ": " + what);
   };
-  if (!one_answer(r)) refuse("whole arrays only so far; reduce all axes");
   if (r.wanted == output::checked) refuse("whether an answer overflowed is told on the CPU alone");
   if (r.swapped[0] || r.swapped[1]) refuse("elements of the other byte order; give them in the machine's");
+  if (one_answer(r)) {
+    if (r.wanted == output::states || r.first != 0 || has_one_stride(r)) run_whole(r);
+    else kernels_->run_rows(all_axes(r), scratch(), stream_);
+    return;
+  }
+  if (r.wanted == output::states) refuse("states of whole arrays only so far; ask for answers, or for one row at a time");
+  if (r.first != 0) refuse("`first` of whole arrays only so far");
+  if (detail::product(shape_of_answers(r.inputs.shape, r.by, who)) == 0) return;
+  switch (r.by.kind) {
+    case kinds::whole: return;
+    case kinds::axes: kernels_->run_rows(along_axes(r, who), scratch(), stream_); return;
+    case kinds::labels: refuse("labels on the CPU alone so far"); return;
+    case kinds::segments: kernels_->run_rows(along_indexes(r), scratch(), stream_); return;
+    case kinds::equal_segments: break;
+  }
+  // Equal segments are the rows of a matrix; what is left is one more.
+  const std::int64_t n = r.inputs.shape[0], length = r.by.length, whole = n / length;
+  const int last[] = {1};
+  request part = r;
+  part.by = {};
+  if (whole > 0) {
+    part.by.kind = kinds::axes;
+    part.by.axes = last;
+    part.inputs.shape = {whole, length};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+      part.inputs.strides[k] = {r.inputs.strides[k][0] * length, r.inputs.strides[k][0]};
+    kernels_->run_rows(along_axes(part, who), scratch(), stream_);
+  }
+  if (whole * length == n) return;
+  part.by = {};
+  part.inputs = r.inputs;
+  part.inputs.shape = {n - whole * length};
+  for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+    part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
+  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * builtin(r.what, r.element, r.context.accuracy).result_size;
+  run_whole(part);
+}
+
+void device_place::run_whole(const request& r) const {
   device_request d{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, *detail::product(r.inputs.shape), r.out,
                    r.first, r.wanted == output::states};
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k) {

@@ -503,7 +503,7 @@ TEST(errors, say_what_where_and_what_would_be_right) {
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 3}); }),
             "by key: label 3 of element 5; labels are 0 to 2");
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{few, 3}); }),
-            "by key: 1 labels for 6 elements; there must be one for each");
+            "sum: 1 labels for 6 elements; there must be one for each");
   EXPECT_EQ(message_of([&] { wf::dot(x, std::vector<double>(1)); }),
             "dot: inputs of 6 and 1 elements; they must be as long");
   EXPECT_EQ(message_of([&] { wf::dot(m, view<double>(x.data(), {3, 2})); }),

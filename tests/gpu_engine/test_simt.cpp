@@ -77,6 +77,37 @@ TEST_P(types, states_merge_and_are_taken_out_again) {
   for (const auto& family : families) check_states(simt_machine(), place_, GetParam(), family, 4099, 60);
 }
 
+/// The front door: answers of rows are those of the CPU's front door.
+template <wf::op O, class T, class... S>
+void check_front_door(const wf::detail::function<O>& f, const wf::simulated_gpu& place, const wf::view<T>& x, const S&... s) {
+  const auto want = f(x, s...);
+  std::vector<std::remove_cvref_t<decltype(want[0])>> got(static_cast<std::size_t>(want.size()) + 1);
+  f(place, x, got.data(), s...);
+  for (std::int64_t k = 0; k < want.size(); ++k)
+    EXPECT_EQ(got[static_cast<std::size_t>(k)], want[k]) << wf::op_names[static_cast<int>(O)] << ", answer " << k;
+}
+
+TEST(front_door, takes_axes_and_segments) {
+  const wf::simulated_gpu place;
+  std::mt19937 random(1);
+  std::vector<float> values(7 * 40 * 11);
+  for (float& v : values) v = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 7;
+  const wf::view<float> x(values.data(), {7, 40, 11}), flat(values.data(), {static_cast<std::int64_t>(values.size())});
+  for (const auto& axes : {wf::axis{0}, wf::axis{1}, wf::axis{-1}, wf::axis{0, 2}, wf::axis{1, 0}}) {
+    check_front_door(wf::sum, place, x, axes);
+    check_front_door(wf::mean, place, x.transposed(0, 2), axes);
+    check_front_door(wf::argmax, place, x, axes);
+    check_front_door(wf::std_dev, place, x, axes, wf::correction{1});
+  }
+  for (const std::int64_t length : {1, 16, 40, 3000, 5000}) check_front_door(wf::sum, place, flat, wf::segments_of{length});
+  const std::vector<std::int64_t> offsets{3, 3, 10, 900, 901, 3080};
+  check_front_door(wf::max, place, flat, wf::segments{offsets});
+  float whole = 0;
+  wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another
+  EXPECT_EQ(whole, wf::sum(x));
+  EXPECT_THROW(wf::sum(place, flat, &whole, wf::axis{1}), wf::error);
+}
+
 TEST_P(types, fused) {
   const auto families = families_of(GetParam());
   const auto check = [&](const std::string& family, const layout& s) {

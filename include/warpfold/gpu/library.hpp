@@ -11,6 +11,7 @@
 #include <warpfold/builtin.hpp>
 #include <warpfold/context.hpp>
 #include <warpfold/gpu/launch_choices.hpp>
+#include <warpfold/gpu/rows.hpp>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/reductions/types.hpp>
 
@@ -35,6 +36,8 @@ struct device_library {
   const char* name;
   bool (*takes)(op, dtype, accuracy, bool states) noexcept;
   void (*run)(const device_request&, void* scratch, void* stream);  ///< throws wf::error
+  bool (*takes_rows)(op, dtype, accuracy) noexcept;
+  void (*run_rows)(const rows_request&, void* scratch, void* stream);  ///< many answers; throws wf::error
   void* (*make_scratch)();
   /// Gives the memory back in the stream's order.
   void (*free_scratch)(void* scratch, void* stream) noexcept;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "rounded.hpp"
+#include "selected.hpp"
+
+namespace wfpy {
+
+using namespace wf;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
+
+const cpu::erased& functions_of(const request& r, op o, dtype element) {
+  if (!r.round_to) return builtin(o, element, r.accuracy);
+  const bool mean = o == op::mean;
+  if (mean || o == op::sum)
+    if (const cpu::erased* f = find_rounded(mean, element, *r.round_to)) return *f;
+  throw error(errc::unsupported, std::string(properties_of(o).name) + ": no answer of type " + std::string(info(*r.round_to).name) +
+                                     " from elements of type " + std::string(info(element).name));
+}
+
+cpu::operands operands_of(const layout& x, const layout* second) {
+  cpu::operands o;
+  o.data[0] = x.data;
+  o.shape = x.shape;
+  o.strides[0] = detail::byte_strides(x.shape, x.strides, 1);
+  if (second != nullptr) {
+    if (second->shape != x.shape)
+      refuse("two arrays of the shapes " + detail::text_of(x.shape) + " and " + detail::text_of(second->shape) + "; they must be the same");
+    o.data[1] = second->data;
+    o.strides[1] = detail::byte_strides(second->shape, second->strides, 1);
+  }
+  return o;
+}
+
+}  // namespace
+
+std::int64_t layout::size() const {
+  const auto n = detail::product(shape);
+  if (!n) refuse("an array of more than 2^63 - 1 elements");
+  return *n;
+}
+
+bool layout::contiguous() const {
+  auto step = static_cast<std::int64_t>(info(type).size);
+  if (size() == 0) return true;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && strides[d] != step) return false;
+    step *= shape[d];
+  }
+  return true;
+}
+
+layout broadcast(const layout& x, const extents& shape, const char* what) {
+  layout b{x.data, x.type, shape, extents(shape.size(), 0)};
+  const bool more = x.shape.size() > shape.size();
+  const std::size_t before = more ? 0 : shape.size() - x.shape.size();
+  bool fits = !more;
+  for (std::size_t d = 0; fits && d < x.shape.size(); ++d) {
+    if (x.shape[d] == shape[before + d]) b.strides[before + d] = x.strides[d];
+    else fits = x.shape[d] == 1;
+  }
+  if (!fits)
+    refuse(std::string(what) + " has the shape " + detail::text_of(x.shape) + ", which cannot be broadcast to " + detail::text_of(shape));
+  return b;
+}
+
+struct plan::parts {
+  wf::options options;
+  wf::context context;
+  std::vector<cpu::fusion::part> list;
+  std::unique_ptr<cpu::fusion> fused;
+  std::unique_ptr<selected> numbers, some;  // without NaNs, of the mask
+  std::unique_ptr<cpu::running> pieces;
+  const cpu::erased* functions = nullptr;
+  const void* self = nullptr;
+};
+
+plan::plan(const request& r, dtype element, bool masked) : p_(std::make_unique<parts>()) {
+  parts& p = *p_;
+  p.options = r.options;
+  p.context.accuracy = r.accuracy;
+  p.context.rounding = r.options.rounding;
+  p.context.threads = r.threads;
+  for (const op o : r.ops) p.list.push_back({&functions_of(r, o, element), &p.options});
+  if (p.list.size() == 1) {
+    p.functions = p.list[0].functions;
+    p.self = &p.options;
+  } else {
+    p.fused = std::make_unique<cpu::fusion>(p.list);
+    p.functions = &p.fused->functions();
+    p.self = p.fused.get();
+  }
+  const auto leave_out = [&](std::unique_ptr<selected>& to, bool by_mask) {
+    to = std::make_unique<selected>(*p.functions, p.self, element, by_mask);
+    p.functions = &to->functions();
+    p.self = to.get();
+  };
+  if (r.skip_nans && !is_integer(element)) leave_out(p.numbers, false);
+  if (masked) leave_out(p.some, true);
+}
+plan::~plan() = default;
+
+std::size_t plan::size() const { return p_->functions->result_size; }
+std::size_t plan::offset(std::size_t k) const { return p_->fused ? p_->fused->result_offset(k) : 0; }
+std::size_t plan::size_of(std::size_t k) const { return p_->list[k].functions->result_size; }
+
+void plan::run(const request& r, const layout& x, const layout* second, void* out) const {
+  const parts& p = *p_;
+  const cpu::operands o = operands_of(x, second);
+  switch (r.by) {
+    case request::partition::whole:
+      if (x.contiguous() && (second == nullptr || second->contiguous())) {
+        const void* const both[] = {x.data, second == nullptr ? nullptr : second->data};
+        cpu::reduce_run(*p.functions, p.self, both, x.size(), p.context, out);
+      } else {
+        cpu::reduce_all(*p.functions, p.self, o, p.context, out);
+      }
+      return;
+    case request::partition::axes: cpu::reduce_axes(*p.functions, p.self, o, r.axes, p.context, out); return;
+    case request::partition::offsets: cpu::reduce_segments(*p.functions, p.self, o, r.offsets, p.context, out); return;
+    case request::partition::labels:
+      cpu::reduce_labels(*p.functions, p.self, o, r.labels, r.answers, p.context, out);
+      return;
+  }
+}
+
+void plan::add(const void* x, const void* mask, std::int64_t n) {
+  parts& p = *p_;
+  if (!p.pieces) p.pieces = std::make_unique<cpu::running>(*p.functions, p.self, p.context);
+  const void* const both[] = {x, mask};
+  if (n > 0) p.pieces->add(both, n);
+}
+
+void plan::finish(void* out) {
+  add(nullptr, nullptr, 0);
+  p_->pieces->finish(out);
+}
+
+}  // namespace wfpy

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file engine.hpp
+/// All that the Python package asks of the library goes through one request. Nothing here knows Python.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/cpu/fusion.hpp>
+#include <warpfold/cpu/running.hpp>
+
+namespace wfpy {
+
+/// Elements in host memory: strides in bytes, any alignment.
+struct layout {
+  const void* data = nullptr;
+  wf::dtype type = wf::dtype::f64;
+  wf::extents shape, strides;
+
+  std::int64_t size() const;     ///< throws wf::error beyond 2^63 - 1
+  bool contiguous() const;       ///< in C order
+};
+/// Repeated along dimensions of length 1 and new ones before the first. Throws wf::error (bad_argument).
+layout broadcast(const layout& x, const wf::extents& shape, const char* what);
+
+struct request {
+  std::vector<wf::op> ops;                 ///< several are answered in one pass
+  std::optional<wf::dtype> round_to;       ///< sum, mean: of the answer, instead of the operation's own
+  bool skip_nans = false;                  ///< NaNs are passed over
+  wf::accuracy accuracy = wf::accuracy::exact;
+  wf::options options;
+  int threads = 0;
+
+  enum class partition { whole, axes, offsets, labels } by = partition::whole;
+  std::vector<int> axes;                   ///< distinct, in [0, rank)
+  std::span<const std::int64_t> offsets;   ///< of segments; n + 1
+  std::span<const std::int64_t> labels;
+  std::int64_t answers = 1;                ///< of labels
+};
+
+/// The functions of a request for elements of one type. An answer is `size()` bytes, in which that of operation k
+/// begins at `offset(k)`.
+class plan {
+ public:
+  /// `masked`: a second input of bool says which elements count. Throws wf::error (unsupported).
+  plan(const request& r, wf::dtype element, bool masked);
+  plan(const plan&) = delete;
+  ~plan();
+
+  std::size_t size() const;
+  std::size_t offset(std::size_t k) const;
+  std::size_t size_of(std::size_t k) const;
+
+  /// `second`: the other input of dot, or the mask; of x's shape.
+  void run(const request& r, const layout& x, const layout* second, void* out) const;
+
+  /// Pieces one after the other: of no partition, contiguous.
+  void add(const void* x, const void* mask, std::int64_t n);
+  void finish(void* out);
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> p_;
+};
+
+/// The shortest way to one answer, from n elements without gaps.
+inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void* x, std::int64_t n, void* out) {
+  wf::context c;
+  c.rounding = o.rounding;
+  const void* const p[] = {x, nullptr};
+  wf::cpu::reduce_run(f, &o, p, n, c, out);
+}
+
+}  // namespace wfpy

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small arrays are answered before general code is asked: one answer of a NumPy array in memory's order, all else
+/// left at its default. Everything else goes to warpfold._general.reduce.
+#include <array>
+#include <cstring>
+
+#include "views.hpp"
+
+namespace wfpy {
+
+using wf::dtype;
+using wf::op;
+
+namespace {
+
+constexpr std::int64_t worth_releasing = 1 << 13;  // elements; fewer are summed before another thread has begun
+
+// Set once, under the GIL, when NumPy is first needed, and kept for good.
+PyObject* ndarray_type = nullptr;
+std::array<PyObject*, wf::dtypes.size()> scalar_types{};
+PyObject *exact_name, *nearest_name, *general;
+
+enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, arguments };
+
+PyObject* number_of(dtype type, const void* p) {
+  const auto read = [p]<class T>(T x) {
+    std::memcpy(static_cast<void*>(&x), p, sizeof x);
+    return x;
+  };
+  PyObject* plain = nullptr;
+  switch (type) {
+    case dtype::f64: plain = PyFloat_FromDouble(read(double{})); break;
+    case dtype::f32: plain = PyFloat_FromDouble(static_cast<double>(read(float{}))); break;
+    case dtype::f16: plain = PyFloat_FromDouble(static_cast<double>(read(wf::f16{}))); break;
+    case dtype::bf16: plain = PyFloat_FromDouble(static_cast<double>(read(wf::bf16{}))); break;
+    case dtype::i64: plain = PyLong_FromLongLong(read(std::int64_t{})); break;
+    case dtype::u64: plain = PyLong_FromUnsignedLongLong(read(std::uint64_t{})); break;
+    case dtype::i32: plain = PyLong_FromLong(read(std::int32_t{})); break;
+    case dtype::u32: plain = PyLong_FromUnsignedLong(read(std::uint32_t{})); break;
+    case dtype::i16: plain = PyLong_FromLong(read(std::int16_t{})); break;
+    case dtype::u16: plain = PyLong_FromLong(read(std::uint16_t{})); break;
+    case dtype::i8: plain = PyLong_FromLong(read(std::int8_t{})); break;
+    case dtype::u8: plain = PyLong_FromLong(read(std::uint8_t{})); break;
+    case dtype::boolean: plain = PyBool_FromLong(read(std::uint8_t{})); break;
+    case dtype::c64: {
+      const auto z = read(std::array<float, 2>{});
+      plain = PyComplex_FromDoubles(static_cast<double>(z[0]), static_cast<double>(z[1]));
+      break;
+    }
+    case dtype::c128: {
+      const auto z = read(std::array<double, 2>{});
+      plain = PyComplex_FromDoubles(z[0], z[1]);
+      break;
+    }
+  }
+  const auto k = static_cast<std::size_t>(type);
+  PyObject* made = k < scalar_types.size() ? scalar_types[k] : nullptr;
+  if (plain == nullptr || made == nullptr) return plain;
+  PyObject* scalar = PyObject_CallFunctionObjArgs(made, plain, nullptr);
+  Py_DECREF(plain);
+  return scalar;
+}
+
+bool is(PyObject* given, PyObject* text) {
+  return given == text || (PyUnicode_CheckExact(given) && PyUnicode_Compare(given, text) == 0);
+}
+
+bool all_default(PyObject* const* a) {
+  return a[axis] == Py_None && a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[keepdims] == Py_False &&
+         a[correction] == Py_None && is(a[accuracy], exact_name) && is(a[rounding], nearest_name);
+}
+
+/// The answer; null without a Python error if this is not for the fast path.
+PyObject* quick(op o, PyObject* x) {
+  Py_buffer b;
+  if (PyObject_GetBuffer(x, &b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  struct releaser {
+    Py_buffer* b;
+    ~releaser() { PyBuffer_Release(b); }
+  } const release{&b};
+  const auto element = type_of_format(b.format, b.itemsize);
+  if (!element || b.itemsize == 0 || b.strides == nullptr) return nullptr;
+  std::int64_t n = 1;
+  for (int d = b.ndim; d-- > 0;) {
+    if (b.shape[d] != 1 && b.strides[d] != n * b.itemsize) return nullptr;
+    n *= b.shape[d];
+  }
+  if (n == 0) return nullptr;
+  const wf::cpu::erased* f = wf::find_builtin(o, *element, wf::accuracy::exact);
+  if (f == nullptr || f->inputs != 1) return nullptr;
+  alignas(16) std::array<std::byte, 64> answer;
+  const wf::options options;
+  if (n < worth_releasing) {
+    run_whole(*f, options, b.buf, n, answer.data());
+  } else {
+    const nb::gil_scoped_release others_run;
+    run_whole(*f, options, b.buf, n, answer.data());
+  }
+  return scalar_of(o, *element, answer.data());
+}
+
+/// (op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out)
+PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
+  if (n != arguments) {
+    PyErr_SetString(PyExc_TypeError, "reduce takes 10 arguments");
+    return nullptr;
+  }
+  if (ndarray_type != nullptr && Py_TYPE(a[array]) == reinterpret_cast<PyTypeObject*>(ndarray_type) && all_default(a)) {
+    const long o = PyLong_AsLong(a[which]);
+    if (o < 0 || o >= wf::op_count) {
+      if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
+      return nullptr;
+    }
+    try {
+      if (PyObject* found = quick(static_cast<op>(o), a[array])) return found;
+    } catch (const std::bad_alloc&) {
+      return PyErr_NoMemory();
+    } catch (const std::exception& e) {
+      PyErr_SetString(PyExc_RuntimeError, e.what());
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
+  PyObject* given = PyTuple_New(arguments);
+  if (given == nullptr) return nullptr;
+  for (Py_ssize_t k = 0; k < arguments; ++k) {
+    Py_INCREF(a[k]);
+    PyTuple_SetItem(given, k, a[k]);
+  }
+  PyObject* result = PyObject_Call(general, given, nullptr);
+  Py_DECREF(given);
+  return result;
+}
+
+PyMethodDef methods[] = {{"reduce", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(reduce)), METH_FASTCALL, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool numpy_is_known() noexcept { return ndarray_type != nullptr; }
+
+PyObject* scalar_of(op o, dtype element, const void* p) {
+  const wf::result_kind kind = wf::result_of_builtin(o, element);
+  if (kind.values == 1) return number_of(kind.type, p);
+  const auto* at = static_cast<const std::byte*>(p);
+  const bool mean_of_complex = kind.values == 3;
+  PyObject* first = number_of(mean_of_complex ? element : kind.type, at);
+  PyObject* second = number_of(kind.type, at + wf::info(mean_of_complex ? element : kind.type).size);
+  PyObject* both = first != nullptr && second != nullptr ? PyTuple_Pack(2, first, second) : nullptr;
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  return both;
+}
+
+void add_fast_path(nb::module_& m) {
+  exact_name = PyUnicode_InternFromString("exact");
+  nearest_name = PyUnicode_InternFromString("nearest");
+  PyModule_AddFunctions(m.ptr(), methods);
+  m.def("use_general", [](nb::object f) { general = f.release().ptr(); });
+  m.def("use_numpy", [](nb::object ndarray, nb::list scalars) {
+    std::size_t k = 0;
+    for (PyObject*& to : scalar_types) {
+      nb::object one = scalars[k++];
+      to = one.is_none() ? nullptr : one.release().ptr();
+    }
+    ndarray_type = ndarray.release().ptr();
+  });
+}
+
+}  // namespace wfpy

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <string>
+
+#include <warpfold/exact/exact_moments.hpp>
+#include <warpfold/exact/exact_sum.hpp>
+
+#include "rounded.hpp"
+#include "views.hpp"
+
+namespace wfpy {
+
+namespace {
+
+constexpr std::int64_t worth_releasing = 1 << 13;
+
+template <class State>
+void add_view(State& to, const view& v) {
+  constexpr bool sum = std::is_same_v<State, wf::exact_sum>;
+  const wf::cpu::erased* f = sum ? find_sum_state(v.at.type) : find_moments_state(v.at.type);
+  if (f == nullptr) throw wf::error(wf::errc::unsupported, "exact states take real numbers; elements are of type " + std::string(wf::info(v.at.type).name));
+  const auto n = v.at.size();
+  alignas(State) std::byte more[sizeof(State)];
+  const auto run = [&] {
+    const wf::options none;
+    if (v.at.contiguous()) {
+      run_whole(*f, none, v.at.data, n, more);
+    } else {
+      wf::cpu::operands o;
+      o.data[0] = v.at.data;
+      o.shape = v.at.shape;
+      o.strides[0] = wf::detail::byte_strides(v.at.shape, v.at.strides, 1);
+      wf::cpu::reduce_all(*f, &none, o, {}, more);
+    }
+  };
+  if (n < worth_releasing) {
+    run();
+  } else {
+    const nb::gil_scoped_release others_run;
+    run();
+  }
+  State found;
+  std::memcpy(static_cast<void*>(&found), more, sizeof found);
+  to.merge(found);
+}
+
+/// A Python number: an int of any size that a double or 64 bits hold, or a float.
+template <class State>
+void add_number(State& to, nb::handle x) {
+  if (PyLong_Check(x.ptr())) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(x.ptr(), &overflow);
+    if (overflow == 0) {
+      to.add(static_cast<std::int64_t>(value));
+      return;
+    }
+    const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(x.ptr()) : 0;
+    if (overflow > 0 && PyErr_Occurred() == nullptr) {
+      to.add(static_cast<std::uint64_t>(large));
+      return;
+    }
+    PyErr_Clear();
+    const double rounded = PyLong_AsDouble(x.ptr());
+    if (rounded == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    const nb::object back = nb::steal(PyLong_FromDouble(rounded));
+    if (PyObject_RichCompareBool(back.ptr(), x.ptr(), Py_EQ) != 1)
+      throw wf::error(wf::errc::capacity, "an int that neither 64 bits nor a float hold cannot be added exactly");
+    to.add(rounded);
+    return;
+  }
+  const double value = PyFloat_AsDouble(x.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  to.add(value);
+}
+
+wf::dtype float_type(int code) {
+  const wf::dtype t = dtype_of_code(code);
+  if (!wf::is_floating(t)) throw wf::error(wf::errc::unsupported, "dtype=" + std::string(wf::info(t).name) + "; it is a type of floats");
+  return t;
+}
+
+/// f.operator()<U>() of the type that a value is rounded to; what comes back is a double without loss.
+template <class F>
+double as_type(int code, F f) {
+  switch (float_type(code)) {
+    case wf::dtype::f16: return static_cast<double>(f.template operator()<wf::f16>());
+    case wf::dtype::bf16: return static_cast<double>(f.template operator()<wf::bf16>());
+    case wf::dtype::f32: return static_cast<double>(f.template operator()<float>());
+    default: return f.template operator()<double>();
+  }
+}
+
+template <class State>
+nb::bytes bytes_of(const State& s) {
+  const auto b = s.to_bytes();
+  return nb::bytes(b.data(), b.size());
+}
+template <class State>
+State from_bytes(nb::bytes b) {
+  return State::from_bytes({static_cast<const std::byte*>(b.data()), b.size()});
+}
+
+template <class State>
+nb::class_<State> add_common(nb::module_& m, const char* name) {
+  return nb::class_<State>(m, name)
+      .def(nb::init<>())
+      .def("add_view", add_view<State>)
+      .def("add_number", add_number<State>, nb::arg("x").none())
+      .def("merge", [](State& a, const State& b) { a.merge(State(b)); })
+      .def("copy", [](const State& a) { return State(a); })
+      .def("equals", [](const State& a, const State& b) { return a == b; })
+      .def("hash", [](const State& a) { return static_cast<Py_hash_t>(a.hash() >> 1); })
+      .def_prop_ro("count", [](const State& a) { return a.count(); })
+      .def("to_bytes", bytes_of<State>)
+      .def_static("from_bytes", from_bytes<State>);
+}
+
+}  // namespace
+
+void add_states(nb::module_& m) {
+  using wf::exact_moments;
+  using wf::exact_sum;
+  add_common<exact_sum>(m, "Sum")
+      .def("value", [](const exact_sum& s, nb::handle mode, int type) {
+        const auto r = rounding_named(mode);
+        return as_type(type, [&]<class U>() { return s.value<U>(r); });
+      })
+      .def("mean", [](const exact_sum& s, nb::handle mode, int type) {
+        const auto r = rounding_named(mode);
+        return as_type(type, [&]<class U>() { return s.mean<U>(r); });
+      })
+      .def("specials", [](const exact_sum& s) {
+        const auto c = s.state().seen;
+        return nb::make_tuple(c.nan, c.pos_inf, c.neg_inf, c.neg_zero);
+      });
+  add_common<exact_moments>(m, "Moments")
+      .def("answer", [](const exact_moments& s, const char* which, std::int64_t correction, nb::handle mode, int type) {
+        const auto r = rounding_named(mode);
+        const std::string name = which;
+        return as_type(type, [&]<class U>() {
+          if (name == "sum") return s.sum<U>(r);
+          if (name == "mean") return s.mean<U>(r);
+          if (name == "sum_of_squares") return s.sum_of_squares<U>(r);
+          if (name == "norm") return s.norm<U>(r);
+          if (name == "var") return s.var<U>(correction, r);
+          return s.std_dev<U>(correction, r);
+        });
+      });
+}
+
+}  // namespace wfpy

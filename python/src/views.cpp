@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+namespace wfpy {
+
+using wf::dtype;
+
+namespace {
+
+constexpr dtype integer_of(Py_ssize_t size, bool is_signed) {
+  const int step = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+  return static_cast<dtype>(static_cast<int>(is_signed ? dtype::i8 : dtype::u8) + step);
+}
+
+std::optional<dtype> type_of_dlpack(nb::dlpack::dtype d) {
+  if (d.lanes != 1) return std::nullopt;
+  using code = nb::dlpack::dtype_code;
+  switch (static_cast<code>(d.code)) {
+    case code::Bool: return d.bits == 8 ? std::optional(dtype::boolean) : std::nullopt;
+    case code::Int: return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64 ? std::optional(integer_of(d.bits / 8, true)) : std::nullopt;
+    case code::UInt: return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64 ? std::optional(integer_of(d.bits / 8, false)) : std::nullopt;
+    case code::Float:
+      if (d.bits == 16) return dtype::f16;
+      if (d.bits == 32) return dtype::f32;
+      if (d.bits == 64) return dtype::f64;
+      return std::nullopt;
+    case code::Bfloat: return d.bits == 16 ? std::optional(dtype::bf16) : std::nullopt;
+    case code::Complex:
+      if (d.bits == 64) return dtype::c64;
+      if (d.bits == 128) return dtype::c128;
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<dtype> type_of_format(const char* f, Py_ssize_t size) noexcept {
+  if (f == nullptr) return size == 1 ? std::optional(dtype::u8) : std::nullopt;
+  if (*f == '@' || *f == '=' || *f == (wf::native_order == wf::byte_order::little ? '<' : '>')) ++f;
+  if (f[0] == 'Z' && f[1] != '\0' && f[2] == '\0') {
+    if (f[1] == 'f') return dtype::c64;
+    if (f[1] == 'd') return dtype::c128;
+    return std::nullopt;
+  }
+  if (f[0] == '\0' || f[1] != '\0') return std::nullopt;
+  switch (f[0]) {
+    case 'd': return dtype::f64;
+    case 'f': return dtype::f32;
+    case 'e': return dtype::f16;
+    case '?': return dtype::boolean;
+    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return integer_of(size, true);
+    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': return integer_of(size, false);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<view> view_of_buffer(PyObject* x) {
+  struct buffer {
+    Py_buffer b{};
+    ~buffer() { PyBuffer_Release(&b); }
+  };
+  if (!PyObject_CheckBuffer(x)) return std::nullopt;
+  auto held = std::make_shared<buffer>();
+  if (PyObject_GetBuffer(x, &held->b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const Py_buffer& b = held->b;
+  const auto type = type_of_format(b.format, b.itemsize);
+  if (!type || wf::info(*type).size != static_cast<std::size_t>(b.itemsize) || b.ndim > wf::max_rank) return std::nullopt;
+  view v{{b.buf, *type, wf::extents(b.shape, b.shape + b.ndim), {}}, nullptr};
+  if (b.strides != nullptr) {
+    v.at.strides.assign(b.strides, b.strides + b.ndim);
+  } else {  // as ctypes tells that there are no gaps, though it was asked for them
+    v.at.strides = wf::row_major(v.at.shape);
+    for (std::int64_t& s : v.at.strides) s *= b.itemsize;
+  }
+  v.held = std::move(held);
+  return v;
+}
+
+std::optional<view> view_of_dlpack(nb::handle x) {
+  nb::ndarray<nb::ro> a;
+  if (!nb::try_cast(x, a, false) || a.device_type() != nb::device::cpu::value) return std::nullopt;
+  const auto type = type_of_dlpack(a.dtype());
+  if (!type || a.ndim() > std::size_t{wf::max_rank}) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(wf::info(*type).size);
+  view v{{a.data(), *type, {}, {}}, nullptr};
+  for (std::size_t d = 0; d < a.ndim(); ++d) {
+    v.at.shape.push_back(static_cast<std::int64_t>(a.shape(d)));
+    v.at.strides.push_back(a.stride(d) * size);
+  }
+  v.held = std::make_shared<nb::ndarray<nb::ro>>(std::move(a));
+  return v;
+}
+
+dtype dtype_of_code(int code) {
+  if (code < 0 || code > static_cast<int>(dtype::c128)) throw wf::error(wf::errc::bad_argument, "no such element type");
+  return static_cast<dtype>(code);
+}
+
+void add_views(nb::module_& m) {
+  nb::class_<view>(m, "View")
+      .def_prop_ro("dtype", [](const view& v) { return static_cast<int>(v.at.type); })
+      .def_prop_ro("shape", [](const view& v) { return nb::tuple(nb::cast(v.at.shape)); })
+      .def_prop_ro("size", [](const view& v) { return v.at.size(); })
+      .def("contiguous", [](const view& v) { return v.at.contiguous(); })
+      .def("read_as", [](const view& v, int code) {  // the same bytes as another type of that size
+        view other = v;
+        other.at.type = dtype_of_code(code);
+        if (wf::info(other.at.type).size != wf::info(v.at.type).size) throw wf::error(wf::errc::bad_argument, "types of different sizes");
+        return other;
+      })
+      .def("broadcast", [](const view& v, const std::vector<std::int64_t>& shape, const char* what) {
+        return view{broadcast(v.at, shape, what), v.held};
+      });
+  m.def("view_of_buffer", [](nb::handle x) { return view_of_buffer(x.ptr()); });
+  m.def("view_of_dlpack", &view_of_dlpack);
+}
+
+}  // namespace wfpy

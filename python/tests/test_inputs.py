@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is taken besides NumPy's arrays, and what is refused, how."""
+
+import array
+import ctypes
+import gc
+import math
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from arrays import same
+
+
+@pytest.mark.parametrize("x", [[1, 2, 3], (1, 2, 3), range(1, 4), iter([1, 2, 3]), (k for k in (1, 2, 3)), {1, 2, 3},
+                               array.array("q", [1, 2, 3]), memoryview(array.array("q", [1, 2, 3])), np.array([1, 2, 3]),
+                               (ctypes.c_int64 * 3)(1, 2, 3)], ids=lambda x: type(x).__name__)
+def test_numbers_and_buffers(x):
+    total = wf.sum(x)
+    assert total == 6 and isinstance(total, np.int64)
+
+
+@pytest.mark.parametrize(("x", "total"), [(3, 6), (2.5, 5.0), (True, 2), (1 + 2j, 2 + 4j), (np.float32(1.5), 3.0), (b"\x01\x02", None)])
+def test_scalars_and_bytes(x, total):
+    if total is None:
+        assert wf.sum(x) == 3 and wf.sum(x).dtype == np.uint64  # bytes are a buffer of uint8
+    else:
+        assert wf.sum(x) == x and wf.sum([x, x]) == total
+
+
+def test_a_list_of_lists_has_axes():
+    assert wf.sum([[1, 2], [3, 4]], axis=0).tolist() == [4, 6]
+
+
+def test_nothing():
+    zero = wf.sum([])
+    assert zero == 0.0 and zero.dtype == np.float64
+    assert math.isnan(wf.mean([])) and wf.prod([]) == 1.0 and wf.count_nonzero([]) == 0
+    assert wf.sum(iter(())) == 0.0
+    assert wf.sum(np.zeros((0, 3), np.float32), axis=0).tolist() == [0, 0, 0]
+
+
+class Dlpack:
+    """An array of some library that knows DLPack, of either version."""
+
+    def __init__(self, x, device=(1, 0), old=False):
+        self.x, self.device, self.old = x, device, old
+        self.dtype = x.dtype
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **how):
+        if self.old and (set(how) - {"stream"}):
+            raise TypeError("only stream")
+        return self.x.__dlpack__(**how)
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint16", "uint64", "bool", "complex64", "complex128"])
+def test_dlpack_of_both_versions(dtype, old):
+    x = np.arange(24).astype(dtype).reshape(2, 3, 4).transpose(2, 0, 1)[::2]
+    same(wf.sum(Dlpack(x, old=old)), wf.sum(x))
+    same(wf.sum(Dlpack(x, old=old), axis=(0, 2)), wf.sum(x, axis=(0, 2)))
+
+
+def test_dlpack_memory_is_released():
+    x = np.arange(10.0)
+    before = sys.getrefcount(x)
+    for _ in range(100):
+        wf.sum(Dlpack(x))
+        wf.sum(x, axis=0)
+    gc.collect()
+    assert sys.getrefcount(x) == before
+
+
+def test_buffers_are_released():
+    x = bytearray(b"123")
+    assert wf.sum(x) == 150
+    x.append(1)  # BufferError while anybody holds it
+
+    class Watched(np.ndarray):
+        pass
+    y = np.arange(5.0).view(Watched)
+    gone = weakref.ref(y)
+    wf.sum(y, axis=0)
+    wf.mean(y)
+    del y
+    gc.collect()
+    assert gone() is None
+
+
+def test_other_devices_are_refused_in_a_sentence():
+    with pytest.raises(TypeError, match="another device"):
+        wf.sum(Dlpack(np.arange(3.0), device=(2, 0)))
+
+    class Cuda:
+        __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (8, False), "version": 3}
+    with pytest.raises(TypeError, match="on a GPU"):
+        wf.sum(Cuda())
+
+
+def test_array_interface():
+    class Old:
+        def __init__(self):
+            self.x = np.arange(6, dtype=np.float32).reshape(2, 3)
+            self.__array_interface__ = self.x.__array_interface__
+    Old.__array_interface__ = property(lambda self: self.x.__array_interface__, lambda self, v: None)
+    assert wf.sum(Old(), axis=1).tolist() == [3.0, 12.0]
+
+
+def test_masked_arrays_leave_out():
+    x = np.ma.MaskedArray([1.0, 2.0, 4.0], mask=[False, True, False])
+    assert wf.sum(x) == 5.0 and wf.mean(x) == 2.5
+    assert wf.ExactSum(x).value() == 5.0
+    assert wf.sum(np.ma.MaskedArray([1, 2])) == 3
+
+
+def test_bfloat16():
+    ml = pytest.importorskip("ml_dtypes")
+    x = np.array([1.0, 2.0**-9, 2.0**-9], ml.bfloat16)
+    total = wf.sum(x)
+    assert total.dtype == ml.bfloat16 and float(total) == 1.0  # 1 + 2^-8 is a tie, to even
+    assert wf.sum(x, dtype=np.float32) == np.float32(1 + 2.0**-8)
+    assert wf.sum(x.reshape(1, 3), axis=1).dtype == ml.bfloat16
+
+
+def test_pandas_columns():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.5, 2.5, np.nan], "b": [1, 2, 3]})
+    assert wf.sum(frame["b"]) == 6 and math.isnan(wf.sum(frame["a"])) and wf.nansum(frame["a"]) == 4.0
+
+
+def test_the_callers_kind_of_array():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    rows = wf.sum(x, axis=1)
+    assert type(rows) is type(x) and rows.dtype == xp.float64
+    whole = wf.mean(x)
+    assert type(whole) is type(x) and whole.shape == () and float(whole) == 2.5
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), [
+    (lambda x: wf.sum(x, axis=2), np.exceptions.AxisError if hasattr(np, "exceptions") else IndexError, "axis 2"),
+    (lambda x: wf.sum(x, axis=(0, 0)), ValueError, "twice"),
+    (lambda x: wf.sum(x, axis=1.5), TypeError, "axis=1.5"),
+    (lambda x: wf.sum(x, accuracy="exactly"), ValueError, "'exact' or 'fast'"),
+    (lambda x: wf.sum(x, rounding="even"), ValueError, "'nearest', 'zero', 'away', 'up' or 'down'"),
+    (lambda x: wf.sum(x, dtype="int32"), TypeError, "cut off"),
+    (lambda x: wf.sum(x, dtype="float80"), TypeError, "dtype="),
+    (lambda x: wf.sum(x, dtype="datetime64[s]"), TypeError, "dtype="),
+    (lambda x: wf.var(x, correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.sum(x, where=[1, 0]), TypeError, "array of bool"),
+    (lambda x: wf.sum(x, where=[True, False, True, True]), ValueError, "broadcast"),
+    (lambda x: wf.sum(x, out=np.zeros(3)), ValueError, "shape"),
+    (lambda x: wf.sum(x, out=np.zeros((), np.float32)), TypeError, "out="),
+    (lambda x: wf.sum(x, out=[0.0]), TypeError, "NumPy array"),
+    (lambda x: wf.sum(object()), TypeError, "object"),
+    (lambda x: wf.sum(["a"]), TypeError, "elements of type"),
+    (lambda x: wf.sum(np.array([None])), TypeError, "elements of type object"),
+    (lambda x: wf.sum([2**70]), TypeError, "beyond 64 bits"),
+    (lambda x: wf.sum([[1], [1, 2]]), ValueError, "sum: "),
+    (lambda x: wf.sum(np.zeros(3, "datetime64[s]")), TypeError, "datetime64"),
+    (lambda x: wf.sum(np.zeros(3, np.longdouble)), TypeError, "longdouble|float128"),
+    (lambda x: wf.min(x.astype(complex)), TypeError, "c128"),
+    (lambda x: wf.min([]), ValueError, "no elements"),
+    (lambda x: wf.dot(x, np.zeros(5)), ValueError, "cannot be broadcast"),
+    (lambda x: wf.dot(np.zeros(2, np.int64), np.zeros(2)), TypeError, "exactly"),
+    (lambda x: wf.segment_sum(x, [0, 1]), ValueError, "must have 1"),
+    (lambda x: wf.segment_sum(x[0], [0, 9]), ValueError, "offsets rise"),
+    (lambda x: wf.segment_sum(x[0], []), ValueError, "no offsets"),
+    (lambda x: wf.segment_sum(x[0], [0.5, 1]), TypeError, "whole numbers"),
+    (lambda x: wf.segment_sum(x[0], 0), ValueError, "1 or more"),
+    (lambda x: wf.sum_by_label(x[0], [0, -1, 0]), ValueError, "label -1"),
+    (lambda x: wf.sum_by_label(x[0], [0, 0]), ValueError, "labels for"),
+    (lambda x: wf.fuse(["dot"]), TypeError, "none of the reductions"),
+    (lambda x: wf.fuse([len]), TypeError, "none of the reductions"),
+    (lambda x: wf.fuse([]), TypeError, "nothing to fuse"),
+    (lambda x: wf.argmax(x, axis=(0, 1)), TypeError, "one axis"),
+    (lambda x: wf.nonsense(x), AttributeError, "nonsense"),
+])
+def test_errors_are_one_clear_line_of_numpys_kind(call, kind, words):
+    with pytest.raises(kind, match=words) as e:
+        call(np.ones((2, 3)))
+    assert "\n" not in str(e.value)
+
+
+def test_arrays_of_more_dimensions_than_views_have():
+    x = np.ones((1,) * 33)
+    assert wf.sum(x) == 1.0
+    with pytest.raises(ValueError, match="33 dimensions"):
+        wf.sum(x, axis=0)
+
+
+def test_out_takes_the_answer():
+    x = np.arange(6.0).reshape(2, 3)
+    out = np.empty(3)
+    assert wf.sum(x, axis=0, out=out) is out and out.tolist() == [3.0, 5.0, 7.0]
+    whole = np.empty(())
+    assert wf.mean(x, out=whole) is whole and whole == 2.5
+    wide = np.empty((1, 3), np.float32)
+    assert wf.sum(x, axis=0, keepdims=True, dtype="float32", out=wide) is wide and wide.tolist() == [[3.0, 5.0, 7.0]]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, "complex128", np.dtype(complex)])
+def test_complex_dtypes_of_real_and_complex(dtype):
+    x = np.array([0.1, 0.2, -0.3])
+    total = wf.sum(x, dtype=dtype)
+    assert total.dtype == np.dtype(dtype) and total.imag == 0 and total.real == wf.sum(x, dtype=total.real.dtype)
+    z = x + 1j * x[::-1]
+    total = wf.sum(z, dtype=dtype)
+    assert total.dtype == np.dtype(dtype) and total.imag == wf.sum(z.imag, dtype=total.real.dtype)
+    assert wf.prod(x, dtype=dtype).dtype == np.dtype(dtype)

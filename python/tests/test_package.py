@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package promises as a package: its examples, its types, its import, its version, its program."""
+
+import doctest
+import importlib
+import importlib.metadata
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import warpfold as wf
+
+HERE = pathlib.Path(wf.__file__).parent
+
+
+@pytest.mark.parametrize("name", ["warpfold", "warpfold._functions", "warpfold._states", "warpfold._twins", "warpfold.statistics"])
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    found = doctest.testmod(module)
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("__version__", "statistics")))
+def test_every_function_is_documented_with_an_example(name):
+    doc = inspect.getdoc(getattr(wf, name))
+    assert doc is not None
+    for section in ("Parameters\n----------\n", "Examples\n--------\n", "Raises\n------\n", ">>> "):
+        assert section in doc, section
+
+
+def test_types_are_checked(tmp_path):
+    pytest.importorskip("mypy")
+    run = [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir=/dev/null"]
+    done = subprocess.run([*run, "--strict", "-p", "warpfold"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (HERE / "py.typed").exists()
+
+
+def test_callers_types_are_checked(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "caller.py").write_text("import warpfold as wf\n"
+                                        "s: float = wf.ExactSum([1.0]).value()\n"
+                                        "wf.sum([1.0], axis=0, rounding='up')\n"
+                                        "wf.sum([1.0], axis='0')\n"
+                                        "t: str = wf.fsum([1.0])\n")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir=/dev/null", "caller.py"], capture_output=True,
+                          text=True, cwd=tmp_path)
+    lines = [line for line in done.stdout.splitlines() if "error" in line and line.startswith("caller.py")]
+    assert [int(line.split(":")[1]) for line in lines] == [4, 5], done.stdout
+
+
+def test_import_is_quick_and_leaves_numpy_alone():
+    code = ("import sys, time; before = time.process_time(); import warpfold; spent = time.process_time() - before; "
+            "print(spent, 'numpy' in sys.modules, 'statistics' in sys.modules, 'typing' in sys.modules)")
+    runs = [subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.split() for _ in range(5)]
+    assert runs[0][1:3] == ["False", "False"]
+    assert min(float(r[0]) for r in runs) < 0.060
+
+
+def test_version_is_the_projects():
+    assert wf.__version__ == importlib.metadata.version("warpfold")
+
+
+def test_the_program_is_there_or_says_why():
+    done = subprocess.run([sys.executable, "-m", "warpfold", "--version"], capture_output=True, text=True)
+    if (HERE / "bin" / "warpfold").exists():
+        assert done.returncode == 0
+    else:
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1 and "WARPFOLD_BUILD_TOOLS=ON" in done.stderr

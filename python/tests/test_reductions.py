@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every reduction, over dtypes × axes × layouts × masks, against fractions where it is exact and against NumPy elsewhere."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import warpfold as wf
+from arrays import COMPLEX, FLOATS, INTEGERS, REAL, answers_of, fractions_of, laid_out, nearest, root, same, with_axes
+
+ANY = [*REAL, *COMPLEX]
+
+
+def float_of(dtype):
+    return dtype.newbyteorder("=") if dtype.kind == "f" else np.dtype("float64")
+
+
+def wide_of(dtype):
+    return np.dtype("uint64" if dtype.kind == "u" else "int64")
+
+
+def wrapped(n, dtype):
+    """An int modulo 2^64, as int64 or uint64."""
+    n %= 1 << 64
+    return n if dtype.kind == "u" or n < 1 << 63 else n - (1 << 64)
+
+
+def true_sum(row):
+    if row.dtype.kind in "iub":
+        return wrapped(sum(int(v) for v in row), wide_of(row.dtype))
+    return nearest(sum(fractions_of(row)), row.dtype, row.size > 0 and np.all((row == 0) & np.signbit(row)))
+
+
+def true_var(correction):
+    def f(row):
+        v, n = fractions_of(row), row.size
+        if n == 0 or n <= correction:
+            return math.nan
+        return nearest((n * sum(q * q for q in v) - sum(v)**2) / (n * (n - correction)), float_of(row.dtype))
+    return f
+
+
+@given(with_axes(laid_out(REAL)), st.booleans())
+def test_sum_is_the_true_one(case, keepdims):
+    x, axis = case
+    dtype = x.dtype.newbyteorder("=") if x.dtype.kind == "f" else wide_of(x.dtype)
+    same(wf.sum(x, axis=axis, keepdims=keepdims), answers_of(x, axis, true_sum, dtype, keepdims))
+
+
+@given(with_axes(laid_out(REAL)))
+def test_mean_is_rounded_once(case):
+    x, axis = case
+    dtype = float_of(x.dtype)
+    same(wf.mean(x, axis=axis), answers_of(x, axis, lambda r: nearest(
+        sum(fractions_of(r)) / r.size, dtype, np.all((r == 0) & np.signbit(r))) if r.size else math.nan, dtype))
+
+
+@given(with_axes(laid_out(REAL)), st.integers(0, 3))
+def test_var_std_and_mean_var(case, correction):
+    x, axis = case
+    dtype = float_of(x.dtype)
+    var = answers_of(x, axis, true_var(correction), dtype)
+    same(wf.var(x, axis=axis, correction=correction), var)
+    same(wf.mean_var(x, axis=axis, correction=correction)[1], var)
+    same(wf.mean_var(x, axis=axis)[0], wf.mean(x, axis=axis))
+
+    def std(row):
+        v, n = fractions_of(row), row.size
+        return root((n * sum(q * q for q in v) - sum(v)**2) / (n * (n - correction)), dtype) if n > correction and n else math.nan
+    same(wf.std(x, axis=axis, correction=correction), answers_of(x, axis, std, dtype))
+
+
+@given(with_axes(laid_out(FLOATS)))
+def test_squares_norms_and_magnitudes(case):
+    x, axis = case
+    dtype = float_of(x.dtype)
+    same(wf.sum_of_squares(x, axis=axis), answers_of(x, axis, lambda r: nearest(sum(q * q for q in fractions_of(r)), dtype), dtype))
+    same(wf.norm(x, axis=axis), answers_of(x, axis, lambda r: root(sum(q * q for q in fractions_of(r)), dtype), dtype))
+    same(wf.norm1(x, axis=axis), answers_of(x, axis, lambda r: nearest(sum(abs(q) for q in fractions_of(r)), dtype), dtype))
+    same(wf.norm_inf(x, axis=axis), answers_of(x, axis, lambda r: nearest(max((abs(q) for q in fractions_of(r)), default=Fraction(0)), dtype), dtype))
+
+
+@given(with_axes(laid_out(["float32", "float64"])), st.data())
+def test_dot_is_the_true_one(case, data):
+    x, axis = case
+    y = np.roll(x.ravel(), data.draw(st.integers(0, 3))).reshape(x.shape)
+    dtype = x.dtype.newbyteorder("=")
+    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)  # so that one walk of answers serves both arrays
+    left, right = x.astype(dtype).ravel(), y.astype(dtype).ravel()
+
+    def one(row):
+        a, b = left[row], right[row]
+        p = [q * r for q, r in zip(fractions_of(a), fractions_of(b))]
+        minus = len(p) > 0 and not any(p) and np.all(np.signbit(a) != np.signbit(b))
+        return nearest(sum(p), dtype, minus)
+    same(wf.dot(x, y, axis=axis), answers_of(places, axis, one, dtype))
+
+
+@given(with_axes(laid_out(ANY, finite=False)), st.booleans())
+def test_logical_and_counts_as_numpy(case, keepdims):
+    x, axis = case
+    for ours, numpys in ((wf.any, np.any), (wf.all, np.all)):
+        same(ours(x, axis=axis, keepdims=keepdims), numpys(x, axis=axis, keepdims=keepdims))
+    same(wf.count_nonzero(x, axis=axis, keepdims=keepdims), np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), np.int64))
+
+
+@given(with_axes(laid_out(REAL, finite=False)), st.booleans())
+def test_extrema_as_numpy(case, keepdims):
+    x, axis = case
+    native = x.astype(x.dtype.newbyteorder("=")) + 0 if x.dtype.kind == "f" else x.astype(x.dtype.newbyteorder("="))  # -0 is +0 here
+    try:
+        low = np.min(native, axis=axis, keepdims=keepdims)
+    except ValueError:
+        for f in (wf.min, wf.max, wf.minmax):
+            with pytest.raises(ValueError, match="there are no elements"):
+                f(x, axis=axis, keepdims=keepdims)
+        return
+    high = np.max(native, axis=axis, keepdims=keepdims)
+    plus = (lambda a: a + type(a.ravel()[0])(0) if a.dtype.kind == "f" and a.size else a)
+    same(plus(wf.min(x, axis=axis, keepdims=keepdims)), low)
+    same(plus(wf.max(x, axis=axis, keepdims=keepdims)), high)
+    both = wf.minmax(x, axis=axis, keepdims=keepdims)
+    same(both[0], wf.min(x, axis=axis, keepdims=keepdims))
+    same(both[1], wf.max(x, axis=axis, keepdims=keepdims))
+
+
+@given(with_axes(laid_out(REAL, finite=False)), st.booleans())
+def test_places_as_numpy(case, keepdims):
+    x, axis = case
+    if isinstance(axis, tuple):
+        with pytest.raises(TypeError, match="one axis"):
+            wf.argmin(x, axis=axis)
+        return
+    native = x.astype(x.dtype.newbyteorder("="))
+    for ours, numpys in ((wf.argmin, np.argmin), (wf.argmax, np.argmax)):
+        try:
+            expected = numpys(native, axis=axis, keepdims=keepdims)
+        except ValueError:
+            with pytest.raises(ValueError, match="there are no elements"):
+                ours(x, axis=axis, keepdims=keepdims)
+            continue
+        same(ours(x, axis=axis, keepdims=keepdims), np.asarray(expected, np.int64))
+
+
+@given(with_axes(laid_out(INTEGERS)))
+def test_prod_of_integers_as_numpy(case):
+    x, axis = case
+    same(wf.prod(x, axis=axis), np.prod(x.astype(wide_of(x.dtype)), axis=axis, dtype=wide_of(x.dtype)))
+
+
+@given(with_axes(laid_out(["float64"])))
+def test_prod_of_floats_is_within_its_bound(case):
+    """n - 1 roundings, each of a relative error of at most 2^-53, where nothing over- or underflows on the way."""
+    x, axis = case
+    x = np.where(np.abs(x) > 1, 1.5, 0.75) * np.where(np.signbit(x), -1, 1)  # 18 such factors are far from both ends
+    ours = np.asarray(wf.prod(x, axis=axis)).ravel()
+    rows = answers_of(x, axis, lambda r: math.prod(fractions_of(r), start=Fraction(1)), object).ravel()
+    n = max(x.size, 1)
+    for a, b in zip(ours, rows):
+        assert abs(Fraction(float(a)) - b) <= abs(b) * n * Fraction(2)**-52
+
+
+@given(with_axes(laid_out(COMPLEX)))
+def test_complex_sums_are_those_of_the_parts(case):
+    x, axis = case
+    total = np.asarray(wf.sum(x, axis=axis))
+    assert total.dtype == x.dtype.newbyteorder("=")
+    part = x.real.dtype.newbyteorder("=")
+    same(total.real, wf.sum(np.asarray(x.real, part), axis=axis))
+    same(total.imag, wf.sum(np.asarray(x.imag, part), axis=axis))
+
+
+@given(with_axes(laid_out(REAL)), st.data())
+def test_masks_leave_out(case, data):
+    x, axis = case
+    if x.ndim == 0:
+        return
+    mask = data.draw(st.one_of(
+        st.lists(st.booleans(), min_size=x.size, max_size=x.size).map(lambda m: np.array(m, bool).reshape(x.shape)),
+        st.lists(st.booleans(), min_size=x.shape[-1], max_size=x.shape[-1]).map(lambda m: np.array(m, bool))))  # broadcast
+    whole = np.broadcast_to(mask, x.shape)
+    if axis is None:
+        some = x[whole]
+        for f in (wf.sum, wf.mean, wf.var, wf.prod, wf.any, wf.all, wf.count_nonzero, wf.norm):
+            same(f(x, where=mask), f(some))
+        if some.size:
+            same(wf.max(x, where=mask), wf.max(some))
+        elif x.size:
+            with pytest.raises(ValueError, match="leaves no elements"):
+                wf.max(x, where=mask)
+        return
+    axes = {a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,))}
+    kept = [d for d in range(x.ndim) if d not in axes]
+    shape = [x.shape[d] for d in kept]
+    rows = x.transpose(*kept, *sorted(axes)).reshape(math.prod(shape), math.prod(x.shape[d] for d in axes))
+    masks = whole.transpose(*kept, *sorted(axes)).reshape(rows.shape)
+    for f in (wf.sum, wf.mean, wf.var, wf.prod):
+        answer = np.asarray(f(x, axis=axis, where=mask))
+        same(answer, np.array([f(r[m]) for r, m in zip(rows, masks)], answer.dtype).reshape(shape))
+
+
+@given(with_axes(laid_out(FLOATS, finite=False)))
+def test_nan_functions_leave_nans_out(case):
+    x, axis = case
+    mask = ~np.isnan(x)
+    for f, g in ((wf.nansum, wf.sum), (wf.nanmean, wf.mean), (wf.nanvar, wf.var)):
+        same(f(x, axis=axis), g(x, axis=axis, where=mask))
+    try:
+        same(wf.nanmin(x, axis=axis), wf.min(x, axis=axis, where=mask))
+        same(wf.nanmax(x, axis=axis), wf.max(x, axis=axis, where=mask))
+    except ValueError:
+        pass
+
+
+@given(with_axes(laid_out(REAL)), st.sampled_from(FLOATS))
+def test_dtype_is_what_the_true_sum_is_rounded_to(case, to):
+    x, axis = case
+    if x.dtype.kind == "f":
+        minus = lambda r: r.size > 0 and np.all((r == 0) & np.signbit(r))
+    else:
+        minus = lambda r: False
+    same(wf.sum(x, axis=axis, dtype=to), answers_of(x, axis, lambda r: nearest(sum(fractions_of(r)), to, minus(r)), to))
+    same(wf.mean(x, axis=axis, dtype=to), answers_of(
+        x, axis, lambda r: nearest(sum(fractions_of(r)) / r.size, to, minus(r)) if r.size else math.nan, to))
+
+
+@given(with_axes(laid_out(INTEGERS)), st.sampled_from(INTEGERS))
+def test_sums_of_integers_wrap_to_dtype(case, to):
+    x, axis = case
+    native = x.astype(x.dtype.newbyteorder("="))
+    same(wf.sum(x, axis=axis, dtype=to), np.sum(native.astype(to), axis=axis, dtype=to))
+    same(wf.prod(x, axis=axis, dtype=to), np.prod(native.astype(to), axis=axis, dtype=to))
+
+
+@given(laid_out(FLOATS), st.sampled_from(["zero", "away", "up", "down"]))
+def test_directed_modes_enclose_and_are_adjacent(x, mode):
+    v = sum(fractions_of(x))
+    dtype = x.dtype.newbyteorder("=")
+    got = wf.sum(x, rounding=mode)
+    if not np.isfinite(got):
+        assert abs(v) > Fraction(float(np.finfo(dtype).max))
+        return
+    exact = Fraction(float(got))
+    below = mode == "down" or (mode == "zero" and v > 0) or (mode == "away" and v < 0)
+    assert exact <= v if below else exact >= v
+    if exact != v:
+        with np.errstate(all="ignore"):
+            beyond = np.nextafter(got, dtype.type(np.inf if below else -np.inf), dtype=dtype)
+        if np.isfinite(beyond):
+            assert Fraction(float(beyond)) > v if below else Fraction(float(beyond)) < v
+
+
+@given(with_axes(laid_out(REAL)))
+def test_fused_answers_are_those_alone(case):
+    x, axis = case
+    names = ["sum", wf.mean, wf.var, "count_nonzero", wf.mean_var, wf.norm]
+    answers = wf.fuse(names)(x, axis=axis)
+    for name, got in zip(["sum", "mean", "var", "count_nonzero", "mean_var", "norm"], answers):
+        alone = getattr(wf, name)(x, axis=axis)
+        if isinstance(alone, tuple):
+            same(got[0], alone[0])
+            same(got[1], alone[1])
+        else:
+            same(got, alone)
+
+
+@given(laid_out(REAL, max_dims=1, max_side=30), st.data())
+def test_segments_and_labels(x, data):
+    if x.ndim != 1:
+        return
+    n = len(x)
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), min_size=1, max_size=6)))
+    for f, g in ((wf.segment_sum, wf.sum), (wf.segment_mean, wf.mean), (wf.segment_var, wf.var), (wf.segment_norm, wf.norm),
+                 (wf.segment_prod, wf.prod), (wf.segment_count_nonzero, wf.count_nonzero)):
+        got = f(x, cuts)
+        same(got, np.array([g(x[a:b]) for a, b in zip(cuts, cuts[1:])], got.dtype))
+    length = data.draw(st.integers(1, 8))
+    same(wf.segment_sum(x, length), wf.segment_sum(x, [*range(0, n, length), n]))
+    for f, g in ((wf.segment_min, wf.min), (wf.segment_argmax, wf.argmax)):
+        got = f(x, length)
+        same(got, np.array([g(x[a:a + length]) for a in range(0, n, length)], got.dtype))
+    labels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), np.int64)
+    got = wf.sum_by_label(x, labels, 5)
+    same(got, np.array([wf.sum(x[labels == k]) for k in range(5)], got.dtype))
+    got = wf.reduce_by_label(wf.mean, x, labels, 5)
+    same(got, np.array([wf.mean(x[labels == k]) for k in range(5)], got.dtype))
+    names = np.array(["e", "d", "c", "b", "a"])[labels]
+    keys, sums = wf.sum_by_key(x, names)
+    assert keys.tolist() == sorted(set(names.tolist()))
+    same(sums, np.array([wf.sum(x[names == k]) for k in keys], sums.dtype))
+
+
+def test_fast_is_the_same_on_every_run_and_near():
+    x = np.random.default_rng(1).normal(size=100_001)
+    first = wf.sum(x, accuracy="fast")
+    assert all(wf.sum(x, accuracy="fast") == first for _ in range(3))
+    assert abs(first - wf.sum(x)) <= 100_001 * 2.0**-52 * float(wf.norm1(x))
+    wide = np.concatenate([x * 1e16, -x * 1e16, [1.0]])
+    assert wf.sum(wide) == 1.0
+    assert wf.sum(wide, accuracy="fast") != 1.0  # so it is another arithmetic that answers
+
+
+def test_large_arrays_of_all_layouts():
+    """Beyond the fast path's hold on the GIL, and over chunks and threads."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(700, 900)) * 10.0**rng.integers(-20, 20, size=(700, 900))
+    total = float(sum(Fraction(v) for v in x.ravel().tolist()))
+    for y in (x, x.T, x[::-1, ::-1], np.asfortranarray(x), x.astype(">f8")):
+        assert float(wf.sum(y)) == total
+        assert float(wf.sum(wf.ExactSum(y).value())) == total
+    mask = rng.random(x.shape) < 0.5
+    assert float(wf.sum(x, where=mask)) == float(sum(Fraction(v) for v in x[mask].tolist()))
+    assert float(wf.sum(x.T, where=mask.T)) == float(wf.sum(x[mask]))
+    same(wf.sum(x, axis=0), np.array([wf.sum(c) for c in x.T]))
+    same(wf.sum(x, axis=1), np.array([wf.sum(r) for r in x]))
+    same(wf.argmax(x, axis=0), np.argmax(x, axis=0))

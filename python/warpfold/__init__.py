@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact and fast reductions of arrays: the true answer, rounded once, whatever the order of the elements.
+
+>>> import warpfold as wf
+>>> float(wf.sum([1e308, 1.0, -1e308]))
+1.0
+"""
+
+from ._functions import (
+    all, any, argmax, argmin, count_nonzero, dot, fuse, logsumexp, max, mean, mean_var, min, minmax, nanmax, nanmean, nanmin,
+    nansum, nanvar, norm, norm1, norm_inf, prod, reduce_by_label, segment_argmax, segment_argmin, segment_count_nonzero,
+    segment_logsumexp, segment_max, segment_mean, segment_min, segment_norm, segment_prod, segment_reduce, segment_std,
+    segment_sum, segment_var, std, sum, sum_by_key, sum_by_label, sum_of_squares, var)
+from ._states import ExactMoments, ExactSum
+from ._twins import fmean, fsum, sumprod
+from ._version import __version__
+
+__all__ = [
+    "ExactMoments", "ExactSum", "__version__", "all", "any", "argmax", "argmin", "count_nonzero", "dot", "fmean", "fsum", "fuse",
+    "logsumexp", "max", "mean", "mean_var", "min", "minmax", "nanmax", "nanmean", "nanmin", "nansum", "nanvar", "norm", "norm1",
+    "norm_inf", "prod", "reduce_by_label", "segment_argmax", "segment_argmin", "segment_count_nonzero", "segment_logsumexp",
+    "segment_max", "segment_mean", "segment_min", "segment_norm", "segment_prod", "segment_reduce", "segment_std", "segment_sum",
+    "segment_var", "statistics", "std", "sum", "sum_by_key", "sum_by_label", "sum_of_squares", "sumprod", "var"]
+
+
+def __getattr__(name: str):  # type: ignore[no-untyped-def]
+    if name == "statistics":  # the standard library's is imported with it, which takes a while
+        import importlib
+        return importlib.import_module("warpfold.statistics")
+    raise AttributeError(f"module 'warpfold' has no attribute {name!r}")

@@ -1,0 +1,1264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public functions. Each is one call of the compiled fast path, which asks _general for what it does not answer."""
+
+from __future__ import annotations
+
+import builtins
+
+from . import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_reduce = _core.reduce
+
+
+def _general() -> Any:
+    from . import _general as module  # NumPy comes with it
+    return module
+
+
+def _first(*request: Any) -> Any:
+    return _general().reduce(*request)
+
+
+_core.use_general(_first)
+
+(_SUM, _MEAN, _PROD, _VAR, _STD, _MEAN_VAR, _SUM_OF_SQUARES, _NORM1, _NORM2, _NORM_INF, _DOT, _MIN, _MAX, _MINMAX, _ARGMIN, _ARGMAX,
+ _ANY, _ALL, _COUNT, _COUNT_NONZERO, _LOGSUMEXP) = builtins.range(21)
+
+_PARAMETERS = {
+    "x": """x : array_like
+        Any array in the CPU's memory, of any strides, alignment and byte order; numbers, or what can be iterated over.""",
+    "axis": """axis : int, tuple of ints or None
+        The axes to reduce over, negative ones from the last; None: all.""",
+    "one_axis": """axis : int or None
+        The axis to reduce over; None: the array as if in one dimension, in C order.""",
+    "keepdims": """keepdims : bool
+        Reduced axes stay, with length 1.""",
+    "dtype": """dtype : data type, optional
+        Of the answer; floats are rounded to it once, integers taken modulo its range.""",
+    "correction": """correction : int
+        The sum of squared differences is divided by n - correction; NaN where that is not positive.""",
+    "accuracy": """accuracy : {"exact", "fast"}
+        The true answer, rounded once; or native arithmetic, with the same bits on every run.""",
+    "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
+        Of the true answer.""",
+    "where": """where : array_like of bool, optional
+        The elements that count; broadcast to the shape of x.""",
+    "out": """out : numpy.ndarray, optional
+        Where the answer goes, of its shape and dtype.""",
+    "offsets": """offsets : int or array_like of int
+        Segment k is x[offsets[k]:offsets[k + 1]]; an int is the length of each, the last may be shorter.""",
+}
+
+
+def _document(*names: str) -> Callable[[F], F]:
+    """Puts the parameters' sections, the same everywhere, into a docstring."""
+    def put(f: F) -> F:
+        text = "\n\n    Parameters\n    ----------\n    " + "\n    ".join(_PARAMETERS[n] for n in names)
+        if f.__doc__ is not None:  # None under -OO
+            f.__doc__ = f.__doc__.replace("\n\n    Parameters", text, 1)
+        return f
+    return put
+
+
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str = "exact",
+        rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The sum: the true one, rounded once.
+
+    Sums of integers are int64 or uint64, modulo 2^64; those of bool count. Of nothing it is 0.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats and complex numbers, else int64 or uint64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.sum([0.1] * 10))
+    1.0
+    >>> wf.sum([[1, 2], [3, 4]], axis=1).tolist()
+    [3, 7]
+    >>> float(wf.sum([1.0, 2.0**-60], rounding="up"))
+    1.0000000000000002
+    """
+    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out)
+
+@_document("x", "axis", "dtype", "keepdims", "where", "out")
+def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, where: Any = None, out:
+         Any = None) -> Any:
+    """The product, of floats by f64 in C order: the same bits on every run, but not rounded only once.
+
+    Products of integers are taken modulo 2^64. Of nothing it is 1.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats and complex numbers, else int64 or uint64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.prod([1, 2, 3, 4]))
+    24
+    """
+    return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
+         "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The mean: the true sum divided by the number of elements, rounded once. Of nothing it is NaN.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats and complex numbers, else float64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.mean([1e308, 1e308]))
+    1e+308
+    """
+    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
+        "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The variance, from the exact sum and the exact sum of squares, rounded once: nothing cancels, at any offset.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, its real type of complex numbers, else float64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.var([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16], correction=1))
+    30.0
+    """
+    return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
+        "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The standard deviation: the root of the variance, rounded once.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, its real type of complex numbers, else float64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.std([1, 3]))
+    1.0
+    """
+    return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where")
+def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
+             "exact", rounding: str = "nearest", where: Any = None) -> Any:
+    """Mean and variance in one pass, each rounded once.
+
+    Parameters
+
+    Returns
+    -------
+    tuple
+        The mean and the variance, as `mean` and `var` give them.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> mean, var = wf.mean_var([1.0, 2.0, 3.0], correction=1)
+    >>> float(mean), float(var)
+    (2.0, 1.0)
+    """
+    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None)
+
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
+                   rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The sum of squares, of complex numbers of |x|²: exact products, rounded once.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, its real type of complex numbers, else int64 or uint64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.sum_of_squares([3.0, 4.0]))
+    25.0
+    """
+    return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+         "nearest", where: Any = None, out: Any = None) -> Any:
+    """The Euclidean norm, the correctly rounded root of the exact sum of squares: no overflow on the way.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, its real type of complex numbers, else float64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.norm([1e200, 0.0]))
+    1e+200
+    """
+    return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+          "nearest", where: Any = None, out: Any = None) -> Any:
+    """The sum of magnitudes, rounded once.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, uint64 of integers.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.norm1([3.0, -4.0]))
+    7.0
+    """
+    return _reduce(_NORM1, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
+             out: Any = None) -> Any:
+    """The largest magnitude; of nothing it is 0.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, uint64 of integers.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.norm_inf([3.0, -4.0]))
+    4.0
+    """
+    return _reduce(_NORM_INF, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+    """The least element; a NaN if there is one, and -0 before +0.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+        Also where there is no element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.min([3, 1, 2]))
+    1
+    """
+    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+    """The greatest element; a NaN if there is one, and +0 after -0.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+        Also where there is no element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.max([3, 1, 2]))
+    3
+    """
+    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where")
+def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None) -> Any:
+    """The least and the greatest element in one pass.
+
+    Parameters
+
+    Returns
+    -------
+    tuple
+        What `min` and `max` give.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+        Also where there is no element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> low, high = wf.minmax([3, 1, 2])
+    >>> int(low), int(high)
+    (1, 3)
+    """
+    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None)
+
+@_document("x", "one_axis", "keepdims", "out")
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None) -> Any:
+    """The index of the first least element, or of the first NaN.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of int64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+        Also where there is no element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.argmin([3, 1, 2]))
+    1
+    """
+    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out)
+
+@_document("x", "one_axis", "keepdims", "out")
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None) -> Any:
+    """The index of the first greatest element, or of the first NaN.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of int64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+        Also where there is no element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.argmax([3, 1, 2]))
+    0
+    """
+    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+    """Whether any element is other than zero; a NaN is. Of nothing it is False.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of bool.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> bool(wf.any([0, 0, 3]))
+    True
+    """
+    return _reduce(_ANY, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+    """Whether all elements are other than zero; a NaN is. Of nothing it is True.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of bool.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> bool(wf.all([0, 0, 3]))
+    False
+    """
+    return _reduce(_ALL, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any =
+                  None) -> Any:
+    """How many elements are other than zero.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of int64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> int(wf.count_nonzero([0, 5, 3]))
+    2
+    """
+    return _reduce(_COUNT_NONZERO, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
+              out: Any = None) -> Any:
+    """log Σ exp(x) without overflow, by f64 in C order: the same bits on every run. Of nothing it is -inf.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats, else float64.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> bool(abs(wf.logsumexp([1000.0, 1000.0]) - 1000.6931471805599) < 1e-12)
+    True
+    """
+    return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
+           "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The sum of what is not NaN, as `sum` gives it.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        As the function without `nan` gives it.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.nansum([1.0, float("nan"), 2.0]))
+    3.0
+    """
+    return _general().reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, True)
+
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
+            "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The mean of what is not NaN, as `mean` gives it.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        As the function without `nan` gives it.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.nanmean([1.0, float("nan"), 2.0]))
+    1.5
+    """
+    return _general().reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, True)
+
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
+           "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    """The variance of what is not NaN, as `var` gives it.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        As the function without `nan` gives it.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.nanvar([1.0, float("nan"), 3.0]))
+    1.0
+    """
+    divide = None if correction == 0 else correction
+    return _general().reduce(_VAR, x, axis, None, keepdims, divide, accuracy, rounding, where, out, True)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
+           out: Any = None) -> Any:
+    """The least element that is not NaN; +inf if all are.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        As the function without `nan` gives it.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.nanmin([1.0, float("nan"), 2.0]))
+    1.0
+    """
+    return _general().reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, True)
+
+@_document("x", "axis", "keepdims", "where", "out")
+def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
+           out: Any = None) -> Any:
+    """The greatest element that is not NaN; -inf if all are.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        As the function without `nan` gives it.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.nanmax([1.0, float("nan"), 2.0]))
+    2.0
+    """
+    return _general().reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, True)
+
+@_document("x", "axis", "keepdims", "accuracy", "rounding")
+def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
+        rounding: str = "nearest") -> Any:
+    """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
+
+    Arrays are broadcast against each other; integers are taken modulo 2^64.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the element type of floats and complex numbers, else int64 or uint64.
+
+    Raises
+    ------
+    TypeError
+        Arrays of two types that no one type holds exactly.
+    ValueError
+        Shapes that cannot be broadcast together, axes that are not there.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
+    1.0
+    """
+    return _general().dot(x, y, axis, keepdims, accuracy, rounding)
+
+
+def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+    """Several reductions of one array in one pass over its memory.
+
+    Parameters
+    ----------
+    reductions : sequence of functions of this package, or of their names
+        Those of one array, but for the nan… ones.
+
+    Returns
+    -------
+    callable
+        ``f(x, /, *, axis, keepdims, correction, accuracy, rounding, where)``, whose answers are a tuple, each as the function alone
+        gives it.
+
+    Raises
+    ------
+    TypeError
+        What is no such reduction.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> total, least, at = wf.fuse([wf.sum, wf.min, "argmax"])([3.0, 1.0, 2.0])
+    >>> float(total), float(least), int(at)
+    (6.0, 1.0, 0)
+    """
+    names = [_name_of(r, "fuse") for r in reductions]
+    if not names:
+        raise TypeError("fuse: nothing to fuse; name one reduction or more")
+
+    def fused(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
+              accuracy: str = "exact", rounding: str = "nearest", where: Any = None) -> tuple[Any, ...]:
+        answers: tuple[Any, ...] = _general().fused(names, x, axis, keepdims, correction, accuracy, rounding, where)
+        return answers
+    return fused
+
+
+_BY_NAME = {**{n: n for n in _core.op_names if n != "dot"}, "norm": "norm2"}
+
+
+def _name_of(reduction: Any, who: str) -> str:
+    given = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", None)
+    if not isinstance(reduction, str) and globals().get(str(given)) is not reduction:
+        given = None
+    if given not in _BY_NAME:
+        raise TypeError(f"{who}: {reduction!r} is none of the reductions of one array: {', '.join(sorted(_BY_NAME))}")
+    return _BY_NAME[given]
+
+
+@_document("x", "offsets", "correction", "accuracy", "rounding")
+def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
+                   rounding: str = "nearest") -> Any:
+    """Any reduction of one array, of each segment of it: a function of this package or its name.
+
+    What a segment of no elements gives is what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
+    Indexes count from the start of a segment.
+
+    Parameters
+
+    Returns
+    -------
+    array, or a tuple of two for `minmax` and `mean_var`
+        An answer for each segment.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_reduce("argmax", [1, 5, 2, 7, 3], [0, 3, 5]).tolist()
+    [1, 0]
+    """
+    return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding)
+
+
+def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    general = _general()
+    who = "segment_" + general.PUBLIC[name]
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets)[0]
+
+
+@_document("x", "offsets", "accuracy", "rounding")
+def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The sum of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `sum` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_sum([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [3, 12]
+    """
+    return _segments("sum", x, offsets, None, accuracy, rounding)
+
+
+@_document("x", "offsets", "accuracy", "rounding")
+def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The mean of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `mean` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_mean([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [1.0, 4.0]
+    """
+    return _segments("mean", x, offsets, None, accuracy, rounding)
+
+
+@_document("x", "offsets", "correction", "accuracy", "rounding")
+def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The variance of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `var` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_var([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
+    [1.0, 4.0]
+    """
+    return _segments("var", x, offsets, correction, accuracy, rounding)
+
+
+@_document("x", "offsets", "correction", "accuracy", "rounding")
+def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The standard deviation of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `std` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_std([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
+    [1.0, 2.0]
+    """
+    return _segments("std", x, offsets, correction, accuracy, rounding)
+
+
+@_document("x", "offsets")
+def segment_min(x: Any, offsets: Any, /) -> Any:
+    """The least element of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `min` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_min([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [0, 3]
+    """
+    return _segments("min", x, offsets)
+
+
+@_document("x", "offsets")
+def segment_max(x: Any, offsets: Any, /) -> Any:
+    """The greatest element of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `max` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_max([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [2, 5]
+    """
+    return _segments("max", x, offsets)
+
+
+@_document("x", "offsets")
+def segment_prod(x: Any, offsets: Any, /) -> Any:
+    """The product of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `prod` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_prod([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [0, 60]
+    """
+    return _segments("prod", x, offsets)
+
+
+@_document("x", "offsets", "accuracy", "rounding")
+def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The Euclidean norm of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `norm` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_norm([3.0, 4.0, 6.0, 8.0], 2).tolist()
+    [5.0, 10.0]
+    """
+    return _segments("norm2", x, offsets, None, accuracy, rounding)
+
+
+@_document("x", "offsets")
+def segment_argmin(x: Any, offsets: Any, /) -> Any:
+    """The index, in its segment, of each segment's first least element.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `argmin` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_argmin([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [0, 0]
+    """
+    return _segments("argmin", x, offsets)
+
+
+@_document("x", "offsets")
+def segment_argmax(x: Any, offsets: Any, /) -> Any:
+    """The index, in its segment, of each segment's first greatest element.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `argmax` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_argmax([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [2, 2]
+    """
+    return _segments("argmax", x, offsets)
+
+
+@_document("x", "offsets")
+def segment_count_nonzero(x: Any, offsets: Any, /) -> Any:
+    """How many elements of each segment are other than zero.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `count_nonzero` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_count_nonzero([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
+    [2, 3]
+    """
+    return _segments("count_nonzero", x, offsets)
+
+
+@_document("x", "offsets")
+def segment_logsumexp(x: Any, offsets: Any, /) -> Any:
+    """log Σ exp(x) of each segment.
+
+    Of a segment without elements, what `segment_reduce` says.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        An answer for each segment, of the type that `logsumexp` gives.
+
+    Raises
+    ------
+    ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.segment_logsumexp([0.0, 5.0], 1).tolist()
+    [0.0, 5.0]
+    """
+    return _segments("logsumexp", x, offsets)
+
+
+@_document("x", "correction", "accuracy", "rounding")
+def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
+                    "exact",
+                    rounding: str = "nearest") -> Any:
+    """Any reduction of one array, of the elements of each label: a function of this package or its name.
+
+    Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
+    without elements is answered as `segment_reduce` answers for a segment without.
+
+    Parameters
+
+    Returns
+    -------
+    array, or a tuple of two for `minmax` and `mean_var`
+        An answer for each label.
+
+    Raises
+    ------
+    ValueError
+        Labels that are not in range, or not one for each element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.reduce_by_label("max", [1, 5, 2, 7], [0, 1, 0, 1]).tolist()
+    [2, 7]
+    """
+    general, name = _general(), _name_of(reduction, "reduce_by_label")
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, "reduce_by_label", labels=labels,
+                          answers=answers)[0]
+
+
+@_document("x", "accuracy", "rounding")
+def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+    """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
+
+    Parameters
+
+    Returns
+    -------
+    array
+        A sum for each label, 0 for those without elements.
+
+    Raises
+    ------
+    ValueError
+        Labels that are not in range, or not one for each element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> wf.sum_by_label([1e308, 2.0, -1e308, 3.0], [0, 1, 0, 0]).tolist()
+    [3.0, 2.0]
+    """
+    general = _general()
+    return general.parted([_SUM], x, None, accuracy, rounding, "sum_by_label", labels=labels, answers=answers)[0]
+
+
+@_document("x", "accuracy", "rounding")
+def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> tuple[Any, Any]:
+    """The sum of the elements of each key, which may be anything that NumPy sorts.
+
+    Parameters
+
+    Returns
+    -------
+    tuple
+        The different keys, sorted, and the sum of each.
+
+    Raises
+    ------
+    ValueError
+        Keys that are not one for each element.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], ["b", "a", "b"])
+    >>> keys.tolist(), sums.tolist()
+    (['a', 'b'], [2.0, 5.0])
+    """
+    found: tuple[Any, Any] = _general().by_key(x, keys, accuracy, rounding)
+    return found

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the public functions come to where the compiled fast path does not answer: one request, made and run."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, bf16_as_float32, code_of, is_complex, is_integer, mask_of, of_numpy,
+                      take)
+
+OP = {name: k for k, name in enumerate(_core.op_names)}
+SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
+PUBLIC = {**{name: name for name in OP}, "norm2": "norm"}
+# No answer of nothing, in NumPy as here.
+NEED_ELEMENTS = {OP[n] for n in ("min", "max", "minmax", "argmin", "argmax")}
+ONE_AXIS = {OP["argmin"], OP["argmax"]}
+
+AxisError: Any = getattr(getattr(np, "exceptions", np), "AxisError", None) or getattr(np, "AxisError")
+Array = Any  # np.ndarray of any type
+
+
+def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(rank))
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    found = []
+    for one in given:
+        try:
+            d = operator.index(one)
+        except TypeError:
+            raise TypeError(f"{who}: axis={axis!r}; it is an int, a tuple of them, or None") from None
+        if not -rank <= d < rank:
+            raise AxisError(d, rank, who)
+        d %= rank
+        if d in found:
+            raise ValueError(f"{who}: axis={axis!r} names an axis twice")
+        found.append(d)
+    return tuple(sorted(found))
+
+
+def correction_of(correction: Any, who: str) -> int:
+    if correction is None:
+        return 0
+    if isinstance(correction, float) and correction.is_integer():
+        return int(correction)
+    try:
+        return operator.index(correction)
+    except TypeError:
+        raise ValueError(f"{who}: correction={correction!r}; it is a whole number") from None
+
+
+class Answers:
+    """Room for the answers of a plan, one after the other, and how they are told apart."""
+
+    def __init__(self, plan: _core.Plan, ops: Sequence[int], element: int, round_to: int | None, n: int) -> None:
+        self.size, self.offsets, self.n, self.element = plan.size, plan.offsets, n, element
+        kinds = [_core.answer_of(op, element) for op in ops]  # codes, and how many values
+        self.kinds = [(code if round_to is None else round_to, values) for code, values in kinds]
+        self.raw = np.empty(n * plan.size, np.uint8)
+
+    def one(self, code: int, offset: int, shape: tuple[int, ...], source: Source) -> Any:
+        dtype = DTYPES[code] or np.dtype(np.uint16)
+        if self.n == 0:
+            answer: Array = np.empty(shape, dtype)
+        elif dtype.itemsize == self.size:
+            answer = self.raw.view(dtype).reshape(shape)
+        else:
+            answer = np.ndarray((self.n,), dtype, self.raw.data, offset, (self.size,)).copy().reshape(shape)
+        if code != BF16:
+            return source.give(answer)
+        return source.give(bf16_as_float32(answer)) if source.bf16 is None else answer.view(source.bf16)[()]
+
+    def all(self, shape: tuple[int, ...], source: Source) -> list[Any]:
+        found = []
+        for (code, values), offset in zip(self.kinds, self.offsets):
+            if values == 1:
+                found.append(self.one(code, offset, shape, source))
+            else:
+                first = self.element if values == 3 else code  # a complex mean beside a real variance
+                size = 2 if first == BF16 else np.dtype(NAMES[first]).itemsize
+                found.append((self.one(first, offset, shape, source), self.one(code, offset + size, shape, source)))
+        return found
+
+
+def check_not_empty(op: int, shape: tuple[int, ...], axes: tuple[int, ...], who: str) -> None:
+    if op in NEED_ELEMENTS and math.prod(shape[d] for d in axes) == 0:
+        raise ValueError(f"{who}: there are no elements, and of nothing there is no {who}")
+
+
+def check_selected(op: int, view: _core.View, mask: _core.View, axes: tuple[int, ...], who: str) -> None:
+    """Min and max of what a mask leaves of each answer's elements."""
+    if op not in NEED_ELEMENTS:
+        return
+    plan = _core.Plan([COUNT], view.dtype, True, None, False, "exact", "nearest", 0)
+    counts = np.empty([n for d, n in enumerate(view.shape) if d not in axes], np.int64)
+    plan.run(view, mask, axes, None, None, 0, counts)
+    if counts.size and not counts.all():
+        raise ValueError(f"{who}: where= leaves no elements, and of nothing there is no {who}")
+
+
+def both_masks(a: _core.View | None, b: _core.View | None) -> _core.View | None:
+    if a is None or b is None:
+        return a or b
+    raise TypeError("where= of an array that has a mask of its own; fill the masked elements, or put the two masks together")
+
+
+def into(out: Any, answer: Any, who: str) -> Any:
+    """`answer`, a NumPy array or scalar, where the caller wants it."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array")
+    given = np.asarray(answer)
+    if out.shape != given.shape:
+        raise ValueError(f"{who}: out= has the shape {out.shape}; the answer has {given.shape}")
+    if out.dtype != given.dtype:
+        raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {given.dtype}, which would be rounded or read another time")
+    out[...] = given
+    return out
+
+
+def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
+           out: Any, skip_nans: bool = False) -> Any:
+    name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
+    source = take(x, name)
+    answer = of_source([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
+    if out is None:
+        return answer
+    if isinstance(answer, tuple):
+        raise TypeError(f"{name}: out= is for one answer, and this has two")
+    return into(out, answer, name)
+
+
+def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
+              where: Any, skip_nans: bool, name: str) -> list[Any]:
+    view, element = source.view, source.view.dtype
+    rank = len(view.shape)
+    if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
+        raise TypeError(f"{name}: axis={axis!r}; it is one axis, or None")
+    axes = axes_of(axis, rank, name)
+    divide = correction_of(correction, name)
+    mask = both_masks(source.mask, mask_of(where, view.shape, name))
+    shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
+    for op in ops:
+        check_not_empty(op, view.shape, axes, name)
+        if mask is not None:
+            check_selected(op, view, mask, axes, name)
+    kept = tuple(1 if d in axes else n for d, n in enumerate(view.shape)) if keepdims else shape
+    round_to = None
+    if dtype is not None:
+        want = code_of(dtype, name)
+        done = converted(ops[0], element, want, name)
+        if done == "wrap":  # of sums mod 2^64, which are so mod less
+            plain = source._replace(give=np.asarray)
+            [answer] = of_source(ops, plain, axis, None, keepdims, correction, accuracy, rounding, where, skip_nans, name)
+            return [source.give(answer.astype(DTYPES[want]))]
+        if done == "parts":
+            return [source.give(by_parts(ops, source, want, kept, axis, correction, accuracy, rounding, where, skip_nans, name))]
+        if done == "cast":
+            source = source._replace(view=of_numpy(array_of(source, name).astype(DTYPES[want]), name))
+            view, element = source.view, want
+        if done == "round":
+            round_to = want
+    plan = _core.Plan(ops, element, mask is not None, round_to, skip_nans, accuracy, rounding, divide)
+    answers = Answers(plan, ops, element, round_to, math.prod(shape))
+    plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
+    return answers.all(kept, source)
+
+
+def converted(op: int, element: int, want: int, who: str) -> str:
+    """How answers of type `want` are had."""
+    natural = _core.answer_of(op, element)[0]
+    if op not in (SUM, MEAN, PROD):
+        raise TypeError(f"{who}: no dtype=; the answer is {NAMES[natural]}")
+    if want == natural:
+        return "native"
+    if is_integer(want):
+        if not is_integer(element) or op == MEAN:
+            raise TypeError(f"{who}: dtype={NAMES[want]} of {NAMES[element]}; what is not whole would be cut off")
+        if want == BOOL:
+            raise TypeError(f"{who}: dtype=bool of {NAMES[element]}; any() and all() answer bool")
+        return "wrap"
+    if is_complex(element) and not is_complex(want):
+        raise TypeError(f"{who}: dtype={NAMES[want]} of {NAMES[element]}; the imaginary part would be lost")
+    if op == PROD:
+        return "cast"
+    return "parts" if is_complex(want) else "round"
+
+
+def array_of(source: Source, who: str) -> Array:
+    if source.array is None:
+        raise TypeError(f"{who}: no such dtype= of this kind of array; convert it before")
+    return source.array()
+
+
+def cast(source: Source, to: Any) -> Source:
+    return source._replace(view=of_numpy(array_of(source, "dot").astype(to), "dot"))
+
+
+def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], axis: Any, correction: Any, accuracy: Any,
+             rounding: Any, where: Any, skip_nans: bool, name: str) -> Array:
+    """Complex sums and means of another type than the elements': of real and imaginary parts, each rounded once."""
+    if skip_nans:
+        raise TypeError(f"{name}: no such dtype=, with NaNs left out; convert the array by astype()")
+    x = array_of(source, name)
+    answer = np.zeros(kept, DTYPES[want])
+    for part, to in ((x.real, answer.real), (x.imag, answer.imag))[:1 + np.iscomplexobj(x)]:
+        found = of_source(ops, Source(of_numpy(part, name), source.mask, np.asarray), axis, to.dtype, True, correction, accuracy,
+                          rounding, where, False, name)[0]
+        to[...] = found.reshape(kept)
+    return answer
+
+
+def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any) -> Any:
+    a, b = take(x, "dot"), take(y, "dot")
+    if a.mask is not None or b.mask is not None:
+        raise TypeError("dot: an array with a mask; fill the masked elements")
+    if a.view.dtype != b.view.dtype:
+        common = np.result_type(*(DTYPES[s.view.dtype] or np.float32 for s in (a, b)))
+        if common not in CODES:
+            raise TypeError(f"dot: {NAMES[a.view.dtype]} and {NAMES[b.view.dtype]}; convert them to one type")
+        whole = [np.dtype(NAMES[s.view.dtype]).itemsize for s in (a, b) if is_integer(s.view.dtype)]
+        if common.kind in "fc" and any(8 * size > np.finfo(common).nmant for size in whole):
+            raise TypeError(f"dot: {NAMES[a.view.dtype]} and {NAMES[b.view.dtype]}; no one type holds both exactly")
+        a, b = (s if s.view.dtype == CODES[common] else cast(s, common) for s in (a, b))
+    try:
+        shape = np.broadcast_shapes(a.view.shape, b.view.shape)
+    except ValueError:
+        raise ValueError(f"dot: arrays of the shapes {a.view.shape} and {b.view.shape}, which cannot be broadcast to one") from None
+    va, vb = (s.view if s.view.shape == shape else s.view.broadcast(shape, "dot: an array") for s in (a, b))
+    axes = axes_of(axis, len(shape), "dot")
+    plan = _core.Plan([DOT], va.dtype, False, None, False, accuracy, rounding, 0)
+    kept = tuple(n for d, n in enumerate(shape) if d not in axes)
+    answers = Answers(plan, [DOT], va.dtype, None, math.prod(kept))
+    plan.run(va, vb, axes if len(axes) < len(shape) else None, None, None, 0, answers.raw)
+    return answers.all(tuple(1 if d in axes else n for d, n in enumerate(shape)) if keepdims else kept, a)[0]
+
+
+def whole_numbers(x: Any, who: str) -> Array:
+    given = np.asarray(x)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        if given.size == 0 and given.ndim == 1:
+            return np.empty(0, np.int64)
+        raise TypeError(f"{who} of type {given.dtype} in {given.ndim} dimensions; they are whole numbers in one")
+    if given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63:
+        raise ValueError(f"{who}: {int(given.max())} is beyond 2^63 - 1")
+    return np.require(given, np.int64, ["C", "A"])
+
+
+def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
+           labels: Any = None, answers: Any = None) -> list[Any]:
+    """By segments or labels."""
+    source = take(x, who)
+    view = source.view
+    if len(view.shape) != 1:
+        raise ValueError(f"{who}: an array of {len(view.shape)} dimensions; it must have 1")
+    n = view.shape[0]
+    if offsets is not None:
+        if hasattr(offsets, "__index__") and not isinstance(offsets, np.ndarray):
+            length = operator.index(offsets)
+            if length <= 0:
+                raise ValueError(f"{who}: segments of {length} elements; they must have 1 or more")
+            offsets = np.append(np.arange(0, n, length, dtype=np.int64), np.int64(n))
+        at = whole_numbers(offsets, f"{who}: offsets")
+        if at.size == 0:
+            raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
+        count = at.size - 1
+    else:
+        at = whole_numbers(labels, f"{who}: labels")
+        if answers is None:
+            count = int(at.max()) + 1 if at.size else 0
+        else:
+            count = operator.index(answers)
+            if count < 0:
+                raise ValueError(f"{who}: {count} answers; there may be 0 or more")
+    index = _core.view_of_buffer(at)
+    plan = _core.Plan(ops, view.dtype, source.mask is not None, None, False, accuracy, rounding, correction_of(correction, who))
+    if source.mask is not None and labels is not None:
+        raise TypeError(f"{who}: an array with a mask; fill the masked elements")
+    found = Answers(plan, ops, view.dtype, None, count)
+    plan.run(view, source.mask, None, index if labels is None else None, index if labels is not None else None, count, found.raw)
+    return found.all((count,), source)
+
+
+def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
+    given = np.asarray(keys)
+    if given.ndim != 1:
+        raise ValueError(f"sum_by_key: keys in {given.ndim} dimensions; they must be in 1")
+    different, labels = np.unique(given, return_inverse=True)
+    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels, answers=len(different))[0]
+
+
+def fused(names: Sequence[str], x: Any, axis: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
+          where: Any) -> tuple[Any, ...]:
+    ops = [OP[n] for n in names]
+    return tuple(of_source(ops, take(x, "fuse"), axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse"))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever the caller has, as views of its memory; and answers as the caller's kind of array."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+
+# One a code of _core.dtype_names; bf16 is a type of ml_dtypes, where that is installed.
+NAMES = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+         "bool", "complex64", "complex128"]
+BF16, F32, F64, I64, BOOL = 1, 2, 3, 7, 12
+DTYPES: list[np.dtype[Any] | None] = [None if n == "bfloat16" else np.dtype(n) for n in NAMES]
+CODES = {d: k for k, d in enumerate(DTYPES) if d is not None}
+
+_core.use_numpy(np.ndarray, [None if d is None else d.type for d in DTYPES])
+
+
+def is_floating(code: int) -> bool:
+    return code <= F64
+
+
+def is_complex(code: int) -> bool:
+    return code > BOOL
+
+
+def is_integer(code: int) -> bool:
+    return F64 < code <= BOOL
+
+
+class Source(NamedTuple):
+    """An array as it lies, and how its caller wants to be answered."""
+
+    view: _core.View
+    mask: _core.View | None  # the elements that count; None: all
+    give: Callable[[np.ndarray[Any, Any]], Any]
+    bf16: Any = None  # the caller's NumPy type of bf16
+    array: Callable[[], np.ndarray[Any, Any]] | None = None  # the elements, for what has to convert them
+
+
+def scalar_or_array(answer: np.ndarray[Any, Any]) -> Any:
+    return answer[()]
+
+
+def code_of(dtype: Any, who: str) -> int:
+    """The code of what a caller calls an element type: NumPy's, a name, another library's object of such a name."""
+    try:
+        code = CODES.get(np.dtype(dtype))
+        if code is not None:
+            return code
+    except TypeError:
+        pass
+    name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
+    if name in NAMES:
+        return NAMES.index(name)
+    raise TypeError(f"{who}: dtype={dtype!r}; it may be {', '.join(NAMES)}")
+
+
+def unknown(who: str, dtype: Any) -> TypeError:
+    return TypeError(f"{who}: elements of type {dtype}; they may be {', '.join(NAMES)}")
+
+
+def of_numpy(x: np.ndarray[Any, Any], who: str) -> _core.View:
+    """Copied only if the bytes of its elements are in the other order."""
+    view = _core.view_of_buffer(x)
+    if view is not None:
+        return view
+    if x.ndim > 32:
+        raise ValueError(f"{who}: an array of {x.ndim} dimensions; there may be 32")
+    if x.dtype.name == "bfloat16" and x.dtype.itemsize == 2:
+        view = _core.view_of_buffer(x.view(np.uint16))
+        if view is not None:
+            return view.read_as(BF16)
+    if not x.dtype.isnative:
+        view = _core.view_of_buffer(x.astype(x.dtype.newbyteorder("=")))
+        if view is not None:
+            return view
+    raise unknown(who, x.dtype)
+
+
+def give_by(namespace: Any, dtype: Any) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """Answers by the from_dlpack of the caller's library; `dtype`, its name of bf16, which NumPy does not have."""
+    def give(answer: np.ndarray[Any, Any]) -> Any:
+        given = namespace.from_dlpack(answer)
+        if dtype is None:
+            return given
+        return given.to(dtype) if hasattr(given, "to") else given.astype(dtype)
+    return give
+
+
+def take(x: Any, who: str) -> Source:
+    if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            mask = None if x.mask is np.ma.nomask else _core.view_of_buffer(~np.ma.getmaskarray(x))
+            return Source(of_numpy(x.data, who), mask, scalar_or_array, array=lambda: x.data)
+        lies = of_numpy(x, who)
+        return Source(lies, None, scalar_or_array, x.dtype if lies.dtype == BF16 else None, lambda: x)
+    if isinstance(x, (bool, int, float, complex, list, tuple, range, np.generic)):
+        return take(numbers(x, who), who)
+    kind = type(x)
+    library = kind.__module__.partition(".")[0]
+    if hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__dlpack__"):
+        raise TypeError(f"{who}: an array on a GPU; this package reduces arrays in the CPU's memory")
+    if library == "pandas" and isinstance(getattr(x, "dtype", None), np.dtype):
+        return take(np.asarray(x), who)
+    if library not in ("torch", "jax", "jaxlib", "cupy"):
+        view = _core.view_of_buffer(x)
+        if view is not None:
+            return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))
+    if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
+        device = int(x.__dlpack_device__()[0])
+        if device != 1:
+            raise TypeError(f"{who}: an array on another device than the CPU (DLPack's type {device}); copy it to the CPU")
+        view = _core.view_of_dlpack(x)
+        if view is None:
+            raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
+        namespace = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
+        if not hasattr(namespace, "from_dlpack"):
+            return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
+        return Source(view, None, give_by(namespace, x.dtype if view.dtype == BF16 else None), array=lambda: np.from_dlpack(x))
+    if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__"):
+        return take(np.asarray(x), who)
+    if hasattr(kind, "__iter__"):
+        return take(numbers(list(x), who), who)
+    raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over")
+
+
+def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
+    try:
+        found = np.asarray(x)
+    except ValueError as e:
+        raise ValueError(f"{who}: {e}") from None
+    if found.size == 0 and found.dtype == object:
+        return found.astype(np.float64)
+    if found.dtype == object:
+        raise TypeError(f"{who}: elements that are no numbers, or ints beyond 64 bits")
+    return found
+
+
+def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
+    """The view of a mask, of that shape; None for True."""
+    if where is None or where is True:
+        return None
+    mask = np.asarray(where)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{who}: where= of type {mask.dtype}; it is an array of bool")
+    view = _core.view_of_buffer(mask)
+    assert view is not None
+    return view.broadcast(shape, f"{who}: where=")
+
+
+def bf16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return (bits.astype(np.uint32) << 16).view(np.float32)

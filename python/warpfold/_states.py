@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact sums that can be stored, sent and merged."""
+
+from __future__ import annotations
+
+from . import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from typing import Any, TypeVar
+
+    S = TypeVar("S", bound="_State")
+
+_FLOATS = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3}
+
+
+def _float_code(dtype: Any, who: str) -> int:
+    code = _FLOATS.get(dtype) if isinstance(dtype, str) else None
+    if code is None:
+        from ._inputs import code_of
+        code = code_of(dtype, who)
+    return code
+
+
+class _State:
+    """What the states have in common."""
+
+    __slots__ = ("_state",)
+    _kind: Any
+    _state: Any
+
+    def __init__(self, x: Any = None, /) -> None:
+        self._state = self._kind()
+        if x is not None:
+            self.add(x)
+
+    def add(self, x: Any, /) -> None:
+        """Adds an array, a number, or numbers that can be iterated over; what an array masks is left out."""
+        if isinstance(x, (int, float)):
+            self._state.add_number(x)
+            return
+        who = type(self).__name__
+        if isinstance(x, (list, tuple)):
+            for one in x:  # ints beyond 64 bits too, and all or nothing is added
+                if not isinstance(one, (int, float)):
+                    break
+            else:
+                whole = self._kind()
+                for one in x:
+                    whole.add_number(one)
+                self._state.merge(whole)
+                return
+        from ._inputs import take
+        source = take(x, who)
+        if source.mask is not None:
+            if source.array is None:
+                raise TypeError(f"{who}: an array with a mask; fill the masked elements")
+            source = take(x.compressed(), who)
+        self._state.add_view(source.view)
+
+    def merge(self, other: Any, /) -> None:
+        """Adds what another state of this kind holds."""
+        if type(other) is not type(self):
+            raise TypeError(f"{type(self).__name__}: merge() takes another one, not {type(other).__name__}")
+        self._state.merge(other._state)
+
+    def copy(self: S) -> S:
+        """A state of its own, with the same contents."""
+        return self._of(self._state.copy())
+
+    @classmethod
+    def _of(cls: type[S], state: Any) -> S:
+        made = cls.__new__(cls)
+        made._state = state
+        return made
+
+    @property
+    def count(self) -> int:
+        """How many elements were added."""
+        return int(self._state.count)
+
+    def to_bytes(self) -> bytes:
+        """Canonical bytes, the same on every machine and for every order and grouping of the elements."""
+        return bytes(self._state.to_bytes())
+
+    @classmethod
+    def from_bytes(cls: type[S], data: Any, /) -> S:
+        """The state of such bytes; ValueError for others."""
+        return cls._of(cls._kind.from_bytes(bytes(data)))
+
+    def __add__(self: S, other: Any) -> S:
+        if isinstance(other, type(self)):
+            made = self.copy()
+            made.merge(other)
+            return made
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self._state.equals(other._state))
+
+    def __hash__(self) -> int:
+        return int(self._state.hash())
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __copy__(self: S) -> S:
+        return self.copy()
+
+    def __deepcopy__(self: S, memo: Any) -> S:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+
+class ExactSum(_State):
+    """The true sum of everything added, in any order and from any number of pieces: the same bytes, the same value.
+
+    Parameters
+    ----------
+    x : array_like, optional
+        What is added at once.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no real numbers.
+    OverflowError
+        More than 2^63 - 1 elements, or an int that neither 64 bits nor a float hold.
+
+    Notes
+    -----
+    One state holds every type of element, in 328 bytes when stored. It may be changed after it was hashed, so keep it out of
+    sets and keys while it grows.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> a, b = wf.ExactSum([1e308, 1.0]), wf.ExactSum([-1e308])
+    >>> (a + b).value()
+    1.0
+    >>> wf.ExactSum.from_bytes(a.to_bytes()) == a
+    True
+    >>> wf.ExactSum([0.5, 0.25]).as_fraction()
+    Fraction(3, 4)
+    """
+
+    __slots__ = ()
+    _kind = _core.Sum
+
+    def value(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The sum, rounded once to a type of floats; a Python float, which holds each of them."""
+        return float(self._state.value(rounding, _float_code(dtype, "ExactSum")))
+
+    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The sum divided by the number of elements, rounded once; NaN of nothing."""
+        return float(self._state.mean(rounding, _float_code(dtype, "ExactSum")))
+
+    def as_fraction(self) -> Fraction:
+        """The sum itself; ValueError if it is NaN, OverflowError if it is infinite."""
+        from fractions import Fraction
+        nan, above, below, _ = self._state.specials()
+        if nan or (above and below):
+            raise ValueError("ExactSum: the sum is NaN, which is no fraction")
+        if above or below:
+            raise OverflowError("ExactSum: the sum is infinite, which is no fraction")
+        stored = self.to_bytes()  # docs/exact.md: digits from byte 12 on, of units of 2^-1074
+        digits = int.from_bytes(stored[6:8], "little")
+        whole = int.from_bytes(stored[12:12 + 4 * digits], "little", signed=True)
+        return Fraction(whole, 2**1074)
+
+    def __float__(self) -> float:
+        return self.value()
+
+    def __repr__(self) -> str:
+        return f"<ExactSum of {self.count} elements: {self.value()!r}>"
+
+
+class ExactMoments(_State):
+    """The true sum and sum of squares of everything added: mean, variance and norm of any pieces, each rounded once.
+
+    Parameters
+    ----------
+    x : array_like, optional
+        What is added at once.
+
+    Raises
+    ------
+    TypeError
+        Elements that are no real numbers.
+    OverflowError
+        More than 2^63 - 1 elements, or an int that neither 64 bits nor a float hold.
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> m = wf.ExactMoments([1.0, 2.0])
+    >>> m.add(3.0)
+    >>> m.mean(), m.var(correction=1), m.sum_of_squares()
+    (2.0, 1.0, 14.0)
+    """
+
+    __slots__ = ()
+    _kind = _core.Moments
+
+    def _answer(self, which: str, rounding: str, dtype: Any, correction: int = 0) -> float:
+        return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
+
+    def sum(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The sum, rounded once."""
+        return self._answer("sum", rounding, dtype)
+
+    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The mean, rounded once; NaN of nothing."""
+        return self._answer("mean", rounding, dtype)
+
+    def sum_of_squares(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The sum of squares, rounded once."""
+        return self._answer("sum_of_squares", rounding, dtype)
+
+    def norm(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The root of the sum of squares, rounded once."""
+        return self._answer("norm", rounding, dtype)
+
+    def var(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The variance, rounded once; NaN where count - correction is not positive."""
+        return self._answer("var", rounding, dtype, correction)
+
+    def std(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+        """The root of the variance, rounded once."""
+        return self._answer("std", rounding, dtype, correction)
+
+    def __repr__(self) -> str:
+        return f"<ExactMoments of {self.count} elements: mean {self.mean()!r}, var {self.var()!r}>"

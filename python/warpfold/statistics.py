@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Twins of functions of the standard library's `statistics`.
+
+Floats, and ints beside them, are answered from exact sums, correctly rounded; whatever else there is (Fraction, Decimal, ints
+alone, subclasses) is handed to the standard library, whose answers are exact, too.
+
+>>> from warpfold import statistics
+>>> statistics.variance([2.75, 1.75, 1.25, 0.25, 0.5, 1.25, 3.5])
+1.3720238095238095
+"""
+
+from __future__ import annotations
+
+import math
+import statistics as standard
+from collections.abc import Iterable
+from statistics import StatisticsError
+from typing import Any
+
+from . import _core
+from ._twins import _is_array, fsum, sumprod
+
+__all__ = ["StatisticsError", "fmean", "mean", "pstdev", "pvariance", "stdev", "variance"]
+
+
+def _moments(data: Any) -> tuple[Any, Any]:
+    """(a state, the data) of arrays and lists of floats; else (None, the data)."""
+    state = _core.Moments()
+    if _is_array(data):
+        from ._inputs import is_complex, take
+        source = take(data, "statistics")
+        if is_complex(source.view.dtype) or source.mask is not None:
+            raise TypeError("statistics: complex numbers, or an array with a mask; they take real numbers alone")
+        state.add_view(source.view)
+        return state, data
+    values = data if type(data) is list else list(data)
+    return (state if _core.moments_all(state, values) else None), values
+
+
+def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> Any:
+    state, values = _moments(data)
+    if state is None or state.count < least:
+        return other(values if state is None else [])  # whose words they are
+    answer = state.answer(which, correction, "nearest", 3)
+    if math.isfinite(answer):
+        return answer
+    return other(values.ravel().tolist() if _is_array(values) and hasattr(values, "ravel") else list(values))
+
+
+def mean(data: Iterable[Any]) -> Any:
+    """The mean, as `statistics.mean`.
+
+    >>> from warpfold import statistics
+    >>> statistics.mean([-1.0, 2.5, 3.25, 5.75])
+    2.625
+    """
+    if _is_array(data):
+        return _answer(data, "mean", 0, 1, standard.mean)
+    values = data if type(data) is list else list(data)
+    state = _core.Sum()
+    if _core.sum_all(state, values):
+        answer = state.mean("nearest", 3)
+        if math.isfinite(answer):
+            return answer + 0.0
+    return standard.mean(values)
+
+
+def variance(data: Iterable[Any], xbar: Any = None) -> Any:
+    """The variance of a sample, as `statistics.variance`.
+
+    >>> from warpfold import statistics
+    >>> statistics.variance([1.0, 2.0, 3.0])
+    1.0
+    """
+    if xbar is not None:
+        return standard.variance(data, xbar)
+    return _answer(data, "var", 1, 2, standard.variance)
+
+
+def pvariance(data: Iterable[Any], mu: Any = None) -> Any:
+    """The variance of a population, as `statistics.pvariance`.
+
+    >>> from warpfold import statistics
+    >>> statistics.pvariance([0.0, 2.0])
+    1.0
+    """
+    if mu is not None:
+        return standard.pvariance(data, mu)
+    return _answer(data, "var", 0, 1, standard.pvariance)
+
+
+def stdev(data: Iterable[Any], xbar: Any = None) -> Any:
+    """The standard deviation of a sample, as `statistics.stdev`.
+
+    >>> from warpfold import statistics
+    >>> statistics.stdev([1.0, 2.0, 3.0])
+    1.0
+    """
+    if xbar is not None:
+        return standard.stdev(data, xbar)
+    return _answer(data, "std", 1, 2, standard.stdev)
+
+
+def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
+    """The standard deviation of a population, as `statistics.pstdev`.
+
+    >>> from warpfold import statistics
+    >>> statistics.pstdev([0.0, 2.0])
+    1.0
+    """
+    if mu is not None:
+        return standard.pstdev(data, mu)
+    return _answer(data, "std", 0, 1, standard.pstdev)
+
+
+def weighted_mean(data: Iterable[Any], weights: Iterable[Any]) -> float:
+    values, given = [float(x) for x in data], [float(w) for w in weights]
+    if len(values) != len(given):
+        raise StatisticsError("data and weights must be the same length")
+    if not values:
+        raise StatisticsError("fmean requires at least one data point")
+    whole = fsum(given)
+    if not whole:
+        raise StatisticsError("sum of weights must be non-zero")
+    return float(sumprod(values, given)) / whole
+
+
+def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
+    """The mean, as `statistics.fmean`: `warpfold.fmean`.
+
+    >>> from warpfold import statistics
+    >>> statistics.fmean([1.0, 2.0])
+    1.5
+    """
+    from ._twins import fmean as twin
+    return twin(data, weights)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel around a library that is compiled already, installs it, runs the package's tests.
+
+Exits with 77, and says why, where Python's headers, venv or the package index are missing.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import venv
+
+BUILD = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.25", "ninja"]
+NEEDED = ["numpy", "ml-dtypes", "pytest", "hypothesis", "array-api-strict", "mypy"]
+READ_TOO = ["pyarrow", "pandas", "polars"]  # what only some tests need, which skip without
+
+
+def skip(why):
+    print(f"python_package: skipped: {why}")
+    sys.exit(77)
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--source", type=pathlib.Path, required=True)
+    a.add_argument("--library", type=pathlib.Path, required=True)
+    a.add_argument("--scratch", type=pathlib.Path, required=True)
+    given = a.parse_args()
+
+    base = getattr(sys, "_base_executable", sys.executable)
+    if sys.version_info < (3, 10):
+        skip(f"Python {sys.version_info.major}.{sys.version_info.minor}; the package needs 3.10 or later")
+    if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
+        skip("no Python.h; scripts/dependencies tests installs it")
+    try:
+        import ensurepip  # noqa: F401
+    except ImportError:
+        skip(f"{base} has no ensurepip; scripts/dependencies tests installs python3-venv")
+    given.scratch.mkdir(parents=True, exist_ok=True)
+    place = given.scratch / "venv"
+    python = place / "bin" / "python"
+    stamp, wanted = place / "installed", "\n".join([sys.version, *BUILD, *NEEDED, *READ_TOO])
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q"]
+    if not stamp.exists() or stamp.read_text() != wanted:
+        venv.create(place, with_pip=True, clear=True)
+        for packages, needed in ((BUILD + NEEDED, True), (READ_TOO, False)):
+            done = subprocess.run([*pip, "install", "--retries", "1", *packages], stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0 and needed:
+                skip("pip cannot install " + " ".join(packages) + ": " + done.stderr.strip().splitlines()[-1])
+            if done.returncode != 0:
+                print("python_package: without " + " ".join(packages) + ": " + done.stderr.strip().splitlines()[-1])
+        stamp.write_text(wanted)
+
+    subprocess.run([*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", str(given.source),
+                    "-C", f"build-dir={given.scratch / 'build'}",
+                    "-C", f"cmake.define.WARPFOLD_PREBUILT={given.library}",
+                    "-C", "cmake.define.WARPFOLD_WARNINGS_AS_ERRORS=ON"], check=True)
+    tests = subprocess.run([str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(given.source / "python/tests")],
+                           cwd=given.scratch)
+    return tests.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

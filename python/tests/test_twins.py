@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fsum, sumprod, fmean and statistics: CPython's own tests run against them where they are installed, and what is beyond those."""
+
+import importlib.util
+import math
+import operator
+import statistics as standard
+import sys
+import unittest
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import warpfold as wf
+
+floats = st.floats(allow_nan=False, allow_infinity=False)
+here = pytest.mark.skipif(importlib.util.find_spec("test.test_statistics") is None,
+                          reason="CPython's own tests are not installed (Debian: libpython3.11-testsuite)")
+
+
+def run(cases):
+    """The unittests of these cases, all of which have to be there."""
+    suite = unittest.TestSuite(cases)
+    assert suite.countTestCases() > 0
+    result = unittest.TestResult()
+    suite.run(result)
+    assert result.testsRun > 0
+    assert result.wasSuccessful(), "\n".join(text for _, text in result.failures + result.errors)
+    return result.testsRun
+
+
+@here
+def test_cpythons_tests_of_fsum(monkeypatch):
+    monkeypatch.setattr(math, "fsum", wf.fsum)
+    from test import test_math
+    assert run([test_math.MathTests("testFsum")]) == 1
+
+
+@here
+def test_cpythons_tests_can_fail(monkeypatch):
+    monkeypatch.setattr(math, "fsum", sum)
+    from test import test_math
+    with pytest.raises(AssertionError):
+        run([test_math.MathTests("testFsum")])
+
+
+@here
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="math.sumprod is of Python 3.12")
+def test_cpythons_tests_of_sumprod(monkeypatch):
+    monkeypatch.setattr(math, "sumprod", wf.sumprod)
+    from test import test_math
+    run([test_math.MathTests(n) for n in dir(test_math.MathTests) if n.startswith(("test_sumprod", "testSumProd"))
+         and "stress" not in n])
+
+
+@here
+@pytest.mark.parametrize(("name", "case"), [("mean", "TestMean"), ("fmean", "TestFMean"), ("variance", "TestVariance"),
+                                            ("pvariance", "TestPVariance"), ("stdev", "TestStdev"), ("pstdev", "TestPStdev")])
+def test_cpythons_tests_of_statistics(name, case, monkeypatch):
+    from test import test_statistics
+    monkeypatch.setattr(standard, name, getattr(wf.statistics, name))
+    # What the twins hand on must be the standard library's own.
+    monkeypatch.setattr(wf.statistics, "standard", _own_copy())
+    assert run(unittest.defaultTestLoader.loadTestsFromTestCase(getattr(test_statistics, case))) > 3
+
+
+def _own_copy():
+    spec = importlib.util.find_spec("statistics")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.StatisticsError = standard.StatisticsError
+    return module
+
+
+@given(st.lists(floats))
+def test_fsum_is_the_true_sum(v):
+    try:
+        expected = float(sum(map(Fraction, v), Fraction(0)))
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            wf.fsum(v)
+        return
+    for data in (v, tuple(v), iter(v), np.array(v, np.float64)):
+        got = wf.fsum(data)
+        assert type(got) is float and got == expected and math.copysign(1, got) == math.copysign(1, expected)
+
+
+def test_fsum_of_what_is_not_finite():
+    assert wf.fsum([1e308, 1e308, -1e308]) == 1e308  # math.fsum overflows on the way
+    assert wf.fsum([math.inf, 1]) == math.inf and math.isnan(wf.fsum([math.nan, math.inf]))
+    with pytest.raises(ValueError, match="-inf \\+ inf"):
+        wf.fsum([math.inf, -math.inf])
+    with pytest.raises(OverflowError):
+        wf.fsum([1e308, 1e308])
+    with pytest.raises(OverflowError):
+        wf.fsum([10**400])
+    with pytest.raises(TypeError):
+        wf.fsum(["a"])
+    with pytest.raises(TypeError):
+        wf.fsum(None)
+    with pytest.raises(ZeroDivisionError):
+        wf.fsum(1 / n for n in (1, 0))
+    assert math.copysign(1, wf.fsum([-0.0])) == 1  # as math.fsum
+
+
+class Shrinks:
+    """A number that takes the last elements of its list away when it is read."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __float__(self):
+        del self.x[1:]
+        return 1.0
+
+
+def test_a_list_that_shrinks_while_it_is_read():
+    x = []
+    x.extend([Shrinks(x), *[2.0] * 1000])
+    assert wf.fsum(x) == 1.0
+
+
+@given(st.lists(st.tuples(floats, floats)))
+def test_sumprod_is_the_true_one(pairs):
+    p, q = [a for a, _ in pairs], [b for _, b in pairs]
+    got = wf.sumprod(p, q)
+    if not pairs:
+        assert got == 0 and type(got) is int
+        return
+    try:
+        expected = float(sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0)))
+    except OverflowError:
+        assert math.isinf(got)
+        return
+    assert type(got) is float and got == expected
+
+
+def test_sumprod_of_other_numbers():
+    assert wf.sumprod([10, 20], [3, 2**70]) == 30 + 20 * 2**70
+    assert type(wf.sumprod([True], [2])) is int
+    assert wf.sumprod([Fraction(1, 3)], [3]) == 1
+    assert wf.sumprod([0.1, 2**53 + 1], [1.0, 1]) == sum(map(operator.mul, [0.1, 2**53 + 1], [1.0, 1]))
+    assert wf.sumprod([1e308, 1e308, -1e308], [10.0, 1.0, 10.0]) == 1e308
+    with pytest.raises(ValueError, match="same length"):
+        wf.sumprod([1], [1, 2])
+
+
+@given(st.lists(st.one_of(floats, st.integers(-2**60, 2**60)), min_size=2))
+def test_statistics_are_the_standard_librarys(v):
+    for name in ("mean", "variance", "pvariance"):
+        try:
+            expected = getattr(standard, name)(v)
+        except OverflowError:
+            continue
+        got = getattr(wf.statistics, name)(v)
+        assert got == expected and type(got) is type(expected), name
+    if sys.version_info >= (3, 11):  # before, roots were rounded twice
+        for name in ("stdev", "pstdev"):
+            try:
+                expected = getattr(standard, name)(v)
+            except OverflowError:
+                continue
+            assert getattr(wf.statistics, name)(v) == expected, name
+
+
+def test_statistics_of_arrays_are_their_elements():
+    x = np.random.default_rng(3).normal(1e6, 1, 1000)
+    for name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
+        if "stdev" in name and sys.version_info < (3, 11):
+            continue
+        assert getattr(wf.statistics, name)(x) == getattr(standard, name)(x.tolist()), name
+    assert wf.fmean(x) == float(sum(map(Fraction, x.tolist())) / 1000)
+    with pytest.raises(standard.StatisticsError):
+        wf.statistics.variance(np.zeros(1))
+    with pytest.raises(standard.StatisticsError):
+        wf.fmean(np.zeros(0))
+
+
+def test_fmean_is_rounded_once():
+    v = [0.1] * 3
+    assert wf.fmean(v) == 0.1
+    assert wf.fmean([1e308, 1e308]) == 1e308
+    assert wf.fmean([2, 4], weights=[1, 3]) == 3.5

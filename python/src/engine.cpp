@@ -131,6 +131,12 @@ void plan::run(const request& r, const layout& x, const layout* second, void* ou
   }
 }
 
+void run_axes(const cpu::erased& f, const options& o, const layout& x, std::span<const int> axes, void* out) {
+  context c;
+  c.rounding = o.rounding;
+  cpu::reduce_axes(f, &o, operands_of(x, nullptr), axes, c, out);
+}
+
 void plan::add(const void* x, const void* mask, std::int64_t n) {
   parts& p = *p_;
   if (!p.pieces) p.pieces = std::make_unique<cpu::running>(*p.functions, p.self, p.context);

@@ -23,7 +23,7 @@ struct layout {
   wf::extents shape, strides;
 
   std::int64_t size() const;     ///< throws wf::error beyond 2^63 - 1
-  bool contiguous() const;       ///< in C order
+  bool contiguous() const;       ///< in C order, without gaps
 };
 /// Repeated along dimensions of length 1 and new ones before the first. Throws wf::error (bad_argument).
 layout broadcast(const layout& x, const wf::extents& shape, const char* what);
@@ -75,5 +75,8 @@ inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void
   const void* const p[] = {x, nullptr};
   wf::cpu::reduce_run(f, &o, p, n, c, out);
 }
+
+/// The same for each position along the axes that are not in `axes`, in C order.
+void run_axes(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const int> axes, void* out);
 
 }  // namespace wfpy

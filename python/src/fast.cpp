@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Small arrays are answered before general code is asked: one answer of a NumPy array in memory's order, all else
-/// left at its default. Everything else goes to warpfold._general.reduce.
+/// Small arrays are answered before general code is asked: NumPy arrays, over all or some axes, all else left at its
+/// default. Everything else goes to warpfold._general.reduce.
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "views.hpp"
 
@@ -18,7 +20,8 @@ constexpr std::int64_t worth_releasing = 1 << 13;  // elements; fewer are summed
 // Set once, under the GIL, when NumPy is first needed, and kept for good.
 PyObject* ndarray_type = nullptr;
 std::array<PyObject*, wf::dtypes.size()> scalar_types{};
-PyObject *exact_name, *nearest_name, *general;
+std::array<PyObject*, wf::dtypes.size()> dtypes{};
+PyObject *exact_name, *nearest_name, *general, *empty;
 
 enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, arguments };
 
@@ -66,40 +69,91 @@ bool is(PyObject* given, PyObject* text) {
 }
 
 bool all_default(PyObject* const* a) {
-  return a[axis] == Py_None && a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[keepdims] == Py_False &&
-         a[correction] == Py_None && is(a[accuracy], exact_name) && is(a[rounding], nearest_name);
+  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[correction] == Py_None && is(a[accuracy], exact_name) &&
+         is(a[rounding], nearest_name) && (a[keepdims] == Py_False || (a[keepdims] == Py_True && a[axis] != Py_None));
 }
 
-/// The answer; null without a Python error if this is not for the fast path.
-PyObject* quick(op o, PyObject* x) {
-  Py_buffer b;
-  if (PyObject_GetBuffer(x, &b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
-    PyErr_Clear();
-    return nullptr;
+struct buffer {
+  Py_buffer b{};
+  bool held = false;
+  buffer(PyObject* x, int flags) : held(PyObject_GetBuffer(x, &b, flags) == 0) {
+    if (!held) PyErr_Clear();
   }
-  struct releaser {
-    Py_buffer* b;
-    ~releaser() { PyBuffer_Release(b); }
-  } const release{&b};
-  const auto element = type_of_format(b.format, b.itemsize);
+  buffer(const buffer&) = delete;
+  ~buffer() {
+    if (held) PyBuffer_Release(&b);
+  }
+};
+
+/// Axes as they are told, each once and in [0, rank). False for what general code has words for.
+bool read_axes(PyObject* given, int rank, std::vector<int>& axes) {
+  const auto add = [&](PyObject* one) {
+    const long told = PyLong_Check(one) && !PyBool_Check(one) ? PyLong_AsLong(one) : rank;
+    const int d = static_cast<int>(told < 0 ? told + rank : told);
+    if (told >= rank || told < -rank || std::find(axes.begin(), axes.end(), d) != axes.end()) {
+      PyErr_Clear();  // of an int beyond long
+      return false;
+    }
+    axes.push_back(d);
+    return true;
+  };
+  if (!PyTuple_CheckExact(given)) return add(given);
+  for (Py_ssize_t k = 0; k < PyTuple_Size(given); ++k)
+    if (!add(PyTuple_GetItem(given, k))) return false;
+  return true;
+}
+
+template <class F>
+void run_beside_others(std::int64_t n, F f) {
+  if (n < worth_releasing) {
+    f();
+  } else {
+    const nb::gil_scoped_release others_run;
+    f();
+  }
+}
+
+/// The answers; null without a Python error if this is not for the fast path.
+PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep) {
+  const buffer held(x, PyBUF_STRIDES | PyBUF_FORMAT);
+  const Py_buffer& b = held.b;
+  const auto element = held.held ? type_of_format(b.format, b.itemsize) : std::nullopt;
   if (!element || b.itemsize == 0 || b.strides == nullptr) return nullptr;
+  const wf::cpu::erased* f = wf::find_builtin(o, *element, wf::accuracy::exact);
+  if (f == nullptr || f->inputs != 1) return nullptr;
   std::int64_t n = 1;
+  bool gaps = false;
   for (int d = b.ndim; d-- > 0;) {
-    if (b.shape[d] != 1 && b.strides[d] != n * b.itemsize) return nullptr;
+    gaps = gaps || (b.shape[d] != 1 && b.strides[d] != n * b.itemsize);
     n *= b.shape[d];
   }
   if (n == 0) return nullptr;
-  const wf::cpu::erased* f = wf::find_builtin(o, *element, wf::accuracy::exact);
-  if (f == nullptr || f->inputs != 1) return nullptr;
-  alignas(16) std::array<std::byte, 64> answer;
   const wf::options options;
-  if (n < worth_releasing) {
-    run_whole(*f, options, b.buf, n, answer.data());
-  } else {
-    const nb::gil_scoped_release others_run;
-    run_whole(*f, options, b.buf, n, answer.data());
+  if (given_axes == Py_None && !gaps) {
+    alignas(16) std::array<std::byte, 64> answer;
+    run_beside_others(n, [&] { run_whole(*f, options, b.buf, n, answer.data()); });
+    return scalar_of(o, *element, answer.data());
   }
-  return scalar_of(o, *element, answer.data());
+
+  const wf::result_kind kind = wf::result_of_builtin(o, *element);
+  const bool one_axis = o == op::argmin || o == op::argmax;  // the words for others are general code's
+  if (given_axes == Py_None || b.ndim > wf::max_rank || kind.values != 1 || (one_axis && !PyLong_Check(given_axes))) return nullptr;
+  std::vector<int> axes;
+  if (!read_axes(given_axes, b.ndim, axes) || (axes.size() == static_cast<std::size_t>(b.ndim) && !keep)) return nullptr;
+  const layout at{b.buf, *element, wf::extents(b.shape, b.shape + b.ndim), wf::extents(b.strides, b.strides + b.ndim)};
+  const nb::object shape = nb::steal(PyTuple_New(keep ? b.ndim : b.ndim - static_cast<Py_ssize_t>(axes.size())));
+  if (!shape.is_valid()) return nullptr;
+  Py_ssize_t next = 0;
+  for (int d = 0; d < b.ndim; ++d) {
+    const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+    if (!reduced || keep) PyTuple_SetItem(shape.ptr(), next++, PyLong_FromSsize_t(reduced ? 1 : b.shape[d]));
+  }
+  nb::object answers = nb::steal(PyObject_CallFunctionObjArgs(empty, shape.ptr(), dtypes[static_cast<std::size_t>(kind.type)], nullptr));
+  if (!answers.is_valid()) return nullptr;
+  const buffer to(answers.ptr(), PyBUF_WRITABLE);
+  if (!to.held) return nullptr;
+  run_beside_others(n, [&] { run_axes(*f, options, at, axes, to.b.buf); });
+  return answers.release().ptr();
 }
 
 /// (op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out)
@@ -115,7 +169,7 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
       return nullptr;
     }
     try {
-      if (PyObject* found = quick(static_cast<op>(o), a[array])) return found;
+      if (PyObject* found = quick(static_cast<op>(o), a[array], a[axis], a[keepdims] == Py_True)) return found;
     } catch (const std::bad_alloc&) {
       return PyErr_NoMemory();
     } catch (const std::exception& e) {
@@ -159,7 +213,9 @@ void add_fast_path(nb::module_& m) {
   nearest_name = PyUnicode_InternFromString("nearest");
   PyModule_AddFunctions(m.ptr(), methods);
   m.def("use_general", [](nb::object f) { general = f.release().ptr(); });
-  m.def("use_numpy", [](nb::object ndarray, nb::list scalars) {
+  m.def("use_numpy", [](nb::object ndarray, nb::object make, nb::list types, nb::list scalars) {
+    empty = make.release().ptr();
+    for (std::size_t i = 0; i < dtypes.size(); ++i) dtypes.at(i) = nb::object(types[i]).release().ptr();
     std::size_t k = 0;
     for (PyObject*& to : scalar_types) {
       nb::object one = scalars[k++];

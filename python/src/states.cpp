@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <warpfold/exact/exact_moments.hpp>
 #include <warpfold/exact/exact_sum.hpp>
@@ -26,11 +28,9 @@ void add_view(State& to, const view& v) {
     if (v.at.contiguous()) {
       run_whole(*f, none, v.at.data, n, more);
     } else {
-      wf::cpu::operands o;
-      o.data[0] = v.at.data;
-      o.shape = v.at.shape;
-      o.strides[0] = wf::detail::byte_strides(v.at.shape, v.at.strides, 1);
-      wf::cpu::reduce_all(*f, &none, o, {}, more);
+      std::vector<int> all(v.at.shape.size());
+      std::iota(all.begin(), all.end(), 0);
+      run_axes(*f, none, v.at, all, more);
     }
   };
   if (n < worth_releasing) {

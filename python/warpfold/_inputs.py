@@ -18,7 +18,7 @@ BF16, F32, F64, I64, BOOL = 1, 2, 3, 7, 12
 DTYPES: list[np.dtype[Any] | None] = [None if n == "bfloat16" else np.dtype(n) for n in NAMES]
 CODES = {d: k for k, d in enumerate(DTYPES) if d is not None}
 
-_core.use_numpy(np.ndarray, [None if d is None else d.type for d in DTYPES])
+_core.use_numpy(np.ndarray, np.empty, DTYPES, [None if d is None else d.type for d in DTYPES])
 
 
 def is_floating(code: int) -> bool:

@@ -137,6 +137,10 @@ void run_axes(const cpu::erased& f, const options& o, const layout& x, std::span
   cpu::reduce_axes(f, &o, operands_of(x, nullptr), axes, c, out);
 }
 
+void run_selected(const selected& s, const layout& x, const layout& mask, void* out) {
+  cpu::reduce_all(s.functions(), &s, operands_of(x, &mask), {}, out);
+}
+
 void plan::add(const void* x, const void* mask, std::int64_t n) {
   parts& p = *p_;
   if (!p.pieces) p.pieces = std::make_unique<cpu::running>(*p.functions, p.self, p.context);

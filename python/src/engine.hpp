@@ -76,7 +76,11 @@ inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void
   wf::cpu::reduce_run(f, &o, p, n, c, out);
 }
 
-/// The same for each position along the axes that are not in `axes`, in C order.
+class selected;
+/// One answer from the elements of x that the mask, of its shape, names.
+void run_selected(const selected& s, const layout& x, const layout& mask, void* out);
+
+/// An answer for each position along the axes that are not in `axes`, in C order.
 void run_axes(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const int> axes, void* out);
 
 }  // namespace wfpy

@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
     }
   });
   add_views(m);
+  add_arrow(m);
   add_plans(m);
   add_states(m);
   add_twins(m);

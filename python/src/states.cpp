@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <warpfold/exact/exact_sum.hpp>
 
 #include "rounded.hpp"
+#include "selected.hpp"
 #include "views.hpp"
 
 namespace wfpy {
@@ -17,15 +19,22 @@ namespace {
 constexpr std::int64_t worth_releasing = 1 << 13;
 
 template <class State>
-void add_view(State& to, const view& v) {
+void add_view(State& to, const view& v, const view* mask) {
   constexpr bool sum = std::is_same_v<State, wf::exact_sum>;
   const wf::cpu::erased* f = sum ? find_sum_state(v.at.type) : find_moments_state(v.at.type);
   if (f == nullptr) throw wf::error(wf::errc::unsupported, "exact states take real numbers; elements are of type " + std::string(wf::info(v.at.type).name));
   const auto n = v.at.size();
   alignas(State) std::byte more[sizeof(State)];
+  const wf::options none;
+  std::optional<selected> some;
+  if (mask != nullptr) {
+    if (mask->at.type != wf::dtype::boolean) throw wf::error(wf::errc::bad_argument, "a mask that is not of bool");
+    some.emplace(*f, &none, v.at.type, true);
+  }
   const auto run = [&] {
-    const wf::options none;
-    if (v.at.contiguous()) {
+    if (some) {
+      run_selected(*some, v.at, mask->at, more);
+    } else if (v.at.contiguous()) {
       run_whole(*f, none, v.at.data, n, more);
     } else {
       std::vector<int> all(v.at.shape.size());
@@ -104,7 +113,7 @@ template <class State>
 nb::class_<State> add_common(nb::module_& m, const char* name) {
   return nb::class_<State>(m, name)
       .def(nb::init<>())
-      .def("add_view", add_view<State>)
+      .def("add_view", add_view<State>, nb::arg("x"), nb::arg("mask").none() = nb::none())
       .def("add_number", add_number<State>, nb::arg("x").none())
       .def("merge", [](State& a, const State& b) { a.merge(State(b)); })
       .def("copy", [](const State& a) { return State(a); })

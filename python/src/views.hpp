@@ -32,6 +32,7 @@ wf::dtype dtype_of_code(int code);
 wf::rounding rounding_named(nb::handle name);
 wf::accuracy accuracy_named(nb::handle name);
 
+void add_arrow(nb::module_& m);
 void add_views(nb::module_& m);
 void add_plans(nb::module_& m);
 void add_states(nb::module_& m);

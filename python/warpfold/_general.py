@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, bf16_as_float32, code_of, is_complex, is_integer, mask_of, of_numpy,
-                      take)
+                      one_piece, take)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
 SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
@@ -127,6 +128,9 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
            out: Any, skip_nans: bool = False) -> Any:
     name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
     source = take(x, name)
+    if source.more is not None:
+        answer = of_pieces([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
+        return answer if out is None else into(out, answer, name)
     answer = of_source([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
     if out is None:
         return answer
@@ -144,6 +148,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     axes = axes_of(axis, rank, name)
     divide = correction_of(correction, name)
     mask = both_masks(source.mask, mask_of(where, view.shape, name))
+    check_places(ops, mask, name)
     shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
     for op in ops:
         check_not_empty(op, view.shape, axes, name)
@@ -169,6 +174,39 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     answers = Answers(plan, ops, element, round_to, math.prod(shape))
     plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
     return answers.all(kept, source)
+
+
+def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
+    if mask is not None and ONE_AXIS.intersection(ops):
+        raise TypeError(f"{name}: an array with nulls or a mask; its places are not those of the elements that count")
+
+
+def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
+              where: Any, skip_nans: bool, name: str) -> list[Any]:
+    """Of a column in pieces, each with or without nulls: one answer, for which memory is read a piece at a time."""
+    element = source.view.dtype
+    axes_of(axis, 1, name)
+    if where is not None and where is not True:
+        raise TypeError(f"{name}: where= of an array in several pieces; put them together first, as combine_chunks() of pyarrow does")
+    round_to = None
+    if dtype is not None:
+        want = code_of(dtype, name)
+        done = converted(ops[0], element, want, name)
+        if done not in ("native", "round"):
+            raise TypeError(f"{name}: dtype={NAMES[want]} of an array in several pieces is not to be had")
+        round_to = want if done == "round" else None
+    asked = [*ops, COUNT] if round_to is None else ops
+    plan = _core.Plan(asked, element, True, round_to, skip_nans, accuracy, rounding, correction_of(correction, name))
+    assert source.more is not None
+    for view, mask in chain(((source.view, source.mask),), source.more):
+        check_places(ops, mask, name)
+        plan.add(view, mask if mask is not None else of_numpy(np.ones(view.shape, bool), name))
+    answers = Answers(plan, asked, element, round_to, 1)
+    plan.finish(answers.raw)
+    found = answers.all((1,) if keepdims else (), source)
+    if NEED_ELEMENTS.intersection(ops) and not skip_nans and int(np.asarray(found[-1]).item()) == 0:
+        check_not_empty(ops[0], (0,), (0,), name)
+    return found[:len(ops)]
 
 
 def converted(op: int, element: int, want: int, who: str) -> str:
@@ -216,7 +254,7 @@ def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], a
 
 
 def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any) -> Any:
-    a, b = take(x, "dot"), take(y, "dot")
+    a, b = one_piece(take(x, "dot"), "dot"), one_piece(take(y, "dot"), "dot")
     if a.mask is not None or b.mask is not None:
         raise TypeError("dot: an array with a mask; fill the masked elements")
     if a.view.dtype != b.view.dtype:
@@ -254,7 +292,7 @@ def whole_numbers(x: Any, who: str) -> Array:
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
            labels: Any = None, answers: Any = None) -> list[Any]:
     """By segments or labels."""
-    source = take(x, who)
+    source = one_piece(take(x, who), who)
     view = source.view
     if len(view.shape) != 1:
         raise ValueError(f"{who}: an array of {len(view.shape)} dimensions; it must have 1")
@@ -297,4 +335,6 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
 def fused(names: Sequence[str], x: Any, axis: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
           where: Any) -> tuple[Any, ...]:
     ops = [OP[n] for n in names]
-    return tuple(of_source(ops, take(x, "fuse"), axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse"))
+    source = take(x, "fuse")
+    run = of_source if source.more is None else of_pieces
+    return tuple(run(ops, source, axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse"))

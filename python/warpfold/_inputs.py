@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Source(NamedTuple):
     give: Callable[[np.ndarray[Any, Any]], Any]
     bf16: Any = None  # the caller's NumPy type of bf16
     array: Callable[[], np.ndarray[Any, Any]] | None = None  # the elements, for what has to convert them
+    more: Iterator[tuple[_core.View, _core.View | None]] | None = None  # pieces after this one, of Arrow's streams
 
 
 def scalar_or_array(answer: np.ndarray[Any, Any]) -> Any:
@@ -93,6 +95,33 @@ def give_by(namespace: Any, dtype: Any) -> Callable[[np.ndarray[Any, Any]], Any]
     return give
 
 
+def of_arrow(x: Any) -> Source:
+    """Nulls are masked. A stream is read a piece at a time, as far as it is needed."""
+    stream = _core.Pieces(x)
+    pieces = iter(stream.next, None)
+    view, mask = next(pieces, None) or (stream.nothing(), None)
+    second = next(pieces, None)
+    more = None if second is None else chain((second,), pieces)
+    array = None
+    if mask is None and more is None:
+        array = lambda: np.asarray(x)  # noqa: E731
+    return Source(view, mask, scalar_or_array, array=array, more=more)
+
+
+def one_piece(source: Source, who: str) -> Source:
+    """For what cannot go on from piece to piece."""
+    if source.more is not None:
+        raise TypeError(f"{who}: an array in several pieces; put them together first, as combine_chunks() of pyarrow does")
+    return source
+
+
+def add_to(state: Any, source: Source) -> None:
+    """All that counts of the elements, to one of _core's states."""
+    state.add_view(source.view, source.mask)
+    for view, mask in source.more or ():
+        state.add_view(view, mask)
+
+
 def take(x: Any, who: str) -> Source:
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
@@ -108,6 +137,8 @@ def take(x: Any, who: str) -> Source:
         raise TypeError(f"{who}: an array on a GPU; this package reduces arrays in the CPU's memory")
     if library == "pandas" and isinstance(getattr(x, "dtype", None), np.dtype):
         return take(np.asarray(x), who)
+    if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
+        return of_arrow(x)
     if library not in ("torch", "jax", "jaxlib", "cupy"):
         view = _core.view_of_buffer(x)
         if view is not None:

@@ -36,13 +36,16 @@ class _State:
             self.add(x)
 
     def add(self, x: Any, /) -> None:
-        """Adds an array, a number, or numbers that can be iterated over; what an array masks is left out."""
+        """Adds an array, a number, or numbers that can be iterated over, all of them or, if that fails, nothing.
+
+        Nulls of Arrow's arrays, and what NumPy's masked arrays mask, are left out.
+        """
         if isinstance(x, (int, float)):
             self._state.add_number(x)
             return
         who = type(self).__name__
         if isinstance(x, (list, tuple)):
-            for one in x:  # ints beyond 64 bits too, and all or nothing is added
+            for one in x:  # ints beyond 64 bits too
                 if not isinstance(one, (int, float)):
                     break
             else:
@@ -51,13 +54,10 @@ class _State:
                     whole.add_number(one)
                 self._state.merge(whole)
                 return
-        from ._inputs import take
-        source = take(x, who)
-        if source.mask is not None:
-            if source.array is None:
-                raise TypeError(f"{who}: an array with a mask; fill the masked elements")
-            source = take(x.compressed(), who)
-        self._state.add_view(source.view)
+        from ._inputs import add_to, take
+        more = self._kind()
+        add_to(more, take(x, who))
+        self._state.merge(more)
 
     def merge(self, other: Any, /) -> None:
         """Adds what another state of this kind holds."""

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def _is_array(x: Any) -> bool:
     kind = type(x)
-    return hasattr(kind, "__dlpack__") or hasattr(kind, "__array_interface__") or hasattr(kind, "__array__")
+    protocols = ("__dlpack__", "__array_interface__", "__array__", "__arrow_c_stream__", "__arrow_c_array__")
+    return any(hasattr(kind, p) for p in protocols)
 
 
 def fsum(iterable: Iterable[Any], /) -> float:
@@ -22,7 +23,8 @@ def fsum(iterable: Iterable[Any], /) -> float:
     Parameters
     ----------
     iterable : iterable of real numbers
-        Each is converted to a float first. An array is summed where it lies, as it is.
+        Each is converted to a float first. An array is summed where it lies, as it is, without
+        nulls and masked elements.
 
     Returns
     -------
@@ -43,12 +45,10 @@ def fsum(iterable: Iterable[Any], /) -> float:
     1e+308
     """
     if _is_array(iterable):
-        from ._inputs import is_complex, take
-        source = take(iterable, "fsum")
-        if not is_complex(source.view.dtype) and source.mask is None:
-            state = _core.Sum()
-            state.add_view(source.view)
-            return _core.fsum_of(state)
+        from ._inputs import add_to, take
+        state = _core.Sum()
+        add_to(state, take(iterable, "fsum"))
+        return _core.fsum_of(state)
     return _core.fsum(iterable)
 
 

@@ -27,11 +27,8 @@ def _moments(data: Any) -> tuple[Any, Any]:
     """(a state, the data) of arrays and lists of floats; else (None, the data)."""
     state = _core.Moments()
     if _is_array(data):
-        from ._inputs import is_complex, take
-        source = take(data, "statistics")
-        if is_complex(source.view.dtype) or source.mask is not None:
-            raise TypeError("statistics: complex numbers, or an array with a mask; they take real numbers alone")
-        state.add_view(source.view)
+        from ._inputs import add_to, take
+        add_to(state, take(data, "statistics"))
         return state, data
     values = data if type(data) is list else list(data)
     return (state if _core.moments_all(state, values) else None), values
@@ -42,9 +39,7 @@ def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> A
     if state is None or state.count < least:
         return other(values if state is None else [])  # whose words they are
     answer = state.answer(which, correction, "nearest", 3)
-    if math.isfinite(answer):
-        return answer
-    return other(values.ravel().tolist() if _is_array(values) and hasattr(values, "ravel") else list(values))
+    return answer if math.isfinite(answer) or _is_array(values) else other(values)
 
 
 def mean(data: Iterable[Any]) -> Any:

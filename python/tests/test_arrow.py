@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow's arrays and streams, by the PyCapsule protocol: types, nulls, slices, pieces, tables; of pyarrow, polars and pandas."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import warpfold as wf
+from arrays import same
+
+pa = pytest.importorskip("pyarrow")
+
+TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bool"]
+
+
+class Alone:
+    """Nothing but the protocol, so that no other way in can answer for it."""
+
+    def __init__(self, x):
+        if hasattr(x, "__arrow_c_stream__"):
+            self.__arrow_c_stream__ = x.__arrow_c_stream__
+        else:
+            self.__arrow_c_array__ = x.__arrow_c_array__
+
+
+class Array(Alone):
+    def __arrow_c_array__(self, requested_schema=None):
+        raise AssertionError("replaced")
+
+
+class Stream(Alone):
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError("replaced")
+
+
+def alone(x):
+    return (Stream if hasattr(x, "__arrow_c_stream__") else Array)(x)
+
+
+@st.composite
+def columns(draw):
+    """(values that count, an array or stream of them with nulls between)."""
+    dtype = draw(st.sampled_from(TYPES))
+    values = draw(st.lists(st.one_of(st.none(), st.integers(0, 1 if dtype == "bool" else 100)), max_size=40))
+    kind = {"float16": pa.float16(), "bool": pa.bool_()}.get(dtype) or getattr(pa, dtype)()
+    typed = [None if v is None else np.dtype(dtype).type(v) for v in values]
+    column = pa.array(typed, kind) if typed else pa.array([], kind)
+    a = draw(st.integers(0, len(values)))
+    b = draw(st.integers(a, len(values)))
+    column, typed = column.slice(a, b - a), typed[a:b]
+    how = draw(st.sampled_from(["array", "pieces", "table", "batches"]))
+    if how != "array":
+        cuts = sorted({0, len(typed), *draw(st.lists(st.integers(0, len(typed)), max_size=3))})
+        column = pa.chunked_array([column.slice(i, j - i) for i, j in zip(cuts, cuts[1:])], kind)
+    if how in ("table", "batches"):
+        column = pa.table({"x": column})
+    if how == "batches":
+        column = pa.RecordBatchReader.from_batches(column.schema, column.to_batches())
+    return np.array([v for v in typed if v is not None], dtype), any(v is None for v in typed), column
+
+
+@given(columns(), st.sampled_from(["sum", "mean", "var", "max", "count_nonzero", "minmax", "argmax", "ExactSum", "fsum", "fuse", "float32"]))
+def test_what_is_null_does_not_count(case, name):
+    values, nulls, column = case
+    x = alone(column)
+    if name == "ExactSum":
+        assert wf.ExactSum(x) == wf.ExactSum(values)
+    elif name == "fsum":
+        assert wf.fsum(x) == wf.fsum(values)
+    elif name == "fuse":
+        for a, b in zip(wf.fuse(["sum", "std"])(x), wf.fuse(["sum", "std"])(values)):
+            same(a, b)
+    elif name == "float32":
+        same(wf.sum(x, dtype="float32", rounding="up"), wf.sum(values, dtype="float32", rounding="up"))
+    elif name == "argmax" and nulls:
+        with pytest.raises(TypeError, match="nulls"):
+            wf.argmax(x)
+    elif values.size == 0 and name in ("max", "minmax", "argmax"):
+        with pytest.raises(ValueError, match="no elements"):
+            getattr(wf, name)(x)
+    else:
+        a, b = getattr(wf, name)(x), getattr(wf, name)(values)
+        if isinstance(b, tuple):
+            same(a[1], b[1])
+        same(np.asarray(a)[..., 0] if isinstance(b, tuple) else a, np.asarray(b)[..., 0] if isinstance(b, tuple) else b)
+
+
+def test_a_stream_is_read_a_piece_at_a_time():
+    """The batches that are alive at once are few, whatever the length of the stream."""
+    alive, most = [0], [0]
+
+    def batches():
+        for k in range(200):
+            batch = pa.record_batch({"x": np.full(1000, float(k))})
+            alive[0] = pa.total_allocated_bytes()
+            most[0] = max(most[0], alive[0])
+            yield batch
+    schema = pa.schema([("x", pa.float64())])
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    assert wf.sum(Stream(reader)) == 1000.0 * 199 * 100
+    assert wf.sum(reader) == 0.0  # it was read to its end
+
+
+def test_a_stream_that_fails_says_why():
+    def batches():
+        yield pa.record_batch({"x": [1.0]})
+        raise RuntimeError("the disk is gone")
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("x", pa.float64())]), batches())
+    with pytest.raises((OSError, RuntimeError), match="the disk is gone") as e:
+        wf.sum(reader)
+    assert "\n" not in str(e.value)
+
+
+def test_refusals():
+    with pytest.raises(TypeError, match="2 columns"):
+        wf.sum(pa.table({"x": [1], "y": [2]}))
+    for bad in (pa.array(["a"]), pa.array([None]), pa.array([1]).dictionary_encode(), pa.array([[1]])):
+        with pytest.raises(TypeError, match="Arrow's type"):
+            wf.sum(bad)
+    pieces = pa.chunked_array([[1.0], [2.0]])
+    with pytest.raises(TypeError, match="several pieces"):
+        wf.dot(pieces, pieces)
+    with pytest.raises(TypeError, match="several pieces"):
+        wf.segment_sum(pieces, [0, 1])
+    with pytest.raises(TypeError, match="several pieces"):
+        wf.sum(pieces, where=[True, False])
+    with pytest.raises(Exception, match="axis 1"):
+        wf.sum(pieces, axis=1)
+    assert wf.sum(pieces, axis=0, keepdims=True).tolist() == [3.0]
+
+
+def test_capsules_are_read_once():
+    class Twice:
+        def __init__(self):
+            self.both = pa.array([1.0]).__arrow_c_array__()
+
+        def __arrow_c_array__(self, requested_schema=None):
+            return self.both
+    x = Twice()
+    assert wf.sum(x) == 1.0
+    with pytest.raises(ValueError, match="read before"):
+        wf.sum(x)
+
+
+def test_columns_of_frames():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [1.5, None, 2.5], "b": [1, 2, 3]})
+    assert wf.sum(frame["a"]) == 4.0 and wf.mean(frame["b"]) == 2.0 and wf.sum(frame[["a"]]) == 4.0
+    pd = pytest.importorskip("pandas")
+    series = pd.Series([1, None, 3], dtype="Int64")
+    assert wf.sum(series) == 4 and wf.ExactMoments(series).count == 2
+    assert math.isnan(wf.sum(pd.Series([1.0, math.nan])))  # a NaN of NumPy's kind is no null
+
+
+def test_memory_is_given_back():
+    before = pa.total_allocated_bytes()
+    for _ in range(50):
+        wf.sum(pa.chunked_array([pa.array(np.arange(1000.0)), pa.array([None, 1.0])]))
+        with pytest.raises(TypeError):
+            wf.sum(pa.table({"x": [1], "y": [2]}))
+    assert pa.total_allocated_bytes() == before

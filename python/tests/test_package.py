@@ -72,3 +72,22 @@ def test_the_program_is_there_or_says_why():
     else:
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1 and "WARPFOLD_BUILD_TOOLS=ON" in done.stderr
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
+def test_the_documents_code_runs(page):
+    import re
+
+    import numpy as np
+    path = pathlib.Path(__file__).parents[2] / page
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+    assert blocks
+    for block in blocks:
+        x = np.arange(24.0).reshape(2, 3, 4)
+        given = {"x": x, "chunk": x, "other": [1.5], "offsets": [0, 2, 4], "labels": [0, 1, 1, 0], "names": list("abba")}
+        lines = block.splitlines()
+        for k, line in enumerate(lines):  # the segments' line is of one dimension
+            if "segment_" in line:
+                lines[k] = "x = x[0, 0]; " + line
+        exec("\n".join(lines), given)
+        assert "wf" in given

@@ -139,7 +139,7 @@ def take(x: Any, who: str) -> Source:
         return take(np.asarray(x), who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
         return of_arrow(x)
-    if library not in ("torch", "jax", "jaxlib", "cupy"):
+    if library != "torch" and not hasattr(kind, "__array_namespace__"):  # those have answers of their own kind
         view = _core.view_of_buffer(x)
         if view is not None:
             return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))

@@ -88,6 +88,18 @@ def test_what_is_null_does_not_count(case, name):
         same(np.asarray(a)[..., 0] if isinstance(b, tuple) else a, np.asarray(b)[..., 0] if isinstance(b, tuple) else b)
 
 
+@pytest.mark.parametrize("values", [np.arange(20.0), np.arange(20) % 3 == 0, np.arange(20, dtype=np.uint8)], ids=lambda v: v.dtype.name)
+def test_structs_of_one_field_have_offsets_and_nulls_of_their_own(values):
+    missing = np.arange(20) % 5 == 0
+    left_out = np.arange(20) % 7 == 0
+    structs = pa.StructArray.from_arrays([pa.array(values, mask=missing)], ["x"], mask=pa.array(left_out))
+    for a, b in ((0, 20), (3, 20), (9, 17), (4, 4)):
+        counts = ~(missing | left_out)[a:b]
+        same(wf.sum(Array(structs.slice(a, b - a))), wf.sum(values[a:b][counts]))
+    plain = pa.StructArray.from_arrays([pa.array(values)], ["x"])
+    same(wf.sum(Array(plain.slice(3))), wf.sum(values[3:]))
+
+
 def test_a_stream_is_read_a_piece_at_a_time():
     """The batches that are alive at once are few, whatever the length of the stream."""
     alive, most = [0], [0]

@@ -216,6 +216,24 @@ def test_nan_functions_leave_nans_out(case):
         pass
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+def test_infinities_are_no_nans(dtype):
+    x = np.array([1.0, math.inf, math.nan], dtype)
+    assert wf.nansum(x).real == math.inf and wf.nansum(-x).real == -math.inf
+    if dtype in FLOATS:
+        assert wf.nanmax(x) == math.inf and wf.nanmin(x) == 1.0 and math.isnan(wf.nanvar(x))
+
+
+@pytest.mark.parametrize(("to", "bits"), [("float32", 24), ("float16", 11)])
+def test_a_sum_is_not_rounded_twice(to, bits):
+    """A tie but for what is beyond the last bit of f64."""
+    x = np.array([1.0, 2.0**-bits, 2.0**-60])
+    up = np.dtype(to).type(1 + 2.0**(1 - bits))
+    assert wf.sum(x[:2], dtype=to) == 1 and wf.sum(x, dtype=to) == up
+    assert wf.mean(np.append(x, 0.0), dtype=to) == up / 4 and wf.ExactSum(x).value(dtype=to) == up
+    assert wf.sum(np.array([2**62, 2**(62 - bits), 1]), dtype=to) == (up * np.float32(2.0**62) if to == "float32" else math.inf)
+
+
 @given(with_axes(laid_out(REAL)), st.sampled_from(FLOATS))
 def test_dtype_is_what_the_true_sum_is_rounded_to(case, to):
     x, axis = case

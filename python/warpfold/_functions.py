@@ -60,9 +60,10 @@ _PARAMETERS = {
 def _document(*names: str) -> Callable[[F], F]:
     """Puts the parameters' sections, the same everywhere, into a docstring."""
     def put(f: F) -> F:
-        text = "\n\n    Parameters\n    ----------\n    " + "\n    ".join(_PARAMETERS[n] for n in names)
         if f.__doc__ is not None:  # None under -OO
-            f.__doc__ = f.__doc__.replace("\n\n    Parameters", text, 1)
+            indent = "    " if "\n    Parameters" in f.__doc__ else ""  # from Python 3.13 on it is taken away before
+            text = "\n    ".join(["\n\n    Parameters", "----------", *(_PARAMETERS[n] for n in names)]).replace("\n    ", "\n" + indent)
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Parameters", text, 1)
         return f
     return put
 

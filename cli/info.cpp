@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 
+#include <warpfold/version.hpp>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -84,7 +85,7 @@ json simt_place() {
 
 json gather() {
   json facts{
-      {"version", WARPFOLD_VERSION}, {"compiler", compiler}, {"build_type", WARPFOLD_BUILD_TYPE}};
+      {"version", wf::version()}, {"compiler", compiler}, {"build_type", WARPFOLD_BUILD_TYPE}};
   facts["cpu"] = {{"name", cpu_name()},
                   {"cores", std::max(1u, std::thread::hardware_concurrency())},
                   {"simd", simd()}};

@@ -5,6 +5,7 @@
 
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
+#include <warpfold/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -62,7 +63,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 
 int run(int argc, char** argv) {
   CLI::App app{"warpfold: exact and fast parallel reductions", "warpfold"};
-  app.set_version_flag("--version", "warpfold " WARPFOLD_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", std::string("warpfold ") + wf::version(), "Print the version and exit");
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 done, 1 a result was wrong, 2 bad usage or bad input, 3 the device failed.");

@@ -21,6 +21,10 @@ if(WARPFOLD_CCACHE AND PROJECT_IS_TOP_LEVEL)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
+# What a linker that knows nothing of C++ must be told, as in a project in C alone. It comes with a shared library.
+set(wf_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(FILTER wf_cxx_runtime INCLUDE REGEX "^(std)?c\\+\\+(abi)?$")
+
 # wf_warnings: link privately to every target of ours. wf_sanitize: the same, but for the
 # instrumented kernels, which cannot also carry the address sanitizer.
 add_library(wf_warnings INTERFACE)

@@ -2,7 +2,7 @@
 // A reduction of your own on a GPU: the range of the data, in one pass, alone and fused with the library's. Mark its
 // members WF_HD, and the same type runs on the host too.
 //
-//     nvcc -std=c++20 own_gpu_reduction.cu -lwarpfold_gpu -lwarpfold
+//     nvcc -std=c++20 own_gpu_reduction.cu $(pkg-config --cflags --libs warpfold-gpu)
 #include <cstdio>
 #include <span>
 #include <vector>

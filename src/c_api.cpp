@@ -334,6 +334,8 @@ int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* ax
 
 const char* wf_last_error(void) { return last_error; }
 
+const char* wf_version(void) { return WARPFOLD_VERSION_STRING; }
+
 const char* wf_cpu_target(void) {
   const char* found = "";
   guarded([&] { found = cpu::name(cpu::active_target()).data(); });

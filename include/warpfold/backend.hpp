@@ -42,19 +42,19 @@ struct state_form {
 inline constexpr int state_version = 2;
 
 /// Throws wf::error (unsupported) for element types that the operation does not take.
-state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
+WF_API state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
 /// Writes the states of no elements.
-void clear_states(const state_form& form, void* states, std::int64_t count);
+WF_API void clear_states(const state_form& form, void* states, std::int64_t count);
 /// to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory, of any alignment.
 /// Throws wf::error (capacity) where a state would have more than 2^63 - 1 elements; states up to there are merged.
-void merge_states(const state_form& form, void* to, const void* later, std::int64_t count);
+WF_API void merge_states(const state_form& form, void* to, const void* later, std::int64_t count);
 /// to[k] becomes the state that it was before later[k] was merged into it. Only where `form.adds`, else wf::error
 /// (unsupported). Throws bad_argument where later[k] has more elements than to[k].
-void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count);
+WF_API void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count);
 /// The answers of states. Host memory, of any alignment.
-void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out);
+WF_API void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out);
 
-class backend {
+class WF_API backend {
  public:
   virtual ~backend() = default;
   virtual std::string_view name() const noexcept = 0;  ///< "cpu", "cuda" or "simt"
@@ -72,6 +72,6 @@ class backend {
 };
 
 /// Takes everything.
-const backend& cpu_backend();
+WF_API const backend& cpu_backend();
 
 }  // namespace wf

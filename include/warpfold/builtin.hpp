@@ -11,6 +11,7 @@
 
 #include <warpfold/context.hpp>
 #include <warpfold/cpu/engine.hpp>
+#include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/reductions/types.hpp>
 
@@ -32,8 +33,8 @@ struct properties {
   std::string_view result;    ///< the type of its answer
 };
 /// What is told of an operation in words; the rest its types declare: find_builtin(…)->declares.
-const properties& properties_of(op o);
-std::optional<op> op_named(std::string_view name);
+WF_API const properties& properties_of(op o);
+WF_API std::optional<op> op_named(std::string_view name);
 
 /// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
 /// complex numbers: re and im of the mean, the variance).
@@ -41,14 +42,14 @@ struct result_kind {
   dtype type;
   int values;
 };
-result_kind result_of_builtin(op o, dtype element);
+WF_API result_kind result_of_builtin(op o, dtype element);
 
 /// Its functions; `self` is an `options`. Throws wf::error (unsupported) for types that it does not take.
-const cpu::erased& builtin(op o, dtype element, accuracy a);
+WF_API const cpu::erased& builtin(op o, dtype element, accuracy a);
 /// The same, but null.
-const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
+WF_API const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
 /// Those that also say whether the answer overflowed, in a `checked` (results.hpp) of the same type.
 /// Of integers: sum, prod, sum_of_squares, norm1, dot; else null.
-const cpu::erased* find_checked(op o, dtype element) noexcept;
+WF_API const cpu::erased* find_checked(op o, dtype element) noexcept;
 
 }  // namespace wf

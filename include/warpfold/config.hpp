@@ -3,6 +3,11 @@
 /// The two macros that let one source serve every compiler.
 #pragma once
 
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#error "warpfold: its C++ headers need C++20: -std=c++20; in CMake CMAKE_CXX_STANDARD 20, and CMAKE_CUDA_STANDARD 20 for .cu files"
+#include <warpfold/stops_here_without_cxx20>  // no such file: it ends the compilation, so that the line above is the first
+#endif
+
 #if defined(__FAST_MATH__)
 #error "warpfold: -ffast-math breaks exact sums; compile the files that include warpfold without it"
 #elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__

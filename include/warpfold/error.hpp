@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <warpfold/export.h>
+
 namespace wf {
 
 enum class errc {
@@ -19,7 +21,7 @@ enum class errc {
   device             ///< a CUDA call failed; the text holds its own words
 };
 
-class error : public std::runtime_error {
+class WF_API error : public std::runtime_error {
  public:
   error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}
   errc code() const noexcept { return code_; }

@@ -11,6 +11,8 @@
 /// One kernel reads the values once. Places, memory, errors: gpu.hpp.
 #pragma once
 
+#include <warpfold/config.hpp>  // first: it says what a compiler must be set to
+
 #include <cuda_runtime.h>
 
 #include <array>

@@ -16,6 +16,8 @@
 /// the stream is waited for. Needs no nvcc: link warpfold::gpu.
 #pragma once
 
+#include <warpfold/config.hpp>  // first: it says what a compiler must be set to
+
 #include <cstdint>
 #include <memory>
 
@@ -25,13 +27,14 @@
 
 namespace wf {
 
-const device_library& cuda_library();  ///< in warpfold::gpu
+WF_API const device_library& cuda_library();  ///< in warpfold::gpu
 const device_library& simt_library();  ///< in warpfold_simt: for tests, and for machines with no GPU
 
 /// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may
 /// use a place; streams that may run at once need a place each. It must not outlive its stream, and
-/// must outlive graphs that captured its reductions. To capture, reduce once before.
-class device_place : public backend {
+/// must outlive graphs that captured its reductions. Before a capture, reduce once: that
+/// allocates the memory.
+class WF_API device_place : public backend {
  public:
   static constexpr bool is_place = true;
 

@@ -12,6 +12,7 @@
 #include <span>
 
 #include <warpfold/builtin.hpp>
+#include <warpfold/config.hpp>
 #include <warpfold/context.hpp>
 #include <warpfold/cpu/engine.hpp>
 #include <warpfold/io/dtype.hpp>
@@ -60,7 +61,7 @@ struct request {
 
 /// The shape of the answers: empty if there is one. Throws wf::error (bad_argument, beginning with `who`) on axes,
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
-extents shape_of_answers(const extents& shape, const partition& by, const char* who);
+WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);
 
 /// Inputs that the operation takes: 2 for dot, else 1.
 constexpr int inputs_of(op what) { return what == op::dot ? 2 : 1; }
@@ -68,7 +69,7 @@ constexpr int inputs_of(op what) { return what == op::dot ? 2 : 1; }
 namespace cpu {
 
 /// Any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
-void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
+WF_API void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
          const char* who);
 
 }  // namespace cpu
@@ -76,6 +77,6 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
 /// Checks what does not depend on the backend. Throws wf::error: unsupported for an element type that the operation does
 /// not take; bad_argument for an input that is null though it has elements, an `out` that is null though there are
 /// answers, or a partition that does not fit.
-void check(const request& r);
+WF_API void check(const request& r);
 
 }  // namespace wf

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <warpfold/export.h>
+#include <warpfold/version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -59,7 +62,7 @@ typedef struct wf_options {
 
 /* The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
    WF_MEAN_VAR of complex numbers (re and im of the mean, the variance). */
-int wf_result_type(int op, int element, int* type, int* values);
+WF_API int wf_result_type(int op, int element, int* type, int* values);
 
 /* What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
 typedef enum wf_output { WF_ANSWERS, WF_CHECKED, WF_STATES } wf_output;
@@ -117,37 +120,40 @@ void wf_close(wf_place* place);
 
 /* Shorter forms of wf_run on the CPU follow. One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
  * null. `out` has room for the answer (wf_result_type). */
-int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
+WF_API int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 
 /* An answer for each position along the axes that are not named, C-ordered. Negative axes count
  * from the last. */
-int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+WF_API int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out);
 
 /* Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. */
-int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
+WF_API int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out);
 
 /* Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers. */
-int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
+WF_API int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out);
 
 /* Several reductions of x in one pass; out[k] gets the answer of ops[k]. */
-int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
+WF_API int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
 /* Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
  * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
  * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT. */
-int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
+WF_API int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                       const wf_options* options, void* out, unsigned char* overflow);
 
 /* What went wrong in this thread's last call that failed; never null. */
-const char* wf_last_error(void);
+WF_API const char* wf_last_error(void);
+
+/* The version of the compiled library, as WARPFOLD_VERSION_STRING is that of this header. */
+WF_API const char* wf_version(void);
 
 /* "scalar", "neon", "avx2" or "avx512": the instruction set in use, and another one to be used. */
-const char* wf_cpu_target(void);
-int wf_force_cpu_target(const char* name);
+WF_API const char* wf_cpu_target(void);
+WF_API int wf_force_cpu_target(const char* name);
 
 #ifdef __cplusplus
 }

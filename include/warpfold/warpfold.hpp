@@ -19,6 +19,8 @@
 /// Errors are thrown as wf::error.
 #pragma once
 
+#include <warpfold/config.hpp>  // first: it says what a compiler must be set to
+
 #include <array>
 #include <cstring>
 #include <string>
@@ -33,6 +35,7 @@
 #include <warpfold/request.hpp>
 #include <warpfold/reductions/types.hpp>
 #include <warpfold/results.hpp>
+#include <warpfold/version.hpp>
 #include <warpfold/view.hpp>
 
 #include <warpfold/exact/exact_moments.hpp>
@@ -164,8 +167,8 @@ cpu::operands operands_of(const X&... x) {
 }
 
 /// The shape of the answers, where labels are as many as elements. Throws wf::error (bad_argument).
-extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
-[[noreturn]] void refuse_answers(const extents& shape, const char* who);
+WF_API extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
+[[noreturn]] WF_API void refuse_answers(const extents& shape, const char* who);
 /// Throws wf::error (bad_argument) where no memory could hold the answers.
 template <class Result>
 void make_room(array<Result>& answers, const extents& shape, const char* who) {

@@ -14,7 +14,7 @@
 
 namespace wf::library {
 
-class adapted {
+class WF_API adapted {
  public:
   struct changes {
     dtype element{};

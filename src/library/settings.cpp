@@ -3,6 +3,12 @@
 
 #include <warpfold/warpfold.hpp>
 
+namespace wf {
+
+const char* version() noexcept { return WARPFOLD_VERSION_STRING; }
+
+}  // namespace wf
+
 namespace wf::detail {
 
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who) {

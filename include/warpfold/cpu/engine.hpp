@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <warpfold/context.hpp>
+#include <warpfold/export.h>
 #include <warpfold/reduction.hpp>
 #include <warpfold/view.hpp>
 
@@ -51,33 +52,33 @@ struct operands {
 };
 
 /// One answer from n elements without gaps: x[k] points to those of input k. The shortest way.
-void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
+WF_API void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
                 const context& c, void* out);
 
 /// One answer from all elements.
-void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out);
+WF_API void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out);
 
 /// An answer for each position along the axes that are not in `axes`, C-ordered. `axes` are
 /// distinct, in [0, rank).
-void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
+WF_API void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
                  const context& c, void* out);
 
 /// Segment k is the elements offsets[k] … offsets[k + 1] of one-dimensional inputs of any stride;
 /// its indexes start at 0. Throws wf::error (bad_argument) on offsets that fall or leave the input.
-void reduce_segments(const erased& r, const void* self, const operands& x,
+WF_API void reduce_segments(const erased& r, const void* self, const operands& x,
                      std::span<const std::int64_t> offsets, const context& c, void* out);
 
 /// Element i of one-dimensional inputs belongs to answer labels[i] in [0, answers), else wf::error.
 /// An element's index is its place among those of its label.
-void reduce_labels(const erased& r, const void* self, const operands& x,
+WF_API void reduce_labels(const erased& r, const void* self, const operands& x,
                    std::span<const std::int64_t> labels, std::int64_t answers, const context& c,
                    void* out);
 
 /// Checks axes against a rank: distinct ones in [0, rank), sorted. `who` begins the message.
-per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who);
+WF_API per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who);
 
 /// The shape of the answers.
-extents kept_shape(const extents& shape, std::span<const int> axes, bool keepdims);
+WF_API extents kept_shape(const extents& shape, std::span<const int> axes, bool keepdims);
 
 namespace detail {
 

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <memory>
 
+#include <warpfold/export.h>
+
 namespace wf::cpu {
 
-class executor {
+class WF_API executor {
  public:
   virtual ~executor() = default;
 
@@ -30,7 +32,7 @@ struct pool_state;
 ///
 /// A child of fork() may use the pool, whatever its threads were doing; it starts threads of its own at the
 /// next run. A child of a fork() in a task cannot finish that task's run: it ends by exec or _exit.
-class thread_pool final : public executor {
+class WF_API thread_pool final : public executor {
  public:
   /// 0: as many as the process may use.
   explicit thread_pool(int threads = 0);
@@ -58,6 +60,6 @@ class inline_executor final : public executor {
 /// The pool of a context that names none: started at first use, of as many threads as the process
 /// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and whoever
 /// reduces after that, as the destructor of a static object may, does so on its own thread.
-executor& default_executor();
+WF_API executor& default_executor();
 
 }  // namespace wf::cpu

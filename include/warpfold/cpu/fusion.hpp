@@ -8,10 +8,11 @@
 #include <vector>
 
 #include <warpfold/cpu/engine.hpp>
+#include <warpfold/export.h>
 
 namespace wf::cpu {
 
-class fusion {
+class WF_API fusion {
  public:
   struct part {
     const erased* functions;

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include <warpfold/cpu/engine.hpp>
+#include <warpfold/export.h>
 
 namespace wf::cpu {
 
 /// Exact answers are those of all elements at once. Others are too, bit for bit, if every piece but
 /// the last has the same number of elements, a power of two of at least 2^17, and there are fewer than
 /// 2^29 in all; else they may be rounded in another order.
-class running {
+class WF_API running {
  public:
   /// What is referred to outlives this.
   running(const erased& r, const void* self, const context& c) : r_(r), self_(self), context_(c) {}

@@ -8,21 +8,23 @@
 #include <span>
 #include <string_view>
 
+#include <warpfold/export.h>
+
 namespace wf::cpu {
 
 /// `scalar` is the least that the architecture guarantees (on x86-64 that has 16-byte vectors).
 enum class target { scalar, neon, avx2, avx512 };
 
-std::string_view name(target t);
-std::optional<target> target_named(std::string_view name);
+WF_API std::string_view name(target t);
+WF_API std::optional<target> target_named(std::string_view name);
 
 /// Those built in that this processor can run, best last.
-std::span<const target> available_targets();
+WF_API std::span<const target> available_targets();
 
-target active_target();
+WF_API target active_target();
 
 /// Runs all kernels with `t` from now on, on every thread; throws wf::error (unsupported) if it is
 /// not available. For tests and comparisons; not while a reduction runs.
-void force_target(target t);
+WF_API void force_target(target t);
 
 }  // namespace wf::cpu

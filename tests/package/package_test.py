@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an installed copy must do for its users, and what it must not do to a project that has it as a folder.
+
+    package_test.py CASE --source … --binary … --scratch … --cmake … --cc … --cxx … [--nvcc …]
+
+`install` puts a copy of the build into SCRATCH/moved, where the other cases find it: an installed tree may be moved.
+"""
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+ANSWER = "the exact sum is 1e+308"
+
+
+def fail(text):
+    sys.exit(f"package_test: {text}")
+
+
+def run(*command, cwd=None, env=None, status=0):
+    """What it prints; its exit status must be `status`, or any but 0 if that is None."""
+    command = [str(c) for c in command]
+    done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode != status if status is not None else done.returncode == 0:
+        fail(f"exit status {done.returncode} of: {shlex.join(command)}\n{done.stdout[-6000:]}")
+    return done.stdout
+
+
+def expect(condition, text):
+    if not condition:
+        fail(text)
+
+
+class Package:
+    def __init__(self, a):
+        self.a = a
+        self.source, self.binary, self.scratch = Path(a.source), Path(a.binary), Path(a.scratch)
+        self.prefix = self.scratch / "moved"
+        self.folder = self.scratch / a.case
+        self.env = dict(os.environ)
+        for name in ("CXXFLAGS", "CFLAGS", "LDFLAGS", "CUDAFLAGS"):
+            self.env.pop(name, None)
+        folders = [f for f in self.prefix.rglob("pkgconfig") if f.is_dir()] if self.prefix.exists() else []
+        self.env["PKG_CONFIG_PATH"] = ":".join(map(str, folders))
+        if a.case != "install":
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+
+    def has_gpu(self):
+        return any(self.prefix.rglob("warpfold-gpu-targets.cmake"))
+
+    def project(self, name, *options, cmake=None, languages=("C", "CXX"), targets=()):
+        """Configures and builds tests/package/NAME; its build folder."""
+        cmake = cmake or self.a.cmake
+        build = self.folder / ("build_" + name)
+        compilers = {"C": self.a.cc, "CXX": self.a.cxx, "CUDA": self.a.nvcc}
+        self.configured = run(cmake, "-S", HERE / name, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                              *(f"-DCMAKE_{k}_COMPILER={compilers[k]}" for k in languages), *options, env=self.env)
+        run(cmake, "--build", build, *(("--target",) + targets if targets else ()), env=self.env)
+        return build
+
+    # The cases.
+
+    def install(self):
+        """Files of the library and no others, none of which knows where it was installed."""
+        first = self.scratch / "prefix"
+        shutil.rmtree(first, ignore_errors=True)
+        shutil.rmtree(self.prefix, ignore_errors=True)
+        run(self.a.cmake, "--install", self.binary, "--prefix", first)
+        first.rename(self.prefix)
+        texts = [f for f in self.prefix.rglob("*") if f.suffix in (".pc", ".cmake")]
+        expect(len(texts) >= 6, f"package files: {texts}")
+        for f in texts:
+            for folder in (first, self.source, self.binary):
+                expect(str(folder) not in f.read_text(), f"{f.name} names {folder}")
+
+    def find_package(self):
+        found = f"-DCMAKE_PREFIX_PATH={self.prefix}"
+        build = self.project("cmake", found)
+        expect(ANSWER in run(build / "sum"), "sum")
+        expect(ANSWER in run(build / "sum_c"), "sum_c")
+        run(build / "load", build / "libplugin.so", "right", 20)
+        if self.has_gpu():  # a program in C++ alone, with no CUDA compiler: it links, and sums where there is a GPU
+            said = run(build / "gpu_sum")
+            expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
+            run("strip", "-o", build / "stripped", build / "gpu_sum")
+            size = (build / "stripped").stat().st_size / 2**20
+            # The CPU library for three instruction sets 1.8 MiB, the host's side of kernels and the CUDA runtime 1.5, and the kernels.
+            most = 3.5 + 1.4 * max(1, len(self.a.architectures.split(",")))
+            expect(size <= most, f"a program that sums on a GPU has {size:.1f} MiB; {most} are right")
+        build = self.project("c_only", found, languages=("C",))
+        expect(ANSWER in run(build / "sum_c"), "sum_c in a project of C alone")
+
+    def wants_gpu(self):
+        """A component that is not there is told of in words."""
+        if self.has_gpu():
+            sys.exit(SKIPPED)
+        (self.folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(user CXX)\n"
+                                                    "find_package(warpfold REQUIRED COMPONENTS gpu)\n")
+        said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.env, status=None)
+        expect("built without CUDA (WARPFOLD_CUDA)" in " ".join(said.split()), said)
+
+    def pkg_config(self):
+        """C by a C compiler and its linker, C++ of any standard from C++20 on; nothing else is needed."""
+        flags = run("pkg-config", "--cflags", "warpfold", env=self.env)
+        expect("-std" not in flags, f"flags for C and C++ that set a standard: {flags}")
+        words = run("pkg-config", "--cflags", "--libs", "warpfold", env=self.env).split()
+        run(self.a.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
+        expect(ANSWER in run(self.folder / "sum_c"), "sum_c")
+        run(self.a.cxx, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.cpp", "-o", "sum", *words, cwd=self.folder)
+        expect(ANSWER in run(self.folder / "sum"), "sum")
+        words = run("pkg-config", "--cflags", "--libs", "warpfold-io", env=self.env).split()
+        run(self.a.cxx, "-std=c++20", "-shared", "-fPIC", "-Wl,-z,defs", HERE / "plugin.cpp", "-o", "plugin.so", *words, cwd=self.folder)
+
+    def old_standard(self):
+        """C++17: the first error says what is to be set, and there are no hundred after it."""
+        options = ["-I", self.prefix / "include", "-fsyntax-only", "-x", "c++", HERE / "sum.cpp"]
+        said = run(self.a.cxx, "-std=c++17", *options, status=None)
+        errors = [line for line in said.splitlines() if "error:" in line]
+        expect("need C++20: -std=c++20" in errors[0] and len(errors) <= 2, said)
+        if self.a.nvcc and self.has_gpu():
+            said = run(self.a.nvcc, "-std=c++17", "-I", self.prefix / "include", "-c", HERE / "cuda/own.cu", "-o", "/dev/null", status=None)
+            errors = [line for line in said.splitlines() if "error:" in line]
+            expect("CMAKE_CUDA_STANDARD 20" in errors[0] and len(errors) <= 2, said)
+
+    def cuda(self):
+        """.cu files of a project that sets no standard, and by hand."""
+        if not (self.a.nvcc and self.has_gpu()):
+            print("built without CUDA")
+            sys.exit(SKIPPED)
+        build = self.project("cuda", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_CUDA_ARCHITECTURES=90", languages=("CXX", "CUDA"))
+        said = run(build / "own")
+        expect(re.search("the greatest is 4|no GPU here", said), said)
+
+    def commands(self):
+        """Every line of a comment or page that compiles something, run as it stands."""
+        gpu = bool(self.a.nvcc) and self.has_gpu()
+        pages = [self.source / "README.md", *sorted((self.source / "docs").glob("*.md")), *sorted((self.source / "examples").glob("*.c*"))]
+        compiler = re.compile(r"^(?://|/?\*)?\s*((?:cc|gcc|c\+\+|g\+\+|clang\+\+|nvcc) .*(?:pkg-config|-lwarpfold).*)$", re.M)
+        env = dict(self.env)
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for name, path in (("cc", self.a.cc), ("c++", self.a.cxx), ("g++", self.a.cxx), ("nvcc", self.a.nvcc)):
+            if path:
+                (tools / name).symlink_to(shutil.which(path) or path)
+        env["PATH"] = f"{tools}:{env['PATH']}"
+        seen = []
+        for page in pages:
+            for command in compiler.findall(page.read_text()):
+                seen.append(command)
+                if "nvcc" in command and not gpu:
+                    print(f"without CUDA: {command}")
+                    continue
+                work = self.folder / f"command_{len(seen)}"
+                work.mkdir()
+                for f in (*(self.source / "examples").glob("*.c*"), HERE / "sum.c", HERE / "sum.cpp"):
+                    shutil.copy(f, work)
+                if "nvcc" in command:  # nvcc has one architecture by default, which is all that is wanted here
+                    command += " -arch=sm_90"
+                run("bash", "-euc", command, cwd=work, env=env)
+                program = re.search(r" -o (\S+)", command)
+                run(work / (program[1] if program else "a.out"))
+        expect(any(c.startswith("nvcc") for c in seen) and any("pkg-config" in c for c in seen), f"commands: {seen}")
+        for f in (self.source / "examples").glob("*.c*"):
+            expect("pkg-config" in f.read_text() or "warpfold explain" in f.read_text(), f"{f.name} does not say how it is compiled")
+
+    def subproject(self):
+        """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed."""
+        launcher = shutil.which("ccache")
+        options = [f"-DWARPFOLD_SOURCE={self.source}", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
+                   "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
+                   "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"]
+        if launcher:
+            options.append(f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}")
+        env = self.env["PATH"]
+        if self.a.nvcc:  # where it could be found
+            self.env["PATH"] += ":" + str(Path(self.a.nvcc).parent)
+        build = self.project("subproject", *options, targets=("sum", "sum_c", "load"))
+        self.env["PATH"] = env
+        cache = (build / "CMakeCache.txt").read_text()
+        expect("CMAKE_CUDA_COMPILER:" not in cache, "it looked for CUDA by itself")
+        made = [line for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines() if re.search(": (C|CXX|CUDA)_", line)]
+        expect(any("libwarpfold.so" in line for line in made), f"targets: {made}")
+        for line in made:
+            expect(not re.search(r"simt|gtest|test_|warpfold_cli|tuning|\.cu\.", line), f"built in another project: {line}")
+        expect(ANSWER in run(build / "sum"), "sum")
+        expect(ANSWER in run(build / "sum_c"), "sum_c")
+        prefix = self.folder / "prefix"
+        run(self.a.cmake, "--install", build, "--prefix", prefix)
+        files = [f for f in prefix.rglob("*") if not f.is_dir()]
+        expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
+        self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
+
+    def shared(self, library, load):
+        """A shared library: its name, what it shows, and that it comes and goes."""
+        version = run("grep", "-hoE", r"^#define WARPFOLD_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+", self.source / "include/warpfold/version.h")
+        version = re.findall(r"\d+", version)
+        soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library))[1]
+        expect(soname == "libwarpfold.so." + (".".join(version[:2]) if version[0] == "0" else version[0]), f"its name is {soname}")
+        expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
+        symbols = [line.split(maxsplit=1) for line in
+                   (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
+        expect(not [s for kind, s in symbols if kind == "u"], "symbols that keep it in memory for ever")
+        marked = {}
+        for header in set((self.source / "include").rglob("*.h*")) - {self.source / "include/warpfold/export.h"}:
+            for name in re.findall(r"WF_API [^;{}()=]*?(\w+)\s*(?:final\s*)?(?:[;({]| :)", header.read_text()):
+                marked[name] = header.name
+        expect(len(marked) > 30, f"marked: {sorted(marked)}")
+        shown = set()
+        for kind, symbol in symbols:
+            symbol = re.sub(r"^(?:typeinfo name|typeinfo|vtable) for ", "", symbol)
+            words = re.sub(r"\[abi:\w+\]", "", symbol.split("(")[0]).split("::")
+            expect(symbol.startswith(("wf::", "wf_")) and marked.keys() & set(words), f"it shows {kind} {symbol}, which no header marks")
+            shown |= set(words)
+        only_elsewhere = {"cuda_library", "error"}
+        hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
+        expect(not hidden, f"marked as exported, and hidden: {hidden}")
+        run(load, library, "-", 1000)
+        print(f"{len(symbols)} symbols, {soname}")
+
+    def deb(self):
+        """The package for Debian, unpacked into a folder: a user's programs find it there."""
+        if not shutil.which("dpkg-deb"):
+            print("no dpkg-deb here")
+            sys.exit(SKIPPED)
+        cpack = str(Path(self.a.cmake).with_name("cpack"))
+        run(cpack, "--config", self.binary / "CPackConfig.cmake", "-G", "DEB", "-B", self.folder, "-D", "CPACK_COMPONENTS_ALL=library",
+            "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", cwd=self.folder)
+        package = list(self.folder.glob("*.deb"))
+        expect(len(package) == 1, f"packages: {package}")
+        told = run("dpkg-deb", "--field", package[0])
+        for line in ("Package: libwarpfold-dev", "Section: libdevel", "Homepage: ", "Maintainer: "):
+            expect(line in told, f"no {line} in:\n{told}")
+        version = re.search(r"^Version: (\S+)", told, re.M)[1]
+        root = self.folder / "root"
+        run("dpkg-deb", "--extract", package[0], root)
+        files = [f for f in root.rglob("*") if not f.is_dir()]
+        expect(all(f.is_relative_to(root / "usr") for f in files), "files outside /usr")
+        expect((root / "usr/share/doc/libwarpfold-dev/copyright").exists(), "no copyright file")
+        expect(not list(root.rglob("bin/*")), "programs in the library's package")
+        self.env["PKG_CONFIG_PATH"] = str(next(root.rglob("pkgconfig")))
+        expect(run("pkg-config", "--modversion", "warpfold", env=self.env).strip() == version.split("-")[0], "its version")
+        words = run("pkg-config", "--cflags", "--libs", "warpfold", env=self.env).split()
+        run(self.a.cc, HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
+        expect(ANSWER in run(self.folder / "sum_c"), "sum_c")
+        build = self.project("c_only", f"-DCMAKE_PREFIX_PATH={root}/usr", languages=("C",))
+        expect(ANSWER in run(build / "sum_c"), "sum_c by find_package()")
+
+    def own_kernel(self):
+        """`warpfold explain` of a user's kernel, by the headers and archives that were installed."""
+        program = self.prefix / "bin/warpfold"
+        if not program.exists():
+            print("built without the tools")
+            sys.exit(SKIPPED)
+        said = run(program, "explain", f"{self.source}/examples/own_kernel.cu:column_sums<1>", "--grid", "1", "--block", "32x8",
+                   "--arg", "f32[1K]:ones", "--arg", "out:f32[32]", "--arg", "32")
+        expect("after the run: 32, 32, 32" in said, said)
+
+
+CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "subproject", "deb", "own_kernel")
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=CASES)
+    for option in ("source", "binary", "scratch", "cmake", "cc", "cxx"):
+        parser.add_argument("--" + option, required=True)
+    parser.add_argument("--nvcc", default="")
+    parser.add_argument("--architectures", default="", help="those that the GPU library is compiled for, with commas")
+    arguments = parser.parse_args()
+    getattr(Package(arguments), arguments.case)()

@@ -6,6 +6,7 @@
 `install` puts a copy of the build into SCRATCH/moved, where the other cases find it: an installed tree may be moved.
 """
 import argparse
+import json
 import os
 import re
 import shlex
@@ -147,13 +148,14 @@ class Package:
         env = dict(self.env)
         tools = self.folder / "tools"
         tools.mkdir()
-        for name, path in (("cc", self.a.cc), ("c++", self.a.cxx), ("g++", self.a.cxx), ("nvcc", self.a.nvcc)):
-            if path:
-                (tools / name).symlink_to(shutil.which(path) or path)
-        env["PATH"] = f"{tools}:{env['PATH']}"
+        for name, path in (("cc", self.a.cc), ("c++", self.a.cxx), ("g++", self.a.cxx)):
+            (tools / name).symlink_to(shutil.which(path) or path)
+        env["PATH"] = f"{tools}:{env['PATH']}:{Path(self.a.nvcc).parent}"  # nvcc finds its headers from where it lies
         seen = []
         for page in pages:
             for command in compiler.findall(page.read_text()):
+                if command in seen:
+                    continue
                 seen.append(command)
                 if "nvcc" in command and not gpu:
                     print(f"without CUDA: {command}")
@@ -200,8 +202,7 @@ class Package:
 
     def shared(self, library, load):
         """A shared library: its name, what it shows, and that it comes and goes."""
-        version = run("grep", "-hoE", r"^#define WARPFOLD_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+", self.source / "include/warpfold/version.h")
-        version = re.findall(r"\d+", version)
+        version = self.version()
         soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library))[1]
         expect(soname == "libwarpfold.so." + (".".join(version[:2]) if version[0] == "0" else version[0]), f"its name is {soname}")
         expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
@@ -253,6 +254,61 @@ class Package:
         build = self.project("c_only", f"-DCMAKE_PREFIX_PATH={root}/usr", languages=("C",))
         expect(ANSWER in run(build / "sum_c"), "sum_c by find_package()")
 
+    def recipes(self):
+        """The port, the recipe and the page of options say what CMakeLists.txt and version.h say; the port configures."""
+        lists = (self.source / "CMakeLists.txt").read_text()
+        options = set(re.findall(r"^\s*(?:option|set)\((WARPFOLD_\w+) .*(?:\)|CACHE STRING .*\))$", lists, re.M))
+        expect(len(options) >= 9, f"options: {options}")
+        table = set(re.findall(r"^\| `(WARPFOLD_\w+)`", (self.source / "docs/install.md").read_text(), re.M))
+        expect(table == options, f"docs/install.md and CMakeLists.txt differ in {table ^ options}")
+        packaging = self.source / "packaging"
+        conan = (packaging / "conan/conanfile.py").read_text()
+        compile(conan, "conanfile.py", "exec")
+        port = packaging / "vcpkg/warpfold"
+        for text in (conan, (port / "portfile.cmake").read_text()):
+            named = set(re.findall(r"WARPFOLD_(?:BUILD_)?[A-Z]+", text)) - {"WARPFOLD_VERSION"}
+            expect(len(named) >= 4 and named <= options, f"no options: {named - options}")
+        version = ".".join(self.version())
+        expect(json.loads((port / "vcpkg.json").read_text())["version"] == version, f"vcpkg.json is not of {version}")
+        # vcpkg's own functions, as far as they are called: configure and install for real, without building.
+        (self.folder / "port.cmake").write_text(f"""
+            function(vcpkg_check_features)
+              set(features -DWARPFOLD_CUDA=OFF PARENT_SCOPE)
+            endfunction()
+            function(vcpkg_cmake_configure)
+              cmake_parse_arguments(a "" "SOURCE_PATH" "OPTIONS" ${{ARGN}})
+              execute_process(COMMAND ${{CMAKE_COMMAND}} -S ${{a_SOURCE_PATH}} -B {self.folder}/build -G Ninja ${{a_OPTIONS}}
+                -DCMAKE_CXX_COMPILER={self.a.cxx} -DCMAKE_C_COMPILER={self.a.cc} COMMAND_ERROR_IS_FATAL ANY)
+            endfunction()
+            function(vcpkg_cmake_install)
+              file(WRITE {self.folder}/installed "")
+            endfunction()
+            function(vcpkg_cmake_config_fixup)
+              if(NOT EXISTS {self.prefix}/${{ARGV1}}/warpfold-config.cmake)
+                message(FATAL_ERROR "no CMake package in ${{ARGV1}}")
+              endif()
+            endfunction()
+            function(vcpkg_fixup_pkgconfig)
+            endfunction()
+            function(vcpkg_install_copyright)
+              if(NOT EXISTS ${{ARGV1}})
+                message(FATAL_ERROR "no file ${{ARGV1}}")
+              endif()
+            endfunction()
+            set(CURRENT_PACKAGES_DIR {self.folder}/packages)
+            include({port}/portfile.cmake)
+            """)
+        said = run(self.a.cmake, "-P", self.folder / "port.cmake", env=self.env)
+        expect("Manually-specified variables were not used" not in said, said)
+        cache = (self.folder / "build/CMakeCache.txt").read_text()
+        for line in ("WARPFOLD_BUILD_TOOLS:BOOL=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF", "WARPFOLD_INSTALL:BOOL=ON", "WARPFOLD_CUDA:STRING=OFF"):
+            expect(line in cache, f"the port does not set {line}")
+
+    def version(self):
+        """That of version.h, as texts: major, minor, patch."""
+        return re.findall(r"^#define WARPFOLD_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
+                          (self.source / "include/warpfold/version.h").read_text(), re.M)
+
     def own_kernel(self):
         """`warpfold explain` of a user's kernel, by the headers and archives that were installed."""
         program = self.prefix / "bin/warpfold"
@@ -264,7 +320,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "subproject", "deb", "own_kernel")
+CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "subproject", "deb", "own_kernel", "recipes")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -38,7 +38,7 @@ inline void check_fused(const machine& m, const wf::device_place& place, fused_k
       if (is_native(o, t, wf::accuracy::exact)) {  // as in check_row
         const bool ordinary = family == "normal" || family == "one_nan" || wf::is_integer(t);
         one.resize(answer.size());
-        if (ordinary && (o != wf::op::prod || s.n <= 40)) check_native(o, t, host, host, options, one, what);
+        if (ordinary && (o != wf::op::prod || s.n <= 40)) check_native(o, t, family, host, host, options, one, what);
         if (::testing::Test::HasFatalFailure()) return;
         continue;
       }

@@ -29,6 +29,7 @@ TEST_P(types, lengths_addresses_strides_and_families) {
   for (std::int64_t skipped = 0; skipped < items; ++skipped) row(place, families_of(GetParam())[1], {2001, skipped, 1});
   for (const std::int64_t stride : {2, -3}) row(place, families_of(GetParam())[1], {7777, 1, stride});
   row(place, families_of(GetParam())[0], {3000001, 1, 1});
+  for (const std::int64_t n : {33, 4099, 70001, 3000001}) row(place, in_any_order, {n, 1, 1});
 }
 
 TEST_P(types, states_merge_and_are_taken_out_again) {

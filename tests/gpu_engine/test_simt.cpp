@@ -62,6 +62,10 @@ TEST_P(types, several_blocks_in_three_orders) {
     row(families_of(GetParam())[order == simt::block_order::reversed ? 1 : 0], {70001, 1, 1}, order);
 }
 
+TEST_P(types, sums_without_an_error) {
+  for (const layout& s : {layout{33, 0, 1}, {4099, 1, 1}, {70001, 0, 1}, {777, 1, -3}}) row(in_any_order, s);
+}
+
 // 64 KiB as CC 7.5 has, less what kernels hold statically, and the 99 of 8.6, 8.9 and 12.0.
 TEST_P(types, in_little_shared_memory) {
   for (const unsigned shared : {60u * 1024, 99u * 1024}) {

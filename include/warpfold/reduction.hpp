@@ -46,6 +46,35 @@ concept reduction =
       r.finish(s, i);
     };
 
+namespace detail {
+
+/// A type that is no reduction is refused with what it lacks.
+template <class R, class... T>
+consteval bool require_reduction() {
+  if constexpr (!requires(const R& r) { r.identity(); }) {
+    static_assert(sizeof(R) == 0, "warpfold: a reduction has a const member identity(), the state of no elements");
+  } else if constexpr (!requires(const R& r, const T&... x, std::int64_t i) {
+                         { r.lift(x..., i) } -> std::convertible_to<state_of<R>>;
+                       }) {
+    static_assert(sizeof(R) == 0, "warpfold: a reduction has a const member lift(x, index), of two inputs lift(x, y, index), which "
+                                  "gives the state of one element of this type");
+  } else if constexpr (!requires(const R& r, const state_of<R>& s) {
+                         { r.combine(s, s) } -> std::convertible_to<state_of<R>>;
+                       }) {
+    static_assert(sizeof(R) == 0, "warpfold: a reduction has a const member combine(earlier, later), which gives the state of both");
+  } else if constexpr (!requires(const R& r, const state_of<R>& s, std::int64_t n) { r.finish(s, n); }) {
+    static_assert(sizeof(R) == 0, "warpfold: a reduction has a const member finish(state, n), which gives the answer of n elements");
+  } else {
+    static_assert((std::is_trivially_copyable_v<T> && ...), "warpfold: elements are trivially copyable; these are not");
+    static_assert(std::is_trivially_copyable_v<state_of<R>>, "warpfold: the state of a reduction is trivially copyable; this is not");
+    static_assert(std::is_trivially_copyable_v<result_of<R>> && std::default_initializable<result_of<R>>,
+                  "warpfold: the answer of a reduction is trivially copyable and has a default constructor; this has not");
+  }
+  return true;
+}
+
+}  // namespace detail
+
 /// R folds a run of elements by itself.
 template <class R, class... T>
 concept accumulates = reduction<R, T...> && requires(const R& r, state_of<R>& s, const T*... x,

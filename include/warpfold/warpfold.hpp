@@ -67,6 +67,11 @@ struct by_label {
 
 namespace detail {
 
+template <class S>
+concept setting = std::same_as<S, wf::context> || std::same_as<S, wf::accuracy> || std::same_as<S, rounding> ||
+                  std::same_as<S, correction> || std::same_as<S, axis> || std::same_as<S, segments> ||
+                  std::same_as<S, segments_of> || std::same_as<S, by_label>;
+
 /// What the arguments after the values say.
 struct settings {
   wf::context context;
@@ -101,6 +106,8 @@ struct settings {
 
   template <class... S>
   explicit settings(const S&... s) {
+    static_assert((setting<S> && ...), "warpfold: after the values come a context, wf::fast, a rounding, a correction, axis, "
+                                       "segments, segments_of or by_label, and this is none of them");
     (take_context(s), ...);  // first: the others change it
     (take_other(s), ...);
     options.rounding = context.rounding;
@@ -113,7 +120,7 @@ struct settings {
   }
   template <class S>
   void take_other(const S& s) {
-    if constexpr (!std::is_same_v<S, wf::context>) take(s);
+    if constexpr (setting<S> && !std::is_same_v<S, wf::context>) take(s);
   }
 };
 
@@ -268,7 +275,8 @@ inline constexpr detail::function<op::std_dev> std_dev;
 inline constexpr detail::function<op::mean_var> mean_var;
 inline constexpr detail::function<op::sum_of_squares> sum_of_squares;
 inline constexpr detail::function<op::norm1> norm1;
-inline constexpr detail::function<op::norm2> norm;
+inline constexpr detail::function<op::norm2> norm2;
+inline constexpr detail::function<op::norm2> norm;  ///< the usual name of norm2
 inline constexpr detail::function<op::norm_inf> norm_inf;
 inline constexpr detail::function<op::dot> dot;
 inline constexpr detail::function<op::min> min;
@@ -294,8 +302,9 @@ inline constexpr checked_function<op::dot> checked_dot;
 
 /// A reduction of your own: see reduction.hpp.
 template <detail::input X, class R, class... S>
-  requires reduction<R, detail::element_of<X>>
+  requires(!detail::input<R>)
 auto reduce(const X& x, const R& r, const S&... s) {
+  static_assert(detail::require_reduction<R, detail::element_of<X>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>>();
   return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
                                                                  "reduce", x);
@@ -303,8 +312,8 @@ auto reduce(const X& x, const R& r, const S&... s) {
 
 /// Of two inputs: the same, over pairs of elements.
 template <detail::input X, detail::input Y, class R, class... S>
-  requires reduction<R, detail::element_of<X>, detail::element_of<Y>>
 auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
+  static_assert(detail::require_reduction<R, detail::element_of<X>, detail::element_of<Y>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>, detail::element_of<Y>>();
   return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
                                                                  "reduce", x, y);

@@ -3,7 +3,9 @@
 
 #include "commands.hpp"
 
+#include <warpfold/gpu/tuning.hpp>
 #include <warpfold/version.hpp>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -89,6 +91,11 @@ json gather() {
   facts["cpu"] = {{"name", cpu_name()},
                   {"cores", std::max(1u, std::thread::hardware_concurrency())},
                   {"simd", simd()}};
+  if (wf::has_tuning()) {
+    static_cast<void>(wf::usable_tuning(""));
+    facts["tuning"] = {{"file", wf::tuning_path()}};
+    if (const std::string why = wf::tuning_problem(); !why.empty()) facts["tuning"]["why"] = why;
+  }
   facts["places"] = {json{{"place", "cpu"}, {"available", true}}, simt_place(), gpu_place()};
   return facts;
 }
@@ -117,6 +124,10 @@ void print_in_words(const json& facts) {
                         " cores," + instructions);
   for (const json& place : facts["places"])
     line(place["place"].get<std::string>(), in_words(place));
+  if (facts.contains("tuning")) {
+    const json& tuning = facts["tuning"];
+    line("tuning", tuning.contains("why") ? "not used: " + tuning["why"].get<std::string>() : tuning["file"].get<std::string>());
+  }
 }
 
 }  // namespace
@@ -129,7 +140,7 @@ void add_info(CLI::App& app, run_state&) {
   info->callback([as_json] {
     const json facts = gather();
     if (*as_json)
-      std::printf("%s\n", facts.dump().c_str());
+      std::printf("%s\n", facts.dump(-1, ' ', true, json::error_handler_t::replace).c_str());
     else
       print_in_words(facts);
   });

@@ -86,11 +86,11 @@ launch_choices table_choices() {
 
 void choose(void* scratch, const launch_choices& c) { static_cast<workspace*>(scratch)->choose(c); }
 
-/// With the choices of the tuning file, if there is one.
+/// With the choices of the tuning file, if there is a good one.
 void* make_scratch() {
   auto w = std::make_unique<workspace>();
   if (has_tuning()) {  // a device's name takes a millisecond
-    if (const auto c = read_tuning(device_name())) w->choose(*c);
+    if (const auto c = usable_tuning(device_name())) w->choose(*c);
   }
   return w.release();
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 namespace wf {
 
@@ -111,6 +112,52 @@ bool has_tuning() {
 
 std::optional<launch_choices> read_tuning(std::string_view gpu) {
   return has_tuning() ? read_tuning(tuning_path(), gpu) : std::nullopt;
+}
+
+namespace {
+
+/// What places last found, and in which file.
+struct found {
+  std::mutex mutex;
+  std::string path, gpu, problem;
+  std::filesystem::file_time_type written;
+  std::optional<launch_choices> choices;
+};
+/// Never destroyed: destructors of static objects may reduce.
+found& last_found() {
+  static found& f = *new found;
+  return f;
+}
+
+}  // namespace
+
+std::optional<launch_choices> usable_tuning(std::string_view gpu) noexcept try {
+  found& f = last_found();
+  const std::lock_guard lock(f.mutex);
+  const std::string path = tuning_path();
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(path, none);
+  if (!none && f.path == path && f.gpu == gpu && f.written == written) return f.choices;
+  f.path.clear();
+  f.problem.clear();
+  f.choices.reset();
+  try {
+    f.choices = read_tuning(gpu);
+  } catch (const error& e) {
+    f.problem = e.what();
+  }
+  f.gpu = gpu;
+  f.written = written;
+  if (!none) f.path = path;
+  return f.choices;
+} catch (...) {  // no memory for it
+  return std::nullopt;
+}
+
+std::string tuning_problem() {
+  found& f = last_found();
+  const std::lock_guard lock(f.mutex);
+  return f.problem;
 }
 
 void write_tuning(const std::string& path, std::string_view gpu, const launch_choices& choices) {

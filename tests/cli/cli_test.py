@@ -786,6 +786,18 @@ class Info(ProgramTest):
         for place in places.values():
             self.assertTrue(place["available"] or place["why"])  # what is missing says why
 
+    def test_tuning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "tuning.json"
+            file.write_text("{")
+            env = {**os.environ, "WARPFOLD_TUNE": str(file)}
+            told = json.loads(self.ok("info", "--json", env=env))["tuning"]
+            self.assertEqual(told["file"], str(file))
+            self.assertIn(f"{file}: not JSON", told["why"])
+            self.assertRegex(self.ok("info", env=env), r"(?m)^tuning +not used: .*not JSON")
+            file.write_text('{"warpfold_tuning": 1, "gpus": {}}')
+            self.assertEqual(json.loads(self.ok("info", "--json", env=env))["tuning"], {"file": str(file)})
+
 
 class Tune(ProgramTest):
     def test_there_is_nothing_to_tune_without_a_gpu(self):

@@ -101,7 +101,8 @@ TEST_F(tuning, a_named_file_must_be_there_and_the_usual_one_need_not) {
   setenv("WARPFOLD_TUNE", path_.c_str(), 1);
   EXPECT_EQ(wf::tuning_path(), path_);
   EXPECT_THROW(wf::read_tuning("g"), wf::error);
-  EXPECT_THROW(wf::simulated_gpu().scratch(), wf::error);
+  EXPECT_NO_THROW(wf::simulated_gpu().scratch());
+  EXPECT_NE(wf::tuning_problem().find(path_ + ": the tuning file cannot be read"), std::string::npos) << wf::tuning_problem();
   setenv("WARPFOLD_TUNE", "", 1);
   EXPECT_EQ(wf::read_tuning("g"), std::nullopt);
   unsetenv("WARPFOLD_TUNE");
@@ -132,6 +133,34 @@ TEST_F(tuning, launches_follow_the_file) {
   EXPECT_EQ(launched(), 96u);
   wf::write_tuning(path_, wf::simt_library().device_name(), {128, 2, 2, 32});
   EXPECT_EQ(launched(), 128u);
+}
+
+TEST_F(tuning, a_bad_file_is_told_of_and_fails_no_reduction) {
+  const auto sum = [] {
+    const std::vector<double> x{1e308, 1e308, -1e308};
+    double out = 0;
+    const wf::simulated_gpu place;
+    wf::sum(place, std::span<const double>(x), &out);
+    return out;
+  };
+  setenv("WARPFOLD_TUNE", path_.c_str(), 1);
+  for (const char* bad : {"{", "[]", R"({"warpfold_tuning": 2, "gpus": {}})"}) {
+    put(bad);
+    EXPECT_EQ(sum(), 1e308) << bad;
+    const std::string problem = wf::tuning_problem();
+    EXPECT_EQ(problem.find(path_), 0u) << problem;
+    EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
+    EXPECT_EQ(sum(), 1e308) << bad;
+    EXPECT_EQ(wf::tuning_problem(), problem);  // read once, and still known
+  }
+  put(R"({"warpfold_tuning": 1, "gpus": {}})");
+  EXPECT_EQ(sum(), 1e308);
+  EXPECT_EQ(wf::tuning_problem(), "");
+  put("{");
+  EXPECT_EQ(sum(), 1e308);
+  EXPECT_NE(wf::tuning_problem(), "");
+  setenv("WARPFOLD_TUNE", "", 1);
+  EXPECT_EQ(sum(), 1e308);
 }
 
 TEST(tune, simt_is_no_gpu) {

@@ -6,8 +6,9 @@
 ///                                                               "sum_blocks": 2, "exact_blocks": 3}}}
 ///
 /// Its path is the environment variable WARPFOLD_TUNE, else warpfold/tuning.json under XDG_CONFIG_HOME, else
-/// under ~/.config. WARPFOLD_TUNE that is empty turns it off. No file there is no error, but where
-/// WARPFOLD_TUNE names one; a GPU that the file does not know gets the table of launch_choices.hpp.
+/// under ~/.config. WARPFOLD_TUNE that is empty turns it off. It is read when a place gets its scratch memory, once as long as
+/// it does not change. A GPU that it does not know gets the table of launch_choices.hpp, and so do all where there is no file, or
+/// a malformed one: a reduction never fails for it, tuning_problem() and `warpfold info` tell of it.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,11 @@ bool has_tuning();
 std::optional<launch_choices> read_tuning(const std::string& path, std::string_view gpu);
 /// The same of the file at tuning_path().
 std::optional<launch_choices> read_tuning(std::string_view gpu);
+
+/// The same, as places ask for it: a file that cannot be read or is malformed is kept for tuning_problem() and says nothing.
+std::optional<launch_choices> usable_tuning(std::string_view gpu) noexcept;
+/// What was wrong with the file when a place last wanted it, in one line; empty if nothing.
+std::string tuning_problem();
 
 /// Puts the choices for a GPU into the file, beside those of others; it is written whole or not at all.
 void write_tuning(const std::string& path, std::string_view gpu, const launch_choices& choices);

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -23,6 +24,7 @@ enum status : int {
 /// A command's callback leaves its exit status here.
 struct run_state {
   int exit_status = done;
+  std::vector<std::string> behind;  ///< `warpfold run PROGRAM`: what follows is the program's own
 };
 
 /// Each adds its command to `app`. The callback runs within the app's parse(): it prints results to
@@ -34,6 +36,7 @@ void add_tune(CLI::App& app, run_state& state);
 void add_ladder(CLI::App& app, run_state& state);
 void add_explain(CLI::App& app, run_state& state);
 void add_profile(CLI::App& app, run_state& state);
+void add_run(CLI::App& app, run_state& state);
 
 /// "warpfold: TEXT" on standard error, as one line whatever the text.
 void complain(std::string_view text);

@@ -5,6 +5,7 @@
 #include "output.hpp"
 #include "option_text.hpp"
 #include "own_kernel.hpp"
+#include "own_program.hpp"
 
 #include <lens/explanation.hpp>
 #include <lens/pages.hpp>
@@ -13,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +38,8 @@ struct explain_command {
   bool json = false, list = false, cooperative = false;
   // The first that the user gave of the options that are not for a rung, a kernel, --list, --pages.
   std::string not_for_rungs, not_for_kernels, not_for_list, not_for_pages;
+  std::string not_for_programs;
+  std::vector<std::string> program_arguments;
 };
 
 using names = std::vector<std::string>;
@@ -109,9 +113,26 @@ int run_pages(const explain_command& q) {
   return done;
 }
 
+/// FILE.cu without a kernel's name, where it has a main(): all that it launches.
+bool is_own_program(const std::string& what) {
+  std::error_code none;
+  return what.ends_with(".cu") && std::filesystem::is_regular_file(what, none) && has_main(what);
+}
+
+int run_program_explained(const explain_command& q) {
+  const std::string given = q.not_for_programs;
+  if (!given.empty())
+    throw wf::error(wf::errc::bad_argument, given + " is not for a whole program, which launches its kernels itself; of one kernel: warpfold explain " +
+                                                q.rung + ":KERNEL");
+  return run_own_program({q.rung, q.html, q.program_arguments, true, q.json});
+}
+
 int run_explain(const explain_command& q) {
   if (!q.pages.empty()) return run_pages(q);
   if (q.list) return run_list(q);
+  if (is_own_program(q.rung)) return run_program_explained(q);
+  if (!q.program_arguments.empty())
+    throw wf::error(wf::errc::bad_argument, "explain: " + wf::io::quoted(q.program_arguments.front()) + " is an argument too many: only a whole program FILE.cu takes its own");
   if (own_kernel_request own; names_own_kernel(q.rung, own)) return run_own_kernel(q, std::move(own));
   if (!q.not_for_rungs.empty())
     throw wf::error(wf::errc::bad_argument, q.not_for_rungs + " is for a kernel of your own: warpfold explain FILE.cu:KERNEL");
@@ -147,7 +168,9 @@ void add_explain(CLI::App& app, run_state& state) {
   CLI::App* command = app.add_subcommand(
       "explain", "Why a rung is as fast as it is: counted, raced and drawn on simt, with or without a GPU");
   command->add_option("WHAT", q->rung,
-                      "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; or a kernel of your own: FILE.cu:KERNEL");
+                      "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; a kernel of your own: FILE.cu:KERNEL; or all that a "
+                      "program of your own launches: FILE.cu");
+  command->add_option("ARGS", q->program_arguments, "Of a whole program FILE.cu: its own arguments")->allow_extra_args();
   command->add_option("--vs", q->versus, "Compare with this rung")->option_text("RUNG");
   command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
   command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
@@ -178,6 +201,7 @@ void add_explain(CLI::App& app, run_state& state) {
     names all{"--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed"};
     q->not_for_rungs = first_given(*command, all);
     q->not_for_kernels = first_given(*command, {"--vs", "--n", "--dtype", "--device"});
+    q->not_for_programs = first_given(*command, {"--vs", "--n", "--dtype", "--device", "--block", "--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed"});
     all.insert(all.begin(), {"WHAT", "--vs", "--n", "--block", "--device", "--html"});
     q->not_for_list = first_given(*command, all);
     all.insert(all.end(), {"--dtype", "--json", "--list"});

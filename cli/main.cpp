@@ -75,10 +75,16 @@ int run(int argc, char** argv) {
   add_ladder(app, state);
   add_explain(app, state);
   add_profile(app, state);
+  add_run(app, state);
 #endif
   if (const std::string problem = argc > 1 ? unknown_command(app, argv[1]) : ""; !problem.empty()) {
     complain(problem);
     return bad_input;
+  }
+  // Behind the program's name all is the program's, options too.
+  if (argc > 3 && std::string_view(argv[1]) == "run" && argv[2][0] != '-') {
+    state.behind.assign(argv + 3, argv + argc);
+    argc = 3;
   }
   try {
     app.parse(argc, argv);

@@ -7,165 +7,22 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
-#include <set>
-#include <sstream>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "interrupt.hpp"
+#include "own_build.hpp"
 #include "own_source.hpp"
-
-extern char** environ;
 
 namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
-using strings = std::vector<std::string>;
-
-strings words_of(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
-strings operator+(strings a, const strings& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-/// A folder that is gone at the end.
-class work_folder {
- public:
-  work_folder() {
-    const char* wanted = std::getenv("TMPDIR");
-    const std::string root = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
-    std::string name = root + "/warpfold-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr)
-      throw wf::error(wf::errc::io, "explain: no folder for compiling in " + wf::io::quoted(root) + ": " + std::strerror(errno) +
-                                        "; the variable TMPDIR names another one");
-    path = name;
-  }
-  ~work_folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  work_folder(const work_folder&) = delete;
-  work_folder& operator=(const work_folder&) = delete;
-  fs::path path;
-};
-
-/// 127 if it cannot be started. What it says goes to `log`, where one is named.
-int run_program(const strings& command, const fs::path& log = {}) {
-  std::vector<char*> words;
-  for (const std::string& w : command) words.push_back(const_cast<char*>(w.c_str()));
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (!log.empty()) {
-    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  }
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return 127;
-  int status = 0;
-  note_child(child);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  note_child(0);
-  check_signals();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-/// The compiler of this program, unless CXX names another; or what else there is.
-struct compiler {
-  std::string name;
-  bool is_clang = false;
-};
-compiler find_compiler(const fs::path& log) {
-  strings names;
-  if (const char* wanted = std::getenv("CXX"); wanted != nullptr && *wanted != '\0') names = {wanted};
-  else names = {the_toolchain.compiler, "g++", "clang++"};
-  for (const std::string& name : names)
-    if (run_program(words_of(name) + strings{"--version"}, log) == 0)
-      return {name, text_of(log).find("clang") != std::string::npos};
-  throw wf::error(wf::errc::unsupported, "explain: a kernel of your own needs a C++ compiler, and " + names.front() +
-                                             " does not run: install g++ or clang++, or set CXX");
-}
-
-/// Where headers and archives are: beside an installed program, else in the build tree.
-struct surroundings {
-  std::string includes, archives;
-};
-surroundings find_surroundings() {
-  std::error_code none;
-  const fs::path program = fs::read_symlink("/proc/self/exe", none).parent_path();
-  const fs::path folder = (program / the_toolchain.installed).lexically_normal();
-  if (fs::exists(folder / "libwarpfold_own.a", none)) {
-    surroundings s{"-I" + (folder / "simt/include").string() + " -I" + folder.string() + " -I" +
-                       (program / "../include").lexically_normal().string(), ""};
-    for (const std::string& path : words_of(the_toolchain.archives)) s.archives += " " + (folder / fs::path(path).filename()).string();
-    return s;
-  }
-  for (const std::string& path : words_of(the_toolchain.archives))
-    if (!fs::exists(path, none))
-      throw wf::error(wf::errc::unsupported, "explain: a kernel of your own is linked to " + folder.string() +
-                                                 ", which is not there: install warpfold, or build all of it");
-  return {the_toolchain.includes, the_toolchain.archives};
-}
-
-/// The first error of a compiler's or linker's log, as `file:line: what`; with how many follow.
-std::string first_error(const std::string& log) {
-  static const std::regex pattern(R"((^|\n)([^\n]*?:\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*))");
-  std::string first;
-  std::set<std::string> all;  // g++ may say one thing twice
-  for (std::sregex_iterator at(log.begin(), log.end(), pattern), end; at != end; ++at) {
-    const std::string said = (*at)[2].str() + ": " + (*at)[3].str();
-    if (first.empty()) first = said;
-    all.insert(said);
-  }
-  const std::size_t more = all.empty() ? 0 : all.size() - 1;
-  if (more > 0) first += " (and " + std::to_string(more) + " more error" + (more == 1 ? ")" : "s)");
-  return first;
-}
-
-/// Names that programs leave to their compilers, and others that CUDA's headers have.
-bool is_cudas(const std::string& name) {
-  for (const char* family : {"__", "tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "cuda"})
-    if (name.starts_with(family)) return true;
-  return false;
-}
 
 [[noreturn]] void does_not_compile(const own_kernel_request& q, const std::string& text, const fs::path& program, const std::string& log) {
   std::string said = first_error(log);
-  // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
-  const bool assembly = log.find("instantiated into assembly") != log.npos || (said.empty() && log.find("Error: ") != log.npos);
-  if (assembly)
-    throw wf::error(wf::errc::unsupported, q.file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
-  static const std::regex unknown(R"((?:(?:‘|')(\w+)(?:’|') was not declared|undeclared identifier '(\w+)'))");
-  if (std::smatch name; said.starts_with(q.file) && std::regex_search(said, name, unknown) && is_cudas(name[1].str() + name[2].str()))
-    throw wf::error(wf::errc::unsupported, said.substr(0, said.find(": ")) + ": simt does not have CUDA's " + name[1].str() + name[2].str() + " (docs/simt.md says what it has)");
+  refuse_known_mistake(q.file, said, log);
   if (said.starts_with(q.file) && said.find("the_kernel") == said.npos)
     throw wf::error(wf::errc::bad_input, said + "; simt compiles CUDA C++ as far as docs/simt.md says");
   const auto kernels = kernels_in(text);
@@ -200,15 +57,6 @@ std::string shared_text(const std::vector<shared_name>& names) {
     text += is_scoped ? "namespace " + n.scope.substr(0, n.scope.size() - 2) + " {\n" + definition + "\n}\n" : definition + "\n";
   }
   return text;
-}
-
-std::string quoted_for_shell(const std::string& word) {
-  std::string all = "'";
-  for (const char c : word) {
-    if (c == '\'') all += "'\\'";
-    all += c;
-  }
-  return all + "'";
 }
 
 std::string command_of(const own_kernel_request& q) {

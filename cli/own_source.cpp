@@ -242,6 +242,14 @@ int launch_within(const std::string& text, const std::string& kernel) {
   return 0;
 }
 
+int main_line(const std::string& text) {
+  const std::string code = code_of(text);
+  const tokens t(code);
+  for (std::size_t k = 0; k + 2 < t.size(); ++k)
+    if (t.is(k, "int") && t.is(k + 1, "main") && t.is(k + 2, "(")) return line_at(text, t.position(k));
+  return 0;
+}
+
 std::vector<shared_name> dynamic_shared_in(const std::string& text) {
   const std::string code = code_of(text);
   const tokens t(code);

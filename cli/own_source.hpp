@@ -29,6 +29,9 @@ std::string naming_mistake(const std::string& kernel, const std::vector<kernel_n
 /// The line of a `<<<` within the kernel, or within a __device__ function, which it may call; 0 if there is none.
 int launch_within(const std::string& text, const std::string& kernel);
 
+/// The line of main(); 0 if the file has none.
+int main_line(const std::string& text);
+
 /// A declaration behind `extern __shared__`, which somebody must define.
 struct shared_name {
   std::string scope, name;  ///< `ns::`, `cells`

@@ -15,30 +15,14 @@
 #include <lens/sources.hpp>
 #include <warpfold/error.hpp>
 
+#include "explaining.hpp"
 #include "launcher.hpp"
-#include "races.hpp"
+#include "users_file.hpp"
 
-namespace lens {
-namespace {
-
-source_file& users_file() {
-  static source_file one;
-  return one;
-}
-
-}  // namespace
-
-/// Of this program there is one file to show.
-std::span<const source_file> sources() { return {&users_file(), 1}; }
-
-namespace own {
+namespace lens::own {
 namespace {
 
 using nlohmann::json;
-
-/// More threads would make a drawing's trace too large to keep.
-constexpr std::uint64_t most_drawn = 1 << 16;
-constexpr std::size_t most_rows = 30;
 
 request read_request(const char* path) {
   std::ifstream in(path);
@@ -88,75 +72,14 @@ std::string with_hint(const std::string& fault, const request& q) {
   return q.shared == 0 && wants_some && is_about_shared ? fault + "; the file has extern __shared__ memory, of which --shared BYTES gives some" : fault;
 }
 
-[[noreturn]] void failed(const std::string& why) { throw wf::error(wf::errc::unsupported, why); }
-
-/// Empty, or the fault that ended it.
-std::string add_counts(explanation& e, launcher& l) {
-  std::string fault;
-  auto kernels = count([&] {
-    if (fault.empty()) fault = l.run();
-  });
-  if (!fault.empty()) return fault;
-  e.kernels = std::move(kernels);
-  for (const kernel_counts& k : e.kernels) {
-    e.total += k.total;
-    e.longest_queue = std::max(e.longest_queue, k.longest_queue);
-  }
-  e.outputs = l.outputs();
-  return {};
-}
-
-std::uint64_t events_of(const explanation& e) {
-  std::uint64_t all = 0;
-  for (const kernel_counts& k : e.kernels) all += k.events;
-  return all;
-}
-
-/// Throws wf::error if a run faults for another reason than a race. A read of shared memory that nobody wrote
-/// may have come too early for want of a barrier: then the race is told, and what is counted is a run that goes on.
-void add_counts_and_races(explanation& e, launcher& l, const request& q) {
-  const std::string fault = add_counts(e, l);
-  const simt::fault_report first = simt::last_fault();
-  std::string later;
-  if (!fault.empty()) {
-    if (first.what != simt::fault::uninitialised_read) failed(with_hint(fault, q));
-    simt::current_options().unwritten_reads = true;
-    later = add_counts(e, l);
-  }
-  const judgement j = judge_races([&] { return l.run(); }, q.blocks(), events_of(e));
-  e.races = j.races;
-  if (!fault.empty()) {
-    const ladder::race_pair* race = race_on(e.races, first.where);
-    if (race == nullptr) failed(fault);
-    if (!later.empty()) failed(race_line(*race));
-    e.setting += " · counted past a read of shared memory that came before its write";
-  } else if (!j.fault.empty() && e.races.empty()) {
-    failed(j.fault);
-  } else if (!j.fault.empty()) {
-    e.setting += " · it also fails: " + j.fault;
-  }
-  if (j.runs < j.schedules) e.setting += fmt::format(" · races judged in {} schedules of {}", j.runs, j.schedules);
-}
-
-void add_traces(explanation& e, launcher& l) {
-  tracing trace;
-  simt::current_options().watch = &trace;
-  l.run();
-  simt::current_options().watch = nullptr;
-  e.traces = trace.launches();
-  for (block_trace& t : e.traces)
-    if (t.rows.size() > most_rows) {
-      t.rows_left_out = t.rows.size() - most_rows;
-      t.rows.resize(most_rows);
-    }
-}
-
 int run_request(const kernel& k, const request& q) {
-  users_file() = {q.file, q.text};
+  show_file(q.file, q.text);
   launcher l(k, q, arguments_for(k, q.arguments, q.seed));
   explanation e = heading(q);
-  add_counts_and_races(e, l, q);
-  if (q.threads() <= most_drawn) add_traces(e, l);
+  const auto run = [&l] { return l.run(); };
+  const std::string fault = add_counts_and_races(e, run, q.blocks(), [&] { e.outputs = l.outputs(); });
+  if (!fault.empty()) throw wf::error(wf::errc::unsupported, with_hint(fault, q));
+  if (q.threads() <= most_drawn) add_traces(e, run);
   if (!q.html.empty()) {
     std::ofstream page(q.html, std::ios::binary);
     page << to_html(e, nullptr, q.command);
@@ -183,5 +106,4 @@ int run(int argc, char** argv, const kernel& k) {
   }
 }
 
-}  // namespace own
-}  // namespace lens
+}  // namespace lens::own

@@ -170,11 +170,16 @@ cudaError_t run_grid(const launch_shape& shape, const void* kernel, const std::f
   return code_of(h.last.what);
 }
 
+launch_hook on_launch = nullptr;
+
 cudaError_t launch(const launch_shape& shape, const void* kernel, cudaStream_t stream, std::function<void()> body) {
   if (const cudaError_t sticky = sticky_error()) return sticky;
   if (refuses(host())) return set_last_error(cudaErrorInvalidValue);
   if (const cudaError_t bad = check_shape(shape, kernel)) return set_last_error(bad);
-  return enqueue(stream, [=] { return run_grid(shape, kernel, body); });
+  return enqueue(stream, [=] {
+    const auto run = [&] { return run_grid(shape, kernel, body); };
+    return on_launch != nullptr && this_thread == nullptr ? on_launch(shape, kernel, run) : run();
+  });
 }
 
 }  // namespace detail

@@ -45,7 +45,7 @@ std::string demangled(const char* name) {
 
 // A kernel's author did not write the runtime's headers: blame the line that called into them.
 bool is_runtime(std::string_view file) {
-  return file.starts_with("/usr/") || file.find("/simt/include/") != std::string_view::npos;
+  return file.starts_with("/usr/") || file.starts_with("simt/include/") || file.find("/simt/include/") != std::string_view::npos;
 }
 
 std::string shortened(std::string_view file) {

@@ -13,7 +13,11 @@
 
 #define __host__
 #define __device__
+#if defined(SIMT_TRANSLATED)  // clang's own parser of CUDA wants to know a kernel (simt/translate)
+#define __global__ __attribute__((global))
+#else
 #define __global__
+#endif
 #define __constant__
 #define __managed__
 #define __grid_constant__

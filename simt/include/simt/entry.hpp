@@ -101,6 +101,10 @@ struct launch_shape {
 /// Checks, then runs `body` once for every thread, now or when the graph that `stream` captures is launched.
 cudaError_t launch(const launch_shape&, const void* kernel, cudaStream_t stream, std::function<void()> body);
 
+/// For who explains whole programs: called in place of each launch that would run now; `run` runs it, as often as called.
+using launch_hook = cudaError_t (*)(const launch_shape&, const void* kernel, const std::function<cudaError_t()>& run);
+extern launch_hook on_launch;
+
 /// SIMT_DEFINE_DYNAMIC_SHARED's: where the calling OS thread has its copy.
 bool register_dynamic_shared(void* (*address)(), std::size_t bytes);
 

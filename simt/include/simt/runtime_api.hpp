@@ -45,6 +45,12 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 std::size_t size, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int byte, std::size_t size);
+/// Memory of both sides: the device's is the host's own here.
+inline cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned int = cudaMemAttachGlobal) {
+  return cudaMalloc(pointer, size);
+}
+/// It is there already.
+inline cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int /*device*/, cudaStream_t = nullptr) { return cudaSuccess; }
 cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t size, cudaStream_t stream = nullptr);
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
@@ -178,6 +184,10 @@ bool nonportable_clusters(const void* kernel);
 // The typed forms that cuda_runtime.h adds.
 template <class T>
 SIMT_INLINE cudaError_t cudaMalloc(T** pointer, std::size_t size) {
+  return cudaMalloc(reinterpret_cast<void**>(pointer), size);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaMallocManaged(T** pointer, std::size_t size, unsigned int = cudaMemAttachGlobal) {
   return cudaMalloc(reinterpret_cast<void**>(pointer), size);
 }
 template <class T>

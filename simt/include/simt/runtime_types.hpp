@@ -91,6 +91,8 @@ inline constexpr unsigned int cudaHostAllocDefault = 0, cudaHostAllocPortable = 
                               cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
 inline constexpr unsigned int cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 
+inline constexpr unsigned int cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
+
 enum cudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,

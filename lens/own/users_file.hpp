@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lens/sources.hpp>
+
+#include <string>
+
+namespace lens::own {
+
+/// Of the program made of a user's file there is one file to show. Both strings must live as long as it.
+void show_file(const std::string& path, const std::string& text);
+
+}  // namespace lens::own

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole CUDA programs, as they are, by `warpfold run` and `warpfold explain`. programs_test.py PROGRAM SOURCES [NVCC]
+
+The programs are examples/cuda; what each prints is in tests/cli/programs, and is the same from a GPU.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SOURCES = sys.argv[1], pathlib.Path(sys.argv[2])
+NVCC = sys.argv[3] if len(sys.argv) > 3 else ""
+PRINTED = SOURCES / "tests/cli/programs"
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+class programs(unittest.TestCase):
+    def written(self, text, name="program.cu"):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / name
+        path.write_text(text)
+        return path
+
+    def refused(self, text, *parts):
+        answer = run("run", self.written(text))
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertEqual(answer.stdout, "")
+        self.assertEqual(len(answer.stderr.strip().splitlines()), 1, answer.stderr)
+        for part in parts:
+            self.assertIn(part, answer.stderr)
+
+    def test_classic_programs_print_what_they_should(self):
+        for path in sorted((SOURCES / "examples/cuda").glob("*.cu")):
+            with self.subTest(path.stem):
+                answer = run("run", path)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertEqual(answer.stdout, (PRINTED / (path.stem + ".txt")).read_text())
+
+    def test_every_form_of_a_launch(self):
+        answer = run("run", PRINTED / "launches.cu")
+        self.assertEqual(answer.stdout, 'x0 47, x9 46, x40 40, x99 5; d -1, sum 6; a <<< in a string, R"(and >>>)": no error\n', answer.stderr)
+
+    def test_arguments_and_status_are_the_programs(self):
+        path = self.written('#include <cstdio>\n__global__ void k() { printf("%d of %d\\n", threadIdx.x, blockDim.x); }\n'
+                            'int main(int n, char** a) { k<<<1, 2>>>(); cudaDeviceSynchronize(); printf("%d %s %s\\n", n, a[1], a[2]); return 7; }\n')
+        answer = run("run", path, "--help", "-x 1")
+        self.assertEqual(answer.stdout, "0 of 2\n1 of 2\n3 --help -x 1\n", answer.stderr)
+        self.assertEqual(answer.returncode, 7)
+
+    def test_a_fault_that_the_program_does_not_ask_for_is_told(self):
+        path = self.written("__global__ void k(int* x) {\n  if (threadIdx.x < 16) __syncthreads();\n}\nint main() { k<<<1, 32>>>(nullptr); }\n")
+        answer = run("run", path)
+        self.assertEqual(answer.returncode, 1, answer.stderr)
+        self.assertIn("program.cu:2: divergent barrier: 16 of 32 threads wait here", answer.stderr)
+
+    def test_libraries_are_refused_by_name(self):
+        self.refused("#include <cstdio>\n#include <cub/cub.cuh>\nint main() {}\n", "program.cu:2: <cub/cub.cuh> is of CUB")
+        self.refused("#include <thrust/device_vector.h>\nint main() {}\n", "program.cu:1: <thrust/device_vector.h> is of Thrust")
+        self.refused('#include "mine.h"\nint main() {}\n', "program.cu:1: no file mine.h")
+
+    def test_what_simt_lacks_is_named(self):
+        self.refused('__global__ void k(int* x) { asm("mov.u32 %0, %laneid;" : "=r"(*x)); }\nint main() { k<<<1, 1>>>(nullptr); }\n', "inline PTX")
+        self.refused("__global__ void k(float* x) { *x = __frobnicate(*x); }\nint main() { k<<<1, 1>>>(nullptr); }\n",
+                     "program.cu:1: simt does not have CUDA's __frobnicate")
+
+    def test_mistakes_are_told_by_file_and_line(self):
+        self.refused("__global__ void k(int) {}\nint main() {\n  k<<<1, 1>>>(1, 2);\n}\n", "program.cu:3: ")
+        self.refused("void k(int) {}\nint main() {\n  k<<<1, 1>>>(1);\n}\n", "program.cu:3: ", "non-global function")
+        self.refused("__global__ void k(int) {}\nint main() {\n  k(1);\n}\n", "program.cu:3: ", "not configured")
+        self.refused("__global__ void k(int) {}\n", "nothing defines main", "explain")
+
+    def test_each_launch_is_explained(self):
+        answer = run("explain", SOURCES / "examples/cuda/transpose.cu", "--json")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        kernels = {k["name"]: k for k in json.loads(answer.stdout)["kernels"]}
+        self.assertEqual(list(kernels), ["naive", "tiled<0>", "tiled<1>"])
+        conflicts = {name: k["counters"]["shared_load"]["conflicts"] for name, k in kernels.items() if name != "naive"}
+        self.assertGreater(conflicts["tiled<0>"], 10000)
+        self.assertEqual(conflicts["tiled<1>"], 0)
+        self.assertIn("padded tile: 0 of 12610 wrong", answer.stderr)  # the repeated launches leave the answer as it is
+
+    def test_a_launch_is_repeated_on_what_it_found(self):
+        path = self.written("#include <cstdio>\n__device__ unsigned ticket;\n"
+                            "__global__ void k(int* x) {\n  atomicAdd(&ticket, 1u);\n  x[0] += threadIdx.x;\n}\n"
+                            "int main() {\n  int *x, h = 5;\n  unsigned t;\n  cudaMalloc(&x, 4);\n  cudaMemcpy(x, &h, 4, cudaMemcpyHostToDevice);\n"
+                            "  for (int i = 0; i < 3; ++i) k<<<1, 4>>>(x);\n  cudaMemcpyFromSymbol(&t, ticket, 4);\n  printf(\"ticket %u\\n\", t);\n}\n")
+        answer = run("explain", path)
+        self.assertEqual(answer.returncode, 1, answer.stderr)  # it races
+        self.assertEqual(answer.stderr, "ticket 12\n")
+        self.assertIn("race on global memory: write at", answer.stdout)
+        self.assertIn("the first of 3 launches", answer.stdout)
+
+    @unittest.skipUnless(NVCC, "no nvcc")
+    def test_nvcc_takes_them_as_they_are(self):
+        for path in [*sorted((SOURCES / "examples/cuda").glob("*.cu")), PRINTED / "launches.cu"]:
+            with self.subTest(path.stem), tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder) / "program"
+                compiled = subprocess.run([NVCC, "-std=c++17", "-arch=native", "-o", program, path], capture_output=True, text=True)
+                has_gpu = compiled.returncode == 0 and "native" not in compiled.stderr
+                if not has_gpu:
+                    compiled = subprocess.run([NVCC, "-std=c++17", "-c", "-o", program, path], capture_output=True, text=True)
+                self.assertEqual(compiled.returncode, 0, compiled.stderr)
+                if has_gpu:
+                    answer = subprocess.run([program], capture_output=True, text=True)
+                    if path.parent != PRINTED:
+                        self.assertEqual(answer.stdout, (PRINTED / (path.stem + ".txt")).read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -42,8 +42,8 @@ struct kernel_state {
   flow_graph graph;
   std::vector<counters> sites;
   std::unordered_map<std::uint64_t, std::uint64_t> updates;  // of words of global memory
-  unsigned worst_conflicts = 0;
-  std::uint32_t worst_site = 0;
+  unsigned worst_conflicts = 0, most_wasted = 0;
+  std::uint32_t worst_site = 0, wasteful_site = 0;
 
   counters& at(std::uint32_t site) {
     if (site >= sites.size()) sites.resize(site + 64);
@@ -117,6 +117,7 @@ class tally {
       ask(m, r, update);
       m.sectors += cost.sectors;
       m.useful_bytes += cost.useful_bytes;
+      if (!update) keep_wasteful(e, r, cost);
       if (update)
         for (std::uint32_t rest = r.mask; rest != 0; rest &= rest - 1)
           ++kernel_->updates[r.address[static_cast<unsigned>(std::countr_zero(rest))]];
@@ -130,6 +131,21 @@ class tally {
     if (update) m.turns += multiplicity(r);
   }
 
+  void keep_wasteful(const simt::event& e, const request& r, const global_cost& cost) {
+    const unsigned wasted = cost.sectors - (cost.useful_bytes + 31) / 32;
+    if (wasted <= kernel_->most_wasted) return;
+    kernel_->most_wasted = wasted;
+    kernel_->wasteful_site = e.site;
+    fill(kernel_->known.worst_global, e, r);
+  }
+  void fill(sample& s, const simt::event& e, const request& r) const {
+    s.what = r;
+    s.is_load = e.what() == simt::event_kind::read || e.what() == simt::event_kind::atomic_load;
+    s.is_atomic = e.what() >= simt::event_kind::atomic_load;
+    s.block = block_;
+    s.warp = warp_;
+  }
+
   // The first of the worst, of equal ones that with the most lanes, then the widest: the column of a tile tells more
   // than its row.
   void keep_worst(const simt::event& e, const request& r, const shared_cost& cost) {
@@ -139,11 +155,7 @@ class tally {
     if (rank < most || (rank == most && !tells_more(r, s.what, same_warp))) return;
     kernel_->worst_conflicts = cost.conflicts();
     kernel_->worst_site = e.site;
-    s.what = r;
-    s.is_load = e.what() == simt::event_kind::read || e.what() == simt::event_kind::atomic_load;
-    s.is_atomic = e.what() >= simt::event_kind::atomic_load;
-    s.block = block_;
-    s.warp = warp_;
+    fill(s, e, r);
   }
 
   kernel_state* kernel_ = nullptr;
@@ -236,10 +248,13 @@ std::vector<kernel_counts> counting::kernels() const {
     for (auto& [where, counted] : lines) c.lines.push_back({where, counted});
     c.atomic_words = k->updates.size();
     for (const auto& [address, times] : k->updates) c.longest_queue = std::max(c.longest_queue, times);
-    if (c.worst_shared.what.mask != 0) {
-      const simt::source_line& at = state_->place(k->worst_site);
-      c.worst_shared.where = {plain_path(at.file), at.line};
-    }
+    const auto locate_sample = [this](sample& of, std::uint32_t site) {
+      if (of.what.mask == 0) return;
+      const simt::source_line& at = state_->place(site);
+      of.where = {plain_path(at.file), at.line};
+    };
+    locate_sample(c.worst_shared, k->worst_site);
+    locate_sample(c.worst_global, k->wasteful_site);
     result.push_back(std::move(c));
   }
   return result;
@@ -257,7 +272,7 @@ void counting::forget_counts() {
     k->known = std::move(fresh);
     k->sites.clear();
     k->updates.clear();
-    k->worst_conflicts = 0;
+    k->worst_conflicts = k->most_wasted = 0;
     k->graph.settle();
   }
 }

@@ -43,6 +43,7 @@ struct kernel_counts {
   std::vector<line_counts> lines;   ///< by file and line; they add up to the total
   std::uint64_t atomic_words = 0;   ///< different words of global memory that atomics updated
   std::uint64_t longest_queue = 0;  ///< updates of the one updated most often, by lanes
+  sample worst_global;              ///< the load or store with the most sectors beyond those that would hold its bytes
   sample worst_shared;              ///< the request with the most conflicts; no lanes if there was none
 };
 

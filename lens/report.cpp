@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "advice.hpp"
 #include "drawing_parts.hpp"
 
 namespace lens {
@@ -40,6 +41,13 @@ std::string intensity(const explanation& e) {
   all += fmt::format("; {} bytes of global memory in sectors: ", bytes);
   return all + fmt::format("{:.3f} {} a byte", static_cast<double>(of_floats ? flops : e.additions) / static_cast<double>(bytes),
                            of_floats ? "FLOPs" : "additions");
+}
+
+std::string occupancy_line(const kernel_counts& k) {
+  const auto threads = static_cast<unsigned>(k.block[0] * k.block[1] * k.block[2]);
+  const occupancy o = occupancy_of(threads, k.shared_bytes);
+  return fmt::format("a multiprocessor of an {} holds {} block{} at once, {} warps of 64, with up to {} registers a thread", reference_gpu().name, o.blocks,
+                     o.blocks == 1 ? "" : "s", o.warps, o.registers);
 }
 
 std::string race_line(const ladder::race_pair& r) {

@@ -19,6 +19,8 @@ std::string verdict(const explanation&);
 std::string kernel_line(const kernel_counts&);
 /// Operations, bytes, and one over the other; of integers the additions that a sum needs. Empty where there are none.
 std::string intensity(const explanation&);
+/// What a multiprocessor of the reference GPU holds of it at once.
+std::string occupancy_line(const kernel_counts&);
 std::string race_line(const ladder::race_pair&);
 
 /// a / b with so many digits behind the point; a dash if b is 0.

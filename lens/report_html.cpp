@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "advice.hpp"
 #include "drawing_parts.hpp"
 #include "report.hpp"
 
@@ -170,7 +171,11 @@ std::string counts_of(const explanation& e) {
       all += fmt::format("{}{} {}", first ? "" : " · ", n.name, n.text);
       first = false;
     }
-    all += "</p>\n";
+    all += "</p>\n<p class=\"soft\">" + escaped(occupancy_line(k)) + "</p>\n";
+    const auto told = advice_for(e, k);
+    if (!told.empty()) all += "<ul class=\"advice\">";
+    for (const advice& a : told) all += fmt::format("<li><b>{}</b>: {}</li>\n", name_of(a.what), escaped(a.text));
+    if (!told.empty()) all += "</ul>\n";
   }
   if (const std::string work = intensity(e); !work.empty()) all += "<p>" + escaped(work) + "</p>\n";
   return all;

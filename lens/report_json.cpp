@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "advice.hpp"
 #include "explanation.hpp"
 
 namespace lens {
@@ -66,6 +67,14 @@ json explanation_json(const explanation& e) {
     json one{{"name", k.name}, {"grid", k.grid}, {"block", k.block}, {"dynamic_shared_bytes", k.shared_bytes},
              {"launches", k.launches}, {"counters", counters_json(k.total)},
              {"atomic_words", k.atomic_words}, {"longest_queue", k.longest_queue}};
+    const occupancy held = occupancy_of(static_cast<unsigned>(k.block[0] * k.block[1] * k.block[2]), k.shared_bytes);
+    one["occupancy"] = {{"blocks", held.blocks}, {"warps", held.warps}, {"limit", held.limit}, {"registers", held.registers}};
+    one["advice"] = json::array();
+    for (const advice& a : advice_for(e, k)) {
+      json told{{"rule", name_of(a.what)}, {"text", a.text}};
+      if (a.where.line != 0) told.update({{"file", a.where.file}, {"line", a.where.line}});
+      one["advice"].push_back(std::move(told));
+    }
     one["hardware_names"] = json::array();
     for (const hardware_counter& h : hardware_counters())
       one["hardware_names"].push_back({{"name", h.name}, {"metric", h.metric}, {"value", h.value(k.total)}, {"exact", h.exact}});

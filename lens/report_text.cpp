@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "advice.hpp"
 #include "drawing.hpp"
 #include "report.hpp"
 
@@ -59,6 +60,16 @@ std::string other_counts(const kernel_counts& k) {
   return words.empty() ? "" : words + "\n";
 }
 
+std::string advice_lines(const explanation& e, const kernel_counts& k) {
+  std::string all = "  " + occupancy_line(k) + "\n";
+  for (const advice& a : advice_for(e, k)) {
+    std::string text = wrapped(fmt::format("{}: {}", name_of(a.what), a.text), 96);
+    for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos && at + 1 < text.size(); at += 5) text.insert(at + 1, "    ");
+    all += "  * " + text;
+  }
+  return all;
+}
+
 std::string annotated(const explanation& e) {
   const auto files = annotate(e);
   const auto used = columns_for(files);
@@ -108,7 +119,7 @@ std::string to_text(const explanation& e) {
   if (e.on_host) return all + "\n" + verdict(e) + "\nIt runs on the host: there is no kernel to count.\n";
   if (!e.is_stair) all += "\n" + verdict(e) + "\n";
   for (const std::string& o : e.outputs) all += "\n" + o + "\n";
-  for (const kernel_counts& k : e.kernels) all += "\n" + kernel_line(k) + "\n" + memory_table(k.total) + other_counts(k);
+  for (const kernel_counts& k : e.kernels) all += "\n" + kernel_line(k) + "\n" + memory_table(k.total) + other_counts(k) + advice_lines(e, k);
   if (const std::string work = intensity(e); !work.empty()) all += "\n" + work + "\n";
   for (const ladder::race_pair& r : e.races) all += "\n" + race_line(r);
   if (!e.races.empty()) all += "\n";

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The lessons of docs/lessons: every command runs and prints what the page shows, every H100 time is that of
+bench/results, every quoted kernel is the file's, every link leads somewhere.
+
+    lessons_test.py SOURCE_DIR WARPFOLD FOLDER_OF_LESSON_PROGRAMS [--statuses-only] [PAGE…]
+
+--statuses-only does not compare what is printed: the counts are those of g++, and clang++ merges other accesses.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+root, warpfold, programs = (Path(a).resolve() for a in sys.argv[1:4])
+statuses_only = "--statuses-only" in sys.argv
+asked = [Path(a).resolve() for a in sys.argv[4:] if a.endswith(".md")]
+pages = asked or sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh/lessons").glob("*.md"))
+failures = []
+
+
+def fail(page, what):
+    failures.append(f"{page.relative_to(root)}: {what}")
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+outputs = {}  # of a command: pages in two languages show the same ones
+
+
+def output_of(command):
+    if command not in outputs:
+        line = command.replace("build/dev/tests/docs/", f"{programs}/")
+        folders = f"{warpfold.parent}{os.pathsep}{os.environ['PATH']}"
+        ran = subprocess.run(["bash", "-c", line], cwd=root, env=os.environ | {"PATH": folders}, timeout=300,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        outputs[command] = (ran.returncode, [l.rstrip() for l in ran.stdout.splitlines()])
+    return outputs[command]
+
+
+def pattern_of(shown):
+    """A line `…` stands for any number of lines; within a line it stands for anything."""
+    parts = []
+    for line in shown:
+        one = re.escape(line.rstrip()).replace("…", "[^\n]*") + "\n"
+        one = re.sub(r"(lanes\\ a\\ basic\\ block\\ )[\d\\.]+", r"\1[\\d.]+", one)  # depends on the compiler
+        parts.append(r"(?:[^\n]*\n)*?" if line.strip() == "…" else one)
+    return "".join(parts)
+
+
+def check_commands(page, text):
+    count = 0
+    for block in blocks(text, "console"):
+        for one in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            lines = one.splitlines()
+            command = lines.pop(0)
+            while command.endswith("\\"):
+                command = command[:-1].rstrip() + " " + lines.pop(0).strip()
+            status, printed = output_of(command)
+            count += 1
+            if status not in (0, 1):
+                fail(page, f"`{command}` ends with {status}: {printed[-3:]}")
+            elif not lines and printed:
+                fail(page, f"`{command}` prints {len(printed)} lines, of which none is shown")
+            elif not statuses_only and not re.fullmatch(pattern_of(lines), "".join(l + "\n" for l in printed)):
+                missing = [l for l in lines if l.strip() != "…" and not re.search("^" + pattern_of([l])[:-1] + "$", "\n".join(printed), re.M)]
+                fail(page, f"`{command}` does not print what is shown; " + ("no such line now:\n  " + "\n  ".join(missing) if missing else "other lines stand between"))
+    return count
+
+
+def time_text(seconds):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds / size < 1000 else f"{seconds / size:.0f} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+ladder = {(r["dtype"], r["n"]): {g["name"]: g for g in r["rungs"]}
+          for r in json.loads((root / "bench/results/ladder-h100.json").read_text())["runs"]}
+
+
+def check_times(page, text):
+    """<!-- ladder-h100.json, f32: atomic, block_leader at 1048576, 268435456 --> and a table of those times below it."""
+    for dtype, names, sizes, table in re.findall(
+            r"^<!-- ladder-h100\.json, (\w+): (.*?) at ([\d, ]+) -->\n((?:\|.*\n)+)", text, re.M):
+        wanted = []
+        for name in names.split(", "):
+            row = [time_text(ladder[dtype, int(n)][name]["seconds"]["median"]) for n in sizes.split(",")]
+            wanted.append(f"| {name} | " + " | ".join(row) + " |")
+        rows = table.splitlines()[2:]
+        if rows != wanted:
+            fail(page, "times are not those of the file, which are:\n  " + "\n  ".join(wanted))
+    if len(re.findall(r"<!-- ladder-h100\.json", text)) != len(re.findall(
+            r"^<!-- ladder-h100\.json, \w+: .*? at [\d, ]+ -->\n\|", text, re.M)):
+        fail(page, "a mark of H100 times without its table")
+
+
+kernels = "".join(p.read_text() for folder in ("examples/lessons", "ladder") for p in sorted((root / folder).glob("*.cu*")))
+
+
+def check_quotes(page, text):
+    for quote in blocks(text, "cuda"):
+        if quote not in kernels:
+            fail(page, "quotes what is in no file:\n" + quote)
+
+
+def check_links(page, text):
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.S)):
+        if re.match(r"https?://|#", target):
+            continue
+        if not (page.parent / target.split("#")[0]).exists():
+            fail(page, f"a link to {target}, which is not there")
+
+
+def main():
+    if not pages:
+        fail(root, "no lessons")
+    commands = 0
+    for page in pages:
+        text = page.read_text()
+        commands += check_commands(page, text)
+        check_times(page, text)
+        check_quotes(page, text)
+        check_links(page, text)
+    for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
+        if page not in pages:
+            check_links(page, page.read_text())
+    shown = "".join(p.read_text() for p in pages)
+    for source in sorted((root / "examples/lessons").glob("*.cu")):
+        if not asked and f"examples/lessons/{source.name}:" not in shown:
+            fail(source, "no lesson explains a kernel of it")
+    for f in failures:
+        print(f)
+    print(f"{len(pages)} pages, {commands} commands, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())

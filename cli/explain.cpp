@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ constexpr std::uint64_t most_shared = 227 * 1024;
 
 struct explain_command {
   std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, pages;
-  std::string block = "256", grid, shared = "0";
+  std::string block = "256", grid, shared = "0", language;
   std::vector<std::string> arguments;
   unsigned cluster = 1;
   std::uint64_t seed = 1;
@@ -128,6 +129,9 @@ int run_program_explained(const explain_command& q) {
 }
 
 int run_explain(const explain_command& q) {
+  if (!q.language.empty() && q.html.empty() && q.pages.empty())
+    throw wf::error(wf::errc::bad_argument, "--lang " + q.language + ": of the page that --html FILE writes; what is printed is English");
+  if (!q.language.empty()) setenv("WARPFOLD_LANG", q.language.c_str(), 1);  // the program of one's own kernel reads it, too
   if (!q.pages.empty()) return run_pages(q);
   if (q.list) return run_list(q);
   if (is_own_program(q.rung)) return run_program_explained(q);
@@ -193,6 +197,7 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--cluster", q->cluster, "Of your own kernel: blocks a cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
   command->add_option("--seed", q->seed, "Of your own kernel's arrays")->capture_default_str();
   command->add_option("--html", q->html, "Also write a page of its own, with drawings")->option_text("FILE");
+  command->add_option("--lang", q->language, "Of the page: en, zh; also by the variable WARPFOLD_LANG")->check(CLI::IsMember({"en", "zh"}));
   command->add_flag("--json", q->json, "Print JSON");
   command->add_flag("--list", q->list, "Name what can be explained and exit");
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")

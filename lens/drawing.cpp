@@ -90,7 +90,7 @@ std::string drawing_style() {
          "--bad:#f85149;--ground:#1c2128;--on:#0d1117;--other:#f0883e;--shared:#3fb950;--atomic:#f0883e;--meet:#9198a1;--shuffle:#ab7df8}}\n"
          ".drawing .ink{fill:var(--ink)}.drawing .soft{fill:var(--soft)}.drawing .bad{fill:var(--bad);font-weight:600}\n"
          ".drawing .title{fill:var(--ink);font-size:13px;font-weight:600}\n"
-         ".drawing .by{fill:var(--ink);font-size:8px;pointer-events:none}.drawing .on{fill:var(--on)}.drawing .pass{font-size:9px}\n"
+         ".drawing .by{fill:var(--ink);font-size:8px;pointer-events:none}.drawing .narrow{font-size:5.5px}.drawing .on{fill:var(--on)}.drawing .pass{font-size:9px}\n"
          ".drawing .line0{stroke:var(--live);fill:none;stroke-width:1.2}.drawing .warp0{fill:var(--live)}\n"
          ".drawing .line1{stroke:var(--other);fill:none;stroke-width:1.2}.drawing .warp1{fill:var(--other)}\n"
          ".drawing .pale{stroke:var(--pale);fill:none}.drawing .grid{stroke:var(--pale);fill:none;stroke-width:.5}\n"

@@ -26,18 +26,25 @@ std::string shape(const holder& h, int x, int y, std::string_view title = {}) {
 /// The numbers of a row in one element, each digit at a place of its own.
 struct numbers {
   std::string places, digits;
+  std::string narrow_places, narrow_digits;  ///< of numbers of three digits and more, which are smaller to fit the circle
 
   void put(int x, std::string_view number) {
-    double at = x + 0.5 - 2.3 * static_cast<double>(number.size());
+    const bool is_narrow = number.size() > 2;
+    const double wide = is_narrow ? 9.6 / static_cast<double>(number.size()) : 4.6;
+    std::string& to = is_narrow ? narrow_places : places;
+    double at = x + 0.5 - wide / 2 * static_cast<double>(number.size());
     for (const char digit : number) {
-      places += fmt::format("{}{:.1f}", places.empty() ? "" : " ", at);
-      digits += digit;
-      at += 4.6;
+      to += fmt::format("{}{:.1f}", to.empty() ? "" : " ", at);
+      (is_narrow ? narrow_digits : digits) += digit;
+      at += wide;
     }
   }
-  std::string text(int y, std::string_view style) const {
-    if (digits.empty()) return {};
-    return fmt::format("<text y=\"{}\" class=\"{}\" x=\"{}\">{}</text>\n", y + 3, style, places, digits);
+  std::string text(int y, const std::string& style) const {
+    std::string all;
+    if (!digits.empty()) all += fmt::format("<text y=\"{}\" class=\"{}\" x=\"{}\">{}</text>\n", y + 3, style, places, digits);
+    if (!narrow_digits.empty())
+      all += fmt::format("<text y=\"{}\" class=\"{} narrow\" x=\"{}\">{}</text>\n", y + 2, style, narrow_places, narrow_digits);
+    return all;
   }
 };
 

@@ -11,6 +11,7 @@
 #include <warpfold/error.hpp>
 
 #include "explanation.hpp"
+#include "words.hpp"
 
 namespace lens {
 namespace {
@@ -34,7 +35,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 std::string with_block(const std::string& page, const std::string& block, const std::string& path) {
-  const std::string marked = std::string(begin_mark) + "## What the lens counts\n\n" + block + std::string(end_mark);
+  const std::string marked = std::string(begin_mark) + "## " + said("What the lens counts") + "\n\n" + block + std::string(end_mark);
   const auto begin = page.find(begin_mark), end = page.find(end_mark);
   if ((begin == page.npos) != (end == page.npos) || (begin != page.npos && end < begin))
     throw wf::error(wf::errc::bad_input, path + ": has one mark of its counters without the other");
@@ -47,7 +48,8 @@ std::string with_block(const std::string& page, const std::string& block, const 
 std::vector<std::string> write_pages(ladder::place& lens, const std::string& folder) {
   const std::filesystem::path root(folder);
   std::error_code failed;
-  std::filesystem::create_directories(root / "drawings", failed);
+  const bool has_drawings = page_language() == language::english;  // other pages show these
+  if (has_drawings) std::filesystem::create_directories(root / "drawings", failed);
   if (failed) throw wf::error(wf::errc::bad_input, folder + ": " + failed.message());
   std::vector<std::string> written, names;
   std::set<std::string_view> files;  // a file's first variant stands for it
@@ -64,7 +66,7 @@ std::vector<std::string> write_pages(ladder::place& lens, const std::string& fol
     const auto page = root / (stem + ".md");
     write_text(page, with_block(read_text(page), page_block(e, drawing), page.string()));
     written.push_back(page.string());
-    if (drawn.empty()) continue;
+    if (drawn.empty() || !has_drawings) continue;
     write_text(root / "drawings" / drawing, drawn);
     written.push_back((root / "drawings" / drawing).string());
   }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One page that needs nothing but itself: styles and drawings are inline, nothing is fetched.
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "advice.hpp"
 #include "drawing_parts.hpp"
 #include "report.hpp"
+#include "sources.hpp"
+#include "words.hpp"
 
 namespace lens {
 namespace {
@@ -56,15 +59,57 @@ std::string with_code(const std::string& text) {
   return all;
 }
 
+/// A rung's lesson in Chinese: the first section of its page, as plain text with backticks. Empty if there is none.
+std::string lesson_in_chinese(const explanation& e) {
+  if (page_language() != language::chinese) return {};
+  const source_file* page = find_source("docs/zh/ladder/" + std::filesystem::path(e.file).stem().string() + ".md");
+  if (page == nullptr) return {};
+  const auto heading = page->text.find("\n## ");
+  const auto begin = page->text.find("\n\n", heading), end = page->text.find("\n## ", begin);
+  if (heading == page->text.npos || begin == page->text.npos || end == page->text.npos) return {};
+  std::string all;
+  const std::string_view body = page->text.substr(begin, end - begin);
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (body[i] == '*') continue;
+    if (body[i] == '[') continue;
+    if (body.substr(i).starts_with("](")) i = std::min(body.find(')', i), body.size() - 1);
+    else if (body.substr(i).starts_with("\n  ")) i += 2;  // a list's item goes on
+    else all += body[i];
+  }
+  return all;
+}
+
 std::string lesson_of(const explanation& e) {
+  const std::string chinese = lesson_in_chinese(e), &lesson = chinese.empty() ? e.lesson : chinese;
   std::string all = "<div class=\"lesson\">";
   std::size_t at = 0;
-  while (at <= e.lesson.size()) {
-    const auto end = std::min(e.lesson.find('\n', at), e.lesson.size());
-    if (end > at) all += "<p>" + with_code(e.lesson.substr(at, end - at)) + "</p>\n";
+  while (at <= lesson.size()) {
+    const auto end = std::min(lesson.find('\n', at), lesson.size());
+    if (end > at) all += "<p>" + with_code(lesson.substr(at, end - at)) + "</p>\n";
     at = end + 1;
   }
   return all + "</div>\n";
+}
+
+/// A rung's page in the documents, and that of the rung after it.
+std::string links_of(const explanation& e) {
+  constexpr std::string_view documents = "https://github.com/warpfold/warpfold/blob/main/docs/";
+  const std::string folder = std::string(documents) + (page_language() == language::chinese ? "zh/ladder/" : "ladder/");
+  const auto link = [&](const std::string& stem, const std::string& words) {
+    return "<a href=\"" + escaped(folder + stem + ".md") + "\">" + escaped(words) + "</a>";
+  };
+  if (!e.file.starts_with("ladder/")) {
+    const std::string lessons = std::string(documents) + (page_language() == language::chinese ? "zh/lessons" : "lessons") + "/README.md";
+    return "<p><a href=\"" + escaped(lessons) + "\">All lessons</a></p>\n";
+  }
+  const std::string stem = std::filesystem::path(e.file).stem().string();
+  std::string all = "<p>" + link(stem, "The lesson's page"), next;
+  for (const source_file& f : sources())  // in the order of their numbers
+    if (const std::string other = std::filesystem::path(f.path).stem().string();
+        f.path.starts_with("ladder/") && other > stem && other[0] <= '9' && (next.empty() || other < next))
+      next = other;
+  if (stem[0] <= '9' && !next.empty()) all += " · " + link(next, "the next rung") + " (<code>" + escaped(next.substr(3)) + "</code>)";
+  return all + "</p>\n";
 }
 
 std::string memory_table(const counters& c) {
@@ -104,7 +149,8 @@ std::string legend_of(const std::vector<picture>& all) {
   if (has([](const picture& p) { return p.banks != nullptr; }))
     words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
   if (has([](const picture& p) { return p.of_lanes; }))
-    words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.\n";
+    words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.<br>\n";
+  words += "<span>Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.</span>\n";
   return words + "</p>\n";
 }
 
@@ -188,7 +234,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   all += "<title>" + escaped(e.name) + " explained</title>\n<style>" + std::string(page_style) + drawing_style() +
          "</style>\n</head>\n<body>\n";
-  all += "<h1>" + escaped(e.name) + "</h1>\n<p class=\"soft\">" + escaped(headline(e)) + "</p>\n" + lesson_of(e);
+  all += "<h1>" + escaped(e.name) + "</h1>\n<p class=\"soft\">" + escaped(headline(e)) + "</p>\n";
   if (!e.is_stair) all += fmt::format("<p class=\"{}\">{}</p>\n", e.right ? "good" : "bad", escaped(verdict(e)));
   for (const std::string& o : e.outputs) all += "<p>" + escaped(o) + "</p>\n";
   if (e.on_host) all += "<p>It runs on the host: there is no kernel to count.</p>\n";
@@ -197,6 +243,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
     for (const ladder::race_pair& r : e.races) all += "<li class=\"bad\">" + escaped(race_line(r)) + "</li>\n";
     all += "</ul>\n";
   }
+  all += lesson_of(e) + links_of(e);
   const auto pictures = pictures_of(e);
   if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures);
   for (const picture& p : pictures)
@@ -204,7 +251,8 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
   if (!e.kernels.empty()) all += "<h2>Counted</h2>\n" + counts_of(e);
   all += "<h2>The source, line by line</h2>\n" + source_of(e);
   if (versus != nullptr) all += comparison_of(e, *versus);
-  return all + "<footer>Made by <code>" + escaped(command) + "</code>. Counters are those of warps; docs/lens.md tells their rules.</footer>\n</body>\n</html>\n";
+  return in_page_language(all + "<footer>Made by <code>" + escaped(command) +
+                          "</code>. Counters are those of warps; docs/lens.md tells their rules.</footer>\n</body>\n</html>\n");
 }
 
 }  // namespace lens

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report.hpp"
+#include "words.hpp"
 
 namespace lens {
 
@@ -13,15 +14,17 @@ std::string page_drawing(const explanation& e) {
 }
 
 std::string page_block(const explanation& e, const std::string& drawing_name) {
-  if (e.on_host) return "It runs on the host, so there is no kernel to count.\n";
-  std::string all = fmt::format("`warpfold explain {} --n {}{}` on simt ([what the words mean](../lens.md#counters)):\n\n",
-                                e.name, e.asked.n, e.is_stair ? "" : fmt::format(" --block {}", e.asked.block));
-  all += "| | requests | lanes | sectors | wavefronts | conflicts |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
+  if (e.on_host) return said("It runs on the host, so there is no kernel to count.") + "\n";
+  std::string all = fmt::format("`warpfold explain {} --n {}{}`", e.name, e.asked.n,
+                                e.is_stair ? "" : fmt::format(" --block {}", e.asked.block)) +
+                    said(" on simt ([what the words mean](../lens.md#counters)):") + "\n\n| |";
+  for (const std::string_view name : {"requests", "lanes", "sectors", "wavefronts", "conflicts"}) all += " " + said(name) + " |";
+  all += "\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const memory_row& row : memory_rows)
     for (const kernel_counts& k : e.kernels) {
       const memory_counts& m = k.total.*row.counts;
       if (m.requests == 0) continue;
-      all += fmt::format("| {}{} | {} | {} |", row.name, e.kernels.size() > 1 ? ", `" + k.name + "`" : "", m.requests,
+      all += fmt::format("| {}{} | {} | {} |", said(row.name), e.kernels.size() > 1 ? ", `" + k.name + "`" : "", m.requests,
                          per(m.lanes, m.requests, 1));
       all += row.in_shared ? fmt::format(" | {} | {} |\n", m.wavefronts, m.conflicts())
                            : fmt::format(" {} | | |\n", m.sectors);
@@ -30,11 +33,12 @@ std::string page_block(const explanation& e, const std::string& drawing_name) {
   for (const kernel_counts& k : e.kernels)
     for (const named_count& n : other_counts_of(k)) {
       if (n.name == "lanes a basic block") continue;
-      rest += (rest.empty() ? "" : ", ") + std::string(n.name) + " " + n.text;
+      rest += (rest.empty() ? "" : ", ") + said(n.name) + " " + n.text;
     }
   if (e.kernels.size() <= 1) all += "\n" + rest + ".\n";
-  if (!e.races.empty()) all += fmt::format("\nIt races: {} pair{} of lines.\n", e.races.size(), e.races.size() == 1 ? "" : "s");
-  if (!drawing_name.empty()) all += fmt::format("\n![Drawn from the run](drawings/{})\n", drawing_name);
+  if (!e.races.empty()) all += "\n" + said(fmt::format("It races: {} pair{} of lines.", e.races.size(), e.races.size() == 1 ? "" : "s")) + "\n";
+  if (!drawing_name.empty()) all += fmt::format("\n![{}]({}drawings/{})\n", said("Drawn from the run"),
+                                             page_language() == language::chinese ? "../../ladder/" : "", drawing_name);
   return all;
 }
 

@@ -26,13 +26,32 @@ std::pair<std::uint64_t, std::uint64_t> bounds(const request& r) {
   return found;
 }
 
-/// Of two requests with as many conflicts and lanes. Operands of one warp are loaded in an order that compilers
+/// Lanes that do not lie as far from the one before as the second does from the first, in banks: none in a column of a
+/// padded tile, many in one of a swizzled tile.
+unsigned irregular_lanes(const request& r) {
+  unsigned count = 0;
+  std::uint64_t before = 0, first = 0;
+  for (unsigned l = 0, seen = 0; l < 32; ++l) {
+    if (!(r.mask >> l & 1u)) continue;
+    const std::uint64_t bank = r.address[l] / 4 % 32, step = (bank + 32 - before) % 32;
+    if (seen == 1) first = step;
+    count += seen > 1 && step != first;
+    before = bank;
+    ++seen;
+  }
+  return count;
+}
+
+/// Of two requests with as many conflicts and lanes: the wider one, which is a column and not a row, and of about equally
+/// wide ones that which differs most from a plain stride. Operands of one warp are loaded in an order that compilers
 /// choose: of equally wide ones the lower.
 bool tells_more(const request& a, const request& b, bool same_warp) {
   if (same_block(a, a.mask) != a.mask) return false;  // a column of a cluster's blocks, each with banks of its own
   const auto [a_low, a_high] = bounds(a);
   const auto [b_low, b_high] = bounds(b);
   const std::uint64_t wide = a_high - a_low, wide_before = b_high - b_low;
+  if (std::bit_width(wide) != std::bit_width(wide_before)) return wide > wide_before;
+  if (const unsigned irregular = irregular_lanes(a), before = irregular_lanes(b); irregular != before) return irregular > before;
   return wide != wide_before ? wide > wide_before : same_warp && a_low < b_low;
 }
 
@@ -146,8 +165,7 @@ class tally {
     s.warp = warp_;
   }
 
-  // The first of the worst, of equal ones that with the most lanes, then the widest: the column of a tile tells more
-  // than its row.
+  // The first of the worst, of equal ones that with the most lanes, then what tells_more().
   void keep_worst(const simt::event& e, const request& r, const shared_cost& cost) {
     sample& s = kernel_->known.worst_shared;
     const auto rank = std::pair(cost.conflicts(), r.lanes()), most = std::pair(kernel_->worst_conflicts, s.what.lanes());

@@ -83,7 +83,31 @@ std::string notes_of(const value_row& row, unsigned columns) {
   if (useful != row.steps.size()) words = fmt::format("{} of use", useful);
   if (drawn != row.steps.size())
     words += fmt::format("{}{} beyond {}, not drawn", words.empty() ? "" : "; ", row.steps.size() - drawn, columns - 1);
+  if (const std::size_t racing = racing_steps(row); racing != 0) return fmt::format("{} write to one word: a race", racing);
+  if (loads_apart(row)) {
+    const value_step& s = row.steps.front();
+    return fmt::format("{} elements each", s.elements) + (s.neighbours < s.elements ? fmt::format(", {} drawn", s.neighbours) : "");
+  }
   return words;
+}
+
+bool loads_apart(const value_row& row) {
+  if (row.what != value_row::kind::load) return false;
+  for (std::size_t k = 0; k < row.steps.size(); ++k) {
+    const value_step& s = row.steps[k];
+    if (s.neighbours < 2 || s.to.in_shared) return false;
+    if (k > 0 && s.thread < row.steps[k - 1].thread + row.steps[k - 1].neighbours) return false;
+  }
+  return !row.steps.empty();
+}
+
+std::size_t racing_steps(const value_row& row) {
+  if (row.what != value_row::kind::result || row.is_atomic) return 0;
+  std::map<std::uint64_t, std::size_t> writers;
+  for (const value_step& s : row.steps) ++writers[s.address];
+  std::size_t racing = 0;
+  for (const auto& [address, count] : writers) racing += count > 1 ? count : 0;
+  return racing;
 }
 
 std::string step_in_words(const value_row& row, const value_step& s) {
@@ -91,6 +115,7 @@ std::string step_in_words(const value_row& row, const value_step& s) {
   const std::string to = row.what == value_row::kind::result ? "out" : name(s.to);
   if (row.what == value_row::kind::load) {
     if (s.to.in_shared) return fmt::format("t{} reads {}, which another block wrote", s.thread, to);
+    if (s.from.empty() && s.elements > 1) return fmt::format("t{} loads {} elements", s.thread, s.elements);
     return s.from.empty() ? fmt::format("t{} loads", s.thread) : fmt::format("t{} loads, and has {}", s.thread, name(s.from[0]));
   }
   std::string from;

@@ -29,6 +29,11 @@ std::string row_title(const value_row&, std::string_view main_file);
 std::string threads_of(const value_row&);
 /// What of the row is for nothing, and what has no column; empty if neither.
 std::string notes_of(const value_row&, unsigned columns);
+/// Of a load: whether each thread's first elements are neighbours, and the next thread's lie behind them, as those of leaders.
+/// Then they can be drawn at their own columns.
+bool loads_apart(const value_row&);
+/// The steps of a result whose word another thread writes too, without an atomic: a race.
+std::size_t racing_steps(const value_row&);
 inline bool is_drawn(const value_step& s, unsigned columns) { return s.thread < columns && s.to.index < columns; }
 /// `t4: s8 = s8 + s10`: thread 4 makes it.
 std::string step_in_words(const value_row&, const value_step&);

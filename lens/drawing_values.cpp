@@ -83,29 +83,36 @@ class values_drawing {
 
   void add(const value_row& row) {
     std::map<holder, made_value> made;
-    std::string lines[3], nodes[3];  // of the warps' two colours, and pale
+    std::string lines[3], nodes[4];  // of the warps' two colours, pale, and what races
     numbers strong, pale;
+    const bool has_elements = loads_apart(row), is_racing = racing_steps(row) != 0;
+    std::map<std::uint64_t, holder> written;  // that several threads write: drawn where the first of them is
     for (const value_step& s : row.steps) {
       if (!is_drawn(s, columns_)) continue;
-      made_value& m = made[s.to];
+      const holder to = is_racing ? written.try_emplace(s.address, s.to).first->second : s.to;
+      made_value& m = made[to];
       m.by.push_back(&s);
       m.reaches_result |= s.reaches_result;
-      std::string& to = lines[s.reaches_result ? colour_of(s.thread) : 2];
+      std::string& line = lines[s.reaches_result ? colour_of(s.thread) : 2];
       for (const holder& f : s.from)
-        if (f.index < columns_) to += fmt::format("M{} {}L{} {}", x_of(f.index), y_from(f), x_of(s.to.index), y_);
+        if (f.index < columns_) line += fmt::format("M{} {}L{} {}", x_of(f.index), y_from(f), x_of(to.index), y_);
+      for (unsigned k = 0; has_elements && k < s.neighbours && s.thread + k < columns_; ++k) {  // above the row, at their own columns
+        const int x = x_of(s.thread + k), y = y_ - 15;
+        line += fmt::format("M{} {}L{} {}M{} {}h4v4h-4z", x, y, x_of(to.index), y_, x - 2, y - 4);
+      }
     }
     for (const auto& [to, m] : made) {
       const value_step& first = *m.by.front();
       const int x = x_of(to.index);
       const bool alone = m.by.size() == 1;
-      nodes[m.reaches_result ? colour_of(first.thread) : 2] += shape(
+      nodes[is_racing && !alone ? 3 : m.reaches_result ? colour_of(first.thread) : 2] += shape(
           to, x, y_, step_in_words(row, first) + (alone ? "" : fmt::format(" and {} more", m.by.size() - 1)));
       (m.reaches_result ? strong : pale).put(x, alone ? std::to_string(first.thread) : "*");
       last_[to] = y_;
     }
-    constexpr std::string_view line_styles[] = {"line0", "line1", "pale"}, fills[] = {"warp0", "warp1", "palefill"};
-    for (const int k : {2, 0, 1}) {
-      lines_ += path(line_styles[k], lines[k]);
+    constexpr std::string_view line_styles[] = {"line0", "line1", "pale"}, fills[] = {"warp0", "warp1", "palefill", "badfill"};
+    for (const int k : {2, 0, 1, 3}) {
+      if (k < 3) lines_ += path(line_styles[k], lines[k]);
       if (!nodes[k].empty()) nodes_ += fmt::format("<g class=\"{}\">\n{}</g>\n", fills[k], nodes[k]);
     }
     nodes_ += pale.text(y_, "by") + strong.text(y_, "by on");

@@ -36,7 +36,13 @@ table.source .text{left:44px;width:100%;min-width:min(52ch,56vw);padding:0 8px 0
 table.source tr.raced .text{color:var(--bad);font-weight:600}
 table.source tr.share td{color:var(--soft)}table.source tr.share .text{font-style:italic;padding-left:calc(6ch + 8px)}
 table.source tr.gap td{height:14px}
-@media(max-width:600px){body{padding:16px 12px 40px}table.source{font-size:11.5px}table.source .number{min-width:36px;width:36px;padding:0 5px 0 2px}table.source .text{left:36px}table.source td,table.source th{padding-left:6px;padding-right:6px}table.source .text{padding-left:calc(2ch + 6px)}}
+.large{display:none}.drawn{display:block}
+@media(max-width:600px){.drawn svg{max-width:100%;height:auto}.drawn:has(:checked){overflow-x:auto}.drawn:has(:checked) svg{max-width:none}.large{display:inline;margin:0 6px 0 0}.drawn label{font-size:12px;color:var(--soft)}
+table.counts,table.counts tbody,table.counts tr,table.source,table.source tbody,table.source tr{display:block}table.counts th,table.source th{display:none}
+table.counts tr{padding:6px 0;border-bottom:1px solid var(--line)}table.counts td{display:inline-block;padding:0 10px 0 0}table.counts td:first-child{display:block;font-weight:600}
+table.counts td:empty,table.source td:empty:not(.number):not(.text){display:none}table.counts td[title]:before,table.source td[title]:before{content:attr(title) ' ';color:var(--soft)}
+table.source td{display:inline-block}table.source .number{position:static}table.source .text{position:static;border-right:0;width:calc(100% - 44px)!important;min-width:0!important}table.source td[title]{margin-left:44px;border-radius:4px}table.source td[title]~td[title]{margin-left:4px}table.source tr.gap td{display:block}
+body{padding:16px 12px 40px}table.source{font-size:11.5px}table.source .number{min-width:36px;width:36px;padding:0 5px 0 2px}table.source .text{left:36px}table.source td,table.source th{padding-left:6px;padding-right:6px}table.source .text{padding-left:calc(2ch + 6px)}}
 dl{display:grid;grid-template-columns:max-content auto;gap:2px 14px;font-size:13px;color:var(--soft)}dt{color:var(--text)}dd{margin:0}
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);padding:1px 4px;border-radius:4px}
 ul{margin:6px 0;padding-left:22px}
@@ -114,19 +120,28 @@ std::string links_of(const explanation& e) {
 
 std::string memory_table(const counters& c) {
   std::string all =
-      "<div class=\"scroll\"><table><tr><th></th><th>requests</th><th>lanes a request</th><th>sectors</th><th>sectors a "
+      "<div class=\"scroll\"><table class=\"counts\"><tr><th></th><th>requests</th><th>lanes a request</th><th>sectors</th><th>sectors a "
       "request</th><th>bytes used</th><th>wavefronts</th><th>conflicts</th><th>ways at most</th><th>turns</th></tr>\n";
   for (const memory_row& row : memory_rows) {
     const memory_counts& m = c.*row.counts;
     if (m.requests == 0) continue;
-    all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td>", row.name, m.requests, per(m.lanes, m.requests, 1));
-    if (row.in_shared)
-      all += fmt::format("<td></td><td></td><td></td><td>{}</td><td{}>{}</td><td>{}</td>", m.wavefronts,
-                         m.conflicts() != 0 ? " class=\"bad\"" : "", m.conflicts(), m.ways);
-    else
-      all += fmt::format("<td>{}</td><td>{}</td><td>{} %</td><td></td><td></td><td></td>", m.sectors,
-                         per(m.sectors, m.requests, 2), per(100 * m.useful_bytes, 32 * m.sectors, 0));
-    all += row.is_atomic ? fmt::format("<td>{}</td></tr>\n", m.turns) : "<td></td></tr>\n";
+    const auto cell = [&](std::string_view title, const std::string& text, bool is_bad = false) {
+      all += text.empty() ? "<td></td>"
+                          : fmt::format("<td{} title=\"{}\">{}</td>", is_bad ? " class=\"bad\"" : "", title, text);
+    };
+    const auto number = [](std::uint64_t n) { return fmt::format("{}", n); };
+    const bool shared = row.in_shared;
+    all += fmt::format("<tr><td>{}</td>", row.name);
+    cell("requests", number(m.requests));
+    cell("lanes a request", per(m.lanes, m.requests, 1));
+    cell("sectors", shared ? "" : number(m.sectors));
+    cell("sectors a request", shared ? "" : per(m.sectors, m.requests, 2));
+    cell("bytes used", shared ? "" : per(100 * m.useful_bytes, 32 * m.sectors, 0) + " %");
+    cell("wavefronts", shared ? number(m.wavefronts) : "");
+    cell("conflicts", shared ? number(m.conflicts()) : "", m.conflicts() != 0);
+    cell("ways at most", shared ? number(m.ways) : "");
+    cell("turns", row.is_atomic ? number(m.turns) : "");
+    all += "</tr>\n";
   }
   return all + "</table></div>\n";
 }
@@ -145,7 +160,8 @@ std::string legend_of(const std::vector<picture>& all) {
         "<b>Who adds what to what</b>: time goes down. The axis numbers the threads, and the places of shared memory by their addresses: "
         "a circle at 4 is t4, what thread 4 holds in registers, a square there is s4, the fifth place. The number in it is the thread that "
         "makes the value, its colour that thread's warp; * stands for several threads. Lines come from what a value is made of; pale ones "
-        "never reach the result. A node pointed at tells its sum: in <code>t4: s8 = s8 + s10</code> thread 4 adds place 10 to place 8.<br>\n";
+        "never reach the result. A node pointed at tells its sum: in <code>t4: s8 = s8 + s10</code> thread 4 adds place 10 to place 8. <span>Small "
+        "squares above a load are a leader's elements, in their own columns; a red node is a word that several threads write at once.</span><br>\n";
   if (has([](const picture& p) { return p.banks != nullptr; }))
     words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
   if (has([](const picture& p) { return p.of_lanes; }))
@@ -160,8 +176,10 @@ std::string cells_of(const counters& counted, const std::vector<column>& used, c
   for (std::size_t k = 0; k < used.size(); ++k) {
     const std::string text = used[k].text(counted);
     const bool tinted = used[k].name != "lanes" && !text.empty();
-    all += tinted ? fmt::format("<td style=\"background:rgba(var(--hot),{:.2f})\">{}</td>", 0.08 + 0.4 * weight(text, most[k]), text)
-                  : "<td>" + text + "</td>";
+    all += tinted ? fmt::format("<td title=\"{}\" style=\"background:rgba(var(--hot),{:.2f})\">{}</td>", used[k].name,
+                                0.08 + 0.4 * weight(text, most[k]), text)
+           : text.empty() ? "<td></td>"
+                          : fmt::format("<td title=\"{}\">{}</td>", used[k].name, text);
   }
   return all;
 }
@@ -247,7 +265,8 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
   const auto pictures = pictures_of(e);
   if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures);
   for (const picture& p : pictures)
-    all += "<h3>" + escaped(p.title) + "</h3>\n<div class=\"scroll\">" + to_svg(draw(p), p.title) + "</div>\n";
+    all += "<h3>" + escaped(p.title) + "</h3>\n<div class=\"scroll drawn\"><label><input type=\"checkbox\" class=\"large\"><span class=\"large\">larger</span></label>" +
+           to_svg(draw(p), p.title) + "</div>\n";
   if (!e.kernels.empty()) all += "<h2>Counted</h2>\n" + counts_of(e);
   all += "<h2>The source, line by line</h2>\n" + source_of(e);
   if (versus != nullptr) all += comparison_of(e, *versus);

@@ -31,6 +31,8 @@ struct value_step {
   std::uint64_t address = 0;    ///< of a result, in global memory
   bool is_seen = false;         ///< the values that went there and back are what this makes of them
   bool reaches_result = false;  ///< it, or what was made of it, left for global memory at the end
+  unsigned elements = 0;        ///< of a load: how many there are
+  unsigned neighbours = 0;      ///< the first so many of them, each of which begins where the one before ends
 };
 
 /// What the threads of the block did together, between two barriers.

@@ -270,6 +270,8 @@ void value_flow::keep_loads(unsigned l, const guess& g) {
     loads.loads = true;
     loads.are_sums = g.are_sums;
     step.loaded = combined(seen_.types(), lane.load_row->how, operands(lane, loads));
+    step.elements = static_cast<unsigned>(lane.loads.size());
+    step.neighbours = lane.neighbours;
     lane.load_row->steps.push_back(std::move(step));
   }
   lane.loads.clear();
@@ -373,7 +375,9 @@ void value_flow::loaded(const simt::event& e, const request& r) {
     if (lane.loads.empty()) {
       if (!row) row = next_row(row_kind::load, place(e));
       lane.load_row = *row;
+      lane.neighbours = 0;
     }
+    if (lane.loads.empty() || (before == r.address[l] && lane.neighbours == lane.loads.size())) ++lane.neighbours;
     lane.loads.push_back({v, true});
   });
 }

@@ -77,6 +77,7 @@ class value_flow {
     operand stored;  // what it wrote to shared memory last
     std::vector<operand_value> loads;
     std::uint64_t loaded_to = 0;  // where the last of them ends
+    unsigned neighbours = 0;      // the first so many of them, each of which begins where the one before ends
     rows::iterator load_row;
     std::vector<operand> reads;
     bool has_shuffled = false, is_given = false;  // the other lane had something

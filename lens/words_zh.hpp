@@ -22,6 +22,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"The lesson's page", "本级的页面"},
     {"the next rung", "下一级"},
     {"All lessons", "全部课程"},
+    {"larger", "放大"},
     // The blocks in docs/zh/ladder.
     {"What the lens counts", "透镜数到了什么"},
     {"It runs on the host, so there is no kernel to count.", "它在主机上运行，没有核函数可数。"},
@@ -161,7 +162,11 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"{} and {} more", "$1，另有 $2 个"},
     {"and {} more", "另有 $1 个"},
     {"{} loads, and has {}", "$1 读取，得到 $2"},
+    {"{} loads {} elements", "$1 读取 $2 个元素"},
     {"{} loads", "$1 读取"},
+    {"{} write to one word: a race", "$1 个写同一个字：竞争"},
+    {"{} elements each, {} drawn", "每个 $1 个元素，画了 $2 个"},
+    {"{} elements each", "每个 $1 个元素"},
     {"{} reads {}, which another block wrote", "$1 读 $2，那是另一块写的"},
     {"lane {}, off", "通道 $1，关"},
     {"lane {}", "通道 $1"},
@@ -195,6 +200,8 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
      "s4，即第五个位置。里面的数字是生成该值的线程，颜色是它的线程束；* 表示好几个线程。线从一个值的来源引来；淡色的到不了结果。"
      "指着一个节点会显示它的和：在"},
     {"thread 4 adds place 10 to place 8.", "里，线程 4 把位置 10 加到位置 8。"},
+    {"Small squares above a load are a leader's elements, in their own columns; a red node is a word that several threads write at once.",
+     "读取上方的小方块是领头线程的元素，各在自己的列；红色节点是几个线程同时写的字。"},
     {": a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.",
      "：一行一个通道，一列一个存储体；数字是该通道在第几轮得到服务。"},
     {": a row a lane, a column an instruction of the warp; coloured where the lane is active.",

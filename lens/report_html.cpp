@@ -37,7 +37,7 @@ table.source tr.raced .text{color:var(--bad);font-weight:600}
 table.source tr.share td{color:var(--soft)}table.source tr.share .text{font-style:italic;padding-left:calc(6ch + 8px)}
 table.source tr.gap td{height:14px}
 .large{display:none}.drawn{display:block}
-@media(max-width:600px){.drawn svg{max-width:100%;height:auto}.drawn:has(:checked){overflow-x:auto}.drawn:has(:checked) svg{max-width:none}.large{display:inline;margin:0 6px 0 0}.drawn label{font-size:12px;color:var(--soft)}
+@media(max-width:600px){table.compared td,table.compared th{white-space:normal;padding-right:8px}table.compared th{overflow-wrap:anywhere}.drawn svg{max-width:100%;height:auto}.drawn:has(:checked){overflow-x:auto}.drawn:has(:checked) svg{max-width:none}.large{display:inline;margin:0 6px 0 0}.drawn label{font-size:12px;color:var(--soft)}
 table.counts,table.counts tbody,table.counts tr,table.source,table.source tbody,table.source tr{display:block}table.counts th,table.source th{display:none}
 table.counts tr{padding:6px 0;border-bottom:1px solid var(--line)}table.counts td{display:inline-block;padding:0 10px 0 0}table.counts td:first-child{display:block;font-weight:600}
 table.counts td:empty,table.source td:empty:not(.number):not(.text){display:none}table.counts td[title]:before,table.source td[title]:before{content:attr(title) ' ';color:var(--soft)}
@@ -166,7 +166,8 @@ std::string legend_of(const std::vector<picture>& all) {
     words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
   if (has([](const picture& p) { return p.of_lanes; }))
     words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.<br>\n";
-  words += "<span>Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.</span>\n";
+  if (has([](const picture& p) { return p.banks == nullptr; }))
+    words += "<span>Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.</span>\n";
   return words + "</p>\n";
 }
 
@@ -220,7 +221,7 @@ std::string comparison_of(const explanation& e, const explanation& versus) {
   const auto rows = compare(versus, e);
   std::string all = fmt::format("<h2>Compared with {}</h2>\n<ul>", escaped(versus.name));
   for (const std::string& words : changes_in_words(rows)) all += "<li>" + escaped(words) + "</li>\n";
-  all += fmt::format("</ul>\n<div class=\"scroll\"><table><tr><th></th><th>{}</th><th>{}</th></tr>\n", escaped(versus.name), escaped(e.name));
+  all += fmt::format("</ul>\n<div class=\"scroll\"><table class=\"compared\"><tr><th></th><th>{}</th><th>{}</th></tr>\n", escaped(versus.name), escaped(e.name));
   for (const comparison_row& r : rows)
     all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
   return all + "</table></div>\n";

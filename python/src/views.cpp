@@ -78,7 +78,7 @@ std::optional<view> view_of_buffer(PyObject* x) {
   if (!type || wf::info(*type).size != static_cast<std::size_t>(b.itemsize) || b.ndim > wf::max_rank) return std::nullopt;
   view v{{b.buf, *type, wf::extents(b.shape, b.shape + b.ndim), {}}, nullptr};
   if (b.strides != nullptr) {
-    v.at.strides.assign(b.strides, b.strides + b.ndim);
+    v.at.strides = wf::extents(b.strides, b.strides + b.ndim);
   } else {  // as ctypes tells that there are no gaps, though it was asked for them
     v.at.strides = wf::row_major(v.at.shape);
     for (std::int64_t& s : v.at.strides) s *= b.itemsize;
@@ -110,7 +110,7 @@ dtype dtype_of_code(int code) {
 void add_views(nb::module_& m) {
   nb::class_<view>(m, "View")
       .def_prop_ro("dtype", [](const view& v) { return static_cast<int>(v.at.type); })
-      .def_prop_ro("shape", [](const view& v) { return nb::tuple(nb::cast(v.at.shape)); })
+      .def_prop_ro("shape", [](const view& v) { return nb::tuple(nb::cast(std::vector<std::int64_t>(v.at.shape.begin(), v.at.shape.end()))); })
       .def_prop_ro("size", [](const view& v) { return v.at.size(); })
       .def("contiguous", [](const view& v) { return v.at.contiguous(); })
       .def("read_as", [](const view& v, int code) {  // the same bytes as another type of that size

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _core
 
 TYPE_CHECKING = False
@@ -45,7 +47,12 @@ def fsum(iterable: Iterable[Any], /) -> float:
     1e+308
     """
     if _is_array(iterable):
-        from ._inputs import add_to, take
+        from ._inputs import F64, add_to, take
+        view = _core.view_of_buffer(iterable)
+        if view is not None and view.dtype == F64:  # without a state, where the answer is not to be looked into
+            value = float(_core.reduce(0, iterable, None, None, False, None, "exact", "nearest", None, None))
+            if -math.inf < value < math.inf:
+                return value + 0.0
         state = _core.Sum()
         add_to(state, take(iterable, "fsum"))
         return _core.fsum_of(state)

@@ -92,8 +92,8 @@ class Package:
             expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
             run("strip", "-o", build / "stripped", build / "gpu_sum")
             size = (build / "stripped").stat().st_size / 2**20
-            # The CPU library for three instruction sets 1.8 MiB, the host's side of kernels and the CUDA runtime 1.5, and the kernels.
-            most = 3.5 + 1.4 * max(1, len(self.a.architectures.split(",")))
+            # The CPU library for three instruction sets 1.8 MiB, the host's side of kernels and the CUDA runtime 1.5; kernels at -O1 1.7 MB, at -O3 1.2.
+            most = 3.5 + 1.9 * max(1, len(self.a.architectures.split(",")))
             expect(size <= most, f"a program that sums on a GPU has {size:.1f} MiB; {most} are right")
         build = self.project("c_only", found, languages=("C",))
         expect(ANSWER in run(build / "sum_c"), "sum_c in a project of C alone")

@@ -15,6 +15,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/context.hpp>
 #include <warpfold/cpu/engine.hpp>
+#include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/reductions/types.hpp>
 #include <warpfold/view.hpp>

@@ -97,26 +97,26 @@ typedef struct wf_request {
 } wf_request;
 
 /* Carries out a request. On a GPU it returns once the work is on the stream. */
-int wf_run(const wf_request* request);
+WF_API int wf_run(const wf_request* request);
 
 /* A state is what was reduced so far: `bytes` bytes, a multiple of 8, in words of 64 bits, of which the first is the
  * number of elements. The same elements give the same bytes on every machine, in any order, but for native floating
  * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64. */
-int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
+WF_API int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
 /* States of no elements. */
-int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
+WF_API int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
 /* to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory. */
-int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
+WF_API int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
 /* Undoes a merge, where states add. */
-int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
+WF_API int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
 /* The answers of states. */
-int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
+WF_API int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
 
 /* Places. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
  * kernels and of simt. One host thread at a time uses a place. */
-int wf_open_gpu(void* stream, wf_place** place);
-int wf_open_simt(wf_place** place);
-void wf_close(wf_place* place);
+WF_API int wf_open_gpu(void* stream, wf_place** place);
+WF_API int wf_open_simt(wf_place** place);
+WF_API void wf_close(wf_place* place);
 
 /* Shorter forms of wf_run on the CPU follow. One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
  * null. `out` has room for the answer (wf_result_type). */

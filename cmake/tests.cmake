@@ -2,6 +2,7 @@
 # wf_add_test(NAME SOURCES file.cpp… [LINK target…] [LABELS label…] [ARGS arg…] [COST seconds])
 # A GoogleTest program that is one CTest test. Labels select: simt, lens, gpu, cli, slow …
 # COST: that of a long test, about, under the sanitizers; what is begun first does not end long after the others.
+# Under the sanitizers a test does a part of its drawings and sweeps (tests/effort.hpp).
 # By tests/main.cpp it is told as skipped if all that it ran was skipped, as on a machine without a GPU.
 function(wf_add_test name)
   cmake_parse_arguments(arg "" "COST" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
@@ -18,6 +19,9 @@ function(wf_add_test name)
   target_precompile_headers(${name} REUSE_FROM wf_test_main)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 SKIP_RETURN_CODE 77)
+  if(WARPFOLD_SANITIZE)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT WARPFOLD_TEST_EFFORT=0.2)
+  endif()
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
   endif()

@@ -12,6 +12,7 @@
 #include <warpfold/builtin.hpp>
 #include <warpfold/warpfold.h>
 
+#include "../effort.hpp"
 #include "../exact/families.hpp"
 #include "targets.hpp"
 
@@ -98,6 +99,7 @@ class environment_of_the_caller : public testing::Test {
         for (int accuracy = 0; accuracy < 2; ++accuracy) {
           if (find_builtin(static_cast<op>(o), static_cast<wf::dtype>(dtype), static_cast<wf::accuracy>(accuracy)) == nullptr)
             continue;
+          if (n > 300 && !chosen_()) continue;
           f(ax, o == WF_DOT ? &ay : nullptr, o, accuracy,
             std::string(op_names[o]) + (accuracy != 0 ? ", fast" : "") + " of type " + std::to_string(dtype) + ", n = " +
                 std::to_string(n) + (any_bits ? ", any bits" : ""));
@@ -105,6 +107,9 @@ class environment_of_the_caller : public testing::Test {
       }
     }
   }
+
+ private:
+  some_of_all chosen_;
 };
 
 TEST_F(environment_of_the_caller, is_kept_by_every_reduction) {

@@ -6,6 +6,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "../effort.hpp"
 #include "targets.hpp"
 #include "typeless.hpp"
 
@@ -39,8 +40,10 @@ INSTANTIATE_TEST_SUITE_P(of, exact_reductions, testing::ValuesIn(float_types),
 
 TEST_P(exact_reductions, agree_with_mpfr_for_every_size_family_and_target) {
   generator random(seed());
+  static some_of_all chosen;
   for (const family k : all_families) {
     for (const int n : {0, 1, 2, 3, 5, 8, 17, 24, 25, 33, 63, 65, 200, 1023, 4095, 4097, 9001}) {
+      if (n > 200 && !chosen()) continue;
       SCOPED_TRACE(std::string(name(k)) + ", n = " + std::to_string(n));
       const numbers x = make(type, k, n, random);
       const numbers y = make(type, k == family::one_nan ? family::normal : k, n, random);
@@ -86,6 +89,7 @@ TEST_P(exact_reductions, do_not_depend_on_strides_or_alignment) {
   generator random(seed() + 2);
   how h;
   h.correction = 1;
+  static some_of_all chosen;
   for (const family k : {family::normal, family::finite_bits, family::random_bits, family::all_neg_zero}) {
     for (const int n : {1, 10, 777, 9001}) {
       SCOPED_TRACE(std::string(name(k)) + ", n = " + std::to_string(n));
@@ -94,6 +98,7 @@ TEST_P(exact_reductions, do_not_depend_on_strides_or_alignment) {
       for_each_target([&] {
         for (const int stride : {1, 2, 3, -1, -2}) {
           for (const std::size_t misaligned : {0u, 1u}) {
+            if (n >= 777 && !chosen()) continue;
             SCOPED_TRACE("stride " + std::to_string(stride) + (misaligned != 0 ? ", misaligned" : ""));
             const laid_out a(x, stride, misaligned), b(y, stride, misaligned);
             check([&](op o) { return reduce(o, type, a.first, b.first, n, stride * size, h); }, v);
@@ -108,7 +113,9 @@ TEST_P(exact_reductions, do_not_depend_on_strides_or_alignment) {
 TEST_P(exact_reductions, do_not_depend_on_threads_when_there_are_many_chunks) {
   generator random(seed() + 3);
   cpu::thread_pool pool(4);
+  static some_of_all chosen;
   for (const family k : {family::normal, family::finite_bits, family::ill_conditioned}) {
+    if (!chosen()) continue;
     SCOPED_TRACE(name(k));
     const numbers x = make(type, k, 400'003, random), y = make(type, k, 400'003, random);
     const verdict v = judge_by_core(x, y, 1);
@@ -162,8 +169,10 @@ TEST_P(exact_reductions, agree_with_the_core_where_few_exponents_are_far_apart) 
     }
     return x;
   };
+  static some_of_all chosen;
   for (const std::uint64_t kept : {1, 2, 6, 12}) {
     for (const bool specials : {false, true}) {
+      if (!chosen()) continue;
       SCOPED_TRACE("kept " + std::to_string(kept) + (specials ? ", with infinities" : ""));
       const numbers x = few(130'000, kept, kept == 2, specials), ones = make(type, family::constant, x.size(), random);
       const verdict v = judge_by_core(x, ones, 1);
@@ -181,7 +190,9 @@ TEST_P(exact_reductions, agree_with_the_core_where_few_exponents_are_far_apart) 
 TEST_P(exact_reductions, agree_with_the_core_where_two_exponents_take_turns) {
   generator random(seed() + 7);
   const numbers ends = make(type, family::greatest, 64, random);
+  static some_of_all chosen;
   for (const std::int64_t turn : {1, 16384, 131072}) {
+    if (!chosen()) continue;
     SCOPED_TRACE("turn " + std::to_string(turn));
     numbers x = make(type, family::greatest, 200'000, random);
     std::int64_t wanted = 0;

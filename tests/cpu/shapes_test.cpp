@@ -9,18 +9,13 @@
 
 #include <warpfold/cpu/executor.hpp>
 
+#include "../effort.hpp"
 #include "front_door.hpp"
 #include "judgement.hpp"
 #include "targets.hpp"
 
 namespace wf::test {
 namespace {
-
-#ifdef WARPFOLD_SANITIZED
-constexpr int draws = 30;
-#else
-constexpr int draws = 150;
-#endif
 
 bool one_in(std::uint64_t k, generator& random) { return random() % k == 0; }
 
@@ -286,7 +281,7 @@ void shapes::check(const problem& p, generator& random) {
 
 TEST_P(shapes, every_answer_is_right) {
   generator random(seed() + static_cast<std::uint64_t>(type));
-  for (int k = 0; k < draws && !HasFailure(); ++k) {
+  for (int k = 0; k < trials(150) && !HasFailure(); ++k) {
     SCOPED_TRACE("WARPFOLD_TEST_SEED=" + std::to_string(seed()) + ", draw " + std::to_string(k));
     const bool is_long = k == 0 && !is_complex(type);
     check(is_long ? long_problem(random) : random_problem(is_complex(type) ? 2000 : 6000, random), random);

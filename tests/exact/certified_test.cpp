@@ -13,6 +13,7 @@
 #include <warpfold/exact/certified.hpp>
 #include <warpfold/exact/products.hpp>
 
+#include "../effort.hpp"
 #include "families.hpp"
 #include "oracle.hpp"
 
@@ -38,16 +39,6 @@ T nearest(double x) {
   if (!f::is_finite(b)) b = static_cast<typename f::bits>(b - 1);
   return f::from_bits(b);
 }
-
-// WARPFOLD_CERTIFIED_EFFORT multiplies the trials of every search.
-double effort() {
-  static const double value = [] {
-    const char* text = std::getenv("WARPFOLD_CERTIFIED_EFFORT");
-    return text != nullptr ? std::max(std::strtod(text, nullptr), 1e-3) : 1.0;
-  }();
-  return value;
-}
-int trials(double n) { return static_cast<int>(std::max(n * effort(), 1.0)); }
 
 // Pairs merged by a tree, as a warp and a block do.
 c::pair merged(std::vector<c::pair> p) {

@@ -2,6 +2,8 @@
 // `warpfold explain`, driven as a user would, and the pages that it renews.
 #include <gtest/gtest.h>
 
+#include "../effort.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -83,10 +85,12 @@ TEST(explain, every_rung_and_stair_is_explained_in_text) {
   ASSERT_EQ(list.status, 0);
   EXPECT_EQ(std::count(list.text.begin(), list.text.end(), '\n'), 39);
   std::size_t at = 0;
+  wf::test::some_of_all chosen;
   while (at < list.text.size()) {
     const auto end = list.text.find('\n', at);
     const std::string name = list.text.substr(at, end - at);
     at = end + 1;
+    if (!chosen()) continue;
     const finished run = explain(name + " --n 2000");
     EXPECT_EQ(run.status, 0) << name;
     EXPECT_EQ(run.text.find("WRONG"), run.text.npos) << name;
@@ -98,9 +102,11 @@ TEST(explain, every_rung_and_stair_is_explained_in_text) {
 }
 
 TEST(explain, every_type_and_odd_sizes_are_right) {
+  wf::test::some_of_all chosen;
   for (const std::string type : {"f32", "f64", "i32", "f16"})
     for (const std::string n : {"0", "1", "1000"})
       for (const std::string rung : {"tree_modulo", "shuffle_block", "vector_load", "last_block"}) {
+        if (!chosen()) continue;
         const finished run = explain(rung + " --dtype " + type + " --n " + n + " --block 64");
         EXPECT_EQ(run.status, 0) << rung << " " << type << " " << n;
       }

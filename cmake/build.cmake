@@ -25,8 +25,8 @@ endif()
 set(wf_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER wf_cxx_runtime INCLUDE REGEX "^(std)?c\\+\\+(abi)?$")
 
-# wf_warnings: link privately to every target of ours. wf_sanitize: the same, but for the
-# instrumented kernels, which cannot also carry the address sanitizer.
+# wf_warnings: link privately to every target of ours. wf_sanitize: the same, but for kernels. Those for simt have
+# wf_sanitize_kernels, and instrumented ones nothing: they cannot also carry the address sanitizer.
 add_library(wf_warnings INTERFACE)
 set(host_warnings -Wall -Wextra -Wpedantic -Wshadow -Wno-unknown-pragmas)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -38,10 +38,16 @@ endif()
 target_compile_options(wf_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${host_warnings}>")
 
 add_library(wf_sanitize INTERFACE)
+add_library(wf_sanitize_kernels INTERFACE)
+set(WF_SANITIZE_KERNELS "")
 if(WARPFOLD_SANITIZE)
   set(which address,undefined)
+  # Kernels are much code, unrolled and inlined whole: these checks are a third of what compiling them takes with the
+  # sanitizers. Every access of theirs is still looked at by the address sanitizer, and for its alignment.
+  set(WF_SANITIZE_KERNELS -fno-sanitize=null,object-size,vptr,pointer-overflow)
   if(WARPFOLD_SANITIZE STREQUAL "thread")
     set(which thread)
+    set(WF_SANITIZE_KERNELS "")
   endif()
   set(sanitizers -fsanitize=${which} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -49,8 +55,11 @@ if(WARPFOLD_SANITIZE)
     list(APPEND sanitizers -fno-sanitize=null)
   endif()
   target_compile_options(wf_sanitize INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${sanitizers}>")
-  target_link_options(wf_sanitize INTERFACE -fsanitize=${which})
-  target_compile_definitions(wf_sanitize INTERFACE WARPFOLD_SANITIZED)
+  target_compile_options(wf_sanitize_kernels INTERFACE "$<$<COMPILE_LANGUAGE:CXX,C>:${sanitizers};${WF_SANITIZE_KERNELS}>")
+  foreach(target wf_sanitize wf_sanitize_kernels)
+    target_link_options(${target} INTERFACE -fsanitize=${which})
+    target_compile_definitions(${target} INTERFACE WARPFOLD_SANITIZED)
+  endforeach()
 endif()
 
 # wf_compile_together(TARGET [APART file…]): by clang++ under the sanitizers a target's files are compiled together. Much

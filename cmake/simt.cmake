@@ -28,7 +28,7 @@ function(wf_add_simt_library name)
   if(NOT arg_LENS)
     # Faults are blamed through what was inlined, of which g++ -g1 says nothing.
     target_compile_options(${name} PRIVATE $<${in_dev}:$<IF:$<BOOL:${arg_LINES}>,-O1$<SEMICOLON>-g1,-g>>)
-    target_link_libraries(${name} PRIVATE wf_sanitize)
+    target_link_libraries(${name} PRIVATE wf_sanitize_kernels)
     if(WARPFOLD_SANITIZE)
       # Kernels are unrolled and inlined whole: with the sanitizers' checks in them, optimising takes
       # ten times as long as all that these tests then run.

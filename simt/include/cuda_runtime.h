@@ -15,6 +15,7 @@
 #include <simt/runtime_api.hpp>
 #include <simt/runtime_types.hpp>
 #include <simt/vector_types.hpp>
+#include <simt/video.hpp>
 #include <simt/warp.hpp>
 
 using namespace simt;

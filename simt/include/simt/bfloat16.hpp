@@ -5,6 +5,7 @@
 /// otherwise.
 #pragma once
 
+#include <simt/half_math.hpp>
 #include <simt/half_types.hpp>
 
 namespace simt {

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file video.hpp
+/// CUDA's functions of four bytes or two halves of a word (`__vadd4`, `__vmaxs2` …), sums of products of such parts, and
+/// conversions of 64 bits without a sign. All are exact: there is one right answer.
+#pragma once
+
+#include <simt/math.hpp>
+
+namespace simt {
+inline namespace SIMT_BUILD {
+namespace video {
+
+template <int Parts, class Function>
+SIMT_INLINE constexpr unsigned each_unsigned(unsigned a, unsigned b, Function f) {
+  constexpr int bits = 32 / Parts;
+  constexpr unsigned mask = (1u << bits) - 1;
+  unsigned all = 0;
+  for (int at = 0; at < 32; at += bits)
+    all |= (static_cast<unsigned>(f(static_cast<int>(a >> at & mask), static_cast<int>(b >> at & mask))) & mask) << at;
+  return all;
+}
+/// The part with its sign.
+template <int Parts>
+SIMT_INLINE constexpr int signed_part(int x) {
+  constexpr int bits = 32 / Parts;
+  return x >= 1 << (bits - 1) ? x - (1 << bits) : x;
+}
+template <int Parts, class Function>
+SIMT_INLINE constexpr unsigned each_signed(unsigned a, unsigned b, Function f) {
+  return each_unsigned<Parts>(a, b, [f](int x, int y) { return f(signed_part<Parts>(x), signed_part<Parts>(y)); });
+}
+template <int Parts>
+SIMT_INLINE constexpr int saturated(int x) {
+  constexpr int most = (1 << (32 / Parts - 1)) - 1;
+  return x > most ? most : x < -most - 1 ? -most - 1 : x;
+}
+template <int Parts>
+SIMT_INLINE constexpr int saturated_unsigned(int x) {
+  constexpr int most = (1 << (32 / Parts)) - 1;
+  return x > most ? most : x < 0 ? 0 : x;
+}
+SIMT_INLINE constexpr int distance(int x, int y) { return x > y ? x - y : y - x; }
+template <int Parts>
+SIMT_INLINE constexpr unsigned total(unsigned x) {
+  unsigned sum = 0;
+  for (int at = 0; at < 32; at += 32 / Parts) sum += x >> at & ((1u << (32 / Parts)) - 1);
+  return sum;
+}
+
+}  // namespace video
+
+#define SIMT_VIDEO(Parts)                                                                                                            \
+  SIMT_VIDEO_1(vabs, each_signed, Parts, x < 0 ? -x : x)                                                                             \
+  SIMT_VIDEO_1(vabsss, each_signed, Parts, video::saturated<Parts>(x < 0 ? -x : x))                                                  \
+  SIMT_VIDEO_1(vneg, each_signed, Parts, -x)                                                                                         \
+  SIMT_VIDEO_1(vnegss, each_signed, Parts, video::saturated<Parts>(-x))                                                              \
+  SIMT_VIDEO_2(vabsdiffs, each_signed, Parts, video::distance(x, y))                                                                 \
+  SIMT_VIDEO_2(vabsdiffu, each_unsigned, Parts, video::distance(x, y))                                                               \
+  SIMT_VIDEO_2(vadd, each_unsigned, Parts, x + y)                                                                                    \
+  SIMT_VIDEO_2(vaddss, each_signed, Parts, video::saturated<Parts>(x + y))                                                           \
+  SIMT_VIDEO_2(vaddus, each_unsigned, Parts, video::saturated_unsigned<Parts>(x + y))                                                \
+  SIMT_VIDEO_2(vsub, each_unsigned, Parts, x - y)                                                                                    \
+  SIMT_VIDEO_2(vsubss, each_signed, Parts, video::saturated<Parts>(x - y))                                                           \
+  SIMT_VIDEO_2(vsubus, each_unsigned, Parts, video::saturated_unsigned<Parts>(x - y))                                                \
+  /* Signed, halves go away from zero, as PTX says of vavrg. */                                                                      \
+  SIMT_VIDEO_2(vavgs, each_signed, Parts, (x + y + (x + y >= 0)) >> 1)                                                               \
+  SIMT_VIDEO_2(vavgu, each_unsigned, Parts, (x + y + 1) >> 1)                                                                        \
+  SIMT_VIDEO_2(vhaddu, each_unsigned, Parts, (x + y) >> 1)                                                                           \
+  SIMT_VIDEO_2(vmaxs, each_signed, Parts, x > y ? x : y)                                                                             \
+  SIMT_VIDEO_2(vmaxu, each_unsigned, Parts, x > y ? x : y)                                                                           \
+  SIMT_VIDEO_2(vmins, each_signed, Parts, x < y ? x : y)                                                                             \
+  SIMT_VIDEO_2(vminu, each_unsigned, Parts, x < y ? x : y)                                                                           \
+  SIMT_VIDEO_COMPARED(eq, each_unsigned, Parts, ==)                                                                                  \
+  SIMT_VIDEO_COMPARED(ne, each_unsigned, Parts, !=)                                                                                  \
+  SIMT_VIDEO_COMPARED(ges, each_signed, Parts, >=)                                                                                   \
+  SIMT_VIDEO_COMPARED(geu, each_unsigned, Parts, >=)                                                                                 \
+  SIMT_VIDEO_COMPARED(gts, each_signed, Parts, >)                                                                                    \
+  SIMT_VIDEO_COMPARED(gtu, each_unsigned, Parts, >)                                                                                  \
+  SIMT_VIDEO_COMPARED(les, each_signed, Parts, <=)                                                                                   \
+  SIMT_VIDEO_COMPARED(leu, each_unsigned, Parts, <=)                                                                                 \
+  SIMT_VIDEO_COMPARED(lts, each_signed, Parts, <)                                                                                    \
+  SIMT_VIDEO_COMPARED(ltu, each_unsigned, Parts, <)                                                                                  \
+  SIMT_INLINE unsigned __vsads##Parts(unsigned a, unsigned b) { return video::total<Parts>(__vabsdiffs##Parts(a, b)); }              \
+  SIMT_INLINE unsigned __vsadu##Parts(unsigned a, unsigned b) { return video::total<Parts>(__vabsdiffu##Parts(a, b)); }
+#define SIMT_VIDEO_1(name, each, Parts, result) \
+  SIMT_INLINE unsigned __##name##Parts(unsigned a) { return video::each<Parts>(a, a, [](int x, int) { return result; }); }
+#define SIMT_VIDEO_2(name, each, Parts, result) \
+  SIMT_INLINE unsigned __##name##Parts(unsigned a, unsigned b) { return video::each<Parts>(a, b, [](int x, int y) { return result; }); }
+#define SIMT_VIDEO_COMPARED(name, each, Parts, sign)                   \
+  SIMT_VIDEO_2(vcmp##name, each, Parts, x sign y ? -1 : 0)             \
+  SIMT_VIDEO_2(vset##name, each, Parts, x sign y ? 1 : 0)
+SIMT_VIDEO(2)
+SIMT_VIDEO(4)
+#undef SIMT_VIDEO
+#undef SIMT_VIDEO_1
+#undef SIMT_VIDEO_2
+#undef SIMT_VIDEO_COMPARED
+
+// Two products of 16 by 8 bits, of the low or the high bytes of b.
+SIMT_INLINE int __dp2a_lo(int a, int b, int c) { return c + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8); }
+SIMT_INLINE int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
+SIMT_INLINE unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) { return c + (a & 0xffffu) * (b & 0xffu) + (a >> 16) * (b >> 8 & 0xffu); }
+SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+
+/// The place of the n-th bit that is set, from `base` up, or down where n is negative; 0: of the base itself. All ones if there is none.
+SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int n) {
+  const int step = n < 0 ? -1 : 1;
+  int left = n == 0 ? 1 : n * step;
+  for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step) {
+    if ((mask >> at & 1u) != 0 && --left == 0) return static_cast<unsigned>(at);
+    if (n == 0) break;
+  }
+  return ~0u;
+}
+
+#define SIMT_FROM_64(suffix, Way)                                                                                     \
+  SIMT_INLINE float __ull2float_##suffix(unsigned long long x) {                                                      \
+    return math::rounding<math::way::Way>([](unsigned long long a) { return static_cast<float>(a); }, x);             \
+  }                                                                                                                   \
+  SIMT_INLINE double __ull2double_##suffix(unsigned long long x) {                                                    \
+    return math::rounding<math::way::Way>([](unsigned long long a) { return static_cast<double>(a); }, x);            \
+  }
+SIMT_FROM_64(rz, zero)
+SIMT_FROM_64(ru, up)
+SIMT_FROM_64(rd, down)
+#undef SIMT_FROM_64
+
+}  // inline namespace SIMT_BUILD
+}  // namespace simt

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the parts of a word, each against the same told another way: by the types of C, byte by byte.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <type_traits>
+
+namespace {
+
+/// What CUDA's page says of one part, computed in 64 bits and stored in the part's own type.
+template <class Part, class Answer>
+void expect_each(const char* name, unsigned (*function)(unsigned, unsigned), Answer answer) {
+  std::mt19937 random(3);
+  const unsigned edges[] = {0, ~0u, 0x80808080u, 0x7f7f7f7fu, 0x80008000u, 0x7fff7fffu, 0x01ff01ffu, 0x00010001u, 0xff00ff00u};
+  for (int k = 0; k < 20000; ++k) {
+    unsigned words[2];
+    for (unsigned& w : words) w = random() % 3 == 0 ? edges[random() % std::size(edges)] : static_cast<unsigned>(random());
+    Part a[4 / sizeof(Part)], b[4 / sizeof(Part)], expected[4 / sizeof(Part)];
+    std::memcpy(a, &words[0], 4);
+    std::memcpy(b, &words[1], 4);
+    for (std::size_t i = 0; i < std::size(a); ++i) expected[i] = static_cast<Part>(answer(static_cast<long long>(a[i]), static_cast<long long>(b[i])));
+    unsigned whole;
+    std::memcpy(&whole, expected, 4);
+    ASSERT_EQ(function(words[0], words[1]), whole) << name << std::hex << " of " << words[0] << " and " << words[1];
+  }
+}
+
+template <class Part>
+long long clamped(long long x) {
+  return std::clamp<long long>(x, std::numeric_limits<Part>::min(), std::numeric_limits<Part>::max());
+}
+
+using wide = long long;
+#define BOTH(name, sign, result)                                                                                         \
+  expect_each<sign##8>(#name "4", __##name##4, [](wide x, wide y) -> wide { using part = sign##8; (void)sizeof(part); return result; });   \
+  expect_each<sign##16>(#name "2", __##name##2, [](wide x, wide y) -> wide { using part = sign##16; (void)sizeof(part); return result; })
+#define ALONE(name, sign, result)                                                                                                                     \
+  expect_each<sign##8>(#name "4", [](unsigned a, unsigned) { return __##name##4(a); }, [](wide x, wide) -> wide { using part = sign##8; (void)sizeof(part); return result; }); \
+  expect_each<sign##16>(#name "2", [](unsigned a, unsigned) { return __##name##2(a); }, [](wide x, wide) -> wide { using part = sign##16; (void)sizeof(part); return result; })
+using i8 = std::int8_t;
+using i16 = std::int16_t;
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+
+TEST(video, arithmetic) {
+  BOTH(vadd, u, x + y);
+  BOTH(vsub, u, x - y);
+  BOTH(vaddss, i, clamped<part>(x + y));
+  BOTH(vsubss, i, clamped<part>(x - y));
+  BOTH(vaddus, u, clamped<part>(x + y));
+  BOTH(vsubus, u, clamped<part>(x - y));
+  BOTH(vabsdiffs, i, std::abs(x - y));
+  BOTH(vabsdiffu, u, std::abs(x - y));
+  BOTH(vmaxs, i, std::max(x, y));
+  BOTH(vmaxu, u, std::max(x, y));
+  BOTH(vmins, i, std::min(x, y));
+  BOTH(vminu, u, std::min(x, y));
+  BOTH(vavgs, i, std::llround(static_cast<double>(x + y) / 2));  // halves away from zero
+  BOTH(vavgu, u, std::llround(static_cast<double>(x + y) / 2));
+  BOTH(vhaddu, u, static_cast<wide>(std::floor(static_cast<double>(x + y) / 2)));
+  ALONE(vabs, i, std::abs(x));
+  ALONE(vabsss, i, clamped<part>(std::abs(x)));
+  ALONE(vneg, i, -x);
+  ALONE(vnegss, i, clamped<part>(-x));
+}
+
+TEST(video, comparisons) {
+#define COMPARED(name, sign, what)             \
+  BOTH(vcmp##name, sign, (what) ? -1 : 0);     \
+  BOTH(vset##name, sign, (what) ? 1 : 0)
+  COMPARED(eq, u, x == y);
+  COMPARED(ne, u, x != y);
+  COMPARED(ges, i, x >= y);
+  COMPARED(geu, u, x >= y);
+  COMPARED(gts, i, x > y);
+  COMPARED(gtu, u, x > y);
+  COMPARED(les, i, x <= y);
+  COMPARED(leu, u, x <= y);
+  COMPARED(lts, i, x < y);
+  COMPARED(ltu, u, x < y);
+}
+
+TEST(video, sums_of_distances_and_of_products) {
+  EXPECT_EQ(__vsadu4(0xff000001u, 0x00ff0003u), 255u + 255 + 0 + 2);
+  EXPECT_EQ(__vsads4(0x80000001u, 0x7fff0003u), 255u + 1 + 0 + 2);
+  EXPECT_EQ(__vsadu2(0xffff0001u, 0x00010003u), 65534u + 2);
+  EXPECT_EQ(__vsads2(0x80000001u, 0x7fff0003u), 65535u + 2);
+  EXPECT_EQ(__dp2a_lo(static_cast<int>(0xfffd0002u), static_cast<int>(0x0706fe05u), 100), 100 + 2 * 5 + -3 * -2);
+  EXPECT_EQ(__dp2a_hi(static_cast<int>(0xfffd0002u), static_cast<int>(0x8006fe05u), 100), 100 + 2 * 6 + -3 * -128);
+  EXPECT_EQ(__dp2a_lo(0xfffd0002u, 0x0706fe05u, 100u), 100u + 2 * 5 + 0xfffdu * 0xfe);
+  EXPECT_EQ(__dp2a_hi(0xfffd0002u, 0x8006fe05u, 100u), 100u + 2 * 6 + 0xfffdu * 0x80);
+}
+
+TEST(video, n_th_set_bit) {
+  EXPECT_EQ(__fns(0b10110, 0, 1), 1u);
+  EXPECT_EQ(__fns(0b10110, 0, 3), 4u);
+  EXPECT_EQ(__fns(0b10110, 2, 1), 2u);
+  EXPECT_EQ(__fns(0b10110, 3, -1), 2u);
+  EXPECT_EQ(__fns(0b10110, 3, -3), ~0u);
+  EXPECT_EQ(__fns(0b10110, 4, 0), 4u);
+  EXPECT_EQ(__fns(0b10110, 3, 0), ~0u);
+}
+
+TEST(video, directed_conversions_of_64_bits) {
+  const unsigned long long x = (1ull << 63) + 1, most = ~0ull;
+  EXPECT_EQ(__ull2float_rz(x), 0x1p63f);
+  EXPECT_EQ(__ull2float_rd(x), 0x1p63f);
+  EXPECT_EQ(__ull2float_ru(x), std::nextafter(0x1p63f, INFINITY));
+  EXPECT_EQ(__ull2float_rz(most), std::nextafter(0x1p64f, 0.0f));
+  EXPECT_EQ(__ull2float_ru(most), 0x1p64f);
+  EXPECT_EQ(__ull2double_rz(most), std::nextafter(0x1p64, 0.0));
+  EXPECT_EQ(__ull2double_rd(x), 0x1p63);
+  EXPECT_EQ(__ull2double_ru(x), std::nextafter(0x1p63, INFINITY));
+  EXPECT_EQ(__ull2double_ru(5), 5.0);
+}
+
+}  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace wf::io::npy {
 namespace {
@@ -224,6 +225,20 @@ class dictionary {
   array_layout layout_;
 };
 
+/// What the first bytes are known to begin, or text; else empty. Of none of these is --dtype the cure.
+std::string kind_of_file(std::span<const std::byte> file_start) {
+  const std::string_view start = characters(file_start);
+  using namespace std::string_view_literals;
+  static constexpr std::pair<std::string_view, const char*> known[] = {
+      {"\x1f\x8b"sv, "a file compressed by gzip"}, {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file"}, {"PAR1"sv, "a Parquet file"},
+      {"\x28\xb5\x2f\xfd"sv, "a file compressed by zstd"}, {"BZh"sv, "a file compressed by bzip2"}, {"\xfd" "7zXZ"sv, "a file compressed by xz"},
+      {"ARROW1"sv, "an Arrow file"}, {"%PDF"sv, "a PDF document"}, {"\x7f" "ELF"sv, "a program"}};
+  for (const auto& [begin, kind] : known)
+    if (start.starts_with(begin)) return kind;
+  const bool is_text = std::all_of(start.begin(), start.end(), [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t'; });
+  return is_text ? "text" : "";
+}
+
 }  // namespace
 
 bool has_magic(std::span<const std::byte> file_start) {
@@ -238,6 +253,8 @@ std::size_t header_size(std::span<const std::byte> file_start) {
       refuse(0, "a zip archive, as .npz is; unpack it and give its .npy members");
     if (magic.starts_with(start))
       refuse(file_start.size(), "the file ends in the magic \\x93NUMPY");
+    if (const std::string kind = kind_of_file(file_start); !kind.empty())
+      refuse(0, kind + ", and no .npy file; numpy.save() writes its numbers as one");
     refuse(0, "found " + quoted(start) +
                   " where a .npy file has \\x93NUMPY; for raw binary give --dtype");
   }

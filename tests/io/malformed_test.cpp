@@ -30,7 +30,7 @@ const wrong_file wrong_files[] = {
     {"nothing", "byte 0: the file is empty"},
     {"half_a_magic", "byte 4: the file ends in the magic"},
     {"wrong_magic", "byte 0: found '\\x93NUMPZ'"},
-    {"text_file", "for raw binary give --dtype"},
+    {"text_file", "text, and no .npy file"},
     {"escape_sequences", "found '\\x1b[2J\\x1b['"},
     {"zip_archive", "a zip archive"},
     {"no_version", "byte 6: the file ends before its format version"},
@@ -162,6 +162,30 @@ TEST_P(malformed, is_refused_in_a_pipe) {
 
 INSTANTIATE_TEST_SUITE_P(npy, malformed, testing::ValuesIn(wrong_files),
                          [](const auto& p) { return p.param.name; });
+
+/// --dtype is the cure of raw binary alone.
+TEST(other_formats, are_named_and_not_taken_for_raw_binary) {
+  const std::pair<std::string, std::string> starts[] = {
+      {std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10), "gzip"}, {"\x89HDF\r\n\x1a\n\0\0\0", "HDF5"}, {"PAR1\x15\x04\x15\x10", "Parquet"},
+      {"1.5,2.5\n3,4\n", "text"}, {"a b c\r\n", "text"}};
+  for (const auto& [start, kind] : starts) {
+    try {
+      io::npy::header_size(std::as_bytes(std::span(start)));
+      FAIL() << kind << " was read";
+    } catch (const wf::error& e) {
+      const std::string text = e.what();
+      EXPECT_NE(text.find(kind), std::string::npos) << text;
+      EXPECT_EQ(text.find("--dtype"), std::string::npos) << text;
+    }
+  }
+  const std::string raw("\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x40\x40", 12);
+  try {
+    io::npy::header_size(std::as_bytes(std::span(raw)));
+    FAIL() << "raw binary was read";
+  } catch (const wf::error& e) {
+    EXPECT_NE(std::string(e.what()).find("for raw binary give --dtype"), std::string::npos) << e.what();
+  }
+}
 
 TEST(corpus, every_wrong_file_has_its_test_and_every_right_one_is_read) {
   std::set<std::string> tested;

@@ -32,7 +32,8 @@ constexpr std::uint64_t most_shared = 227 * 1024;
 
 struct explain_command {
   std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, pages;
-  std::string block = "256", grid, shared = "0", language;
+  std::string block = "256", grid, shared = "0", expect, language;
+  double tolerance = 0;
   std::vector<std::string> arguments;
   unsigned cluster = 1;
   std::uint64_t seed = 1;
@@ -79,7 +80,7 @@ int run_beside(const explain_command& q) {
 
 int run_own_kernel(const explain_command& q, own_kernel_request asked) {
   if (!q.not_for_kernels.empty())
-    throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": --vs, --n, --dtype and --device are for rungs; a kernel of "
+    throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": --n, --dtype and --device are for rungs; a kernel of "
                                             "your own takes --grid, --block, --shared and an --arg for each parameter");
   if (q.grid.empty()) throw wf::error(wf::errc::bad_argument, "explain " + q.rung + ": how many blocks? --grid 256");
   asked.grid = extent_option("--grid", q.grid);
@@ -94,7 +95,14 @@ int run_own_kernel(const explain_command& q, own_kernel_request asked) {
   asked.cooperative = q.cooperative;
   asked.html = q.html;
   asked.json = q.json;
-  return explain_own_kernel(asked);
+  asked.expect = q.expect;
+  asked.tolerance = q.tolerance;
+  if (q.versus.empty()) return explain_own_kernel(asked);
+  own_kernel_request versus = asked;
+  if (!names_own_kernel(q.versus, versus))
+    throw wf::error(wf::errc::bad_argument, "--vs " + wf::io::quoted(q.versus) + ": beside a kernel of your own stands another: FILE.cu:KERNEL");
+  if (q.json) throw wf::error(wf::errc::bad_argument, "--json: not with --vs of kernels of your own; explain each");
+  return compare_own_kernels(asked, versus);
 }
 
 int run_list(const explain_command& q) {
@@ -175,7 +183,12 @@ void add_explain(CLI::App& app, run_state& state) {
                       "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; a kernel of your own: FILE.cu:KERNEL; or all that a "
                       "program of your own launches: FILE.cu");
   command->add_option("ARGS", q->program_arguments, "Of a whole program FILE.cu: its own arguments")->allow_extra_args();
-  command->add_option("--vs", q->versus, "Compare with this rung")->option_text("RUNG");
+  command->add_option("--vs", q->versus, "Compare with this rung; a kernel of your own with another, FILE.cu:KERNEL, of the same arguments")
+      ->option_text("RUNG");
+  command->add_option("--expect", q->expect, "Of your own kernel: what the first array marked out: should hold")->option_text("FILE.npy");
+  command->add_option("--tolerance", q->tolerance, "Of --expect: how far off floats may be, as a part of what is expected")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
   command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
       ->capture_default_str();
@@ -188,7 +201,7 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--grid", q->grid, "Of your own kernel: blocks, as 256 or 16x16")->option_text("BLOCKS");
   command
       ->add_option("--arg", q->arguments,
-                   "Of your own kernel, one for each parameter: f32[1M]:uniform, out:f32[1], i32=1000, 0.5. An array is filled "
+                   "Of your own kernel, one for each parameter: f32[1M]:uniform, out:f32[1], x.npy, i32=1000, 0.5. An array is filled "
                    "with zeros, ones, iota, uniform or normal; those marked out: begin as zeros and are shown")
       ->option_text("ARG")
       ->allow_extra_args(false);
@@ -203,10 +216,10 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")
       ->option_text("DIR");
   command->callback([q, command, &state] {
-    names all{"--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed"};
+    names all{"--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed", "--expect", "--tolerance"};
     q->not_for_rungs = first_given(*command, all);
-    q->not_for_kernels = first_given(*command, {"--vs", "--n", "--dtype", "--device"});
-    q->not_for_programs = first_given(*command, {"--vs", "--n", "--dtype", "--device", "--block", "--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed"});
+    q->not_for_kernels = first_given(*command, {"--n", "--dtype", "--device"});
+    q->not_for_programs = first_given(*command, {"--vs", "--n", "--dtype", "--device", "--block", "--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed", "--expect", "--tolerance"});
     all.insert(all.begin(), {"WHAT", "--vs", "--n", "--block", "--device", "--html"});
     q->not_for_list = first_given(*command, all);
     all.insert(all.end(), {"--dtype", "--json", "--list"});

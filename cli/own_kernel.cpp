@@ -2,14 +2,19 @@
 #include "own_kernel.hpp"
 
 #include <warpfold/error.hpp>
+#include <warpfold/io/array_file.hpp>
 #include <warpfold/io/text.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <regex>
+
+#include <lens/explanation.hpp>
 
 #include "interrupt.hpp"
 #include "own_build.hpp"
@@ -69,6 +74,7 @@ std::string command_of(const own_kernel_request& q) {
   if (q.cluster != 1) text += " --cluster " + std::to_string(q.cluster);
   for (const std::string& a : q.arguments) text += " --arg " + quoted_for_shell(a);
   if (q.seed != 1) text += " --seed " + std::to_string(q.seed);
+  if (!q.expect.empty()) text += " --expect " + quoted_for_shell(q.expect);
   return text;
 }
 
@@ -76,7 +82,62 @@ nlohmann::json passed_on(const own_kernel_request& q) {
   return {{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"kernel", q.kernel},
           {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)},
           {"grid", q.grid}, {"block", q.block}, {"shared", q.shared}, {"seed", q.seed},
-          {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}};
+          {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}, {"given", q.arguments},
+          {"json_file", q.json_file}, {"quiet", q.is_quiet}, {"tolerance", q.tolerance}};
+}
+
+/// `out:x.npy` is the file's array, spelled f32[1000], and where its bytes lie in the folder.
+struct array_in_file {
+  std::string text;
+  fs::path bytes;
+};
+array_in_file bring(const std::string& path, const fs::path& folder, const std::string& name) {
+  wf::io::array_file file = wf::io::array_file::open(path);
+  const wf::io::array_layout& layout = file.layout();
+  if (layout.order != wf::native_order || wf::is_complex(layout.type))
+    throw wf::error(wf::errc::bad_input, path + ": an array for a kernel is of real numbers, in this machine's order of bytes");
+  array_in_file a{std::string(wf::info(layout.type).name) + "[" + std::to_string(layout.count) + "]", folder / name};
+  std::ofstream out(a.bytes, std::ios::binary);
+  for (auto bytes = file.next(); !bytes.empty(); bytes = file.next())
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) throw wf::error(wf::errc::io, path + ": no room for its copy in " + folder.string());
+  return a;
+}
+
+nlohmann::json with_files(nlohmann::json request, const own_kernel_request& q, const fs::path& folder) {
+  for (std::size_t k = 0; k < q.arguments.size(); ++k) {
+    std::string path = q.arguments[k];
+    if (!path.ends_with(".npy")) continue;
+    const bool is_output = path.starts_with("out:");
+    const array_in_file a = bring(is_output ? path.substr(4) : path, folder, "argument" + std::to_string(k));
+    request["arguments"][k] = (is_output ? "out:" : "") + a.text + ":@" + a.bytes.string();
+  }
+  request["expect"] = nullptr;
+  if (!q.expect.empty()) {
+    const array_in_file a = bring(q.expect, folder, "expected");
+    request["expect"] = {{"file", q.expect}, {"array", a.text}, {"bytes", a.bytes.string()}};
+  }
+  return request;
+}
+
+/// As many as the kernel has, arrays for its pointers.
+void check_arguments(const own_kernel_request& q, const std::string& text) {
+  const auto parameters = parameters_of(text, q.kernel);
+  if (!parameters) return;
+  if (parameters->size() != q.arguments.size()) {
+    std::string all;
+    for (const parameter_text& p : *parameters) all += (all.empty() ? ": " : ", ") + p.text;
+    throw wf::error(wf::errc::bad_argument, q.file + ", kernel " + q.kernel + ": takes " + std::to_string(parameters->size()) + " argument" +
+                                                (parameters->size() == 1 ? "" : "s") + all + ", and --arg was given " +
+                                                std::to_string(q.arguments.size()) + " times");
+  }
+  for (std::size_t k = 0; k < q.arguments.size(); ++k) {
+    const std::string& a = q.arguments[k];
+    if ((*parameters)[k].is_pointer && !a.ends_with(".npy") && a.find('[') == a.npos)
+      throw wf::error(wf::errc::bad_argument, "--arg " + a + " (parameter " + std::to_string(k + 1) + ", " + (*parameters)[k].text + ", of " + q.kernel + " in " +
+                                                  q.file + "): the kernel wants an array, written TYPE[COUNT][:FILL], as f32[1M]:uniform, or a .npy file");
+  }
 }
 
 /// What need not be compiled to be told.
@@ -138,6 +199,12 @@ void check_argument(const std::string& text, std::size_t at) {
   const auto is_one_of = [](const std::string& word, const std::string& words) { return words.find(" " + word + " ") != words.npos; };
   std::smatch part;
   if (text.size() > 200) refuse("more than 200 characters; an array is written TYPE[COUNT][:FILL], a number 1000 or i32=1000");
+  if (text.ends_with(".npy")) {
+    std::error_code none;
+    const std::string path = text.starts_with("out:") ? text.substr(4) : text;
+    if (!fs::is_regular_file(path, none)) refuse("no file " + wf::io::quoted(path));
+    return;
+  }
   if (!std::regex_match(text, part, array)) {
     if (!std::regex_match(text, number)) refuse("an array is written TYPE[COUNT][:FILL], as f32[1M]:uniform, and a number 1000 or i32=1000");
     return;
@@ -160,6 +227,7 @@ int explain_own_kernel(const own_kernel_request& q) {
   check_block(q.block);
   for (std::size_t k = 0; k < q.arguments.size(); ++k) check_argument(q.arguments[k], k);
   check_kernel(q, text);
+  check_arguments(q, text);
   const unwinding_signals to_the_end;
   const work_folder folder;
   const fs::path log = folder.path / "log";
@@ -168,7 +236,7 @@ int explain_own_kernel(const own_kernel_request& q) {
   write_text(folder.path / "users.cu", prepared_source(text, q.file, q.kernel));
   write_text(folder.path / "program.cpp", program_text(q, folder.path / "users.cu"));
   write_text(folder.path / "shared.cpp", shared_text(dynamic_shared_in(text)));
-  write_text(folder.path / "request.json", passed_on(q).dump());
+  write_text(folder.path / "request.json", with_files(passed_on(q), q, folder.path).dump());
 
   const std::string options = c.is_clang ? the_toolchain.clang_options : the_toolchain.gnu_options;
   const strings compile = words_of(c.name) + words_of("-std=c++20 -w -DSIMT_LENS=1 " + options + " " + around.includes) +
@@ -189,6 +257,69 @@ int explain_own_kernel(const own_kernel_request& q) {
   if (status >= 127)
     throw wf::error(wf::errc::unsupported, "explain: the program made of " + q.file + " ended with status " + std::to_string(status));
   return status;
+}
+
+namespace {
+
+/// The kernels' counters, added up, as they were written.
+lens::explanation read_back(const fs::path& path, const own_kernel_request& q) {
+  lens::explanation e;
+  e.name = q.kernel;
+  const nlohmann::json all = nlohmann::json::parse(text_of(path));
+  for (const nlohmann::json& k : all["kernels"]) {
+    const nlohmann::json& c = k["counters"];
+    lens::counters one;
+    for (const lens::memory_row& row : lens::memory_rows) {
+      std::string name(row.name);
+      name[name.find(' ')] = '_';
+      if (!c.contains(name)) continue;
+      const nlohmann::json& from = c[name];
+      auto& m = const_cast<lens::memory_counts&>(one.*row.counts);  // of `one`, which is not constant
+      m.requests = from["requests"];
+      m.lanes = from["lanes"];
+      m.bytes = from["bytes"];
+      m.sectors = from.value("sectors", 0);
+      m.useful_bytes = from.value("useful_bytes", 0);
+      m.wavefronts = from.value("wavefronts", 0);
+      m.ideal = from.value("ideal_wavefronts", 0);
+      m.ways = from.value("most_ways", 0);
+      m.turns = from.value("turns", 0);
+    }
+    one.barriers = c.value("barriers", 0);
+    one.outer_barriers = c.value("outer_barriers", 0);
+    one.warp_syncs = c.value("warp_syncs", 0);
+    one.shuffles = c.value("shuffles", 0);
+    one.collectives = c.value("collectives", 0);
+    one.divergent = c.value("divergent_branches", 0);
+    one.blocks = c.value("basic_blocks", 0);
+    one.block_lanes = c.value("basic_block_lanes", 0);
+    one.flops = c.value("flops", 0);
+    e.total += one;
+    lens::kernel_counts counts;
+    counts.name = k["name"];
+    counts.total = one;
+    counts.longest_queue = k["longest_queue"];
+    e.longest_queue = std::max(e.longest_queue, counts.longest_queue);
+    e.kernels.push_back(counts);
+  }
+  return e;
+}
+
+}  // namespace
+
+int compare_own_kernels(own_kernel_request q, own_kernel_request versus) {
+  const work_folder folder;
+  q.json_file = (folder.path / "one.json").string();
+  versus.json_file = (folder.path / "other.json").string();
+  versus.json = false;
+  versus.html.clear();
+  versus.is_quiet = true;
+  const int other = explain_own_kernel(versus);
+  const int status = explain_own_kernel(q);
+  std::error_code none;
+  if (fs::exists(q.json_file, none) && fs::exists(versus.json_file, none))
+    std::fputs(lens::comparison_text(read_back(q.json_file, q), read_back(versus.json_file, versus)).c_str(), stdout);
+  return std::max(status, other);
 }
 
 }  // namespace cli

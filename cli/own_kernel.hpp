@@ -29,10 +29,17 @@ struct own_kernel_request {
   std::uint64_t shared = 0, seed = 1;
   unsigned cluster = 1;
   bool cooperative = false, json = false;
+  std::string expect;     ///< .npy file: what the first array marked out: should hold
+  double tolerance = 0;   ///< and how far off, relatively, floats may be
+  std::string json_file;  ///< also written, for a comparison
+  bool is_quiet = false;  ///< then nothing else is
 };
 
 /// Parts `dir/x.cu:ns::kernel<float>` if its first part is a file; false if it is no such thing.
 bool names_own_kernel(const std::string& text, own_kernel_request&);
+
+/// Counters of one kernel beside another's, with the same arguments: the report of the first, then what is different.
+int compare_own_kernels(own_kernel_request, own_kernel_request versus);
 
 /// The program's exit status. Throws wf::error: bad_argument, bad_input (does not compile), unsupported.
 int explain_own_kernel(const own_kernel_request&);

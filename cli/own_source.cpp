@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,18 @@ namespace {
 void blank(std::string& text, std::size_t from, std::size_t to) {
   for (std::size_t k = from; k < std::min(to, text.size()); ++k)
     if (text[k] != '\n') text[k] = ' ';
+}
+
+/// Where the parenthesis of a raw string opens whose R is at i, as in uR"mark(…)mark"; npos if none begins there.
+std::size_t raw_string_at(const std::string& text, std::size_t i) {
+  if (text.compare(i, 2, "R\"") != 0) return text.npos;
+  // Not the end of a longer name; u8, u, U and L may stand before.
+  std::size_t name = i;
+  while (name > 0 && (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_')) --name;
+  const std::string before = text.substr(name, i - name);
+  if (!before.empty() && before != "u8" && before != "u" && before != "U" && before != "L") return text.npos;
+  const auto open = text.find_first_of("() \\\n\"", i + 2);
+  return open != text.npos && text[open] == '(' && open - i - 2 <= 16 ? open : text.npos;
 }
 
 /// With comments and the insides of strings blank, and everything else where it was.
@@ -27,6 +40,11 @@ std::string code_of(const std::string& text) {
       end = text.find("*/", i + 2);
       end = end == text.npos ? text.size() : end + 2;
       blank(code, i, end);
+    } else if (const std::size_t open = raw_string_at(text, i); open != text.npos) {
+      const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";  // R"mark( … )mark"
+      end = text.find(close, open);
+      end = end == text.npos ? text.size() : end + close.size();
+      blank(code, i + 2, end - 1);
     } else if (text[i] == '"' || (text[i] == '\'' && (i == 0 || std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0))) {
       for (end = i + 1; end < text.size() && text[end] != text[i] && text[end] != '\n'; ++end)
         if (text[end] == '\\') ++end;
@@ -240,6 +258,38 @@ int launch_within(const std::string& text, const std::string& kernel) {
     if (t.is(k, "__device__"))
       if (const int line = line_in(t.position(k))) return line;
   return 0;
+}
+
+std::optional<std::vector<parameter_text>> parameters_of(const std::string& text, const std::string& kernel) {
+  const std::string code = code_of(text), base = base_of(kernel);
+  const tokens t(code);
+  std::optional<std::vector<parameter_text>> found;
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    const std::size_t name = kernel_name_at(t, k);
+    if (name == t.size() || !t.is(name, base)) continue;
+    if (found) return {};
+    found.emplace();
+    const std::size_t close = t.behind_parentheses(name + 1) - 1;
+    int depth = 0;
+    parameter_text one;
+    std::size_t first = name + 2;
+    for (std::size_t at = first; at <= close && at < t.size(); ++at) {
+      if (t.is(at, ".") || t.is(at, "=")) return {};
+      if (depth == 0 && (t.is(at, ",") || at == close)) {
+        const std::string_view written = std::string_view(code).substr(t.position(first), t.position(at) - t.position(first));
+        for (const char c : written)
+          if (const bool is_space = std::isspace(static_cast<unsigned char>(c)) != 0; !is_space || !one.text.ends_with(' ')) one.text += is_space ? ' ' : c;
+        while (one.text.ends_with(' ')) one.text.pop_back();
+        if (!one.text.empty() && one.text != "void") found->push_back(one);
+        one = {};
+        first = at + 1;
+        continue;
+      }
+      depth += t.is(at, "(") || t.is(at, "<") || t.is(at, "[") ? 1 : t.is(at, ")") || t.is(at, ">") || t.is(at, "]") ? -1 : 0;
+      one.is_pointer |= t.is(at, "*") || t.is(at, "[");
+    }
+  }
+  return found;
 }
 
 int main_line(const std::string& text) {

@@ -3,6 +3,7 @@
 /// A user's CUDA file as text: what a host compiler cannot read, and what must be known before it does.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ std::string naming_mistake(const std::string& kernel, const std::vector<kernel_n
 
 /// The line of a `<<<` within the kernel, or within a __device__ function, which it may call; 0 if there is none.
 int launch_within(const std::string& text, const std::string& kernel);
+
+/// A parameter of a kernel, as written.
+struct parameter_text {
+  std::string text;
+  bool is_pointer = false;  ///< not where a name stands for one (`using p = float*`)
+};
+/// Nothing where the text does not tell all: packs, defaults, several kernels of the name.
+std::optional<std::vector<parameter_text>> parameters_of(const std::string& text, const std::string& kernel);
 
 /// The line of main(); 0 if the file has none.
 int main_line(const std::string& text);

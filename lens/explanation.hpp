@@ -105,6 +105,7 @@ inline constexpr memory_row memory_rows[] = {
 /// As a table for a terminal, one JSON object, a page of its own.
 std::string to_text(const explanation&);
 std::string to_text(const explanation&, const explanation& versus);
+std::string comparison_text(const explanation&, const explanation& versus);
 std::string to_json(const explanation&, const explanation* versus, const std::string& command);
 std::string to_html(const explanation&, const explanation* versus, const std::string& command);
 

@@ -126,8 +126,10 @@ std::string to_text(const explanation& e) {
   return all + annotated(e) + drawings(e);
 }
 
-std::string to_text(const explanation& e, const explanation& versus) {
-  std::string all = to_text(e) + "\n";
+std::string to_text(const explanation& e, const explanation& versus) { return to_text(e) + comparison_text(e, versus); }
+
+std::string comparison_text(const explanation& e, const explanation& versus) {
+  std::string all = "\n";
   const auto rows = compare(versus, e);
   all += fmt::format("{:<34} {:>14} {:>14}\n", "", shortened(versus.name, 14), shortened(e.name, 14));
   for (const comparison_row& r : rows)

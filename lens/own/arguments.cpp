@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <random>
 
@@ -154,6 +157,12 @@ argument array_of(std::size_t at, const parameter& p, const std::string& text, s
   std::string how = a.is_output ? "zeros" : "uniform";
   if (rest.starts_with(':')) how = rest.substr(1);
   else if (!rest.empty()) refuse(at, text, form);
+  if (how.starts_with("@")) {  // a file's bytes, which `warpfold` has brought
+    std::ifstream in(how.substr(1), std::ios::binary);
+    a.bytes.assign(std::istreambuf_iterator<char>(in), {});
+    if (a.bytes.size() != a.count * size) refuse(at, text, "its file has changed");
+    return a;
+  }
   if (!fill(a, how, seed + at))
     refuse(at, text, "no filling " + shown(how) + " of " + a.element + "; there are zeros, ones, iota, uniform (0 to 1, of integers 0 to 99) and, not of integers, normal");
   return a;
@@ -230,6 +239,38 @@ std::string elements_text(const argument& a, const void* bytes, std::size_t most
     }
   });
   return a.count > most ? text + " …" : text;
+}
+
+std::string first_difference(const argument& a, const void* found, const void* expected, double tolerance) {
+  std::uint64_t many = 0;
+  std::string first;
+  with_type(a.element, [&](auto type) {
+    using T = decltype(type);
+    const auto at = [](const void* array, std::uint64_t i) {
+      T x;
+      std::memcpy(&x, static_cast<const unsigned char*>(array) + i * sizeof(T), sizeof(T));
+      return x;
+    };
+    const auto shown_element = [](T x) {
+      if constexpr (is_whole<T>) return std::to_string(+x);
+      else if constexpr (std::is_floating_point_v<T>) return fmt::format("{}", x);
+      else return fmt::format("{}", static_cast<float>(x));
+    };
+    const auto is_near = [&](T x, T y) {
+      if constexpr (is_whole<T>) {
+        return x == y;
+      } else {
+        const auto p = static_cast<double>(x), q = static_cast<double>(y);
+        return p == q || (std::isnan(p) && std::isnan(q)) || std::fabs(p - q) <= tolerance * std::fabs(q);
+      }
+    };
+    for (std::uint64_t i = 0; i < a.count; ++i) {
+      const T x = at(found, i), y = at(expected, i);
+      if (is_near(x, y)) continue;
+      if (many++ == 0) first = fmt::format("element {} is {}, expected {}", i, shown_element(x), shown_element(y));
+    }
+  });
+  return many == 0 ? std::string() : fmt::format("{} of {} elements differ; {}", many, a.count, first);
 }
 
 }  // namespace lens::own

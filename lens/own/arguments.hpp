@@ -31,4 +31,8 @@ std::vector<argument> arguments_for(const kernel&, const std::vector<std::string
 /// The first elements of an array: `8388607.5, 0, 1 …`.
 std::string elements_text(const argument&, const void* bytes, std::size_t most = 8);
 
+/// Empty, or how many elements are further from what is expected than the part of it that is allowed, and the first. NaN is
+/// as NaN.
+std::string first_difference(const argument&, const void* found, const void* expected, double tolerance);
+
 }  // namespace lens::own

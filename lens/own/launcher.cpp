@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 
 #include <warpfold/error.hpp>
 
@@ -97,6 +99,21 @@ std::vector<std::string> launcher::outputs() const {
     all.push_back(fmt::format("{}[{}] after the run: {}", a.element, a.count, elements_text(a, now.data())));
   }
   return all;
+}
+
+std::string launcher::difference() const {
+  std::size_t i = 0;
+  while (i < arguments_.size() && !arguments_[i].is_output) ++i;
+  if (i == arguments_.size()) throw wf::error(wf::errc::bad_argument, "--expect " + request_.expect_file + ": no --arg is marked out:");
+  const argument& a = arguments_[i];
+  if (const std::string own = fmt::format("{}[{}]", a.element, a.count); own != request_.expect_array)
+    throw wf::error(wf::errc::bad_argument, fmt::format("--expect {}: it holds {}, and the kernel's array is {}", request_.expect_file, request_.expect_array, own));
+  std::vector<unsigned char> now(a.bytes.size());
+  if (!now.empty()) check(cudaMemcpy(now.data(), arrays_[i], now.size(), cudaMemcpyDeviceToHost), "copy");
+  std::ifstream in(request_.expect_bytes, std::ios::binary);
+  const std::vector<unsigned char> expected(std::istreambuf_iterator<char>(in), {});
+  const std::string text = first_difference(a, now.data(), expected.data(), request_.tolerance);
+  return text.empty() ? text : fmt::format("not as in {}: {}", request_.expect_file, text);
 }
 
 }  // namespace lens::own

@@ -19,7 +19,11 @@ struct request {
   std::uint64_t shared = 0, seed = 1;
   unsigned cluster = 1;
   bool cooperative = false, as_json = false;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments, given;  ///< a file's array spelled as one, and as the user wrote it
+  std::string json_file;  ///< also written
+  bool is_quiet = false;  ///< and nothing is printed
+  std::string expect_file, expect_array, expect_bytes;  ///< what the first array marked out: should hold; or nothing
+  double tolerance = 0;
 
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
   std::uint64_t threads() const { return blocks() * block[0] * block[1] * block[2]; }
@@ -39,6 +43,9 @@ class launcher {
 
   /// What the arrays marked out: hold, a line each.
   std::vector<std::string> outputs() const;
+
+  /// Empty, or how the first array marked out: differs from what is expected of it.
+  std::string difference() const;
 
  private:
   std::vector<void*> fill_arrays();

@@ -38,6 +38,15 @@ request read_request(const char* path) {
   q.cooperative = j["cooperative"];
   q.as_json = j["json"];
   q.arguments = j["arguments"].get<std::vector<std::string>>();
+  q.given = j["given"].get<std::vector<std::string>>();
+  q.json_file = j["json_file"];
+  q.is_quiet = j["quiet"];
+  q.tolerance = j["tolerance"];
+  if (const json& expected = j["expect"]; !expected.is_null()) {
+    q.expect_file = expected["file"];
+    q.expect_array = expected["array"];
+    q.expect_bytes = expected["bytes"];
+  }
   for (std::size_t k = 0; k < 3; ++k) {
     q.grid[k] = j["grid"][k];
     q.block[k] = j["block"][k];
@@ -61,7 +70,7 @@ explanation heading(const request& q) {
   e.is_stair = true;  // nothing is known of what is right
   e.lesson = head_of(q.text).text;
   e.setting = fmt::format("grid {}, blocks of {}", extent(q.grid), extent(q.block));
-  for (const std::string& a : q.arguments) e.setting += " · " + a;
+  for (const std::string& a : q.given) e.setting += " · " + a;
   return e;
 }
 
@@ -77,7 +86,13 @@ int run_request(const kernel& k, const request& q) {
   launcher l(k, q, arguments_for(k, q.arguments, q.seed));
   explanation e = heading(q);
   const auto run = [&l] { return l.run(); };
-  const std::string fault = add_counts_and_races(e, run, q.blocks(), [&] { e.outputs = l.outputs(); });
+  std::string different;
+  const std::string fault = add_counts_and_races(e, run, q.blocks(), [&] {
+    e.outputs = l.outputs();
+    if (q.expect_file.empty()) return;
+    different = l.difference();
+    e.outputs.push_back(different.empty() ? "as in " + q.expect_file : different);
+  });
   if (!fault.empty()) throw wf::error(wf::errc::unsupported, with_hint(fault, q));
   if (q.threads() <= most_drawn) add_traces(e, run);
   if (!q.html.empty()) {
@@ -86,9 +101,11 @@ int run_request(const kernel& k, const request& q) {
     page.close();
     if (!page) throw wf::error(wf::errc::bad_input, "--html " + q.html + ": cannot be written");
   }
+  if (!q.json_file.empty()) std::ofstream(q.json_file, std::ios::binary) << to_json(e, nullptr, q.command);
+  if (q.is_quiet) return e.races.empty() && different.empty() ? 0 : 1;
   const std::string text = q.as_json ? to_json(e, nullptr, q.command) : to_text(e);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return e.races.empty() ? 0 : 1;
+  return e.races.empty() && different.empty() ? 0 : 1;
 }
 
 }  // namespace

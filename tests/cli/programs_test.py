@@ -5,7 +5,9 @@
 The programs are examples/cuda; what each prints is in tests/cli/programs, and is the same from a GPU.
 """
 import json
+import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -96,6 +98,57 @@ class programs(unittest.TestCase):
         self.assertEqual(answer.stderr, "ticket 12\n")
         self.assertIn("race on global memory: write at", answer.stdout)
         self.assertIn("the first of 3 launches", answer.stdout)
+
+    KERNELS = ('const char* note = R"raw(a " quote, /* and "raw)" too: __global__ void fake(int) {})raw";\n'
+               "__global__ void twice(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+               "  if (i < n) y[i] = 2 * x[i];\n}\n"
+               "__global__ void twice_strided(const float* x, float* y, int n) {\n  int i = threadIdx.x * 8 % n + threadIdx.x * 8 / n;\n"
+               "  if (i < n) y[i] = 2 * x[i];\n}\n")
+
+    def saved(self, folder, name, values, code="<f4", letter="f"):
+        head = str({"descr": code, "fortran_order": False, "shape": (len(values),)})
+        head += " " * (-(11 + len(head)) % 64) + "\n"
+        path = folder / name
+        path.write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(values)}{letter}", *values))
+        return path
+
+    def test_arrays_from_files_and_what_is_expected(self):
+        kernel = self.written(self.KERNELS)
+        x = self.saved(kernel.parent, "x.npy", range(64))
+        want = self.saved(kernel.parent, "want.npy", [2 * i for i in range(64)])
+        off = self.saved(kernel.parent, "off.npy", [2 * i + (i == 7) for i in range(64)])
+        launch = ["explain", f"{kernel}:twice", "--grid", 1, "--block", 64, "--arg", x, "--arg", "out:f32[64]", "--arg", 64]
+        answer = run(*launch, "--expect", want)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertIn(f"as in {want}", answer.stdout)
+        self.assertIn(f"blocks of 64 · {x} · out:f32[64] · 64", answer.stdout)
+        answer = run(*launch, "--expect", off)
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("1 of 64 elements differ; element 7 is 14, expected 15", answer.stdout)
+        self.assertEqual(run(*launch, "--expect", off, "--tolerance", 0.07).returncode, 0)  # 1/15 is less
+
+    def test_one_kernel_beside_another(self):
+        kernel = self.written(self.KERNELS)
+        answer = run("explain", f"{kernel}:twice_strided", "--vs", f"{kernel}:twice", "--grid", 1, "--block", 64,
+                     "--arg", "f32[64]", "--arg", "out:f32[64]", "--arg", 64)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertRegex(answer.stdout, r"global load sectors +8 +16\n")
+        self.assertIn("twice_strided after twice:\n  2 times more global load sectors\n", answer.stdout)
+        answer = run("explain", f"{kernel}:twice", "--vs", "tree_modulo", "--grid", 1)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("beside a kernel of your own stands another", answer.stderr)
+
+    def test_arguments_are_checked_before_the_compiler_runs(self):
+        kernel = self.written(self.KERNELS)
+        launch = ["explain", f"{kernel}:twice", "--grid", 1]
+        for given, problem in [([], "takes 3 arguments: const float* x, float* y, int n, and --arg was given 0 times"),
+                               (["5", "out:f32[64]", "1"], "--arg 5 (parameter 1, const float* x, of twice in "), (["no.npy", "f32[1]", "1"], "no file 'no.npy'")]:
+            # A compiler that cannot run would be told first.
+            answer = run(*launch, *[word for a in given for word in ("--arg", a)], env={**os.environ, "CXX": "/bin/false"})
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn(problem, answer.stderr)
+        answer = run("explain", f"{kernel}:fake", "--grid", 1)  # within a raw string
+        self.assertIn("no kernel fake; it has twice, twice_strided", answer.stderr)
 
     @unittest.skipUnless(NVCC, "no nvcc")
     def test_nvcc_takes_them_as_they_are(self):

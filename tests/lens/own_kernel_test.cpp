@@ -193,7 +193,9 @@ TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {
   refused(copy + "--arg 'a b'", "an array is written TYPE[COUNT][:FILL]", 2, none);
   refused(copy + "--arg f32[8]:purple", "no filling purple of f32", 2, none);
   refused(kernel("copy") + " --grid 1 --block 32x64 --arg 1", "--block 32x64x1: a block has up to 1024 threads", 2, none);
-  refused(copy + "--arg f32[8]", "no folder for compiling in '/nowhere'", 2, "TMPDIR=/nowhere");
+  refused(copy + "--arg f32[8]", "kernel copy: takes 3 arguments: const float* __restrict__ x, float* y, int n, and --arg was given 1 times", 2, none);
+  refused(copy + "--arg 8 --arg f32[8] --arg 8", "--arg 8 (parameter 1, const float* __restrict__ x, of copy in ", 2, none);
+  refused(copy + "--arg f32[8] --arg f32[8] --arg 8", "no folder for compiling in '/nowhere'", 2, "TMPDIR=/nowhere");
 }
 
 TEST(own_kernel, file_names_are_quoted_for_the_shell) {
@@ -242,12 +244,12 @@ TEST(own_kernel, what_is_wrong_is_one_line) {
   refused("tree_modulo --arg 1", "a kernel of your own");
   refused(std::string(KERNELS) + "/broken.cu:broken" + shape + "--arg 0 --arg f32[32]", "broken.cu:4: ");
   refused(std::string(KERNELS) + "/ptx.cu:lane" + shape + "--arg u32[32]", "inline PTX");
-  refused(kernel("copy") + shape, "needs a C++ compiler, and no-compiler does not run", 2, "CXX=no-compiler");
+  refused(kernel("copy") + shape + "--arg f32[8] --arg f32[8] --arg 8", "needs a C++ compiler, and no-compiler does not run", 2, "CXX=no-compiler");
 }
 
 TEST(own_kernel, wrong_arguments_are_one_line) {
   const std::string copy = kernel("copy") + " --grid 1 --block 32 ";
-  refused(copy + "--arg f32[32]", "takes 3 arguments: const f32*, f32*, i32, and --arg was given 1 times");
+  refused(copy + "--arg f32[32]", "takes 3 arguments: const float* __restrict__ x, float* y, int n, and --arg was given 1 times");
   refused(copy + "--arg f64[32] --arg f32[32] --arg 32", "--arg f64[32] (parameter 1): the kernel's pointer is to f32");
   refused(copy + "--arg out:f32[32] --arg f32[32] --arg 32", "to const");
   refused(copy + "--arg f32[many] --arg f32[32] --arg 32", "the count is none");

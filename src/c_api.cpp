@@ -14,6 +14,8 @@
 #include <warpfold/cpu/target.hpp>
 #include <warpfold/results.hpp>
 
+#include "place.hpp"
+
 namespace {
 
 using namespace wf;
@@ -152,9 +154,19 @@ void check_states(const void* states, std::int64_t count) {
 
 }  // namespace
 
-struct wf_place {
-  std::unique_ptr<wf::backend> backend;
-};
+namespace wf {
+
+int open_place(wf_place** place, std::unique_ptr<backend> (*make)(void* stream), void* stream) noexcept {
+  return guarded([&] {
+    require(place, "place");
+    *place = nullptr;
+    auto made = std::make_unique<wf_place>();
+    made->backend = make(stream);
+    *place = made.release();
+  });
+}
+
+}  // namespace wf
 
 extern "C" {
 

@@ -3,6 +3,7 @@
 #include <simt/machine.hpp>
 
 #include <warpfold/gpu/logsumexp.cuh>
+#include <warpfold/warpfold.h>
 
 #include "../effort.hpp"
 #include "fused_table.hpp"
@@ -116,6 +117,52 @@ TEST(front_door, takes_axes_and_segments) {
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another
   EXPECT_EQ(whole, wf::sum(x));
   EXPECT_THROW(wf::sum(place, flat, &whole, wf::axis{1}), wf::error);
+}
+
+TEST(c_interface, reduces_rows_and_gives_states_on_a_place) {
+  wf_place* place = nullptr;
+  ASSERT_EQ(wf_open_simt(&place), WF_OK) << wf_last_error();
+  const float values[] = {1, 2, 3, 1e30f, 1, -1e30f};
+  const std::int64_t shape[] = {2, 3};
+  const int last[] = {-1};
+  const wf_array x{values, WF_F32, 2, shape, nullptr};
+  float rows[2] = {};
+  wf_request q{};
+  q.size = sizeof q;
+  q.version = WF_REQUEST_VERSION;
+  q.op = WF_SUM;
+  q.x = &x;
+  q.partition = WF_AXES;
+  q.axes = last;
+  q.axis_count = 1;
+  q.out = rows;
+  q.place = place;
+  ASSERT_EQ(wf_run(&q), WF_OK) << wf_last_error();
+  EXPECT_EQ(rows[0], 6);
+  EXPECT_EQ(rows[1], 1);
+
+  std::size_t bytes = 0;
+  int adds = 0;
+  ASSERT_EQ(wf_state_size(WF_SUM, WF_F32, WF_EXACT, &bytes, &adds), WF_OK);
+  EXPECT_EQ(adds, 1);
+  std::vector<unsigned char> here(bytes), there(bytes);
+  q.partition = WF_WHOLE;
+  q.output = WF_STATES;
+  q.out = there.data();
+  ASSERT_EQ(wf_run(&q), WF_OK) << wf_last_error();
+  q.place = nullptr;
+  q.out = here.data();
+  ASSERT_EQ(wf_run(&q), WF_OK) << wf_last_error();
+  EXPECT_EQ(here, there);
+  ASSERT_EQ(wf_merge(WF_SUM, WF_F32, WF_EXACT, here.data(), there.data(), 1), WF_OK);
+  float sum = 0;
+  ASSERT_EQ(wf_finish(WF_SUM, WF_F32, nullptr, here.data(), 1, &sum), WF_OK);
+  EXPECT_EQ(sum, 14);
+  ASSERT_EQ(wf_unmerge(WF_SUM, WF_F32, WF_EXACT, here.data(), there.data(), 1), WF_OK);
+  EXPECT_EQ(here, there);
+  q.version = 7;
+  EXPECT_EQ(wf_run(&q), WF_BAD_ARGUMENT);
+  wf_close(place);
 }
 
 TEST_P(types, fused) {

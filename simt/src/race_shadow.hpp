@@ -49,10 +49,15 @@ struct record_set {
     }
   }
 
-  /// Drops what is stale; more than four records of a block become one of the whole block, which loses
-  /// the lanes but no race.
+  /// Drops what is stale, and what a later access of the same lane stands for. If that is not enough, more than four records of a
+  /// block become one of the whole block: who is ordered behind a lane by __syncwarp alone then seems to race with it.
   void compact(stamp stale) {
     std::erase_if(all, [&](const record& r) { return r.when <= stale; });
+    keep_the_latest();
+    if (all.size() <= few) {
+      limit = std::max<std::uint32_t>(64, static_cast<std::uint32_t>(2 * all.size()));
+      return;
+    }
     std::unordered_map<std::uint32_t, std::uint32_t> of_block;
     for (const record& r : all) ++of_block[r.block];
     std::vector<record> kept;
@@ -83,7 +88,19 @@ struct record_set {
   }
 
  private:
+  static constexpr std::size_t few = 256;        ///< a record for each lane of eight warps
   static constexpr std::size_t most = 1u << 18;  ///< 4 MB for a word
+  /// Who is ordered behind a lane's access, is behind its earlier ones.
+  void keep_the_latest() {
+    std::unordered_map<std::uint64_t, std::uint32_t> later;  // lanes
+    for (auto r = all.rbegin(); r != all.rend(); ++r) {
+      if (r->wide || r->anyone) continue;
+      std::uint32_t& lanes = later[std::uint64_t{r->block} << 32 | std::uint64_t{r->warp} << 6 | std::uint64_t{r->bytes} << 2 | r->writes << 1 | r->narrow];
+      r->lanes &= ~lanes;
+      lanes |= r->lanes;
+    }
+    std::erase_if(all, [](const record& r) { return r.lanes == 0; });
+  }
   static std::vector<record> one_for_all(const std::vector<record>& sets) {
     record any = sets.front();
     any.anyone = 1;

@@ -69,7 +69,8 @@ TEST(uncertain_row_races, none) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(lens, row_races, ::testing::Values(wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i32),
+INSTANTIATE_TEST_SUITE_P(lens, row_races, ::testing::Values(wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i32,
+                                                               wf::dtype::c64, wf::dtype::c128),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
 
 }  // namespace

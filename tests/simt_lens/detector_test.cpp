@@ -446,6 +446,36 @@ TEST_F(detector, a_ticket_orders_all_readers_of_a_word_before_the_last_block_wri
   EXPECT_EQ(found(), 0u);
 }
 
+// Another warp's steps lie between a lane's additions: hundreds of them cannot be told as one.
+TEST_F(detector, a_warp_sync_orders_many_atomics_of_its_lanes) {
+  launch(1, 64);
+  block(0);
+  const auto add_often = [&] {
+    for (int k = 0; k < 20; ++k) {
+      for (std::uint32_t t = 0; t < 32; ++t) {
+        does(0, t, access_kind::atomic_update, shared_base, 4, 1);
+        races.warp_sync(0, 1, ~0u);
+      }
+    }
+  };
+  add_often();
+  races.warp_sync(0, 0, ~0u);
+  read(5, shared_base, 2);
+  write(5, shared_base, 3);
+  EXPECT_EQ(found(), 0u);
+  races.warp_sync(0, 0, ~0u);
+  add_often();
+  races.warp_sync(0, 0, ~(1u << 7));
+  write(5, shared_base, 4);  // lane 7 was not there
+  EXPECT_EQ(found(), 1u);
+  races.clear();
+  races.warp_sync(0, 0, ~0u);
+  add_often();
+  races.warp_sync(0, 0, ~0u);
+  read(40, shared_base, 5);  // another warp: it is behind neither the atomics nor the write
+  EXPECT_EQ(found(), 2u);
+}
+
 // 2^20 elements in 4,096 blocks, a barrier a step: what a correct tree costs to check.
 TEST_F(detector, a_large_tree_takes_seconds_and_is_clean) {
   constexpr std::uint32_t blocks = 4096, threads = 256;

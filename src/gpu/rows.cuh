@@ -14,6 +14,16 @@ namespace wf::device::inline WF_BUILD {
 /// Enqueues a request whose operation and type are those that it was looked up for.
 using rows_function = cudaError_t (*)(const rows_request&, workspace&, cudaStream_t);
 
+/// Answers by label, of elements of which `segments` reduces segments: it is asked for those of a sorted copy, in memory that is
+/// allocated and freed in stream order. Elements whose label no answer has are left out. Refuses 2^32 - 1 elements or answers and more.
+cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request&, workspace&, cudaStream_t);
+
+/// Rows and segments by a function, and with it labels.
+template <rows_function Rows>
+cudaError_t or_by_label(const rows_request& r, workspace& w, cudaStream_t stream) {
+  return r.labels != nullptr ? enqueue_rows_by_label(Rows, r, w, stream) : Rows(r, w, stream);
+}
+
 /// Null where rows are not reduced so: what whole arrays take on a device, rows take.
 rows_function find_rows(op, dtype, accuracy);
 

@@ -20,7 +20,7 @@ rows_function find_rows_any(op o, dtype t) {
   if (find_builtin(o, t, accuracy::exact) == nullptr) return nullptr;
   const row_work work = row_work_of(o, t);
   if (!is_integer(t) && (work == row_work::add || work == row_work::moments)) return nullptr;
-  return enqueue;
+  return or_by_label<enqueue>;
 }
 
 rows_function find_rows(op o, dtype t, accuracy) {

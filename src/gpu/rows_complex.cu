@@ -17,8 +17,8 @@ cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
 template <terms Terms>
 rows_function of_type(dtype t) {
   switch (t) {
-    case dtype::c64: return enqueue<c64, Terms>;
-    case dtype::c128: return enqueue<c128, Terms>;
+    case dtype::c64: return or_by_label<enqueue<c64, Terms>>;
+    case dtype::c128: return or_by_label<enqueue<c128, Terms>>;
     default: return nullptr;
   }
 }

@@ -17,10 +17,10 @@ cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
 template <terms Terms>
 rows_function of_type(dtype t) {
   switch (t) {
-    case dtype::f16: return enqueue<f16, Terms>;
-    case dtype::bf16: return enqueue<bf16, Terms>;
-    case dtype::f32: return enqueue<float, Terms>;
-    case dtype::f64: return enqueue<double, Terms>;
+    case dtype::f16: return or_by_label<enqueue<f16, Terms>>;
+    case dtype::bf16: return or_by_label<enqueue<bf16, Terms>>;
+    case dtype::f32: return or_by_label<enqueue<float, Terms>>;
+    case dtype::f64: return or_by_label<enqueue<double, Terms>>;
     default: return nullptr;
   }
 }

@@ -17,10 +17,10 @@ cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
 template <template <int> class Acc>
 rows_function of_size(std::size_t bytes) {
   switch (bytes) {
-    case 1: return enqueue<Acc, 1>;
-    case 2: return enqueue<Acc, 2>;
-    case 4: return enqueue<Acc, 4>;
-    default: return enqueue<Acc, 8>;
+    case 1: return or_by_label<enqueue<Acc, 1>>;
+    case 2: return or_by_label<enqueue<Acc, 2>>;
+    case 4: return or_by_label<enqueue<Acc, 4>>;
+    default: return or_by_label<enqueue<Acc, 8>>;
   }
 }
 

@@ -31,6 +31,8 @@ struct row_case {
   std::vector<int> axes;                 ///< sorted
   std::vector<std::int64_t> offsets;     ///< of segments, if any
   int offset_bytes = 8;
+  std::vector<std::int64_t> labels;      ///< of elements, if `answers` is not negative
+  std::int64_t answers = -1;
 
   std::string name() const {
     std::ostringstream s;
@@ -46,6 +48,7 @@ struct row_case {
     s << ", axes";
     for (const auto a : axes) s << ' ' << a;
     if (!offsets.empty()) s << ", " << offsets.size() - 1 << " segments, offsets of " << offset_bytes << " bytes";
+    if (answers >= 0) s << ", labels of " << answers << " answers";
     return s.str();
   }
   int inputs() const { return what == wf::op::dot ? 2 : 1; }
@@ -53,6 +56,11 @@ struct row_case {
 
 /// What is not exact anywhere.
 inline bool is_native(wf::op o, wf::dtype t) { return o == wf::op::logsumexp || (o == wf::op::prod && !wf::is_integer(t)); }
+
+/// The least positive number of a type, or of its parts; of f64 none is needed, whose numbers that small are not compared.
+inline double least_of(wf::dtype t) {
+  return t == wf::dtype::f16 ? 0x1p-24 : t == wf::dtype::bf16 ? 0x1p-133 : t == wf::dtype::f32 || t == wf::dtype::c64 ? 0x1p-149 : 0;
+}
 
 /// A view of `shape` in memory: dimensions in any order in it, with steps, backwards, repeated.
 inline void make_strides(row_case& c, int input, std::mt19937_64& g) {
@@ -93,6 +101,18 @@ inline row_case random_row_case(std::mt19937_64& g, wf::op what, wf::dtype type)
   const auto families = row_families(type);
   c.family = g() % 2 == 0 ? families[0] : families[g() % families.size()];
   c.seed = g() % 1000;
+  if (g() % 6 == 0) {  // labels
+    const auto n = static_cast<std::int64_t>(g() % (g() % 3 == 0 ? 100 : 9000));
+    c.answers = static_cast<std::int64_t>(1 + g() % (g() % 2 == 0 ? 10 : 3000));
+    c.shape = {n};
+    c.axes = {0};
+    for (int k = 0; k < c.inputs(); ++k) make_strides(c, k, g);
+    const bool runs = g() % 4 == 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      c.labels.push_back(runs && i != 0 && g() % 50 != 0 ? c.labels.back() : static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(c.answers)));
+    }
+    return c;
+  }
   if (g() % 4 == 0) {  // segments
     const auto n = static_cast<std::int64_t>(g() % (g() % 2 == 0 ? 100 : 3000));
     const auto segments = static_cast<std::int64_t>(g() % (g() % 2 == 0 ? 10 : 200));
@@ -171,20 +191,32 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
     q.offset_bytes = c.offset_bytes;
     q.segments = answers;
   }
+  void* labels = nullptr;
+  if (c.answers >= 0) {
+    answers = c.answers;
+    labels = m.allocate(c.labels.size() * 8 + 1);
+    trouble += m.upload(labels, c.labels.data(), c.labels.size() * 8);
+    q.labels = static_cast<const std::int64_t*>(labels);
+    q.segments = answers;
+  }
   const std::size_t bytes = static_cast<std::size_t>(answers) * r.result_size;
   std::vector<unsigned char> want(bytes), got(bytes + 32, 0xa5);
   wf::context context;
   context.accuracy = wf::accuracy::exact;
   context.rounding = c.options.rounding;
   context.threads = 1;
-  if (c.offsets.empty()) wf::cpu::reduce_axes(r, &c.options, in, c.axes, context, want.data());
-  else wf::cpu::reduce_segments(r, &c.options, in, c.offsets, context, want.data());
+  const auto reduce = [&](const wf::cpu::erased& by, const wf::cpu::operands& x, void* to) {
+    if (c.answers >= 0) wf::cpu::reduce_labels(by, &c.options, x, c.labels, c.answers, context, to);
+    else if (c.offsets.empty()) wf::cpu::reduce_axes(by, &c.options, x, c.axes, context, to);
+    else wf::cpu::reduce_segments(by, &c.options, x, c.offsets, context, to);
+  };
+  reduce(r, in, want.data());
   void* out = m.allocate(got.size());
   trouble += m.upload(out, got.data(), got.size());
   q.out = out;
   if (trouble.empty()) trouble = m.run(q, 2);
   if (trouble.empty()) trouble = m.download(got.data(), out, got.size());
-  for (void* p : {device[0], device[1], offsets, out}) {
+  for (void* p : {device[0], device[1], offsets, labels, out}) {
     if (p != nullptr) m.free(p);
   }
   if (!trouble.empty()) return c.name() + ": " + trouble;
@@ -192,6 +224,30 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
     if (got[k] != 0xa5) return c.name() + ": writes behind the answers";
   }
   const wf::result_kind kind = wf::result_of_builtin(c.what, c.type);
+  // Of each answer the sum of f(|factor|).
+  const auto sums_of = [&](auto f) {
+    const std::size_t parts = wf::is_complex(c.type) ? 2 : 1;
+    std::vector<double> terms(static_cast<std::size_t>(c.count[0])), sums(static_cast<std::size_t>(answers));
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      double x = std::fabs(number(c.type, data[0], parts * k));
+      if (parts == 2) x += std::fabs(number(c.type, data[0], 2 * k + 1));
+      terms[k] = f(x);
+    }
+    wf::cpu::operands x = in;
+    x.data[0] = terms.data() + c.first[0];
+    for (std::size_t d = 0; d < c.shape.size(); ++d) x.strides[0][d] = c.strides[0][d] * 8;
+    reduce(wf::builtin(wf::op::sum, wf::dtype::f64, wf::accuracy::exact), x, sums.data());
+    return sums;
+  };
+  // Of products: log2 of what the factors above 1 come to, and of those below; and which are not numbers to multiply.
+  std::vector<double> up, down, nans, infinities, zeros;
+  if (c.what == wf::op::prod && is_native(c.what, c.type) && want != std::vector<unsigned char>(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(bytes))) {
+    up = sums_of([](double x) { return std::isfinite(x) && x > 1 ? std::log2(x) : 0.0; });
+    down = sums_of([](double x) { return x < 1 && x > 0 ? std::log2(x) : 0.0; });
+    nans = sums_of([](double x) { return x != x ? 1.0 : 0.0; });
+    infinities = sums_of([](double x) { return std::isinf(x) ? 1.0 : 0.0; });
+    zeros = sums_of([](double x) { return x == 0 ? 1.0 : 0.0; });
+  }
   for (std::int64_t a = 0; a < answers; ++a) {
     const auto from = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(a) * r.result_size);
     const std::vector<unsigned char> x(want.begin() + from, want.begin() + from + static_cast<std::ptrdiff_t>(r.result_size));
@@ -207,9 +263,17 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
       for (int k = 0; k < parts; ++k) size_of = std::max(size_of, std::fabs(number(kind.type, x, static_cast<std::size_t>(k))));
       for (int k = 0; k < parts; ++k) {
         const double p = number(kind.type, x, static_cast<std::size_t>(k)), o = number(kind.type, y, static_cast<std::size_t>(k));
+        if (c.what == wf::op::prod) {
+          const auto at = static_cast<std::size_t>(a);
+          const bool complex = wf::is_complex(kind.type), finite = nans[at] == 0 && infinities[at] == 0;
+          // In f64, in any order: what could leave its range on the way, depends on the order.
+          const bool ranges = up[at] < 1000 && down[at] > -1000;
+          if (!complex && (nans[at] != 0 || (infinities[at] != 0 && zeros[at] != 0))) same = same && p != p && o != o;
+          else if (ranges && finite) same = same && (p == o || std::fabs(p - o) <= unit * size_of + least_of(kind.type));
+          else if (ranges && !complex) same = same && p == o;
+          continue;
+        }
         const bool odd = !std::isfinite(p) || !std::isfinite(o) || !std::isfinite(size_of);
-        // Where factors overflow on the way, what comes out depends on the order.
-        if (c.what == wf::op::prod && odd) continue;
         if (odd ? !(p == o || (p != p && o != o)) : std::fabs(p - o) > unit * std::max(size_of, 1e-300) + (unit > 0x1p-30 ? 1e-6 * size_of + 1e-7 : 0)) same = false;
       }
     }
@@ -222,7 +286,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
 inline row_case shrunk(const rows_machine& m, row_case c) {
   for (bool smaller = true; smaller;) {
     smaller = false;
-    for (std::size_t d = 0; d < c.shape.size() && c.offsets.empty(); ++d) {
+    for (std::size_t d = 0; d < c.shape.size() && c.offsets.empty() && c.answers < 0; ++d) {
       for (const std::int64_t n : {std::int64_t{1}, c.shape[d] / 2, c.shape[d] - 1}) {
         if (n < 1 || n >= c.shape[d]) continue;
         row_case less = c;

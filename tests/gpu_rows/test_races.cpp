@@ -24,6 +24,7 @@ TEST_P(row_races, none) {
       if (elements > 3000) continue;
       if (k % 4 == 3) {  // columns, cut
         c.offsets.clear();
+        c.answers = -1;
         c.shape = {1100, 2};
         c.axes = {0};
         for (int i = 0; i < c.inputs(); ++i) {
@@ -66,6 +67,28 @@ TEST(uncertain_row_races, none) {
         for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
       }
     }
+  }
+}
+
+/// Labels over several blocks, in one pass of the sort and in two.
+TEST(label_races, none) {
+  const auto before = simt::current_options();
+  for (int k = 0; k < 6; ++k) {
+    row_case c;
+    c.type = wf::dtype::f32;
+    c.what = k % 2 == 0 ? wf::op::sum : wf::op::argmin;
+    c.answers = k % 2 == 0 ? 300 : 7;
+    for (std::int64_t i = 0; i < 9001; ++i) c.labels.push_back(i * i % c.answers);
+    c.shape = {9001};
+    c.axes = {0};
+    c.strides[0] = {1};
+    c.count[0] = 9001;
+    simt::race_detector detector;
+    simt::current_options().order = orders[k / 2];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
   }
 }
 

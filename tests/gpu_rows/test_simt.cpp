@@ -67,6 +67,52 @@ TEST_P(rows, that_many_blocks_share) {
   simt::current_options() = before;
 }
 
+/// As many answers as take three passes of the sort, most of them of no element; and a label for the last answer.
+TEST(labels, of_many_answers) {
+  const auto before = simt::current_options();
+  for (const auto& order : orders) {
+    row_case c;
+    c.type = wf::dtype::i32;
+    c.what = wf::op::argmax;
+    c.answers = 70001;
+    for (std::int64_t i = 0; i < 5000; ++i) c.labels.push_back(i % 3 == 0 ? c.answers - 1 : i * 7919 % c.answers);
+    c.shape = {5000};
+    c.axes = {0};
+    c.strides[0] = {1};
+    c.count[0] = 5000;
+    simt::current_options().order = order;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+  }
+  simt::current_options() = before;
+}
+
+/// Labels that no answer has are left out; those of more elements than can be sorted are refused.
+TEST(labels, that_no_answer_has) {
+  const rows_machine& m = simt_rows();
+  const std::vector<std::int64_t> labels = {2, -1, 0, 3, 2, INT64_MIN, INT64_MAX, 0}, values = {1, 10, 100, 1000, 10000, 1, 2, 4};
+  void* const x = m.allocate(64);
+  void* const by = m.allocate(64);
+  void* const out = m.allocate(24);
+  EXPECT_EQ(m.upload(x, values.data(), 64) + m.upload(by, labels.data(), 64), "");
+  wf::rows_request r{};
+  r.what = wf::op::sum;
+  r.element = wf::dtype::i64;
+  r.x[0] = x;
+  r.reduced = 1;
+  r.length[0] = 8;
+  r.stride[0][0] = 1;
+  r.labels = static_cast<const std::int64_t*>(by);
+  r.segments = 3;
+  r.out = out;
+  EXPECT_EQ(m.run(r, 1), "");
+  std::vector<std::int64_t> got(3);
+  EXPECT_EQ(m.download(got.data(), out, 24), "");
+  EXPECT_EQ(got, (std::vector<std::int64_t>{104, 0, 10001}));
+  r.length[0] = std::int64_t{1} << 32;
+  EXPECT_NE(m.run(r, 1), "");
+  for (void* p : {x, by, out}) m.free(p);
+}
+
 INSTANTIATE_TEST_SUITE_P(simt, rows,
                          ::testing::Values(wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i16,
                                            wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16, wf::dtype::u32, wf::dtype::u64,

@@ -30,7 +30,7 @@ struct rows_request {
   const void* offsets;
   int offset_bytes;
   std::int64_t segments;       ///< answers of segments and of labels
-  const std::int64_t* labels;  ///< null, or of each element its answer
+  const std::int64_t* labels;  ///< null, or of each element its answer; one that no answer has leaves the element out
   void* out;
 };
 

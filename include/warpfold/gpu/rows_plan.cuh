@@ -45,6 +45,7 @@ inline int group_log2_of(std::uint64_t units, int unit_bytes) {
 template <class Acc>
 cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scratch, cudaStream_t stream) {
   constexpr int inputs = Acc::inputs;
+  if (r.labels != nullptr) return cudaErrorNotSupported;  // they are sorted first
   cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   const int size = acc.item_size(), align = acc.item_align();

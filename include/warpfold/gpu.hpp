@@ -10,8 +10,9 @@
 ///     wf::sum(place, x, device_out, wf::segments_of{16});      // or wf::segments{{device_offsets, n + 1}}
 ///
 /// Inputs are spans or views of memory that the device reads, `out` points to memory that it writes
-/// (device memory, or pinned host memory). Nothing but one kernel goes to the stream, once the place
-/// has its scratch memory: the first call allocates 133 KiB from the stream's pool, in stream order.
+/// (device memory, or pinned host memory). Offsets and labels are the device's too: offsets must rise and stay in
+/// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
+/// 2.1 MiB of scratch memory from the stream's pool, in stream order.
 /// Errors of the call are thrown as wf::error with CUDA's own text; those of the kernel come where
 /// the stream is waited for. Needs no nvcc: link warpfold::gpu.
 #pragma once

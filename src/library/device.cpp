@@ -118,7 +118,7 @@ rows_request along_indexes(const request& r) {
 bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
   if (by == partition::kinds::whole)
     return wanted != output::checked && kernels_->takes(what, element, a, wanted == output::states);
-  return by != partition::kinds::labels && wanted == output::answers && kernels_->takes_rows(what, element, a);
+  return wanted == output::answers && kernels_->takes_rows(what, element, a);
 }
 
 void device_place::run(const request& r) const {
@@ -141,7 +141,9 @@ void device_place::run(const request& r) const {
   switch (r.by.kind) {
     case kinds::whole: return;
     case kinds::axes: kernels_->run_rows(along_axes(r, who), scratch(), stream_); return;
-    case kinds::labels: refuse("labels on the CPU alone so far"); return;
+    case kinds::labels:
+      if (r.by.index_bytes != 8) refuse("labels of 4 bytes; 8 are right");
+      [[fallthrough]];
     case kinds::segments: kernels_->run_rows(along_indexes(r), scratch(), stream_); return;
     case kinds::equal_segments: break;
   }

@@ -113,6 +113,9 @@ TEST(front_door, takes_axes_and_segments) {
   for (const std::int64_t length : {1, 16, 40, 3000, 5000}) check_front_door(wf::sum, place, flat, wf::segments_of{length});
   const std::vector<std::int64_t> offsets{3, 3, 10, 900, 901, 3080};
   check_front_door(wf::max, place, flat, wf::segments{offsets});
+  std::vector<std::int64_t> labels(values.size());
+  for (auto& l : labels) l = static_cast<std::int64_t>(random() % 9);
+  check_front_door(wf::sum, place, flat, wf::by_label{labels, 10});
   float whole = 0;
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another
   EXPECT_EQ(whole, wf::sum(x));

@@ -43,18 +43,23 @@ std::uint64_t lowest_address(const request& r) {
 std::string place_text(const source_place& p) { return fmt::format("line {}", p.line); }
 
 std::string conflict_cure(const request& r) {
-  if (const auto stride = stride_of(r); stride && *stride != 0) {
-    const auto apart = static_cast<std::uint64_t>(std::abs(*stride)) / r.size;
-    std::string all = fmt::format("its lanes are {} element{} apart. ", apart, apart == 1 ? "" : "s");
-    const bool is_tree = apart < 32 && skewing_helps(r);  // no rows to pad: one array, of which lanes take every so-manieth
+  const auto stride = stride_of(r);
+  if (!stride || *stride == 0)
+    return "its lanes' places follow no one distance, so no padding of rows cures it: let neighbouring lanes take neighbouring elements";
+  const auto bytes = static_cast<std::uint64_t>(std::abs(*stride)), apart = bytes / r.size;
+  std::string cures;
+  if (bytes % r.size == 0) {
+    const bool skews = skewing_helps(r);
+    const bool is_tree = apart < 32 && skews;  // no rows to pad: one array, of which lanes take every so-manieth
     const auto padding = is_tree ? std::nullopt : padding_for(r);
-    if (padding && *padding != 0)
-      all += fmt::format("Rows of {} elements instead of {} have no conflicts", apart + *padding, apart);
-    if (swizzle_helps(r)) all += fmt::format("{} column c of row r at c ^ (r % 32), which needs no more memory", padding ? ", nor has" : "Without conflicts is");
-    if (skewing_helps(r)) all += fmt::format("{} element i at i + i / 32", padding ? ", nor has" : "Without conflicts is");
-    return all;
+    if (padding && *padding != 0) cures = fmt::format("Rows of {} elements instead of {} have no conflicts", apart + *padding, apart);
+    const auto add = [&](std::string_view cure) { cures += fmt::format("{} {}", cures.empty() ? "Without conflicts is" : ", nor has", cure); };
+    if (swizzle_helps(r)) add("column c of row r at c ^ (r % 32), which needs no more memory");
+    if (skews) add("element i at i + i / 32");
   }
-  return "its lanes' places follow no one distance, so no padding of rows cures it: let neighbouring lanes take neighbouring elements";
+  if (cures.empty())
+    return fmt::format("its lanes are {} bytes apart, which neither padding nor skewing cures: let neighbouring lanes take neighbouring elements", bytes);
+  return fmt::format("its lanes are {} element{} apart. {}", apart, apart == 1 ? "" : "s", cures);
 }
 
 const line_counts* worst_line(const kernel_counts& k, std::uint64_t (*cost)(const counters&)) {

@@ -95,6 +95,7 @@ class WF_API device_place : public backend {
   }
 
   void run_whole(const request& r) const;
+  bool run_few_long(const request& r, const rows_request& q) const;
 
   const device_library* kernels_;
   void* stream_;

@@ -140,7 +140,11 @@ void device_place::run(const request& r) const {
   if (detail::product(shape_of_answers(r.inputs.shape, r.by, who)) == 0) return;
   switch (r.by.kind) {
     case kinds::whole: return;
-    case kinds::axes: kernels_->run_rows(along_axes(r, who), scratch(), stream_); return;
+    case kinds::axes: {
+      const rows_request q = along_axes(r, who);
+      if (!run_few_long(r, q)) kernels_->run_rows(q, scratch(), stream_);
+      return;
+    }
     case kinds::labels:
       if (r.by.index_bytes != 8) refuse("labels of 4 bytes; 8 are right");
       [[fallthrough]];
@@ -158,7 +162,8 @@ void device_place::run(const request& r) const {
     part.inputs.shape = {whole, length};
     for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
       part.inputs.strides[k] = {r.inputs.strides[k][0] * length, r.inputs.strides[k][0]};
-    kernels_->run_rows(along_axes(part, who), scratch(), stream_);
+    const rows_request q = along_axes(part, who);
+    if (!run_few_long(part, q)) kernels_->run_rows(q, scratch(), stream_);
   }
   if (whole * length == n) return;
   part.by = {};
@@ -168,6 +173,37 @@ void device_place::run(const request& r) const {
     part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
   part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * builtin(r.what, r.element, r.context.accuracy).result_size;
   run_whole(part);
+}
+
+/// Few answers of many elements, each of one stride: one whole array after the other, by the kernels of whole arrays.
+bool device_place::run_few_long(const request& r, const rows_request& q) const {
+  constexpr std::int64_t most_answers = 64, least_elements = std::int64_t{1} << 18;
+  const auto kept = static_cast<std::size_t>(q.kept), ranks = kept + static_cast<std::size_t>(q.reduced);
+  std::int64_t answers = 1, elements = 1;
+  for (std::size_t d = 0; d < kept; ++d) answers *= q.length[d];
+  for (std::size_t d = kept; d < ranks; ++d) elements *= q.length[d];
+  if (answers > most_answers || elements < least_elements) return false;
+  device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out};
+  const auto inputs = static_cast<std::size_t>(inputs_of(r.what));
+  for (std::size_t k = 0; k < inputs; ++k) {
+    const extents shape(q.length.begin() + q.kept, q.length.begin() + q.kept + q.reduced);
+    const extents strides(q.stride[k].begin() + q.kept, q.stride[k].begin() + q.kept + q.reduced);
+    const std::optional<std::int64_t> stride = one_stride(shape, strides);
+    if (!stride) return false;
+    whole.stride[k] = *stride;
+  }
+  const auto size = static_cast<std::int64_t>(info(r.element).size);
+  const std::size_t result = builtin(r.what, r.element, r.context.accuracy).result_size;
+  for (std::int64_t a = 0; a < answers; ++a) {
+    for (std::size_t k = 0; k < inputs; ++k) {
+      std::int64_t rest = a, at = 0;
+      for (std::size_t d = kept; d-- > 0; rest /= q.length[d]) at += rest % q.length[d] * q.stride[k][d];
+      whole.x[k] = static_cast<const std::byte*>(q.x[k]) + at * size;
+    }
+    whole.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(a) * result;
+    kernels_->run(whole, scratch(), stream_);
+  }
+  return true;
 }
 
 void device_place::run_whole(const request& r) const {

@@ -289,7 +289,7 @@ class Sum(ProgramTest):
         self.refused("sum", self.folder.name + "/none.npy", says="cannot be opened: No such file or directory")
         self.refused("sum", secret, says="the file is empty" if os.geteuid() == 0 else "Permission denied")
         # Says that it is empty and is not.
-        self.refused("sum", "/proc/version", says="where a .npy file has")
+        self.refused("sum", "/proc/version", says="text, and no .npy file")
 
     def test_named_pipe(self):
         path = os.path.join(self.folder.name, "pipe")

@@ -60,13 +60,15 @@ inline std::vector<unsigned char> make_in_any_order(wf::dtype t, std::uint64_t n
   return bytes;
 }
 
-/// The absolute value of element i, of complex numbers the sum of their parts'.
+/// The absolute value of element i, of complex numbers the sum of their parts'. A part that is not finite counts as 0: no answer is
+/// finite that it is a term of.
 inline double magnitude(wf::dtype t, const strided& x, std::int64_t i) {
   const unsigned char* p = x.first + i * x.stride * static_cast<std::int64_t>(wf::info(t).size);
   const auto as = [&]<class T>(T v) {
     std::memcpy(static_cast<void*>(&v), p, sizeof v);
     return std::fabs(static_cast<double>(v));
   };
+  const auto part = [](double v) { return std::isfinite(v) ? std::fabs(v) : 0.0; };
   switch (t) {
     case wf::dtype::f16: return as(wf::f16{});
     case wf::dtype::bf16: return as(wf::bf16{});
@@ -83,11 +85,11 @@ inline double magnitude(wf::dtype t, const strided& x, std::int64_t i) {
     case wf::dtype::boolean: return *p != 0;
     case wf::dtype::c64: {
       const float* parts = reinterpret_cast<const float*>(p);
-      return std::fabs(static_cast<double>(parts[0])) + std::fabs(static_cast<double>(parts[1]));
+      return part(static_cast<double>(parts[0])) + part(static_cast<double>(parts[1]));
     }
     case wf::dtype::c128: {
       const double* parts = reinterpret_cast<const double*>(p);
-      return std::fabs(parts[0]) + std::fabs(parts[1]);
+      return part(parts[0]) + part(parts[1]);
     }
   }
   return 0;

@@ -183,7 +183,7 @@ TEST(own_kernel, device_functions_are_there_or_named) {
   const json j = told(KERNELS "/math.cu:fast --grid 1 --block 32 --arg f32[32]:ones --arg out:f32[32]");
   const std::string e_and_three = "f32[32] after the run: 5.71828";  // (e + 0 + 1) / 1 + 2 + 0
   EXPECT_EQ(j["outputs"][0].get<std::string>().substr(0, e_and_three.size()), e_and_three);
-  refused(KERNELS "/lacks.cu:sums --grid 1 --block 32 --arg u32[32]", "lacks.cu:4: simt does not have CUDA's __vadd4");
+  refused(KERNELS "/lacks.cu:sums --grid 1 --block 32 --arg u32[32]", "lacks.cu:4: simt does not have CUDA's __viaddmax_u32");
 }
 
 TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {

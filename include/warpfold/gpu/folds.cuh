@@ -337,7 +337,7 @@ struct arg_fold {
     std::int64_t key = greatest ? ~s.key : s.key;
     bool nan = false;
     if constexpr (floating<T>) nan = s.index >= 0 && s.key == (item_size == 8 ? INT64_MIN : std::int64_t{INT32_MIN});
-    else if constexpr (!std::is_signed_v<T> && !std::is_same_v<T, bool> && item_size < 8) key += std::int64_t{1} << (8 * item_size % 64 - 1);
+    else if constexpr (!std::is_signed_v<T> && !std::is_same_v<T, bool> && item_size < 8) key += s.index < 0 ? 0 : std::int64_t{1} << (8 * item_size % 64 - 1);
     words[0] = static_cast<std::uint64_t>(s.index < 0 || nan ? 0 : key);
     words[1] = static_cast<std::uint64_t>(s.index < 0 ? s.index : s.index + start);
     words[2] = nan ? 1 : 0;

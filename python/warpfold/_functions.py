@@ -57,13 +57,28 @@ _PARAMETERS = {
 }
 
 
+_RAISES = {
+    "axes": """TypeError
+        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
+    ValueError, numpy.exceptions.AxisError
+        Axes that the array does not have, shapes that do not fit, names that are none.""",
+    "offsets": """ValueError
+        Offsets that fall or leave the array, an array that is not one-dimensional.""",
+}
+
+
 def _document(*names: str) -> Callable[[F], F]:
-    """Puts the parameters' sections, the same everywhere, into a docstring."""
+    """Puts what is the same everywhere into a docstring: the parameters' sections, and errors in place of `Raises: KIND`."""
     def put(f: F) -> F:
         if f.__doc__ is not None:  # None under -OO
             indent = "    " if "\n    Parameters" in f.__doc__ else ""  # from Python 3.13 on it is taken away before
-            text = "\n    ".join(["\n\n    Parameters", "----------", *(_PARAMETERS[n] for n in names)]).replace("\n    ", "\n" + indent)
-            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Parameters", text, 1)
+
+            def section(title: str, *parts: str) -> str:
+                return "\n    ".join([f"\n\n    {title}", "-" * len(title), *parts]).replace("\n    ", "\n" + indent)
+
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Parameters", section("Parameters", *(_PARAMETERS[n] for n in names)), 1)
+            for kind, text in _RAISES.items():
+                f.__doc__ = f.__doc__.replace(f"\n\n{indent}Raises: {kind}", section("Raises", text), 1)
         return f
     return put
 
@@ -83,12 +98,7 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
         Of the element type of floats and complex numbers, else int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -117,12 +127,7 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
         Of the element type of floats and complex numbers, else int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -145,12 +150,7 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
         Of the element type of floats and complex numbers, else float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -173,12 +173,7 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of the element type of floats, its real type of complex numbers, else float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -201,12 +196,7 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of the element type of floats, its real type of complex numbers, else float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -228,12 +218,7 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     tuple
         The mean and the variance, as `mean` and `var` give them.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -257,12 +242,7 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
         Of the element type of floats, its real type of complex numbers, else int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -285,12 +265,7 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
         Of the element type of floats, its real type of complex numbers, else float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -313,12 +288,7 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
         Of the element type of floats, uint64 of integers.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -341,12 +311,7 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
         Of the element type of floats, uint64 of integers.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -368,12 +333,7 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of the element type.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
         Also where there is no element.
 
     Examples
@@ -396,12 +356,7 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of the element type.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
         Also where there is no element.
 
     Examples
@@ -423,12 +378,7 @@ def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     tuple
         What `min` and `max` give.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
         Also where there is no element.
 
     Examples
@@ -452,12 +402,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
         Of int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
         Also where there is no element.
 
     Examples
@@ -480,12 +425,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
         Of int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
         Also where there is no element.
 
     Examples
@@ -508,12 +448,7 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of bool.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -535,12 +470,7 @@ def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
         Of bool.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -563,12 +493,7 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
         Of int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -591,12 +516,7 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
         Of the element type of floats, else float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -618,12 +538,7 @@ def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any =
     scalar or array
         As the function without `nan` gives it.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -645,12 +560,7 @@ def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any 
     scalar or array
         As the function without `nan` gives it.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -672,12 +582,7 @@ def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     scalar or array
         As the function without `nan` gives it.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -700,12 +605,7 @@ def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     scalar or array
         As the function without `nan` gives it.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -727,12 +627,7 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     scalar or array
         As the function without `nan` gives it.
 
-    Raises
-    ------
-    TypeError
-        Elements that are no numbers of the types above, or a dtype that would lose some of the answer.
-    ValueError, numpy.exceptions.AxisError
-        Axes that the array does not have, shapes that do not fit, names that are none.
+    Raises: axes
 
     Examples
     --------
@@ -836,10 +731,7 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
     array, or a tuple of two for `minmax` and `mean_var`
         An answer for each segment.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -869,10 +761,7 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
     array
         An answer for each segment, of the type that `sum` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -896,10 +785,7 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     array
         An answer for each segment, of the type that `mean` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -923,10 +809,7 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     array
         An answer for each segment, of the type that `var` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -950,10 +833,7 @@ def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     array
         An answer for each segment, of the type that `std` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -977,10 +857,7 @@ def segment_min(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `min` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1004,10 +881,7 @@ def segment_max(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `max` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1031,10 +905,7 @@ def segment_prod(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `prod` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1058,10 +929,7 @@ def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     array
         An answer for each segment, of the type that `norm` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1085,10 +953,7 @@ def segment_argmin(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `argmin` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1112,10 +977,7 @@ def segment_argmax(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `argmax` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1139,10 +1001,7 @@ def segment_count_nonzero(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `count_nonzero` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------
@@ -1166,10 +1025,7 @@ def segment_logsumexp(x: Any, offsets: Any, /) -> Any:
     array
         An answer for each segment, of the type that `logsumexp` gives.
 
-    Raises
-    ------
-    ValueError
-        Offsets that fall or leave the array, an array that is not one-dimensional.
+    Raises: offsets
 
     Examples
     --------

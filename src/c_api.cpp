@@ -126,6 +126,7 @@ void reduce_over(request& r, const int* axes, int count) {
 
 /// Answers of integers, and whether they fit, each to its own place.
 void run_checked(request& r, void* out, unsigned char* overflow) {
+  require(out, "out");
   require(overflow, "overflow");
   const auto answers = detail::product(shape_of_answers(r.inputs.shape, r.by, "WF_CHECKED"));
   std::vector<checked<std::uint64_t>> found;
@@ -337,7 +338,6 @@ int wf_reduce_checked(int o, const wf_array* x, const wf_array* y, const int* ax
                       const wf_options* options, void* out, unsigned char* overflow) {
   return guarded([&] {
     request r = request_of(o, x, y, options);
-    require(out, "out");
     if (axes != nullptr) reduce_over(r, axes, axis_count);
     else if (axis_count < 0) refuse("axis_count is below 0");
     run_checked(r, out, overflow);

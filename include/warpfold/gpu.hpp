@@ -83,6 +83,7 @@ class WF_API device_place : public backend {
     static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const detail::settings told(s...);
+    if constexpr (detail::places<S...> == 1) detail::shape_of_answers(o, told, op_names[static_cast<int>(O)]);  // labels are as many as elements
     request r;
     r.what = O;
     r.element = dtype_of<T>;

@@ -120,6 +120,10 @@ TEST(front_door, takes_axes_and_segments) {
   std::vector<std::int64_t> labels(values.size());
   for (auto& l : labels) l = static_cast<std::int64_t>(random() % 9);
   check_front_door(wf::sum, place, flat, wf::by_label{labels, 10});
+  std::vector<float> nowhere(10);
+  const std::vector<std::int64_t> few_labels(3), no_offsets;
+  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::by_label{few_labels, 10}), wf::error);  // of which the rest would be read beyond the end
+  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::segments{no_offsets}), wf::error);
   float whole = 0;
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another
   EXPECT_EQ(whole, wf::sum(x));
@@ -167,6 +171,20 @@ TEST(c_interface, reduces_rows_and_gives_states_on_a_place) {
   EXPECT_EQ(sum, 14);
   ASSERT_EQ(wf_unmerge(WF_SUM, WF_F32, WF_EXACT, here.data(), there.data(), 1), WF_OK);
   EXPECT_EQ(here, there);
+  const std::int32_t integers[] = {1, 2};
+  const std::int64_t two = 2;
+  const wf_array y{integers, WF_I32, 1, &two, nullptr};
+  unsigned char overflow = 2;
+  std::int64_t total = 0;
+  q.x = &y;
+  q.output = WF_CHECKED;
+  q.overflow = &overflow;
+  q.out = nullptr;
+  EXPECT_EQ(wf_run(&q), WF_BAD_ARGUMENT);
+  q.out = &total;
+  EXPECT_EQ(wf_run(&q), WF_OK) << wf_last_error();
+  EXPECT_EQ(total, 3);
+  EXPECT_EQ(overflow, 0);
   q.version = 7;
   EXPECT_EQ(wf_run(&q), WF_BAD_ARGUMENT);
   wf_close(place);

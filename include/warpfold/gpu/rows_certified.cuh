@@ -22,8 +22,8 @@ struct row_facts {
   reciprocals by;
   loss_factors loss;
 
-  /// Of n elements, `numbers` numbers each; `length` terms at most are added by one thread; `merges` pairs are merged
-  /// one after the other beside those that certified::merges allows for.
+  /// The facts of rows of n elements. An element has `numbers` numbers; a thread adds at most `length` terms; `merges` pairs
+  /// are merged one after the other, beside those that certified::merges allows for.
   template <bool Wide>
   static WF_HD row_facts of(std::uint64_t n, std::uint64_t numbers, std::int64_t correction, std::uint64_t length,
                             std::uint64_t merges, bool chains) {
@@ -73,7 +73,7 @@ struct certified_rows {
                                        traits::chains);
   }
 
-  /// Of a row that is alone in its length, walked by a warp.
+  /// The facts of one row whose length no other row has; a warp walks it.
   __device__ __forceinline__ row_facts facts_here(std::uint64_t n) const { return facts(n, n / warp_lanes + items, 0); }
 
   __device__ __forceinline__ running start() const {
@@ -137,7 +137,7 @@ struct certified_rows {
     return a;
   }
 
-  /// By one thread: false if it is uncertain. No part of the kernels' ways, which share it.
+  /// One thread writes the answer; false if it is uncertain. Not inlined: several kernels share the code.
   __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
     auto* const out = static_cast<number*>(to);
     if (n == 0) {
@@ -173,7 +173,7 @@ struct certified_rows {
     bins rows;
     std::int64_t digits[bins::digits + spread_digits<bins>];
   };
-  /// By all threads of the block, or by one warp: row `row`, whatever its certificate. Not part of the kernels' ways either.
+  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 6)
   const auto enter = [&](cursor& c, std::uint64_t n) {
     c.unit = member;
     c.units = w.unit_items == 1 ? n : n / static_cast<unsigned>(w.unit_items);
-    // Of segments a group is a warp, and so all its lanes go the same number of rounds. Where there is no row, none is added.
+    // Segments have a warp each, so all lanes of a group go the same number of rounds. A cursor without a row adds nothing.
     const std::uint64_t rounds = ((v.offsets != nullptr ? c.units : w.units) + lanes - 1) >> w.group_log2;
     c.left = rounds == 0 ? 1 : rounds;
   };

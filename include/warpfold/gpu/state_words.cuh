@@ -20,8 +20,8 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// By one thread: carry-save digits within ±2^62, each 2^32 times the one before and the first worth 2^unit, to canonical
-/// ones, the first worth 2^to_unit, to_unit <= unit.
+/// Brings carry-save digits within ±2^62 to canonical form; one thread calls it. A digit weighs 2^32 times the one before;
+/// the first weighs 2^unit, and 2^to_unit in the result, to_unit <= unit.
 __device__ __attribute__((noinline)) inline void put_digits(std::int64_t* to, int to_count, int to_unit, const std::int64_t* from,
                                                             int count, int unit) {
   const int up = (unit - to_unit) / 32, shift = (unit - to_unit) % 32;
@@ -47,7 +47,7 @@ __device__ __attribute__((noinline)) inline void put_digits(std::int64_t* to, in
   else top = static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(top)));
 }
 
-/// By one thread: the five counters. Special values are counted by count_specials_kernel, where there are any.
+/// Writes the five counters; one thread calls it. Special values are counted by count_specials_kernel, where there are any.
 __device__ __forceinline__ void put_counters(std::int64_t* to, std::uint64_t count, std::uint32_t kinds) {
   to[0] = static_cast<std::int64_t>(count);
   to[1] = to[2] = to[3] = 0;
@@ -70,8 +70,8 @@ struct state_layout {
   static constexpr int part_words = first_digits + counters, first_counters = 1 + first_digits;
 };
 
-/// By one thread: the state of n elements from the rows' digits. `kinds` are those of the parts; false if some of them
-/// are special and must be counted.
+/// Writes the state of n elements from the rows' digits; one thread calls it. `kinds` are those of the parts; false if some of
+/// them are special and must be counted.
 template <class T, terms Terms>
 __device__ __attribute__((noinline)) bool put_state(const std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n, op what,
                                                     std::int64_t* out) {

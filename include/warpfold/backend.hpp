@@ -17,7 +17,7 @@
 /// States are canonical: the same elements give the same bytes on every backend and in any partition, but for native
 /// floating point (accuracy::fast, logsumexp, prod of floats), whose words depend on the order of additions. Where
 /// `form.adds`, states are merged by adding their words as int64, so any all-reduce with an int64 sum merges them, up to
-/// 2^30 at a time before one canonicalises them (merge_states does).
+/// 2^31 at a time before one canonicalises them (merge_states does).
 #pragma once
 
 #include <cstddef>

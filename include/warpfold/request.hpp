@@ -75,9 +75,9 @@ WF_API void run(const erased& r, const void* self, const operands& x, const part
 
 }  // namespace cpu
 
-/// Checks what does not depend on the backend. Throws wf::error: unsupported for an element type that the operation does
+/// Checks what does not depend on the backend, and says the shape of the answers. Throws wf::error: unsupported for an element type that the operation does
 /// not take; bad_argument for an input that is null though it has elements, an `out` that is null though there are
 /// answers, or a partition that does not fit.
-WF_API void check(const request& r);
+WF_API extents check(const request& r);
 
 }  // namespace wf

@@ -62,14 +62,7 @@ adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(
       std::memcpy(to + 8, s, f.state_size);
       return;
     }
-    constexpr std::size_t most = 4096;
-    alignas(64) std::byte own[most];
-    std::vector<std::byte> large;  // no state of the library's is
-    void* copy = own;
-    if (f.state_size > most) {
-      large.resize(f.state_size + 64);
-      copy = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(large.data()) + 63) / 64 * 64);
-    }
+    alignas(64) std::byte copy[most_state_bytes];
     std::memcpy(copy, s, f.state_size);
     f.normalise(copy);
     std::memcpy(to + 8, copy, f.state_size);

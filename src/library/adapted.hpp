@@ -14,6 +14,9 @@
 
 namespace wf::library {
 
+/// No state of the library's own reductions is larger, and those alone are told outside.
+inline constexpr std::size_t most_state_bytes = 4096;
+
 class WF_API adapted {
  public:
   struct changes {

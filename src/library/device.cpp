@@ -11,7 +11,7 @@ namespace wf {
 
 namespace {
 
-/// In elements. Throws wf::error (unsupported) of strides that are no multiple of their size.
+/// A stride in elements. Throws wf::error (unsupported) of strides that are no multiple of their size.
 std::int64_t in_elements(std::int64_t bytes, std::size_t size) {
   const auto each = static_cast<std::int64_t>(size);
   if (bytes % each != 0)
@@ -122,7 +122,7 @@ bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by
 }
 
 void device_place::run(const request& r) const {
-  check(r);
+  const extents answers = check(r);
   using kinds = partition::kinds;
   const char* const who = op_names[static_cast<int>(r.what)];
   const auto refuse = [&](const char* what) {
@@ -137,7 +137,7 @@ void device_place::run(const request& r) const {
   }
   if (r.wanted == output::states) refuse("states of whole arrays only so far; ask for answers, or for one row at a time");
   if (r.first != 0) refuse("`first` of whole arrays only so far");
-  if (detail::product(shape_of_answers(r.inputs.shape, r.by, who)) == 0) return;
+  if (detail::product(answers) == 0) return;
   switch (r.by.kind) {
     case kinds::whole: return;
     case kinds::axes: {

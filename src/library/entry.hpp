@@ -10,6 +10,7 @@
 
 #include <warpfold/builtin.hpp>
 
+#include "adapted.hpp"
 #include "proved.hpp"
 
 namespace wf::library {
@@ -101,6 +102,7 @@ struct entry {
   static constexpr bool adds = requires(state& s) { s.data(); } || requires(state& s) { s.re.data(); } || std::is_same_v<state, std::int64_t> ||
                                (std::is_same_v<state, std::uint64_t> && R::declares.empty == declaration::nothing::zero);
 
+  static_assert(sizeof(state) <= most_state_bytes && alignof(state) <= 64);
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,

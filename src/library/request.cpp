@@ -59,7 +59,7 @@ extents shape_of_answers(const extents& shape, const partition& by, const char* 
   return {by.count};
 }
 
-void check(const request& r) {
+extents check(const request& r) {
   const char* const who = op_names[static_cast<int>(r.what)];
   builtin(r.what, r.element, r.context.accuracy);
   if (r.wanted == output::checked && find_checked(r.what, r.element) == nullptr)
@@ -76,6 +76,7 @@ void check(const request& r) {
   }
   const extents answers = shape_of_answers(r.inputs.shape, r.by, who);
   if (r.out == nullptr && detail::product(answers) != 0) refuse(std::string(who) + ": nowhere to put the answer");
+  return answers;
 }
 
 namespace cpu {

@@ -16,6 +16,7 @@ struct rows_machine {
   std::string (*download)(void* host, const void* device, std::size_t bytes);
   bool (*takes)(wf::op, wf::dtype, wf::accuracy);
   std::string (*run)(const wf::rows_request&, int times);  ///< one after the other with one workspace
+  std::string (*replay)(const wf::rows_request&, int times);  ///< captured once in a graph; simt has none
 };
 const rows_machine& simt_rows();
 const rows_machine& gpu_rows();

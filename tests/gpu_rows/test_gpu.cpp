@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows, columns, segments and labels on a GPU against the CPU, byte for byte, launched and captured. Skipped where there is no GPU.
+#include "row_cases.hpp"
+
+namespace {
+
+class rows : public ::testing::TestWithParam<wf::dtype> {
+ protected:
+  void SetUp() override {
+    const auto why = gpu_rows().why_not();
+    if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  }
+  /// Random cases of each operation, by a machine.
+  void check(const rows_machine& m, std::uint64_t seed, int cases) {
+    std::mt19937_64 g(seed * 100 + static_cast<std::uint64_t>(GetParam()));
+    for (int o = 0; o < wf::op_count; ++o) {
+      const auto what = static_cast<wf::op>(o);
+      const bool there = wf::find_builtin(what, GetParam(), wf::accuracy::exact) != nullptr;
+      ASSERT_EQ(m.takes(what, GetParam(), wf::accuracy::exact), there) << wf::op_names[o];
+      for (int i = 0; there && i < cases; ++i) {
+        const row_case c = random_row_case(g, what, GetParam());
+        if (difference(m, c).empty()) continue;
+        ADD_FAILURE() << "seed " << seed << ": " << difference(m, shrunk(m, c));
+        return;
+      }
+    }
+  }
+};
+
+TEST_P(rows, of_random_views) { check(gpu_rows(), 1, 60); }
+
+TEST_P(rows, captured_and_replayed) {
+  rows_machine captured = gpu_rows();
+  captured.run = captured.replay;
+  check(captured, 2, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, rows,
+                         ::testing::Values(wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i16,
+                                           wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16, wf::dtype::u32, wf::dtype::u64,
+                                           wf::dtype::boolean, wf::dtype::c64, wf::dtype::c128),
+                         [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+}  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States: what was reduced so far of each piece of an array, merged into that of the whole and taken out again.
+//
+//     c++ -std=c++20 states.cpp $(pkg-config --cflags --libs warpfold)
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

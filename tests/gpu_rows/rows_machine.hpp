@@ -20,3 +20,5 @@ struct rows_machine {
 };
 const rows_machine& simt_rows();
 const rows_machine& gpu_rows();
+/// Of sums of f32 on simt, how many rows no certificate accepted; -1 if the launch failed.
+int simt_uncertain_rows(const wf::rows_request&);

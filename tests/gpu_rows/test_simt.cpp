@@ -3,7 +3,11 @@
 #include <simt/machine.hpp>
 
 #include <cstdlib>
+#include <span>
 
+#include <warpfold/exact/exact_sum.hpp>
+
+#include "../effort.hpp"
 #include "row_cases.hpp"
 
 namespace {
@@ -64,6 +68,62 @@ TEST_P(rows, that_many_blocks_share) {
       EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
     }
   }
+  simt::current_options() = before;
+}
+
+/// Long rows of ordinary numbers whose sums lie 2^-20 beside the middle of two floats, 2^-14 apart: what a certificate takes to be
+/// lost must be less. With the range of all elements in place of each thread's own it would be 2^-14.
+TEST(long_rows, of_ordinary_numbers_are_certain) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  constexpr std::int64_t rows = 8;
+  const std::int64_t n = std::max<std::int64_t>(static_cast<std::int64_t>((1 << 19) * wf::test::effort()), 4096);
+  std::mt19937_64 g(7);
+  std::normal_distribution<double> normal;
+  std::vector<float> x(static_cast<std::size_t>(rows * n));
+  std::vector<float> want(rows);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::span row(x.data() + r * n, static_cast<std::size_t>(n));
+    for (float& v : row.first(row.size() - 3)) v = static_cast<float>(normal(g));
+    wf::exact_sum sum;
+    sum.add(row);  // three zeros at its end
+    // Up to a sum near 700, then to beside a middle.
+    row[row.size() - 3] = 700.0f - sum.value<float>();
+    sum.add(row[row.size() - 3]);
+    const double target = 700 + 0x1p-15 + 0x1p-20;
+    for (const std::size_t last : {2u, 1u}) {
+      wf::exact_sum rest = sum;
+      rest.add(-target);
+      row[row.size() - last] = -rest.value<float>();
+      sum.add(row[row.size() - last]);
+    }
+    want[static_cast<std::size_t>(r)] = sum.value<float>();
+    ASSERT_EQ(want[static_cast<std::size_t>(r)], 700.0f + 0x1p-14f);
+    ASSERT_LT(std::abs(sum.value<double>() - target), 0x1p-40);
+  }
+  const rows_machine& m = simt_rows();
+  void* const data = m.allocate(x.size() * 4);
+  void* const out = m.allocate(rows * 4);
+  for (const bool columns : {false, true}) {
+    std::vector<float> placed = x;
+    for (std::int64_t i = 0; columns && i < rows * n; ++i) placed[static_cast<std::size_t>(i % n * rows + i / n)] = x[static_cast<std::size_t>(i)];
+    EXPECT_EQ(m.upload(data, placed.data(), placed.size() * 4), "");
+    wf::rows_request r{};
+    r.what = wf::op::sum;
+    r.element = wf::dtype::f32;
+    r.x[0] = data;
+    r.kept = r.reduced = 1;
+    r.length[0] = rows;
+    r.length[1] = n;
+    r.stride[0][0] = columns ? 1 : n;
+    r.stride[0][1] = columns ? rows : 1;
+    r.out = out;
+    EXPECT_EQ(simt_uncertain_rows(r), 0) << (columns ? "columns" : "rows") << "; " << simt::last_fault().text;
+    std::vector<float> got(rows);
+    EXPECT_EQ(m.download(got.data(), out, rows * 4), "");
+    EXPECT_EQ(got, want);
+  }
+  for (void* p : {data, out}) m.free(p);
   simt::current_options() = before;
 }
 

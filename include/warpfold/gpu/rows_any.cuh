@@ -102,7 +102,7 @@ struct integer_moments {
 
 template <int Inputs>
 struct any_rows {
-  static constexpr int inputs = Inputs;
+  static constexpr int inputs = Inputs, fixed_size = 0;  ///< the size is known when it runs
   static constexpr bool proves = false, packs = false;
   struct state {
     std::uint64_t w[5];
@@ -118,8 +118,8 @@ struct any_rows {
   wf::rounding rounding;
   std::int64_t correction;
 
-  int item_size() const { return size; }
-  int item_align() const { return align; }
+  WF_HD int item_size() const { return size; }
+  WF_HD int item_align() const { return align; }
   std::size_t result_size() const { return answer_bytes; }
   struct facts_type {};
   facts_type facts(std::uint64_t, std::uint64_t, std::uint64_t) const { return {}; }
@@ -147,7 +147,7 @@ struct any_rows {
     }
     return s;
   }
-  __device__ __forceinline__ void add(running& s, const pack (&p)[Inputs], int, std::uint64_t i) const {
+  __device__ __forceinline__ void add_item(running& s, const pack (&p)[Inputs], std::uint64_t i) const {
     const std::uint64_t x = raw(p[0]), y = Inputs == 2 ? raw(p[Inputs - 1]) : x;
     switch (work) {
       case row_work::count: break;

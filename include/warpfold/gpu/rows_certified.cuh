@@ -21,6 +21,7 @@ namespace wf::device::inline WF_BUILD {
 struct row_facts {
   reciprocals by;
   loss_factors loss;
+  std::uint64_t chain;  ///< terms that a thread adds one after the other, at most
 
   /// The facts of rows of n elements. An element has `numbers` numbers; a thread adds at most `length` terms; `merges` pairs
   /// are merged one after the other, beside those that certified::merges allows for.
@@ -29,11 +30,9 @@ struct row_facts {
                             std::uint64_t merges, bool chains) {
     constexpr int far = -4096;
     const std::uint64_t all = n * numbers, paired = (chains ? 1 : length) + merges;
-    row_facts f;
+    row_facts f{};  // what chains lose, threads tell
     f.by = reciprocals::of(n, correction);
-    // Chains of a thread are added to each other: together they are one.
-    f.loss.chain = certified::loss_of_chain({0, far, true}, length, all);
-    f.loss.chain_bits = certified::log2_of(length);
+    f.chain = length;
     f.loss.pairs = certified::loss_of_pairs({0, far, true}, paired, all);
     f.loss.products = certified::loss_of_products(0, length + merges, all);
     f.loss.squares = Wide ? certified::loss_of_squares(1, length + merges, all) : certified::loss_of_narrow_squares(1, length + merges);
@@ -52,9 +51,13 @@ struct certified_rows {
   using bins = binned_rows<T, Terms, 1>;
   static constexpr int inputs = traits::inputs, items = traits::items;
   static constexpr int size = static_cast<int>(sizeof(T)), align = static_cast<int>(alignof(T));
-  static constexpr int fixed_size = size;
+  static constexpr int fixed_size = size, fixed_align = align;
   static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
-  struct state {
+  struct nothing_lost {};
+  struct chains_lost {
+    double loss;  ///< of the chains of doubles, at most
+  };
+  struct state : std::conditional_t<traits::chains, chains_lost, nothing_lost> {
     certified::pair pair[traits::pairs];
     certified::extent extent;
   };
@@ -69,42 +72,43 @@ struct certified_rows {
     return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
   }
   WF_HD row_facts facts(std::uint64_t n, std::uint64_t length, std::uint64_t merges) const {
-    return row_facts::of<traits::wide>(n, traits::numbers, q.correction, length * traits::numbers * traits::numbers + 4, merges,
-                                       traits::chains);
+    return row_facts::of<traits::wide>(n, traits::numbers, q.correction, chain_of(length), merges, traits::chains);
   }
+  static WF_HD std::uint64_t chain_of(std::uint64_t length) { return length * traits::numbers * traits::numbers + 4; }
 
-  /// The facts of one row whose length no other row has; a warp walks it.
-  __device__ __forceinline__ row_facts facts_here(std::uint64_t n) const { return facts(n, n / warp_lanes + items, 0); }
+  /// Of one row whose length no other row has, and which a warp walks: as of its facts.
+  __device__ __forceinline__ std::uint64_t chain_here(std::uint64_t n) const { return chain_of(n / warp_lanes + 1); }
+  __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, void* to) const {
+    return answer(s, n, facts(n, n / warp_lanes + 1, 0), to);
+  }
 
   __device__ __forceinline__ running start() const {
     running r;
     r.start(q.what);
     return r;
   }
-  /// `count` items of a pack.
-  __device__ __forceinline__ void add(running& r, const pack (&p)[inputs], int count, std::uint64_t) const {
-    if (count == items) {
-      r.add(p);
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < items - (items > 1 ? 1 : 0); ++i) {
-      if (i < count) add_one(r, p, i);
-    }
-  }
+  /// All items of a pack.
+  __device__ __forceinline__ void add(running& r, const pack (&p)[inputs], std::uint64_t) const { r.add(p); }
   /// The first item of a pack, onto one chain.
-  __device__ __forceinline__ void add_item(running& r, const pack (&p)[inputs], std::uint64_t) const { add_one(r, p, 0); }
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[inputs], std::uint64_t) const {
+    if constexpr (inputs == 2) r.add_item(item_of<T>(p[0], 0), item_of<T>(p[1], 0));
+    else r.add_item(item_of<T>(p[0], 0));
+  }
   __device__ __forceinline__ state identity() const {
     state s;
 #pragma unroll
     for (int i = 0; i < traits::pairs; ++i) s.pair[i] = certified::pair::nothing();
     s.extent = certified::extent::nothing();
+    if constexpr (traits::chains) s.loss = 0;
     return s;
   }
-  __device__ __forceinline__ state total(const running& r) const {
+  /// `chain`: terms that were added, at most. What was lost is told of the thread's own range, as of arrays alone: the range of all
+  /// elements of a long row is too wide to say that nothing was.
+  __device__ __forceinline__ state total(const running& r, std::uint64_t chain) const {
     state s = identity();
     s.extent = r.extent;
     if constexpr (traits::chains) {
+      s.loss = certified::loss_of_chain(certified::range_of<typename exact::format<number>::layout>(r.extent), chain, chain);
 #pragma unroll
       for (int p = 0; p < traits::parts; ++p) {
         double t = r.sum[p];
@@ -134,6 +138,7 @@ struct certified_rows {
 #pragma unroll
     for (int i = 0; i < traits::pairs; ++i) a.pair[i].merge(b.pair[i]);
     if constexpr (traits::sums) a.extent.merge(b.extent);
+    if constexpr (traits::chains) a.loss = certified::add(a.loss, b.loss);
     return a;
   }
 
@@ -151,11 +156,7 @@ struct certified_rows {
 #pragma unroll
     for (int i = 0; i < traits::pairs; ++i) c.pair[i] = s.pair[i];
     c.extent = s.extent;
-    if constexpr (traits::chains) {
-      const certified::range r = certified::range_of<typename exact::format<number>::layout>(s.extent);
-      c.loss = r.top + f.loss.chain_bits - r.unit <= 53 ? 0.0 : certified::times_power(f.loss.chain, r.top);
-      if (!r.finite) c.loss = certified::power(1024);
-    }
+    if constexpr (traits::chains) c.loss = s.loss;
     const bool of_squares = q.what == op::norm2 || q.what == op::sum_of_squares;
     if (q.rounding == wf::rounding::nearest) {
       certified::known sum[traits::parts], squares;
@@ -195,10 +196,8 @@ struct certified_rows {
       sync();
       const std::uint64_t end = min(n, begin + round);
       for (std::uint64_t i = begin + thread; i < end; i += threads) {
-        std::int64_t at[inputs];
-        v.element(i, at);
-        const T x = element_at(p[0] + at[0]);
-        if constexpr (inputs == 2) b.add(watch, false, x, element_at(p[1] + at[1]));
+        const T x = element_at(p[0] + v.element(i, 0));
+        if constexpr (inputs == 2) b.add(watch, false, x, element_at(p[1] + v.element(i, 1)));
         else b.add(watch, q.what == op::norm1, x);
       }
       sync();
@@ -238,10 +237,6 @@ struct certified_rows {
     return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
   }
   static __device__ __forceinline__ T element_at(const unsigned char* p) { return item_of<T>(load_element(p, size, align), 0); }
-  static __device__ __forceinline__ void add_one(running& r, const pack (&p)[inputs], int i) {
-    if constexpr (inputs == 2) r.add_item(item_of<T>(p[0], i), item_of<T>(p[1], i));
-    else r.add_item(item_of<T>(p[0], i));
-  }
   /// One step of carrying.
   template <class Sync>
   static __device__ __forceinline__ void settle_digits(std::int64_t* digits, unsigned thread, unsigned threads, Sync sync) {

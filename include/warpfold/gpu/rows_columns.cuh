@@ -68,8 +68,12 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
 #pragma unroll
   for (int k = 0; k < inputs; ++k) p[k] += column * size;
   typename Acc::running r[each];
+  state sum[each];
 #pragma unroll
-  for (int c = 0; c < each; ++c) r[c] = acc.start();
+  for (int c = 0; c < each; ++c) {
+    r[c] = acc.start();
+    sum[c] = acc.identity();
+  }
   if (here != 0) {
     const std::uint64_t step = std::uint64_t{columns_warps} * high;
     const bool whole = w.aligned && here == each, straight = v.dims - v.kept <= 1;
@@ -96,6 +100,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     };
     std::uint64_t i = begin + warp * high + (lane >> w.lanes_log2);
     if (straight) {
+      unsigned rounds = 0;
 #pragma unroll 1
       for (; i + (ahead - 1) * step < end; i += ahead * step) {
         pack some[ahead][inputs];
@@ -106,26 +111,29 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
         }
 #pragma unroll
         for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j) * step);
+        if constexpr (Acc::proves) {
+          if (++rounds == rounds_of_chain / ahead) {
+            rounds = 0;
+#pragma unroll
+            for (int c = 0; c < each; ++c) {
+              sum[c] = acc.combine(sum[c], total_of(acc, r[c], facts));
+              r[c] = acc.start();
+            }
+          }
+        }
       }
     }
 #pragma unroll 1
     for (; i < end; i += step) {
-      std::int64_t at[inputs];
-      if (straight) {
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) at[k] = static_cast<std::int64_t>(i) * v.stride[k][v.kept];
-      } else {
-        v.element(i, at);
-      }
       pack one[inputs];
 #pragma unroll
-      for (int k = 0; k < inputs; ++k) one[k] = load(p[k] + at[k]);
+      for (int k = 0; k < inputs; ++k) one[k] = load(p[k] + v.element(i, k));
       add(one, i);
     }
   }
 #pragma unroll
   for (int c = 0; c < each; ++c) {
-    state s = acc.total(r[c]);
+    state s = acc.combine(sum[c], total_of(acc, r[c], facts));
     for (unsigned step = lanes; step < warp_lanes; step *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(step)));
     shared[c][warp][lane] = s;
   }
@@ -216,8 +224,11 @@ cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, cons
   w.each = (v.n + parts - 1) / parts;
   w.parts = static_cast<std::uint32_t>((v.n + w.each - 1) / w.each);
   if (groups * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
+  // Chains are cut where rows are straight, but for what is left at the end.
+  const std::uint64_t length = (w.each + step - 1) / step + 1;
+  const std::uint64_t chain = v.dims - v.kept > 1 || length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
   return launch(columns_kernel<Acc>, {static_cast<unsigned>(groups * w.parts), columns_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                acc.facts(v.n, (w.each + step - 1) / step + 1, w.parts), static_cast<unsigned char*>(r.out), scratch.row_states(),
+                acc.facts(v.n, chain, w.parts + length / rounds_of_chain + 1), static_cast<unsigned char*>(r.out), scratch.row_states(),
                 scratch.row_counters());
 }
 

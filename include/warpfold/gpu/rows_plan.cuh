@@ -12,26 +12,17 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Bytes of the largest load of which all rows are whole multiples; 0 where elements do not lie side by side.
+/// Whether lines are side by side in memory, and all of them whole multiples of 16 bytes at multiples of 16.
 template <int Inputs>
-int unit_bytes_of(const row_view<Inputs>& v, int item_size, int align) {
-  if (align != item_size) return 0;
-  if (v.offsets != nullptr) {
-    for (int k = 0; k < Inputs; ++k) {
-      if (v.n > 1 && v.stride[k][0] != item_size) return 0;
-    }
-    return item_size;  // where a segment begins only the device knows
-  }
-  if (v.dims - v.kept > 1) return 0;
-  std::uintptr_t all = v.n * static_cast<unsigned>(item_size);
+bool are_whole(const row_view<Inputs>& v, int item_size) {
+  if (v.offsets != nullptr || v.dims == v.kept) return false;  // where a segment begins only the device knows
+  std::uintptr_t all = v.length[v.dims - 1] * static_cast<unsigned>(item_size);
   for (int k = 0; k < Inputs; ++k) {
-    if (v.dims > v.kept && v.stride[k][v.kept] != item_size) return 0;
+    if (v.stride[k][v.dims - 1] != item_size) return false;
     all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
-    for (int d = 0; d < v.kept; ++d) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
+    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
   }
-  int unit = 16;
-  while (unit > item_size && all % static_cast<unsigned>(unit) != 0) unit /= 2;
-  return unit;
+  return all % 16 == 0;
 }
 
 /// Lanes of a row: where rows are short as many as it has loads; those of a whole line where it is long enough; then a warp.
@@ -57,31 +48,28 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (v.n != 0 && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
   }
   row_walk w{};
-  int unit = unit_bytes_of(v, size, align);
-  if constexpr (!Acc::packs) {
-    if (unit != 0) unit = size;
-  }
-  w.unit_bytes = unit != 0 ? unit : size;
-  w.unit_items = w.unit_bytes / size;
-  w.unit_align = unit != 0 ? unit : align;
-  w.straight = v.dims - v.kept <= 1;
-  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = unit != 0 ? unit : v.dims > v.kept ? v.stride[k][v.kept] : 0;
+  if constexpr (Acc::packs) w.whole = are_whole(v, size);
+  const int items = w.whole ? 16 / size : 1;
+  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
   w.answer_bytes = acc.result_size();
-  w.units = v.n / static_cast<unsigned>(w.unit_items);
+  const std::uint64_t line = v.n == 0 || v.offsets != nullptr ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
+  w.units = line / static_cast<unsigned>(items);
+  w.lines = line == 0 ? 1 : v.n / line;
   if constexpr (Acc::packs) {
     const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
     const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
     if (v.offsets == nullptr && (bytes >= (1 << 18) || (few && bytes > 8192))) return enqueue_long_rows(acc, v, w, r, scratch, stream);
   }
-  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(w.units, w.unit_bytes);
+  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(w.units, w.whole ? 16 : size);
   const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
-  w.steps = 1 << w.group_log2;
+  w.single = v.offsets == nullptr && v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
+  w.steps = w.single && w.group_log2 < 2 ? 4 : 1 << w.group_log2;
   while (w.steps > 1 && v.rows / (groups * static_cast<unsigned>(w.steps)) < resident * rows_warps) w.steps /= 2;
   const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;
   const std::uint32_t blocks = at_most(divide_up(batches, rows_warps), static_cast<std::uint32_t>(2 * resident));
   const std::uint64_t lanes = std::uint64_t{1} << w.group_log2;
-  const std::uint64_t length = ((w.units + lanes - 1) / lanes + 1) * static_cast<unsigned>(w.unit_items);
+  const std::uint64_t length = (w.units + lanes - 1) / lanes * w.lines * static_cast<unsigned>(items);
   return launch(rows_kernel<Acc>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, acc,
                 acc.facts(v.n, length, 0), static_cast<unsigned char*>(r.out));
 }

@@ -53,32 +53,30 @@ struct row_view {
       for (int k = 0; k < Inputs; ++k) p[k] += static_cast<std::int64_t>(first) * stride[k][0];
       return elements;
     }
-#pragma unroll 1
-    for (int d = kept - 1; d > 0; --d) {
-      const auto at = static_cast<std::int64_t>(take_index(row, length[d]));
 #pragma unroll
-      for (int k = 0; k < Inputs; ++k) p[k] += at * stride[k][d];
-    }
-    if (kept > 0) {
-#pragma unroll
-      for (int k = 0; k < Inputs; ++k) p[k] += static_cast<std::int64_t>(row) * stride[k][0];
+    for (int k = 0; k < Inputs; ++k) {
+      if (kept > 1) p[k] += far_row(row, k);
+      else if (kept == 1) p[k] += static_cast<std::int64_t>(row) * stride[k][0];
     }
     return elements;
   }
-  /// How far element i of a row lies behind its begin.
-  __device__ __forceinline__ void element(std::uint64_t i, std::int64_t (&bytes)[Inputs]) const {
-#pragma unroll
-    for (int k = 0; k < Inputs; ++k) bytes[k] = 0;
+  /// How far element i of a row lies behind its begin, in bytes.
+  __device__ __forceinline__ std::int64_t element(std::uint64_t i, int k) const {
+    return dims - kept > 1 ? far_element(i, k) : dims > kept ? static_cast<std::int64_t>(i) * stride[k][kept] : 0;
+  }
+  /// The same of a row's line of the innermost dimension.
+  __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far_line(i, k); }
+
+ private:
+  // Of several dimensions: not inlined, since divisions take many registers.
+  __device__ __attribute__((noinline)) std::int64_t far_row(std::uint64_t row, int k) const { return walked(row, k, kept, 0); }
+  __device__ __attribute__((noinline)) std::int64_t far_element(std::uint64_t i, int k) const { return walked(i, k, dims, kept); }
+  __device__ __attribute__((noinline)) std::int64_t far_line(std::uint64_t i, int k) const { return walked(i, k, dims - 1, kept); }
+  __device__ __forceinline__ std::int64_t walked(std::uint64_t i, int k, int last, int first) const {
+    std::int64_t bytes = 0;
 #pragma unroll 1
-    for (int d = dims - 1; d > kept; --d) {
-      const auto at = static_cast<std::int64_t>(take_index(i, length[d]));
-#pragma unroll
-      for (int k = 0; k < Inputs; ++k) bytes[k] += at * stride[k][d];
-    }
-    if (dims > kept) {
-#pragma unroll
-      for (int k = 0; k < Inputs; ++k) bytes[k] += static_cast<std::int64_t>(i) * stride[k][kept];
-    }
+    for (int d = last - 1; d > first; --d) bytes += static_cast<std::int64_t>(take_index(i, length[d])) * stride[k][d];
+    return bytes + static_cast<std::int64_t>(i) * stride[k][first];
   }
 };
 
@@ -106,8 +104,12 @@ __device__ __forceinline__ pack load_element(const unsigned char* p, int bytes, 
   if (bytes == align) return load_bytes(p, bytes);
   pack v = load_bytes(p, align);
   const pack w = load_bytes(p + align, align);
-  v.word[align / 4] = w.word[0];
-  if (align == 8) v.word[3] = w.word[1];
+  if (align == 8) {
+    v.word[2] = w.word[0];
+    v.word[3] = w.word[1];
+  } else {
+    v.word[1] = w.word[0];
+  }
   return v;
 }
 

@@ -20,7 +20,7 @@ using word_of = std::conditional_t<Size == 1, std::uint8_t, std::conditional_t<S
 /// What accumulators of words have in common.
 template <int Size>
 struct word_rows {
-  static constexpr int inputs = 1, fixed_size = Size, items = 16 / Size;
+  static constexpr int inputs = 1, fixed_size = Size, fixed_align = Size, items = 16 / Size;
   static constexpr bool proves = false, packs = true;
   using word = word_of<Size>;
   struct facts_type {};
@@ -47,20 +47,16 @@ struct whole_sum_rows : word_rows<Size> {
   __device__ __forceinline__ running start() const { return 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }
   __device__ __forceinline__ state total(running r) const { return r; }
-  __device__ __forceinline__ void add(running& r, const pack (&p)[1], int count, std::uint64_t) const {
+  __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
     if constexpr (Size == 1) {
-      if (count == base::items) {
-        const auto flip = static_cast<std::uint32_t>(lift * 0x01010101u);
-        unsigned part = 0;
+      const auto flip = static_cast<std::uint32_t>(lift * 0x01010101u);
+      unsigned part = 0;
 #pragma unroll
-        for (int j = 0; j < 4; ++j) part = __dp4a(p[0].word[j] ^ flip, 0x01010101u, part);
-        r += part;
-        return;
-      }
-    }
+      for (int j = 0; j < 4; ++j) part = __dp4a(p[0].word[j] ^ flip, 0x01010101u, part);
+      r += part;
+    } else {
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      if (i < count) r += item_of<word>(p[0], i) ^ lift;
+      for (int i = 0; i < base::items; ++i) r += item_of<word>(p[0], i) ^ lift;
     }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { r += item_of<word>(p[0], 0) ^ lift; }
@@ -131,11 +127,9 @@ struct extreme_rows : word_rows<Size> {
     const key k = keys(w);
     r = {min(r.least, k), max(r.greatest, k)};
   }
-  __device__ __forceinline__ void add(running& r, const pack (&p)[1], int count, std::uint64_t) const {
+  __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      if (i < count) take(r, item_of<word>(p[0], i));
-    }
+    for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i));
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { take(r, item_of<word>(p[0], 0)); }
   __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
@@ -184,11 +178,9 @@ struct arg_rows : word_rows<Size> {
     }
     if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
   }
-  __device__ __forceinline__ void add(running& r, const pack (&p)[1], int count, std::uint64_t first) const {
+  __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t first) const {
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      if (i < count) take(r, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
-    }
+    for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const { take(r, item_of<word>(p[0], 0), i); }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t, const typename base::facts_type&, void* out) const {

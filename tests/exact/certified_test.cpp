@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates: no bound is passed by what a search for the worst finds, no answer that is given differs
 // from the exact one, and few are refused. The accumulators are used here as the library's kernels use
-// them. Compiled with WF_CERTIFIED_BOUNDS of 0x1p-10 and of 0 this must fail, and CTest sees that it does.
+// them. With bounds scaled by 0x1p-10 and by 0 this must fail, and CTest sees that it does (mutant_bounds.hpp).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -30,15 +30,18 @@
 
 namespace wf::exact::certified {
 
-/// Scales every bound on what was lost. Tests see with 0x1p-10 and 0 that wrong bounds are found.
-#if !defined(WF_CERTIFIED_BOUNDS)
-#define WF_CERTIFIED_BOUNDS 1
+// WF_CERTIFIED_BOUNDS scales every bound on what was lost, in a test alone: it sees with 0x1p-10 and 0 that wrong bounds are found.
+#if defined(WF_CERTIFIED_BOUNDS)
+#define WF_BOUND(x) const double x * WF_CERTIFIED_BOUNDS
+#else
+#define WF_BOUND(x) constexpr double x
 #endif
-
 /// Half a unit in the last place of 1, the greatest relative error of an operation on doubles; its square.
-inline constexpr double u = 0x1p-53 * WF_CERTIFIED_BOUNDS, uu = 0x1p-106 * WF_CERTIFIED_BOUNDS;
+inline WF_BOUND(u = 0x1p-53);
+inline WF_BOUND(uu = 0x1p-106);
 /// The least subnormal: twice what a product loses by underflow.
-inline constexpr double underflow = 0x1p-1074 * WF_CERTIFIED_BOUNDS;
+inline WF_BOUND(underflow = 0x1p-1074);
+#undef WF_BOUND
 /// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
 /// adds the rest to `length`.
 inline constexpr double merges = 64;

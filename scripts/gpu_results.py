@@ -71,6 +71,23 @@ def reductions(work, out, short, where):
     return measured["wrong"]
 
 
+def rows(work, out, short, where):
+    """Prints each case of rows, segments and axes, writes the file; how many were wrong."""
+    path = work / "rows.json"
+    measured = load(path) if path.exists() else None
+    if not measured:
+        return 0
+    print(f"\n{'rows':<28}{'type':>5} {'operation':<10}{'us':>12}{'of reading':>12}{'CUB / us':>10}")
+    for r in measured["rows"]:
+        of_reading = r["read_us"] / r["us"]
+        beside = f"{r['cub_us'] / r['us']:10.2f}" if r["cub_us"] else f"{'-':>10}"
+        print(f"{r['family'] + ' ' + r['name']:<28}{r['type']:>5} {r['op']:<10}{r['us']:12.1f}{of_reading:12.3f}{beside}"
+              + ("" if r["right"] else "  WRONG"))
+    table = ",\n".join(json.dumps(r) for r in measured.pop("rows"))
+    (out / f"rows-{short}.json").write_text(json.dumps({**where, **measured})[:-1] + f',\n"rows": [\n{table}\n]}}\n')
+    return table.count('"right": false')
+
+
 def profiles(work, out, short, where):
     """What `warpfold profile` found, all in one file; how many answers were wrong."""
     found = {p.stem.removeprefix("profile-"): load(p) for p in sorted(work.glob("profile-*.json"))}
@@ -120,13 +137,13 @@ def main(work, out, revision):
         for rung in dict.fromkeys(r["name"] for l in ladders for r in l["rungs"]):
             print(f"{rung:<20}" + "".join(f"{cell.get((rung, d, n), ''):>16}" for d, n in columns))
 
-    rows = sanitizer_rows(work / "sanitizer.txt")
-    if rows:
-        (out / f"sanitizer-{short}.json").write_text(json.dumps({**where, "runs": rows}, indent=1) + "\n")
-        bad = [r for r in rows if r["verdict"].split()[0].isupper()]
+    runs = sanitizer_rows(work / "sanitizer.txt")
+    if runs:
+        (out / f"sanitizer-{short}.json").write_text(json.dumps({**where, "runs": runs}, indent=1) + "\n")
+        bad = [r for r in runs if r["verdict"].split()[0].isupper()]
         wrong += len(bad)
-        print(f"\ncompute-sanitizer: {len(rows)} runs, {len(bad)} not as expected")
-        for r in rows:
+        print(f"\ncompute-sanitizer: {len(runs)} runs, {len(bad)} not as expected")
+        for r in runs:
             if r in bad or r["verdict"] not in ("clean",):
                 print(f"  {r['tool']:<10} {r['rung']:<20} {r['verdict']}  [{r['summary']}]")
 
@@ -142,10 +159,11 @@ def main(work, out, revision):
                         print(f"  {rung['rung']:<20} {rung['dtype']} {rung['n']} {row['counter']}: simt {row['simt']:.0f}, GPU {row['gpu']:.0f}")
 
     wrong += profiles(work, out, short, where)
+    wrong += rows(work, out, short, where)
     limits = load(work / "limits.json") if (work / "limits.json").exists() else None
     if limits:
-        rows = ",\n".join(json.dumps(row) for row in limits)
-        (out / f"limits-{short}.json").write_text(json.dumps(where)[:-1] + ',\n"rows": [\n' + rows + "\n]}\n")
+        lines = ",\n".join(json.dumps(row) for row in limits)
+        (out / f"limits-{short}.json").write_text(json.dumps(where)[:-1] + ',\n"rows": [\n' + lines + "\n]}\n")
     if (work / "reductions.log").exists():
         wrong += reductions(work, out, short, where)
     print(f"\n{name}, driver {driver}, revision {revision}: {'all as expected' if wrong == 0 else f'{wrong} NOT AS EXPECTED'}")

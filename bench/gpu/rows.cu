@@ -258,9 +258,10 @@ class rows_bench {
     }
     return true;
   }
-  /// µs of reading so many bytes.
-  double read_time(std::size_t bytes) {
-    bytes = std::min(bytes, input_bytes_);
+  /// µs of reading so many bytes; of more than there are, in proportion.
+  double read_time(std::size_t wanted) {
+    const std::size_t bytes = std::min(wanted, input_bytes_);
+    if (bytes < wanted) return read_time(bytes) * (static_cast<double>(wanted) / static_cast<double>(bytes));
     const auto found = std::find_if(read_.begin(), read_.end(), [&](const auto& k) { return k.first == bytes; });
     if (found != read_.end()) return found->second;
     const unsigned blocks = std::min<unsigned>(sm_ * 4, static_cast<unsigned>(bytes / 16 / 512 + 1));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -15,6 +16,12 @@
 
 #include "../gpu_engine/data.hpp"
 #include "rows_machine.hpp"
+
+/// WF_ROWS_SEED and WF_ROWS_CASES choose others, and more.
+inline std::uint64_t number_of_environment(const char* name, std::uint64_t usual) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+}
 
 /// One question: a view of an array of `count` elements, or segments of it.
 struct row_case {

@@ -27,7 +27,7 @@ class rows : public ::testing::TestWithParam<wf::dtype> {
   }
 };
 
-TEST_P(rows, of_random_views) { check(gpu_rows(), 1, 60); }
+TEST_P(rows, of_random_views) { check(gpu_rows(), number_of_environment("WF_ROWS_SEED", 1), static_cast<int>(number_of_environment("WF_ROWS_CASES", 60))); }
 
 TEST_P(rows, captured_and_replayed) {
   rows_machine captured = gpu_rows();

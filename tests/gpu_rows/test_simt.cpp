@@ -2,7 +2,6 @@
 // Rows, columns and segments on simt against the CPU, byte for byte: random views, axes, segments, operations and types.
 #include <simt/machine.hpp>
 
-#include <cstdlib>
 #include <span>
 
 #include <warpfold/exact/exact_sum.hpp>
@@ -13,12 +12,6 @@
 namespace {
 
 constexpr simt::block_order orders[] = {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled};
-
-/// WF_ROWS_SEED and WF_ROWS_CASES choose others, and more.
-std::uint64_t number_of_environment(const char* name, std::uint64_t usual) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
-}
 
 class rows : public ::testing::TestWithParam<wf::dtype> {};
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file state_check.hpp
+/// Whether bytes that came from elsewhere can be states (backend.hpp): the right number of them, in canonical form, counters
+/// that agree with the number of elements and with each other, digits no larger than so many elements can make.
+///
+///     wf::check_states(form, bytes, 1, "the file");   // throws wf::error (bad_input) that says what is wrong
+///
+/// What passes can be merged up to 2^63 - 1 elements without overflow of a word. It need not be the state of any elements: one word
+/// of a sum of integers may hold anything, and nothing in the words says whose they are (docs/states.md).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <warpfold/backend.hpp>
+#include <warpfold/error.hpp>
+#include <warpfold/exact/format.hpp>
+
+namespace wf {
+
+namespace detail {
+
+/// Words of exact sums: `sums` times a row of digits with its five counters, each followed by `squares` digits.
+struct rows_of_digits {
+  int sums = 0;
+  int digits = 0;
+  int squares = 0;
+  int terms = 1;  ///< that an element adds to a row: a complex product two
+};
+
+/// Of sums of integers and of their squares that do not wrap: 128 + 64 bits.
+inline constexpr int digits_of_integers = 6;
+
+inline rows_of_digits rows_of(const state_form& f) {
+  struct lengths {
+    int sum, product;
+  };
+  const auto of = [](auto x) {
+    using format = exact::format<decltype(x)>;
+    return lengths{format::digits, format::product_digits};
+  };
+  if (!f.adds || !f.canonical) return {};
+  const bool whole_numbers = is_integer(f.element);
+  lengths n = of(double{});
+  switch (f.element) {
+    case dtype::f16: n = of(f16{}); break;
+    case dtype::bf16: n = of(bf16{}); break;
+    case dtype::f32:
+    case dtype::c64: n = of(float{}); break;
+    default: break;
+  }
+  const int parts = is_complex(f.element) ? 2 : 1;
+  switch (f.what) {
+    case op::sum:
+    case op::norm1: return whole_numbers ? rows_of_digits{} : rows_of_digits{parts, n.sum};
+    case op::mean: return whole_numbers ? rows_of_digits{1, digits_of_integers} : rows_of_digits{parts, n.sum};
+    case op::dot: return whole_numbers ? rows_of_digits{} : rows_of_digits{parts, n.product, 0, parts};
+    case op::sum_of_squares: return whole_numbers ? rows_of_digits{} : rows_of_digits{1, n.product, 0, parts};
+    case op::norm2: return whole_numbers ? rows_of_digits{1, digits_of_integers} : rows_of_digits{1, n.product, 0, parts};
+    case op::var:
+    case op::std_dev:
+    case op::mean_var: return {parts, n.sum, n.product};
+    default: return {};
+  }
+}
+
+/// Digits in canonical form of a number that `finite` elements can make; null, or what is wrong.
+inline const char* fault_of_digits(std::span<const std::int64_t> d, std::uint64_t finite, bool squares) {
+  const std::size_t last = d.size() - 1;
+  const bool negative = d[last] < 0;
+  if (d[last] < INT32_MIN || d[last] > INT32_MAX || (squares && negative)) return "a leading digit that no sum has";
+  int bits = 0;
+  for (std::size_t k = 0; k <= last; ++k) {
+    if (k < last && (d[k] < 0 || d[k] > 0xffffffff)) return "digits that are not in canonical form";
+    const auto magnitude = static_cast<std::uint32_t>(negative ? ~d[k] : d[k]);
+    if (magnitude != 0) bits = static_cast<int>(32 * k) + static_cast<int>(std::bit_width(magnitude));
+  }
+  if (bits == 0 && !negative) return nullptr;
+  if (finite == 0) return "digits of a sum, but no finite elements";
+  // A sum of n elements has at most bit_width(n) bits more than the greatest. Two bits to spare, as for stored sums; squares of
+  // 64-bit integers have none.
+  const int spare = d.size() == digits_of_integers ? 0 : 2;
+  if (bits > 32 * static_cast<int>(d.size()) - spare - std::countl_zero(finite)) return "a sum too large for so few elements";
+  return nullptr;
+}
+
+inline const char* fault_of_rows(const rows_of_digits& rows, std::span<const std::int64_t> words) {
+  if (words[0] > INT64_MAX / rows.terms) return "more elements than it can count";
+  const std::int64_t n = words[0] * rows.terms;
+  std::size_t at = 1;
+  for (int row = 0; row < rows.sums; ++row) {
+    const auto digits = words.subspan(at, static_cast<std::size_t>(rows.digits));
+    at += digits.size();
+    const auto counters = words.subspan(at, 5);  // elements, NaNs, +inf, -inf, -0
+    at += counters.size();
+    if (counters[0] != n) return "a number of elements that contradicts itself";
+    std::uint64_t others = 0;
+    for (std::size_t k = 1; k < 5; ++k) {
+      if (counters[k] < 0 || counters[k] > n) return "counters beyond the number of elements";
+      others += static_cast<std::uint64_t>(counters[k]);
+      if (others > static_cast<std::uint64_t>(n)) return "counters beyond the number of elements";
+    }
+    if (counters[4] != 0 && counters[4] != n) return "counters that are not in canonical form";
+    const std::uint64_t finite = static_cast<std::uint64_t>(n) - others;
+    if (const char* fault = fault_of_digits(digits, finite, false)) return fault;
+    if (rows.squares == 0) continue;
+    const auto squares = words.subspan(at, static_cast<std::size_t>(rows.squares));
+    at += squares.size();
+    if (const char* fault = fault_of_digits(squares, finite, true)) return fault;
+  }
+  return nullptr;
+}
+
+/// Of one state; `nothing` is that of no elements.
+inline const char* fault_of_state(const state_form& f, const rows_of_digits& rows, std::span<const std::int64_t> words,
+                                  std::span<const std::int64_t> nothing) {
+  const std::int64_t n = words[0];
+  if (n < 0) return "a negative number of elements";
+  if (n == 0) return std::ranges::equal(words, nothing) ? nullptr : "no elements, but something beside them";
+  if (rows.sums != 0) return fault_of_rows(rows, words);
+  switch (f.what) {
+    case op::min:
+    case op::max:
+    case op::minmax:
+    case op::norm_inf:  // the least key, the greatest, a NaN; the state of nothing has the greatest possible and the least
+      if (words[3] == 1 && std::ranges::equal(words.subspan(1, 2), nothing.subspan(1, 2))) return nullptr;
+      if (words[3] != 0 || words[1] > words[2] || words[1] < nothing[2] || words[2] > nothing[1]) return "extremes that no elements have";
+      return nullptr;
+    case op::argmin:
+    case op::argmax:
+      if ((words[3] != 0 && words[3] != 1) || words[2] < 0) return "a place that no element has";
+      return nullptr;
+    case op::any:
+    case op::all:
+    case op::count_nonzero: return words[1] < 0 || words[1] > n ? "a count beyond the number of elements" : nullptr;
+    default: return nullptr;
+  }
+}
+
+}  // namespace detail
+
+/// The form of these names; throws wf::error (unsupported) where they name none, be they out of range.
+inline state_form known_form(op what, dtype element, accuracy a) {
+  if (static_cast<int>(what) >= op_count || static_cast<std::size_t>(element) >= dtypes.size() || (a != accuracy::exact && a != accuracy::fast))
+    throw error(errc::unsupported, "operation " + std::to_string(static_cast<int>(what)) + " of element type " +
+                                       std::to_string(static_cast<int>(element)) + ": there is no such reduction");
+  return form_of_states(what, element, a);
+}
+
+/// Throws wf::error (bad_input), beginning with `who`, where `bytes` are not `count` states of that form.
+inline void check_states(const state_form& told, std::span<const std::byte> bytes, std::int64_t count, const char* who) {
+  const state_form form = known_form(told.what, told.element, told.accuracy);
+  const auto refuse = [&](const std::string& why) {
+    throw error(errc::bad_input, std::string(who) + ": " + op_names[static_cast<int>(form.what)] + " of " +
+                                     std::string(info(form.element).name) + ": " + why);
+  };
+  if (count < 0 || bytes.size() / form.bytes != static_cast<std::size_t>(count) || bytes.size() % form.bytes != 0)
+    refuse(std::to_string(bytes.size()) + " bytes, but " + std::to_string(count) + " states of " + std::to_string(form.bytes) +
+           " are wanted");
+  const detail::rows_of_digits rows = detail::rows_of(form);
+  std::vector<std::int64_t> words(form.bytes / 8), nothing(words.size());
+  clear_states(form, nothing.data(), 1);
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::memcpy(words.data(), bytes.data() + static_cast<std::size_t>(k) * form.bytes, form.bytes);
+    if (const char* fault = detail::fault_of_state(form, rows, words, nothing))
+      refuse("state " + std::to_string(k) + " has " + fault + "; it is damaged, or of another form or version");
+  }
+}
+
+}  // namespace wf

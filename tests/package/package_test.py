@@ -173,6 +173,28 @@ class Package:
         for f in (self.source / "examples").glob("*.c*"):
             expect("pkg-config" in f.read_text() or "warpfold explain" in f.read_text(), f"{f.name} does not say how it is compiled")
 
+    def mpi(self):
+        """The component mpi by CMake, and the example as its comment says, by one rank and by three."""
+        if not (shutil.which("mpicxx") and shutil.which("mpiexec")):
+            print("no MPI here")
+            sys.exit(SKIPPED)
+        build = self.project("mpi", f"-DCMAKE_PREFIX_PATH={self.prefix}", languages=("CXX",))
+        mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        run("mpiexec", "-n", "2", build / "ranks", env={**self.env, **mpi})
+        example = self.source / "examples/mpi.cpp"
+        command = re.search(r"^// +(mpicxx .*pkg-config.*)$", example.read_text(), re.M)[1]
+        shutil.copy(example, self.folder)
+        compilers = {"OMPI_CXX": self.a.cxx, "MPICH_CXX": self.a.cxx}
+        run("bash", "-euc", command.replace("-std=c++20", "-std=c++20 -O0"), cwd=self.folder, env={**self.env, **compilers})
+        words_of = lambda text: [" ".join(line.split("//")[0].split()) for line in text.splitlines()]
+        lines = set(words_of(example.read_text()))
+        blocks = "\n".join(re.findall(r"^```cpp\n(.*?)^```", (self.source / "docs/ranks.md").read_text(), re.M | re.S))
+        expect("plan.start(again);" in blocks, "docs/ranks.md shows no code")
+        strange = [line for line in words_of(blocks) if line not in lines]
+        expect(not strange, f"docs/ranks.md shows what examples/mpi.cpp has not: {strange}")
+        said = {run("mpiexec", "-n", n, self.folder / "a.out", env={**self.env, **mpi}) for n in (1, 3)}
+        expect(len(said) == 1 and said.pop().startswith("sum 3000000, "), f"what it prints depends on the number of ranks: {said}")
+
     def subproject(self):
         """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed."""
         launcher = shutil.which("ccache")
@@ -321,7 +343,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "subproject", "deb", "own_kernel", "recipes")
+CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "rounded.hpp"
@@ -135,6 +136,41 @@ void run_axes(const cpu::erased& f, const options& o, const layout& x, std::span
   context c;
   c.rounding = o.rounding;
   cpu::reduce_axes(f, &o, operands_of(x, nullptr), axes, c, out);
+}
+
+namespace {
+
+/// A reduction of what counts of the elements, for as long as one call takes.
+struct of_some {
+  std::optional<selected> numbers, some;
+  const cpu::erased* functions;
+  const void* self;
+  context how;
+
+  of_some(const cpu::erased& f, const void* self_of_f, dtype element, const counted& c) : functions(&f), self(self_of_f) {
+    how.threads = c.threads;
+    if (c.skip_nans && !is_integer(element)) leave_out(numbers, element, false);
+    if (c.mask != nullptr) leave_out(some, element, true);
+  }
+
+ private:
+  void leave_out(std::optional<selected>& to, dtype element, bool by_mask) {
+    to.emplace(*functions, self, element, by_mask);
+    functions = &to->functions();
+    self = &*to;
+  }
+};
+
+}  // namespace
+
+void run_counted(const cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const int> axes, void* out) {
+  const of_some r(f, self, x.type, c);
+  cpu::reduce_axes(*r.functions, r.self, operands_of(x, c.mask), axes, r.how, out);
+}
+void run_counted(const cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const std::int64_t> labels,
+                 std::int64_t answers, void* out) {
+  const of_some r(f, self, x.type, c);
+  cpu::reduce_labels(*r.functions, r.self, operands_of(x, c.mask), labels, answers, r.how, out);
 }
 
 void run_selected(const selected& s, const layout& x, const layout& mask, void* out) {

@@ -80,6 +80,17 @@ class selected;
 /// One answer from the elements of x that the mask, of its shape, names.
 void run_selected(const selected& s, const layout& x, const layout& mask, void* out);
 
+/// What counts of the elements: all, those that a mask of their shape names, those that are not NaN.
+struct counted {
+  const layout* mask = nullptr;
+  bool skip_nans = false;
+  int threads = 0;
+};
+/// Any reduction, of what counts: an answer for each position along the axes that are not in `axes`, or for each label.
+void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const int> axes, void* out);
+void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const std::int64_t> labels,
+                 std::int64_t answers, void* out);
+
 /// An answer for each position along the axes that are not in `axes`, in C order.
 void run_axes(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const int> axes, void* out);
 

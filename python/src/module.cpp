@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
   add_arrow(m);
   add_plans(m);
   add_states(m);
+  add_state_arrays(m);
   add_twins(m);
   add_fast_path(m);
   m.def("cpu_target", [] { return wf::cpu::name(wf::cpu::active_target()).data(); });

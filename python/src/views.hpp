@@ -36,6 +36,7 @@ void add_arrow(nb::module_& m);
 void add_views(nb::module_& m);
 void add_plans(nb::module_& m);
 void add_states(nb::module_& m);
+void add_state_arrays(nb::module_& m);
 void add_twins(nb::module_& m);
 void add_fast_path(nb::module_& m);
 

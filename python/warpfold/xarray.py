@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`.warpfold` of xarray's DataArray and Dataset: reductions along named dimensions, with the same bits for any chunks.
+
+>>> import numpy as np, xarray as xr
+>>> import warpfold.xarray
+>>> x = xr.DataArray(np.array([[1e16, 1.0], [1.0, np.nan], [-1e16, 2.0]]), dims=("time", "place"), name="heat")
+>>> x.warpfold.sum("time").values.tolist()
+[1.0, 3.0]
+>>> bool((x.chunk(time=1).warpfold.mean() == x.warpfold.mean()).compute())
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _general
+from ._inputs import take
+from ._modules import need
+from .states import OP_OF
+
+_xarray: Any = need("xarray", "warpfold.xarray", "xarray")
+
+__all__ = ["DataArrayReductions", "DatasetReductions"]
+
+_UNCHANGED = {"sum", "mean", "min", "max", "any", "all"}  # over no dimension
+Dims = Any  # a name, several, ..., or None
+
+
+def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, keepdims: bool = False, dtype: Any = None,
+            correction: float = 0, rounding: str = "nearest", min_count: int | None = None) -> Any:
+    """Of what a variable holds, a NumPy or a Dask array; NaN where fewer elements count than `min_count`."""
+    if isinstance(axis, (tuple, list)) and not axis and (reduction in _UNCHANGED or x.dtype.kind not in "fciub"):
+        return x  # a Dataset's variable without the dimension, as xarray leaves it
+    skip = skipna if skipna is not None else x.dtype.kind in "fc"
+    extreme = reduction in ("min", "max")
+    fewest = min_count if min_count is not None else 1 if extreme and skip and x.dtype.kind == "f" else None
+    if hasattr(x, "dask"):
+        from .dask import _reduce as reduce_chunks
+        return reduce_chunks(reduction, x, axis, dtype, keepdims, correction, rounding, None, skip, fewest)
+
+    op = OP_OF[reduction]
+    if fewest is None or x.dtype.kind not in "fc":
+        return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
+    axes = _general.axes_of(axis, x.ndim, reduction)
+    if extreme and math.prod(x.shape[d] for d in axes) == 0:
+        return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None)  # refused
+    with_nans = _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
+    count = _general.of_source([_general.COUNT], take(x, reduction), axis, None, keepdims, None, "exact", "nearest", None, skip, reduction)
+    return np.where(np.asarray(count[0]) < fewest, np.asarray(np.nan, with_nans.dtype), with_nans)[()]
+
+
+class _Reductions:
+    """Reductions over dimensions; without any, over all.
+
+    Each takes `dim`, `skipna` (by default True for floats and complex numbers), `keep_attrs` and `keepdims` as xarray's own do,
+    and answers as the function of the same name in `warpfold` does, with coordinates and attributes as xarray keeps them.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def _run(self, reduction: str, dim: Dims, skipna: bool | None, keep_attrs: bool | None, keepdims: bool, **more: Any) -> Any:
+        of_set = {"numeric_only": True} if isinstance(self._of, _xarray.Dataset) else {}
+        return self._of.reduce(_reduce, dim, keep_attrs=keep_attrs, keepdims=keepdims, reduction=reduction, skipna=skipna, **of_set, **more)
+
+    def sum(self, dim: Dims = None, *, skipna: bool | None = None, min_count: int | None = None, dtype: Any = None,
+            rounding: str = "nearest", keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The true sum, rounded once; NaN where fewer than `min_count` elements count."""
+        return self._run("sum", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding, min_count=min_count)
+
+    def mean(self, dim: Dims = None, *, skipna: bool | None = None, dtype: Any = None, rounding: str = "nearest",
+             keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The true mean, rounded once."""
+        return self._run("mean", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding)
+
+    def var(self, dim: Dims = None, *, skipna: bool | None = None, ddof: int = 0, rounding: str = "nearest",
+            keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The true variance, rounded once."""
+        return self._run("var", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
+
+    def std(self, dim: Dims = None, *, skipna: bool | None = None, ddof: int = 0, rounding: str = "nearest",
+            keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The root of the true variance, rounded once."""
+        return self._run("std", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
+
+    def norm(self, dim: Dims = None, *, skipna: bool | None = None, rounding: str = "nearest", keep_attrs: bool | None = None,
+             keepdims: bool = False) -> Any:
+        """The Euclidean norm, rounded once."""
+        return self._run("norm", dim, skipna, keep_attrs, keepdims, rounding=rounding)
+
+    def sum_of_squares(self, dim: Dims = None, *, skipna: bool | None = None, rounding: str = "nearest",
+                       keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The true sum of squares, rounded once."""
+        return self._run("sum_of_squares", dim, skipna, keep_attrs, keepdims, rounding=rounding)
+
+    def min(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The least element; NaN where there are only NaNs."""
+        return self._run("min", dim, skipna, keep_attrs, keepdims)
+
+    def max(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """The greatest element; NaN where there are only NaNs."""
+        return self._run("max", dim, skipna, keep_attrs, keepdims)
+
+    def any(self, dim: Dims = None, *, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """Whether any element is other than zero."""
+        return self._run("any", dim, False, keep_attrs, keepdims)
+
+    def all(self, dim: Dims = None, *, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+        """Whether all elements are other than zero."""
+        return self._run("all", dim, False, keep_attrs, keepdims)
+
+    def count_nonzero(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None,
+                      keepdims: bool = False) -> Any:
+        """How many elements are other than zero."""
+        return self._run("count_nonzero", dim, skipna, keep_attrs, keepdims)
+
+
+class DataArrayReductions(_Reductions):
+    """`.warpfold` of a DataArray."""
+
+
+class DatasetReductions(_Reductions):
+    """`.warpfold` of a Dataset: of its variables of numbers."""
+
+
+def _register(register: Callable[[str], Any], kind: type) -> None:
+    register("warpfold")(kind)
+
+
+_register(_xarray.register_dataarray_accessor, DataArrayReductions)
+_register(_xarray.register_dataset_accessor, DatasetReductions)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each rank runs for test_distributed.py: `ranks.py mpi`, or `ranks.py gloo RANK SIZE FILE`.
+
+Every answer of all ranks' pieces is compared with that of the whole array, byte by byte.
+"""
+
+import sys
+
+import numpy as np
+
+import warpfold as wf
+import warpfold.distributed as wfd
+from warpfold.states import Form
+
+assert "torch" not in sys.modules and "mpi4py" not in sys.modules
+
+if sys.argv[1] == "mpi":
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    rank, size = comm.Get_rank(), comm.Get_size()
+else:
+    import torch
+    rank, size, comm = int(sys.argv[2]), int(sys.argv[3]), None
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=size)
+
+
+def refused(kind, match, f):
+    try:
+        f()
+    except kind as e:
+        assert match in str(e) and "\n" not in str(e), e
+    else:
+        raise AssertionError(f"not refused: {match}")
+
+
+def piece(x, axis=0):
+    """This rank's, of uneven lengths; the last has what is left."""
+    n = x.shape[axis]
+    edges = [n * k * k // (size * size) for k in range(size + 1)]
+    return np.take(x, range(edges[rank], edges[rank + 1]), axis)
+
+
+def same(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes(), (a, b)
+
+
+r = np.random.default_rng(7)
+x = r.standard_normal((211, 6)) * 10.0 ** r.integers(-200, 200, (211, 6))
+
+# From arrays to answers.
+for name in ("sum", "mean", "var", "std", "norm", "min", "max", "argmin", "argmax"):
+    for axis in (None, 0):
+        same(getattr(wfd, name)(piece(x), comm, axis=axis), getattr(wf, name)(x, axis=axis))
+same(wfd.sum(piece(x, 1), comm, axis=1, keepdims=True), wf.sum(x, axis=1, keepdims=True))
+same(wfd.argmax(piece(x, 1), comm, axis=1), wf.argmax(x, axis=1))
+same(wfd.sum(piece(x.astype("f2", casting="unsafe")), comm, dtype="float32"), wf.sum(x.astype("f2"), dtype="float32"))
+same(wfd.answer("minmax", piece(x), comm), wf.minmax(x))
+same(wfd.answer("prod", piece(np.arange(1, 30)), comm), wf.prod(np.arange(1, 30)))
+holes = np.where(np.abs(x) > 1, x, np.nan)
+same(wfd.mean(piece(holes), comm, skip_nans=True), wf.nanmean(holes))
+
+# States.
+whole, mine = wf.ExactSum(x), wf.ExactSum(piece(x))
+assert wfd.all_reduce(mine, comm) == whole and mine == wf.ExactSum(piece(x))
+assert wfd.all_reduce(wf.ExactMoments(piece(x)), comm) == wf.ExactMoments(x)
+last = wfd.reduce(mine, comm, root=size - 1)
+assert (last == whole) if rank == size - 1 else last is None
+for name in ("mean", "max"):  # added, gathered
+    form = Form(name, x.dtype)
+    states = form.of(piece(x), axis=0)
+    assert wfd.all_reduce(states, comm).tobytes() == form.of(x, axis=0).tobytes()
+    on_one = wfd.reduce(states, comm)
+    assert on_one.tobytes() == form.of(x, axis=0).tobytes() if rank == 0 else on_one is None
+
+# Element by element: small, in shards that do not divide, several slabs, other types.
+for shape, dtype, at_once in (((3, 5), "float32", None), ((50_001,), "float64", None), ((40_003,), "float32", 20_000), ((7,), "int32", None),
+                              ((0,), "float32", None), ((9,), "complex64", None)):
+    whole_before = wfd._AT_ONCE
+    wfd._AT_ONCE = at_once or whole_before
+    wfd._GATHERED = 1 << 10
+    all_of_them = [(np.random.default_rng(k).standard_normal(shape) * 10.0 ** np.random.default_rng(k + 99).integers(-9, 9, shape)).astype(dtype)
+                   for k in range(size)]
+    same(wfd.all_reduce(all_of_them[rank], comm), wf.sum(np.stack(all_of_them), axis=0).astype(dtype))
+    if dtype.startswith("float"):
+        same(wfd.all_reduce(all_of_them[rank][::-1], comm, op="mean"), wf.mean(np.stack(all_of_them)[:, ::-1], axis=0))
+    wfd._AT_ONCE = whole_before
+
+# What is refused, on every rank, so that none waits for another.
+refused(TypeError, "communicator of mpi4py", lambda: wfd.sum(x, object()))
+refused(TypeError, "convert the array", lambda: wfd.all_reduce(np.ones(2, bool), comm))
+refused(ValueError, "there are the ranks 0 to", lambda: wfd.reduce(mine, comm, root=size))
+refused(TypeError, "it must be one of states", lambda: wfd.all_reduce(np.zeros(2, [("a", "V592")]), comm))
+bad = Form("sum", "float64").of(np.ones(3)).reshape(1)
+bad.view(np.int64)[3] = 2**40
+refused(ValueError, "more than 32 bits", lambda: wfd.all_reduce(bad, comm))
+if size > 1:
+    odd = rank == size - 1
+    refused(ValueError, f"rank {rank} brings", lambda: wfd.sum(np.ones(3, "f4" if odd else "f8"), comm))
+    refused(ValueError, f"rank {rank} brings", lambda: wfd.sum(np.ones((2, 2 + odd)), comm, axis=0))
+    refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(np.ones(2 + odd), comm))
+    refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(wf.ExactMoments() if odd else wf.ExactSum(), comm))
+    refused(ValueError, "no elements", lambda: wfd.max(np.ones(0), comm))
+
+if sys.argv[1] == "gloo":
+    # Tensors, of which NumPy does not have all types.
+    t = [torch.tensor([1.0, 2.0**-9 * (k + 1), -3.0], dtype=torch.bfloat16) for k in range(size)]
+    found = wfd.all_reduce(t[rank])
+    assert found.dtype == torch.bfloat16 and torch.equal(found, wf.sum(torch.stack(t), axis=0))
+    assert wfd.mean(t[rank]).dtype == torch.bfloat16
+
+    # A gradient's norm, and what is clipped by it, do not depend on the number of ranks: cut in shards, each rank has some rows.
+    g = torch.from_numpy((np.random.default_rng(1).standard_normal((64, 33)) * 10.0 ** np.random.default_rng(2).integers(-3, 4, (64, 33))).astype("f4"))
+    b = torch.from_numpy(np.random.default_rng(3).standard_normal(64).astype("f4")).to(torch.bfloat16)
+    shards = [torch.zeros(0, requires_grad=True)]
+    for whole_grad in (g, b):
+        p = torch.nn.Parameter(torch.zeros_like(whole_grad[rank::size]))
+        p.grad = whole_grad[rank::size].clone()
+        shards.append(p)
+    everything = wf.ExactMoments(g)
+    everything.add(b)
+    assert wfd.grad_norm(shards) == everything.norm()
+    assert wfd.clip_grad_norm_(iter(shards), 1.0) == everything.norm()
+    assert torch.equal(shards[1].grad, (g * (1.0 / (everything.norm() + 1e-6)))[rank::size])
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+    p = torch.nn.Parameter(distribute_tensor(torch.zeros_like(g), init_device_mesh("cpu", (size,)), [Shard(0)]))
+    p.grad = distribute_tensor(g, p.device_mesh, [Shard(0)])
+    assert wfd.grad_norm(p) == wf.ExactMoments(g).norm()
+    wfd.clip_grad_norm_([p], 1.0)
+    assert torch.equal(p.grad.full_tensor(), g * (1.0 / (wf.ExactMoments(g).norm() + 1e-6)))
+    inner = torch.distributed.new_group(list(range(max(1, size - 1))))
+    if rank < max(1, size - 1):
+        assert wfd.all_reduce(np.ones(3), inner).tolist() == [max(1.0, size - 1.0)] * 3
+        assert (wfd.reduce(wf.ExactSum([1.0]), inner) is None) == (rank != 0)
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+if rank == 0:
+    print("answers", wf.ExactSum(x).to_bytes().hex()[-16:], float(wf.sum(x)).hex())

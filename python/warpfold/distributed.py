@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions over the ranks of mpi4py and of torch.distributed, with the same bits for any number of ranks.
+
+`comm` is a communicator of mpi4py or a process group of torch.distributed, with gloo or another backend for memory of the CPU;
+None is the default group of torch.distributed. Neither library is imported before it is used. Each function is called by all
+ranks, as any collective operation is.
+
+    import warpfold.distributed as wfd
+    wfd.sum(piece, comm)                      # the true sum of all ranks' pieces, rounded once, on each rank
+    wfd.all_reduce(wf.ExactSum(piece), comm)  # the sum itself, to go on with
+    wfd.all_reduce(tensor, comm)              # element by element
+    wfd.clip_grad_norm_(model.parameters(), 1.0)
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._functions import mean as _mean
+from ._functions import sum as _sum
+from ._general import ONE_AXIS, axes_of
+from ._inputs import NAMES, Source, is_integer, one_piece, take
+from ._modules import need
+from ._states import ExactMoments, ExactSum
+from .states import OP_OF, Form
+
+__all__ = ["all_reduce", "answer", "argmax", "argmin", "clip_grad_norm_", "grad_norm", "max", "mean", "min", "norm", "reduce", "std",
+           "sum", "var"]
+
+Array = Any
+_AT_ONCE = 1 << 24      # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
+_GATHERED = 1 << 16     # bytes of a tensor below which every rank gets all of it
+
+
+# ---- The two libraries, told alike: one-dimensional NumPy arrays of int64 or of bytes.
+
+class _Mpi:
+    def __init__(self, comm: Any) -> None:
+        self.comm, self.size, self.rank = comm, comm.Get_size(), comm.Get_rank()
+
+    def add(self, words: Array, root: int | None = None) -> Array:
+        out = np.empty_like(words)
+        for at in range(0, len(words), _AT_ONCE):
+            piece = slice(at, at + _AT_ONCE)
+            if root is None:
+                self.comm.Allreduce(words[piece], out[piece])
+            else:
+                self.comm.Reduce(words[piece], out[piece], root=root)
+        return out
+
+    def gather(self, data: Array, root: int | None = None) -> Array:
+        out = np.empty((self.size, len(data)), np.uint8)
+        for at in range(0, len(data), _AT_ONCE):
+            part = np.ascontiguousarray(data[at:at + _AT_ONCE])
+            room = np.empty((self.size, len(part)), np.uint8)
+            if root is None:
+                self.comm.Allgather(part, room)
+            else:
+                self.comm.Gather(part, room, root=root)
+            out[:, at:at + _AT_ONCE] = room
+        return out
+
+    def exchange(self, parts: Array) -> Array:
+        out = np.empty_like(parts)
+        self.comm.Alltoall(parts, out)
+        return out
+
+
+class _Torch:
+    def __init__(self, group: Any) -> None:
+        torch = need("torch", "warpfold.distributed", "torch")
+        self.torch, self.dist, self.group = torch, torch.distributed, group
+        if self.dist.get_backend(group) == "nccl":
+            raise TypeError("warpfold.distributed: a process group of nccl; arrays are in the CPU's memory, so make one of gloo")
+        self.size, self.rank = self.dist.get_world_size(group), self.dist.get_rank(group)
+
+    def _root(self, root: int) -> int:
+        return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
+
+    def add(self, words: Array, root: int | None = None) -> Array:
+        t = self.torch.from_numpy(words.copy())
+        if root is None:
+            self.dist.all_reduce(t, group=self.group)
+        else:
+            self.dist.reduce(t, self._root(root), group=self.group)
+        return t.numpy()
+
+    def gather(self, data: Array, root: int | None = None) -> Array:
+        out = np.empty((self.size, len(data)), np.uint8)
+        t, rows = self.torch.from_numpy(np.ascontiguousarray(data).copy()), [self.torch.from_numpy(row) for row in out]
+        if root is None:
+            self.dist.all_gather(rows, t, group=self.group)
+        else:
+            self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group)
+        return out
+
+    def exchange(self, parts: Array) -> Array:
+        out = self.torch.empty(parts.size, dtype=self.torch.uint8)
+        self.dist.all_to_all_single(out, self.torch.from_numpy(parts.reshape(-1)), group=self.group)
+        return out.numpy().reshape(parts.shape)
+
+
+def _ranks(comm: Any, who: str) -> _Mpi | _Torch:
+    if hasattr(comm, "Allreduce") and hasattr(comm, "Get_rank"):
+        return _Mpi(comm)
+    torch = sys.modules.get("torch")
+    if torch is not None and (comm is None or isinstance(comm, torch.distributed.ProcessGroup)):
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            return _Torch(comm)
+        raise ValueError(f"{who}: torch.distributed has no process group; init_process_group() makes one")
+    raise TypeError(f"{who}: comm of type {type(comm).__name__}; it is a communicator of mpi4py or a process group of torch.distributed")
+
+
+def _agree(ranks: _Mpi | _Torch, what: str, who: str) -> None:
+    """Raises ValueError on all ranks alike unless all bring the same kind of thing: what is sent would be read wrongly.
+
+    Σh² · ranks = (Σh)² only where all h are equal.
+    """
+    if ranks.size == 1:
+        return
+    h = zlib.crc32(what.encode()) & 0xfffff
+    total, squares = (int(w) for w in ranks.add(np.array([h, h * h], np.int64)))
+    if squares * ranks.size != total * total:
+        raise ValueError(f"{who}: the ranks bring different things; rank {ranks.rank} brings {what}")
+
+
+# ---- States.
+
+_KINDS: tuple[tuple[Any, Any, Any, str], ...] = ((ExactSum, _core.words_of_sum, _core.sum_of_words, "sum"),
+                                                 (ExactMoments, _core.words_of_moments, _core.moments_of_words, "mean_var"))
+
+
+def _merged(ranks: _Mpi | _Torch, form: Form, states: Array, root: int | None, who: str) -> Array | None:
+    given = form.check(states)
+    _agree(ranks, f"states of {form.dtype.names[0].partition(': ')[2]} in the shape {given.shape}", who)  # type: ignore[index]
+    if form.adds:
+        words = ranks.add(form.words(given).reshape(-1), root)
+        if root is not None and ranks.rank != root:
+            return None
+        return form.settle(words.view(form.dtype).reshape(given.shape))
+    rows = ranks.gather(given.reshape(-1).view(np.uint8), root)
+    if root is not None and ranks.rank != root:
+        return None
+    return form.merge(*(row.view(form.dtype).reshape(given.shape) for row in rows))
+
+
+def _states(x: Any, comm: Any, root: int | None, who: str) -> Any:
+    ranks = _ranks(comm, who)
+    if root is not None and not 0 <= root < ranks.size:
+        raise ValueError(f"{who}: root={root}; there are the ranks 0 to {ranks.size - 1}")
+    for kind, to_words, of_words, reduction in _KINDS:
+        if isinstance(x, kind):
+            form = Form(reduction, "reals")
+            states = np.frombuffer(to_words(x._state), form.dtype).reshape(())
+            found = _merged(ranks, form, states, root, who)
+            return None if found is None else kind._of(of_words(found.tobytes()))
+    return _merged(ranks, Form.of_dtype(x.dtype), x, root, who)
+
+
+def _is_states(x: Any) -> bool:
+    return isinstance(x, (ExactSum, ExactMoments)) or (isinstance(x, np.ndarray) and x.dtype.names is not None)
+
+
+def all_reduce(x: Any, comm: Any = None, *, op: str = "sum") -> Any:
+    """All ranks' states merged, or all ranks' arrays added element by element, on each rank.
+
+    Parameters
+    ----------
+    x : ExactSum, ExactMoments, array of states, numpy.ndarray or torch.Tensor
+        Of the same kind, type and shape on each rank.
+    comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
+    op : {"sum", "mean"}
+        Of arrays of numbers: the true sum or mean over the ranks, rounded once. Sums of integers are taken modulo their range.
+
+    Returns
+    -------
+    The same kind of thing; `x` is left as it is.
+
+    Raises
+    ------
+    ValueError
+        On every rank, if the ranks bring different things.
+    TypeError
+        What is none of these.
+    """
+    if op not in ("sum", "mean"):
+        raise ValueError(f"all_reduce: op={op!r}; it is 'sum' or 'mean'")
+    if _is_states(x):
+        if op != "sum":
+            raise ValueError("all_reduce: op='mean' of states; merge them, and ask for the mean")
+        return _states(x, comm, None, "all_reduce")
+    return _elements(x, comm, op)
+
+
+def reduce(x: Any, comm: Any = None, *, root: int = 0) -> Any:
+    """All ranks' states merged, on one rank; None on the others. Parameters and errors are those of `all_reduce`."""
+    if not _is_states(x):
+        raise TypeError(f"reduce: an object of type {type(x).__name__}; it takes an ExactSum, ExactMoments or an array of states")
+    return _states(x, comm, root, "reduce")
+
+
+# ---- Element by element.
+
+def _elements(x: Any, comm: Any, op: str) -> Any:
+    ranks = _ranks(comm, "all_reduce")
+    torch = sys.modules.get("torch")
+    tensor = torch is not None and isinstance(x, torch.Tensor)
+    if tensor:
+        if x.device.type != "cpu":
+            raise TypeError(f"all_reduce: a tensor on {x.device}; it must be in the CPU's memory")
+        flat = x.detach().contiguous().reshape(-1)
+    elif isinstance(x, np.ndarray):
+        flat = np.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(-1)
+    else:
+        raise TypeError(f"all_reduce: an object of type {type(x).__name__}; it takes states, NumPy arrays and tensors")
+    code = take(flat, "all_reduce").view.dtype
+    if NAMES[code] == "bool" or (op == "mean" and is_integer(code)):
+        raise TypeError(f"all_reduce: the {op} of {NAMES[code]}; convert the array before")
+    _agree(ranks, f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}", "all_reduce")
+
+    def over_ranks(rows: Array) -> Array:
+        """Bytes of the sums, of those of each rank's elements."""
+        numbers = torch.from_numpy(rows).view(x.dtype) if tensor else rows.view(flat.dtype)  # type: ignore[union-attr]
+        found = (_sum if op == "sum" else _mean)(numbers, axis=0)
+        if tensor:
+            return found.to(x.dtype).contiguous().view(torch.uint8).numpy()  # type: ignore[union-attr]
+        return np.ascontiguousarray(found.astype(flat.dtype, copy=False)).view(np.uint8)
+
+    data = flat.view(torch.uint8).numpy() if tensor else flat.view(np.uint8)  # type: ignore[union-attr]
+    size = flat.itemsize if not tensor else flat.element_size()
+    out = np.empty(len(data), np.uint8)
+    step = _AT_ONCE * size
+    for at in range(0, len(data), step):
+        piece = data[at:at + step]
+        if len(piece) <= _GATHERED or ranks.size == 1:
+            out[at:at + step] = over_ranks(ranks.gather(piece))
+            continue
+        share = -(-len(piece) // (size * ranks.size)) * size  # of whole elements; the last rank's may be padded
+        parts = np.zeros(ranks.size * share, np.uint8)
+        parts[:len(piece)] = piece
+        mine = over_ranks(ranks.exchange(parts.reshape(ranks.size, share)))
+        out[at:at + step] = ranks.gather(mine).reshape(-1)[:len(piece)]
+    if tensor:
+        return torch.from_numpy(out).view(x.dtype).reshape(x.shape)  # type: ignore[union-attr]
+    return out.view(flat.dtype).reshape(x.shape)
+
+
+# ---- From arrays to answers.
+
+def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False,
+           correction: float = 0, rounding: str = "nearest", skip_nans: bool = False) -> Any:
+    """The answer of a reduction of all ranks' pieces together, on each rank.
+
+    Parameters
+    ----------
+    reduction : str
+        Any that `warpfold.states.Form` takes.
+    x : array_like
+        This rank's piece, cut along a reduced axis; it may have no elements. For `argmin` and `argmax` the pieces lie in the
+        order of the ranks, cut along `axis`, or along the first one.
+    comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
+    axis, dtype, keepdims, correction, rounding
+        As the function of the reduction in `warpfold` has them.
+    skip_nans : bool
+        NaNs are left out.
+
+    Returns
+    -------
+    scalar or array, or a tuple of two
+        What the function gives for the whole array.
+
+    Raises
+    ------
+    ValueError
+        On every rank, if the pieces are of different types, or their answers of different shapes.
+    """
+    ranks = _ranks(comm, reduction)
+    source: Source = one_piece(take(x, reduction), reduction)
+    if reduction not in OP_OF:
+        raise TypeError(f"answer: reduction={reduction!r}; it may be {', '.join(sorted(OP_OF))}")
+    form = Form(reduction, source.bf16 or NAMES[source.view.dtype], answer=dtype)
+    shape, first = source.view.shape, 0
+    axes = axes_of(axis, len(shape), reduction)
+    if form.op in ONE_AXIS and shape:
+        if axis is not None and len(axes) != 1:
+            raise TypeError(f"{reduction}: axis={axis!r}; it is one axis, or None")
+        rest = [n for d, n in enumerate(shape) if d > 0] if axis is None else []
+        _agree(ranks, f"pieces of rows of the shape {tuple(rest)}", reduction)
+        here = source.view.size if axis is None else shape[axes[0]]
+        sizes = ranks.gather(np.array([here], np.int64).view(np.uint8)).view(np.int64)
+        first = int(sizes[:ranks.rank].sum())
+    states = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, first=first)
+    found = form.values(_merged(ranks, form, states, None, reduction), rounding=rounding, correction=correction,
+                        fewest=0 if skip_nans else None)
+    return tuple(source.give(f) for f in found) if isinstance(found, tuple) else source.give(found)
+
+
+def sum(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+        skip_nans: bool = False) -> Any:
+    """The true sum of all ranks' pieces, rounded once; see `answer`."""
+    return answer("sum", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
+
+
+def mean(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+         skip_nans: bool = False) -> Any:
+    """The true mean of all ranks' pieces, rounded once; see `answer`."""
+    return answer("mean", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
+
+
+def var(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+        skip_nans: bool = False) -> Any:
+    """The true variance of all ranks' pieces, rounded once; see `answer`."""
+    return answer("var", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
+
+
+def std(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+        skip_nans: bool = False) -> Any:
+    """The root of the true variance, rounded once; see `answer`."""
+    return answer("std", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
+
+
+def norm(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, rounding: str = "nearest",
+         skip_nans: bool = False) -> Any:
+    """The Euclidean norm of all ranks' pieces, rounded once; see `answer`."""
+    return answer("norm", x, comm, axis=axis, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
+
+
+def min(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, skip_nans: bool = False) -> Any:
+    """The least element of all ranks' pieces; see `answer`."""
+    return answer("min", x, comm, axis=axis, keepdims=keepdims, skip_nans=skip_nans)
+
+
+def max(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, skip_nans: bool = False) -> Any:
+    """The greatest element of all ranks' pieces; see `answer`."""
+    return answer("max", x, comm, axis=axis, keepdims=keepdims, skip_nans=skip_nans)
+
+
+def argmin(x: Any, comm: Any = None, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index in the whole array of the first least element; see `answer`."""
+    return answer("argmin", x, comm, axis=axis, keepdims=keepdims)
+
+
+def argmax(x: Any, comm: Any = None, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index in the whole array of the first greatest element; see `answer`."""
+    return answer("argmax", x, comm, axis=axis, keepdims=keepdims)
+
+
+# ---- Gradients in shards.
+
+def _gradients(parameters: Any) -> list[Any]:
+    torch = need("torch", "warpfold.distributed", "torch")
+    given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    found = [p.grad for p in given if p.grad is not None]
+    return [(g.to_local() if hasattr(g, "to_local") else g).detach() for g in found]
+
+
+def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
+    """The Euclidean norm of all gradients, of which each rank holds other elements (its shards), rounded once to a float.
+
+    The same bits for any number of ranks and any way of cutting the gradients. `parameters` are tensors, of which `grad` counts:
+    the local part of a DTensor; those without a gradient do not. Gradients that every rank holds whole would count once a rank.
+    """
+    state = ExactMoments()
+    for g in _gradients(parameters):
+        state.add(g)
+    return float(all_reduce(state, group).norm())
+
+
+def clip_grad_norm_(parameters: Iterable[Any], max_norm: float, group: Any = None) -> float:
+    """Scales gradients so that their norm is at most `max_norm`, as `torch.nn.utils.clip_grad_norm_` does; the norm before.
+
+    What each rank holds are shards, as for `grad_norm`; the factor, and so every gradient, has the same bits for any number of
+    ranks.
+    """
+    shards = list(parameters) if not hasattr(parameters, "grad") else [parameters]
+    total = grad_norm(shards, group)
+    factor = float(max_norm) / (total + 1e-6)
+    if factor < 1 or total != total:
+        for g in _gradients(shards):
+            g.mul_(factor)
+    return total

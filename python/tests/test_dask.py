@@ -3,6 +3,8 @@
 
 import math
 import os
+import pathlib
+import re
 import signal
 from fractions import Fraction
 
@@ -254,3 +256,21 @@ def test_killed_workers_retries_and_copies(tmp_path):
         client.replicate(states)  # each result on both workers, as when a task ran twice
         same(Form("mean", x.dtype).values(states.compute()), wf.mean(x, axis=1))
         same(wfd.mean(through("killed"), axis=1).compute(), wf.mean(x, axis=1))
+
+
+def test_examples():
+    import doctest
+    pytest.importorskip("dask.dataframe")
+    found = doctest.testmod(wfd)
+    assert found.failed == 0 and found.attempted > 8
+
+
+def test_the_documents_code_runs():
+    pytest.importorskip("dask.dataframe")
+    pytest.importorskip("xarray")
+    page = pathlib.Path(__file__).parents[2] / "docs/distributed.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    assert len(blocks) == 4
+    names: dict = {}
+    for block in blocks:
+        exec(block, names)

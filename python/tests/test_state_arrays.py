@@ -254,3 +254,11 @@ def test_bytes_of_others():
     refused(ValueError, "no states", lambda: form.from_bytes(wf.ExactSum([1.0]).to_bytes()))
     refused(ValueError, "version 1; this package has version 2", lambda: form.from_bytes(data[:4] + struct.pack("<H", 1) + data[6:]))
     refused(ValueError, "states of sum of float64; they must be mean of int8", lambda: Form("mean", "int8").from_bytes(data))
+
+
+def test_examples():
+    import doctest
+
+    from warpfold import states
+    found = doctest.testmod(states)
+    assert found.failed == 0 and found.attempted > 5

@@ -8,7 +8,7 @@ import warpfold as wf
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("dask.array")
-import warpfold.xarray  # noqa: E402,F401
+import warpfold.xarray  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # NumPy's, of slices of nothing but NaN
 
@@ -81,3 +81,9 @@ def test_refusals():
             x[:0].warpfold.min("time")
         with pytest.raises(TypeError, match="elements of type|dtype"):
             x.astype("datetime64[s]").warpfold.sum("time")
+
+
+def test_examples():
+    import doctest
+    found = doctest.testmod(warpfold.xarray)
+    assert found.failed == 0 and found.attempted > 3

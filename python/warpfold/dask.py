@@ -7,7 +7,7 @@ Each chunk becomes an array of states, states are merged in a tree, and each ans
 >>> import warpfold.dask as wfd
 >>> x = da.from_array([1e16, 1.0, -1e16, 1.0], chunks=2)
 >>> float(wfd.sum(x).compute()), float(x.sum().compute())
-(2.0, 1.0)
+(2.0, 0.0)
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import venv
 BUILD = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.25", "ninja"]
 NEEDED = ["numpy", "ml-dtypes", "pytest", "hypothesis", "array-api-strict", "mypy"]
 READ_TOO = ["pyarrow", "pandas", "polars"]  # what only some tests need, which skip without
+IN_PIECES = ["dask[array,dataframe]", "distributed", "xarray", "mpi4py"]  # the same
 
 
 def skip(why):
@@ -40,11 +41,11 @@ def main():
     given.scratch.mkdir(parents=True, exist_ok=True)
     place = given.scratch / "venv"
     python = place / "bin" / "python"
-    stamp, wanted = place / "installed", "\n".join([sys.version, *BUILD, *NEEDED, *READ_TOO])
+    stamp, wanted = place / "installed", "\n".join([sys.version, *BUILD, *NEEDED, *READ_TOO, *IN_PIECES])
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q"]
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(place, with_pip=True, clear=True)
-        for packages, needed in ((BUILD + NEEDED, True), (READ_TOO, False)):
+        for packages, needed in ((BUILD + NEEDED, True), (READ_TOO, False), (IN_PIECES, False)):
             done = subprocess.run([*pip, "install", "--retries", "1", *packages], stderr=subprocess.PIPE, text=True)
             if done.returncode != 0 and needed:
                 skip("pip cannot install " + " ".join(packages) + ": " + done.stderr.strip().splitlines()[-1])

@@ -29,7 +29,7 @@ def launcher_of_mpi():
     return found
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("ranks", [3])
 def test_mpi(ranks):
     launcher = launcher_of_mpi()
     # Of Open MPI: as root, and more ranks than cores. Others do not know these variables.

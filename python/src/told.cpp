@@ -105,7 +105,7 @@ parts parts_of(const state_form& f) {
   }
   const bool twice = complex && (f.what == op::sum || f.what == op::mean);
   const int each = twice ? words / 2 : words;
-  parts p{{{parts::digits, each - 5}, {parts::counters, 5, complex && !twice ? 2u : 1u}}};  // of |x|²: both parts of each
+  parts p{{{parts::digits, each - 5}, {parts::counters, 5, complex && !twice ? 2u : 1u}}};  // |x|² counts both parts of each element
   if (twice) p.list.insert(p.list.end(), {p.list[0], p.list[1]});
   return p;
 }

@@ -32,7 +32,7 @@ def launcher_of_mpi():
 @pytest.mark.parametrize("ranks", [3])
 def test_mpi(ranks):
     launcher = launcher_of_mpi()
-    # Of Open MPI: as root, and more ranks than cores. Others do not know these variables.
+    # Open MPI alone knows these variables: they let root start it, and more ranks than cores.
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     done = subprocess.run([launcher, "-n", str(ranks), sys.executable, SCRIPT, "mpi"], capture_output=True, text=True, timeout=300, env=env)

@@ -107,7 +107,7 @@ def test_sums_are_rounded_once_to_another_type(x_axis, to):
     form = Form("sum", x.dtype, answer=to)
     halves = form.merge(form.of(x, axis=axis), form.of(x, axis=axis))  # each element twice
     want = answers_of(x, axis, lambda row: nearest(2 * sum(fractions_of(row), Fraction(0)), to), to)
-    same(form.values(halves) + 0, want + 0)  # of nothing but -0 it is -0, which a fraction does not know
+    same(form.values(halves) + 0, want + 0)  # the sum of nothing but -0 is -0, which a fraction does not know
 
 
 @given(laid_out(["float32", "float64", "int8"]), st.data())

@@ -418,7 +418,7 @@ def _chunk_of_groups(grouped: Any, *, reduction: str, skip_nans: bool) -> Any:
     column = grouped.obj
     labels, index = _labels_of(grouped)
     counts = labels >= 0
-    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of columns with nulls
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # columns with nulls have a type of their own
     if skip_nans or kind is not column.dtype:
         counts &= ~column.isna().to_numpy()
     values = column[counts].to_numpy(dtype=kind)

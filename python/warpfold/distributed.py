@@ -241,7 +241,7 @@ def _elements(x: Any, comm: Any, op: str) -> Any:
         if len(piece) <= _GATHERED or ranks.size == 1:
             out[at:at + step] = over_ranks(ranks.gather(piece))
             continue
-        share = -(-len(piece) // (size * ranks.size)) * size  # of whole elements; the last rank's may be padded
+        share = -(-len(piece) // (size * ranks.size)) * size  # whole elements; the last rank's may be padded
         parts = np.zeros(ranks.size * share, np.uint8)
         parts[:len(piece)] = piece
         mine = over_ranks(ranks.exchange(parts.reshape(ranks.size, share)))

@@ -81,7 +81,7 @@ class Form:
         self._reals = wide = isinstance(dtype, str) and dtype == _REALS
         self.element = F64 if wide else code_of(dtype, who)
         self._bf16 = np.dtype(dtype) if self.element == BF16 and not isinstance(dtype, str) else None
-        self._cast: int | None = None  # of integers, modulo a narrower range
+        self._cast: int | None = None  # the narrower range of integers that answers are taken modulo
         self._round: int | None = None
         how = "native" if answer is None else converted(self.op, self.element, code_of(answer, who), who)
         if how == "wrap":

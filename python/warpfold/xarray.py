@@ -33,7 +33,7 @@ Dims = Any  # a name, several, ..., or None
 
 def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, keepdims: bool = False, dtype: Any = None,
             correction: float = 0, rounding: str = "nearest", min_count: int | None = None) -> Any:
-    """Of what a variable holds, a NumPy or a Dask array; NaN where fewer elements count than `min_count`."""
+    """The answers for what a variable holds, a NumPy or a Dask array; NaN where fewer elements count than `min_count`."""
     if isinstance(axis, (tuple, list)) and not axis and (reduction in _UNCHANGED or x.dtype.kind not in "fciub"):
         return x  # a Dataset's variable without the dimension, as xarray leaves it
     skip = skipna if skipna is not None else x.dtype.kind in "fc"

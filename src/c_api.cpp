@@ -23,7 +23,7 @@ using namespace wf;
 static_assert(static_cast<int>(op::logsumexp) == WF_LOGSUMEXP && op_count == WF_LOGSUMEXP + 1);
 static_assert(static_cast<int>(op::minmax) == WF_MINMAX && static_cast<int>(op::norm_inf) == WF_NORM_INF);
 static_assert(static_cast<int>(dtype::c128) == WF_C128 && static_cast<int>(dtype::u64) == WF_U64);
-static_assert(static_cast<int>(rounding::down) == WF_DOWN && static_cast<int>(errc::device) == WF_DEVICE);
+static_assert(static_cast<int>(rounding::down) == WF_ROUND_DOWN && static_cast<int>(errc::device) == WF_DEVICE);
 
 // Fixed memory: telling of a failure to allocate must not allocate.
 thread_local char last_error[512] = "";
@@ -71,7 +71,7 @@ dtype checked_dtype(int d) {
 void take(wf::request& r, const wf_options* o) {
   if (o == nullptr) return;
   if (o->accuracy != WF_EXACT && o->accuracy != WF_FAST) refuse("options: accuracy is neither WF_EXACT nor WF_FAST");
-  if (o->rounding < WF_NEAREST || o->rounding > WF_DOWN) refuse("options: no such rounding");
+  if (o->rounding < WF_ROUND_NEAREST || o->rounding > WF_ROUND_DOWN) refuse("options: no such rounding");
   if (o->threads < 0) refuse("options: threads below 0; 0 means all");
   r.context.accuracy = o->accuracy == WF_EXACT ? accuracy::exact : accuracy::fast;
   r.context.rounding = static_cast<rounding>(o->rounding);

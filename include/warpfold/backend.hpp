@@ -30,9 +30,9 @@ namespace wf {
 
 /// What the states of a reduction are.
 struct state_form {
-  op what;
-  dtype element;
-  wf::accuracy accuracy;
+  op what;                ///< the operation
+  dtype element;          ///< the type of the elements
+  wf::accuracy accuracy;  ///< exact, or native arithmetic
   std::size_t bytes;  ///< of a state
   bool adds;          ///< merged by int64 addition of their words
   bool canonical;     ///< the same bytes in any order of the elements
@@ -43,7 +43,7 @@ inline constexpr int state_version = 2;
 
 /// Throws wf::error (unsupported) for element types that the operation does not take.
 WF_API state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
-/// Writes the states of no elements.
+/// Writes `count` states of no elements, form.bytes bytes each.
 WF_API void clear_states(const state_form& form, void* states, std::int64_t count);
 /// to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory, of any alignment.
 /// Throws wf::error (capacity) where a state would have more than 2^63 - 1 elements; states up to there are merged.
@@ -51,16 +51,26 @@ WF_API void merge_states(const state_form& form, void* to, const void* later, st
 /// to[k] becomes the state that it was before later[k] was merged into it. Only where `form.adds`, else wf::error
 /// (unsupported). Throws bad_argument where later[k] has more elements than to[k].
 WF_API void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count);
-/// The answers of states. Host memory, of any alignment.
+/// The answers of `count` states, without gaps, of the type that result_of_builtin() says. Host memory, of any alignment.
 WF_API void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out);
 
+/// Who carries out requests: cpu_backend(), a wf::gpu, a wf::simulated_gpu.
+///
+///     wf::request r;                       // the sum of f64, unless told otherwise
+///     r.inputs.data[0] = values.data();
+///     r.inputs.shape = {static_cast<std::int64_t>(values.size())};
+///     r.inputs.strides[0] = {sizeof(double)};
+///     double answer = 0;
+///     r.out = &answer;
+///     wf::cpu_backend().run(r);
 class WF_API backend {
  public:
   virtual ~backend() = default;
   virtual std::string_view name() const noexcept = 0;  ///< "cpu", "cuda" or "simt"
   /// Whether it carries out such requests, whatever their shapes and pointers.
   virtual bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept = 0;
-  /// Answers or states go to r.out. A GPU's are there when the stream has come to them.
+  /// Answers or states go to r.out. A GPU's are there when the stream has come to them. Throws wf::error: what check()
+  /// says, and unsupported for what takes() denies.
   virtual void run(const request& r) const = 0;
 
  protected:
@@ -71,7 +81,7 @@ class WF_API backend {
   backend& operator=(backend&&) = default;
 };
 
-/// Takes everything.
+/// The processor that the program runs on. It takes everything.
 WF_API const backend& cpu_backend();
 
 }  // namespace wf

@@ -4,16 +4,26 @@
 #pragma once
 
 #include <warpfold/cpu/executor.hpp>
-#include <warpfold/exact/ieee.hpp>
+#include <warpfold/rounding.hpp>
 
 namespace wf {
 
-/// exact: the true result, rounded once. fast: native arithmetic in a fixed order, so the same bits
-/// from run to run, whatever the threads and the rounding mode or flushing of subnormals that the caller has set.
-enum class accuracy { exact, fast };
+/// How a result is computed.
+enum class accuracy {
+  exact,  ///< the true result, rounded once
+  /// native arithmetic in a fixed order, so the same bits from run to run, whatever the threads and the rounding mode or
+  /// flushing of subnormals that the caller has set
+  fast
+};
 
+/// How a reduction is to be run.
+///
+///     wf::context c;
+///     c.threads = 4;
+///     c.rounding = wf::rounding::down;
+///     double low = wf::sum(values, c);
 struct context {
-  wf::accuracy accuracy = wf::accuracy::exact;
+  wf::accuracy accuracy = wf::accuracy::exact;    ///< exact, or native arithmetic
   wf::rounding rounding = wf::rounding::nearest;  ///< of exact results
   int threads = 0;                                ///< at most; 0: as many as the executor has
   cpu::executor* executor = nullptr;              ///< null: cpu::default_executor()

@@ -11,6 +11,7 @@
 
 namespace wf {
 
+/// What kind of thing went wrong: for programs.
 enum class errc {
   bad_argument = 1,  ///< a value that the function does not take
   bad_input,         ///< malformed bytes: a file, a stored state
@@ -21,9 +22,18 @@ enum class errc {
   device             ///< a CUDA call failed; the text holds its own words
 };
 
+/// What every function of the library throws; what() is one line for people: what, where, what would be right.
+///
+///     try {
+///       wf::sum(matrix, wf::axis{7});
+///     } catch (const wf::error& e) {
+///       if (e.code() == wf::errc::bad_argument) std::puts(e.what());
+///     }
 class WF_API error : public std::runtime_error {
  public:
+  /// An error of that kind, with its line.
   error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  /// Its kind.
   errc code() const noexcept { return code_; }
 
  private:

@@ -45,7 +45,11 @@ void enqueue_fold(const device_place& place, const X& x, void* out, const auto& 
 
 }  // namespace device::inline WF_BUILD
 
-/// *out = r over all elements, in their order unless it commutes.
+/// *out = r over all elements, in their order unless it commutes; asynchronous, on the place's stream. Members of R are
+/// WF_HD. Throws wf::error: unsupported for a view whose dimensions do not lie in one another, bad_argument for an
+/// address that is no multiple of its element's alignment.
+///
+///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
 template <class P, detail::input X, class R>
   requires(P::is_place && reduction<R, detail::element_of<X>>)
 void reduce(const P& place, const X& x, result_of<R>* out, const R& r) {

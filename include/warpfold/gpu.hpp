@@ -37,17 +37,20 @@ const device_library& simt_library();  ///< in warpfold_simt: for tests, and for
 /// allocates the memory.
 class WF_API device_place : public backend {
  public:
-  static constexpr bool is_place = true;
+  static constexpr bool is_place = true;  ///< told from inputs by this
 
+  /// A stream of the current device, for kernels of that library.
   device_place(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
 
+  /// "cuda" or "simt".
   std::string_view name() const noexcept override { return kernels_->name; }
+  /// Whether it carries out such requests, whatever their shapes and pointers.
   bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
   /// Enqueues a request: what wf::sum and the others call.
   void run(const request& r) const override;
 
-  void* stream() const { return stream_; }
-  const device_library& kernels() const { return *kernels_; }
+  void* stream() const { return stream_; }                           ///< a cudaStream_t
+  const device_library& kernels() const { return *kernels_; }        ///< the compiled kernels
   /// A device::workspace of the build that `kernels` come from.
   void* scratch() const {
     if (!scratch_) scratch_ = {kernels_->make_scratch(), {kernels_, stream_}};
@@ -60,6 +63,7 @@ class WF_API device_place : public backend {
   void run(const X& x, result<O, detail::element_of<X>>* out, const S&... s) const {
     enqueue<O, detail::element_of<X>>(detail::operands_of(x), out, s...);
   }
+  /// The same of two inputs.
   template <op O, detail::input X, detail::input Y, class... S>
     requires(O == op::dot)
   void run(const X& x, const Y& y, result<O, detail::element_of<X>>* out, const S&... s) const {
@@ -106,12 +110,14 @@ class WF_API device_place : public backend {
 /// A stream (a cudaStream_t; none is the default one) of the current CUDA device.
 class gpu : public device_place {
  public:
+  /// That stream.
   explicit gpu(void* stream = nullptr) : device_place(cuda_library(), stream) {}
 };
 
 /// The same on simt, where kernels run on the CPU and have ended when the call returns.
 class simulated_gpu : public device_place {
  public:
+  /// A place on simt.
   explicit simulated_gpu(void* stream = nullptr) : device_place(simt_library(), stream) {}
 };
 

@@ -17,21 +17,26 @@ namespace exact {
 /// round once, ties to even (a double never passes through a float). NaNs become the quiet NaN.
 template <class Format>
 struct half_float {
-  std::uint16_t bits;
+  std::uint16_t bits;  ///< sign, exponent and significand
 
   half_float() = default;
+  /// The nearest such number, ties to even.
   WF_HD explicit half_float(float x)
       : bits{convert<Format, ieee_f32>(__builtin_bit_cast(std::uint32_t, x))} {}
+  /// The nearest such number, ties to even: rounded once.
   WF_HD explicit half_float(double x)
       : bits{convert<Format, ieee_f64>(__builtin_bit_cast(std::uint64_t, x))} {}
+  /// The number with these bits.
   static WF_HD half_float from_bits(std::uint16_t b) {
     half_float x;
     x.bits = b;
     return x;
   }
+  /// The same number, exactly.
   WF_HD explicit operator float() const {
     return __builtin_bit_cast(float, convert<ieee_f32, Format>(bits));
   }
+  /// The same number, exactly.
   WF_HD explicit operator double() const {
     return __builtin_bit_cast(double, convert<ieee_f64, Format>(bits));
   }
@@ -39,7 +44,9 @@ struct half_float {
 
 }  // namespace exact
 
+/// IEEE binary16: 11 bits of significand, up to 65504. CUDA's __half.
 using f16 = exact::half_float<exact::ieee_f16>;
+/// The upper half of binary32: 8 bits of significand, the range of float. CUDA's __nv_bfloat16.
 using bf16 = exact::half_float<exact::ieee_bf16>;
 
 static_assert(sizeof(f16) == 2 && std::is_trivially_copyable_v<f16>);

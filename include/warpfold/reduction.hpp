@@ -28,9 +28,11 @@
 
 namespace wf {
 
+/// The type of a reduction's states: what identity() gives.
 template <class R>
 using state_of = std::remove_cvref_t<decltype(std::declval<const R&>().identity())>;
 
+/// The type of a reduction's answers: what finish() gives.
 template <class R>
 using result_of = std::remove_cvref_t<decltype(std::declval<const R&>().finish(
     std::declval<const state_of<R>&>(), std::int64_t{}))>;
@@ -80,6 +82,7 @@ template <class R, class... T>
 concept accumulates = reduction<R, T...> && requires(const R& r, state_of<R>& s, const T*... x,
                                                      std::int64_t n) { r.accumulate(s, x..., n, n); };
 
+/// Whether R says that the order of elements cannot change its answer.
 template <class R>
 inline constexpr bool commutes = [] {
   if constexpr (requires { R::commutes; }) return bool{R::commutes};
@@ -90,17 +93,35 @@ inline constexpr bool commutes = [] {
 /// made from their declarations, and tests hold every one against what it does.
 struct declaration {
   /// The answer for no elements; the least float is -inf, the greatest +inf.
-  enum class nothing : std::uint8_t { zero, one, minus_one, nan, least, greatest, greatest_and_least };
-  /// What a NaN does: no element can be one; the answer is NaN, or its index; it is not zero; it is an element.
-  enum class nans : std::uint8_t { none, win, are_found, are_not_zero, are_counted };
-  /// How the answer is rounded: not at all (integers wrap); once, from the true value; as the hardware adds.
-  enum class rounds : std::uint8_t { never, once, natively };
-  nothing empty;
-  nans nan;
-  rounds rounding;
+  enum class nothing : std::uint8_t {
+    zero,               ///< +0
+    one,                ///< 1
+    minus_one,          ///< -1: no index
+    nan,                ///< NaN
+    least,              ///< the least value of the type
+    greatest,           ///< the greatest value of the type
+    greatest_and_least  ///< both, as minmax has them
+  };
+  /// What a NaN does.
+  enum class nans : std::uint8_t {
+    none,          ///< no element can be one
+    win,           ///< the answer is NaN
+    are_found,     ///< the answer is the index of the first
+    are_not_zero,  ///< it is not zero
+    are_counted    ///< it is an element
+  };
+  /// How the answer is rounded.
+  enum class rounds : std::uint8_t {
+    never,    ///< not at all: integers wrap
+    once,     ///< once, from the true value
+    natively  ///< as the hardware adds
+  };
+  nothing empty;    ///< of no elements
+  nans nan;         ///< of NaNs
+  rounds rounding;  ///< of the answer
 };
 
-/// Folds x[0 … n) into s on this thread, in order.
+/// Folds x[0 … n), whose indexes start at `first`, into s on this thread, in order.
 template <class R, class... T>
   requires reduction<R, T...>
 constexpr void fold(const R& r, state_of<R>& s, std::int64_t n, std::int64_t first, const T*... x) {

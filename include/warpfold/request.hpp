@@ -25,6 +25,7 @@ namespace wf {
 /// How elements are shared among answers. What is pointed to lies where the backend reads its inputs, but `axes`, which
 /// the host reads.
 struct partition {
+  /// The ways to share elements.
   enum class kinds : std::uint8_t {
     whole,           ///< one answer
     axes,            ///< one per position along the other axes, C-ordered
@@ -32,7 +33,7 @@ struct partition {
     equal_segments,  ///< of a one-dimensional input: `length` elements each; the last may be shorter
     labels           ///< of a one-dimensional input: element i belongs to answer labels[i], 0 <= labels[i] < count
   };
-  kinds kind = kinds::whole;
+  kinds kind = kinds::whole;       ///< which of these
   bool keepdims = false;           ///< axes: those that are reduced stay, with length 1
   std::uint8_t index_bytes = 8;    ///< size of an offset or a label: 4 or 8, signed
   std::span<const int> axes{};     ///< any order; negative ones count from the last
@@ -43,18 +44,23 @@ struct partition {
 
 /// What is written: answers, of the type that results.hpp gives; those of integers in a wf::checked, which says whether
 /// the true one fits; or states (backend.hpp).
-enum class output : std::uint8_t { answers, checked, states };
+enum class output : std::uint8_t {
+  answers,  ///< answers
+  checked,  ///< of integers, and whether the true answer fits
+  states    ///< what was reduced so far
+};
 
+/// Everything that can be asked; as it is, the exact sum of f64. Shapes and strides are those of `inputs`.
 struct request {
-  op what = op::sum;
-  dtype element = dtype::f64;
+  op what = op::sum;                      ///< the operation
+  dtype element = dtype::f64;             ///< the type of the elements
   wf::options options{};                  ///< rounding, correction
   cpu::operands inputs{};                 ///< one shape; strides in bytes; a second input for dot
   std::array<bool, cpu::max_inputs> swapped{};  ///< bytes of the other order than the machine's
-  partition by{};
+  partition by{};                         ///< how elements are shared among answers
   /// The index of the first element of each answer: pieces of an array of which argmin is asked keep their places.
   std::int64_t first = 0;
-  output wanted = output::answers;
+  output wanted = output::answers;        ///< answers or states
   void* out = nullptr;                    ///< room for all answers or states, without gaps
   wf::context context{};                  ///< accuracy; for the CPU, threads and executor
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
@@ -69,7 +75,7 @@ constexpr int inputs_of(op what) { return what == op::dot ? 2 : 1; }
 
 namespace cpu {
 
-/// Any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
+/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
 WF_API void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
          const char* who);
 

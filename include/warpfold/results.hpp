@@ -12,27 +12,30 @@
 
 namespace wf {
 
-template <class T, class V = T>  // V: the real numbers, where T is complex
+/// What wf::mean_var answers. V is a real type also where T is complex.
+template <class T, class V = T>
 struct mean_var_result {
-  T mean;
-  V var;
+  T mean;  ///< Σx / n
+  V var;   ///< Σ|x - mean|² / (n - correction)
 };
 
+/// What wf::minmax answers.
 template <class T>
 struct minmax_result {
-  T min;
-  T max;
+  T min;  ///< the least element
+  T max;  ///< the greatest element
 };
 
 /// An integer answer, and what the true one is: high[1]·2^128 + high[0]·2^64 + value, `value` as 64
 /// bits without a sign, the whole in two's complement. Of a product `high` is zero.
 template <class T>
 struct checked {
-  T value;
-  std::array<std::uint64_t, 2> high;
-  bool overflow;  ///< the true answer does not fit T
+  T value;                            ///< the true answer mod 2^64
+  std::array<std::uint64_t, 2> high;  ///< what lies above it
+  bool overflow;                      ///< the true answer does not fit T
 };
 
+/// Whether operation O takes elements of T.
 template <op O, class T>
 inline constexpr bool takes = [] {
   if constexpr (O == op::sum || O == op::mean || O == op::prod || O == op::any || O == op::all ||
@@ -65,6 +68,7 @@ constexpr auto result_type() {
 
 }  // namespace detail
 
+/// The type of operation O's answer for elements of T: `wf::result<wf::op::sum, std::int32_t>` is std::int64_t.
 template <op O, class T>
 using result = typename decltype(detail::result_type<O, T>())::type;
 

@@ -26,51 +26,60 @@ inline constexpr int max_rank = 32;
 template <class T>
 class per_dimension {
  public:
-  using value_type = T;
-  using iterator = T*;
-  using const_iterator = const T*;
+  using value_type = T;             ///< of a value
+  using iterator = T*;              ///< to a value
+  using const_iterator = const T*;  ///< to a value that is only read
 
   per_dimension() = default;
+  /// That many values.
   explicit per_dimension(std::size_t n, T value = T()) { resize(n, value); }
+  /// Those values.
   per_dimension(std::initializer_list<T> values) : per_dimension(values.begin(), values.end()) {}
+  /// The values of a range.
   template <std::input_iterator I>
   per_dimension(I first, I last) {
     for (; first != last; ++first) push_back(static_cast<T>(*first));
   }
+  /// Those values.
   per_dimension(const std::vector<T>& values) : per_dimension(values.begin(), values.end()) {}
+  /// The same values.
   per_dimension(const per_dimension& o) : size_(o.size_) { std::copy_n(o.value_, size_, value_); }
+  /// The same values.
   per_dimension& operator=(const per_dimension& o) {
     size_ = o.size_;
     std::copy_n(o.value_, size_, value_);
     return *this;
   }
 
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  T* data() { return value_; }
-  const T* data() const { return value_; }
-  T* begin() { return value_; }
-  T* end() { return value_ + size_; }
-  const T* begin() const { return value_; }
-  const T* end() const { return value_ + size_; }
-  T& operator[](std::size_t k) { return value_[k]; }
-  const T& operator[](std::size_t k) const { return value_[k]; }
-  T& front() { return value_[0]; }
-  const T& front() const { return value_[0]; }
-  T& back() { return value_[size_ - 1]; }
-  const T& back() const { return value_[size_ - 1]; }
+  std::size_t size() const { return size_; }                          ///< how many there are
+  bool empty() const { return size_ == 0; }                           ///< whether there are none
+  T* data() { return value_; }                                        ///< the first
+  const T* data() const { return value_; }                            ///< the first
+  T* begin() { return value_; }                                       ///< the first
+  T* end() { return value_ + size_; }                                 ///< behind the last
+  const T* begin() const { return value_; }                           ///< the first
+  const T* end() const { return value_ + size_; }                     ///< behind the last
+  T& operator[](std::size_t k) { return value_[k]; }                  ///< value k, unchecked
+  const T& operator[](std::size_t k) const { return value_[k]; }      ///< value k, unchecked
+  T& front() { return value_[0]; }                                    ///< the first
+  const T& front() const { return value_[0]; }                        ///< the first
+  T& back() { return value_[size_ - 1]; }                             ///< the last
+  const T& back() const { return value_[size_ - 1]; }                 ///< the last
+  /// One more.
   void push_back(const T& value) {
     if (size_ == max_rank) refuse();
     value_[size_++] = value;
   }
-  void pop_back() { --size_; }
+  void pop_back() { --size_; }                                        ///< one less
+  /// That many; new ones have the value that is given.
   void resize(std::size_t n, T value = T()) {
     if (n > max_rank) refuse();
     for (; size_ < n; ++size_) value_[size_] = value;
     size_ = n;
   }
-  void clear() { size_ = 0; }
+  void clear() { size_ = 0; }                                         ///< none
 
+  /// As many, and equal.
   friend bool operator==(const per_dimension& a, const per_dimension& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
@@ -130,7 +139,7 @@ inline std::string text_of(const extents& shape) {
 
 }  // namespace detail
 
-/// Of a C-ordered array of that shape, in elements; of one without elements they mean nothing.
+/// The strides of a C-ordered array of that shape, in elements; of an array without elements they mean nothing.
 inline extents row_major(const extents& shape) {
   extents strides(shape.size());
   std::int64_t stride = 1;
@@ -141,14 +150,20 @@ inline extents row_major(const extents& shape) {
   return strides;
 }
 
-/// Element (i0, i1, …) lies at data[i0·strides[0] + i1·strides[1] + …]. Strides count elements and
-/// may be zero or negative. Elements need not be aligned to their size.
+/// A view of an n-dimensional array: element (i0, i1, …) lies at data[i0·strides[0] + i1·strides[1] + …]. Strides
+/// count elements and may be zero or negative. Elements need not be aligned to their size. Nothing is owned.
+///
+///     wf::view<float> matrix(pixels, {1080, 1920});             // C order, no gaps
+///     wf::view<float> red(pixels, {1080, 1920}, {5760, 3});     // every third one
+///     auto columns = wf::mean(matrix, wf::axis{0});             // 1920 answers
 template <class T>
 class view {
  public:
-  using element = T;
+  using element = T;  ///< of an element
 
+  /// A C-ordered array without gaps. Throws wf::error (bad_argument) on a negative length and on more than 2^63 - 1 elements.
   view(const T* data, extents shape) : view(data, shape, row_major(shape)) {}
+  /// An array of those strides, in elements, one for each length; else it throws wf::error (bad_argument).
   view(const T* data, extents shape, extents strides)
       : data_(data), shape_(std::move(shape)), strides_(std::move(strides)) {
     if (shape_.size() != strides_.size())
@@ -162,13 +177,13 @@ class view {
     size_ = *size;
   }
 
-  const T* data() const { return data_; }
-  const extents& shape() const { return shape_; }
-  const extents& strides() const { return strides_; }
-  int rank() const { return static_cast<int>(shape_.size()); }
-  std::int64_t size() const { return size_; }
+  const T* data() const { return data_; }                          ///< element (0, 0, …)
+  const extents& shape() const { return shape_; }                  ///< a length for each dimension
+  const extents& strides() const { return strides_; }              ///< in elements
+  int rank() const { return static_cast<int>(shape_.size()); }     ///< dimensions
+  std::int64_t size() const { return size_; }                      ///< elements
 
-  /// The same elements with two dimensions exchanged.
+  /// The same elements with two dimensions exchanged. Throws wf::error (bad_argument) where they are not both in [0, rank()).
   view transposed(int a, int b) const {
     if (std::min(a, b) < 0 || std::max(a, b) >= rank())
       throw error(errc::bad_argument, "view: transposed(" + std::to_string(a) + ", " + std::to_string(b) + ") of " +
@@ -186,41 +201,54 @@ class view {
   std::int64_t size_;
 };
 
-/// The axes to reduce over: `axis{1}`, `axis{0, 2}`. Negative ones count from the last.
+/// The axes to reduce over. Negative ones count from the last. Those that are none of the input's, or named twice, are
+/// refused by the reduction, with wf::error (bad_argument).
+///
+///     auto rows = wf::sum(matrix, wf::axis{1});           // an answer for each row
+///     auto kept = wf::sum(cube, wf::axis{0, 2}.keep());   // of the shape (1, n, 1)
 struct axis {
-  per_dimension<int> which;
-  bool keepdims = false;  ///< reduced axes stay, with length 1
+  per_dimension<int> which;  ///< those that are reduced
+  bool keepdims = false;     ///< reduced axes stay, with length 1
 
+  /// Those axes, in any order.
   axis(std::initializer_list<int> axes) : which(axes) {}
+  /// Those axes, in any order.
   explicit axis(const per_dimension<int>& axes, bool keep = false) : which(axes), keepdims(keep) {}
+  /// Those axes, in any order.
   explicit axis(const std::vector<int>& axes, bool keep = false) : which(axes), keepdims(keep) {}
+  /// The same axes, with keepdims.
   axis keep() const { return axis(which, true); }
 };
 
-/// An answer for each position along the axes that were kept, C-ordered.
+/// An answer for each position along the axes that were kept, each segment or each label, C-ordered.
+///
+///     wf::array<double> rows = wf::sum(matrix, wf::axis{1});
+///     for (std::int64_t k = 0; k < rows.size(); ++k) use(rows[k]);
 template <class T>
 struct array {
-  std::vector<T> values;
-  extents shape;
+  std::vector<T> values;  ///< the answers
+  extents shape;          ///< a length for each axis that was kept
 
-  T* data() { return values.data(); }
-  const T* data() const { return values.data(); }
-  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
-  const T& operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }
+  T* data() { return values.data(); }                                                                  ///< the first answer
+  const T* data() const { return values.data(); }                                                      ///< the first answer
+  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }                       ///< answers
+  const T& operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }            ///< answer i, unchecked
+  /// A view of the answers, to reduce them further.
   operator view<T>() const { return view<T>(values.data(), shape); }
 };
 
 /// std::vector<bool> holds bits, not elements: an array of bool is one of bytes.
 template <>
 struct array<bool> {
-  std::vector<std::uint8_t> values;
-  extents shape;
+  std::vector<std::uint8_t> values;  ///< 0 or 1
+  extents shape;                     ///< a length for each axis that was kept
 
-  bool* data() { return reinterpret_cast<bool*>(values.data()); }
-  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }
-  bool operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)] != 0; }
+  bool* data() { return reinterpret_cast<bool*>(values.data()); }                                     ///< the first answer
+  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }                      ///< answers
+  bool operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)] != 0; }          ///< answer i, unchecked
 };
 
+/// What the functions take beside views: ranges that lie in one piece and know their length.
 template <class R>
 concept host_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface of the compiled library. Every function returns 0 or a wf_status, throws nothing
+/** \file warpfold.h
+ * The C interface of the compiled library. Every function returns 0 or a wf_status, throws nothing
  * and prints nothing; wf_last_error() has the text of the calling thread's last failure.
  * Arrays are n-dimensional: a shape and strides in BYTES, which may be zero or negative; elements
  * need no alignment. A null `strides` means C order without gaps.
@@ -17,142 +18,225 @@
 extern "C" {
 #endif
 
+/** What every function returns. */
 typedef enum wf_status {
-  WF_OK = 0,
-  WF_BAD_ARGUMENT = 1,
-  WF_BAD_INPUT = 2,
-  WF_UNSUPPORTED = 3,
-  WF_CAPACITY = 4,
-  WF_IO = 5,
-  WF_NO_DEVICE = 6,
-  WF_DEVICE = 7,
-  WF_OUT_OF_MEMORY = 8,
-  WF_INTERNAL = 9
+  WF_OK = 0,             /**< done */
+  WF_BAD_ARGUMENT = 1,   /**< a value that the function does not take */
+  WF_BAD_INPUT = 2,      /**< malformed bytes: a stored state */
+  WF_UNSUPPORTED = 3,    /**< well-formed, but not in this version or this build */
+  WF_CAPACITY = 4,       /**< more elements than a state can count */
+  WF_IO = 5,             /**< the operating system refused a file */
+  WF_NO_DEVICE = 6,      /**< no usable GPU or driver */
+  WF_DEVICE = 7,         /**< a CUDA call failed; wf_last_error() has its own words */
+  WF_OUT_OF_MEMORY = 8,  /**< the host's */
+  WF_INTERNAL = 9        /**< a fault of the library's */
 } wf_status;
 
+/** The types of elements. */
 typedef enum wf_dtype {
-  WF_F16, WF_BF16, WF_F32, WF_F64, WF_I8, WF_I16, WF_I32, WF_I64,
-  WF_U8, WF_U16, WF_U32, WF_U64, WF_BOOL, WF_C64, WF_C128
+  WF_F16,   /**< IEEE binary16 */
+  WF_BF16,  /**< the upper half of binary32 */
+  WF_F32,   /**< float */
+  WF_F64,   /**< double */
+  WF_I8,    /**< int8_t */
+  WF_I16,   /**< int16_t */
+  WF_I32,   /**< int32_t */
+  WF_I64,   /**< int64_t */
+  WF_U8,    /**< uint8_t */
+  WF_U16,   /**< uint16_t */
+  WF_U32,   /**< uint32_t */
+  WF_U64,   /**< uint64_t */
+  WF_BOOL,  /**< a byte; any that is not 0 is true */
+  WF_C64,   /**< two floats: re, im */
+  WF_C128   /**< two doubles: re, im */
 } wf_dtype;
 
+/** The operations. docs/reductions.md says what each takes, and what it answers for no elements and for NaN. */
 typedef enum wf_op {
-  WF_SUM, WF_MEAN, WF_PROD, WF_VAR, WF_STD, WF_MEAN_VAR, WF_SUM_OF_SQUARES, WF_NORM1, WF_NORM2,
-  WF_NORM_INF, WF_DOT, WF_MIN, WF_MAX, WF_MINMAX, WF_ARGMIN, WF_ARGMAX, WF_ANY, WF_ALL, WF_COUNT,
-  WF_COUNT_NONZERO, WF_LOGSUMEXP
+  WF_SUM,             /**< the sum of x */
+  WF_MEAN,            /**< the sum divided by n */
+  WF_PROD,            /**< the product */
+  WF_VAR,             /**< the sum of |x - mean|^2, divided by n - correction */
+  WF_STD,             /**< the square root of WF_VAR */
+  WF_MEAN_VAR,        /**< mean and variance */
+  WF_SUM_OF_SQUARES,  /**< the sum of |x|^2 */
+  WF_NORM1,           /**< the sum of |x| */
+  WF_NORM2,           /**< the square root of WF_SUM_OF_SQUARES */
+  WF_NORM_INF,        /**< the greatest |x| */
+  WF_DOT,             /**< the sum of x y, of two inputs */
+  WF_MIN,             /**< the least element */
+  WF_MAX,             /**< the greatest element */
+  WF_MINMAX,          /**< both */
+  WF_ARGMIN,          /**< the index of the first least element */
+  WF_ARGMAX,          /**< the index of the first greatest element */
+  WF_ANY,             /**< whether an element is not zero */
+  WF_ALL,             /**< whether none is zero */
+  WF_COUNT,           /**< n */
+  WF_COUNT_NONZERO,   /**< elements that are not zero */
+  WF_LOGSUMEXP,       /**< the logarithm of the sum of exp(x) */
+  WF_NORM = WF_NORM2  /**< the usual name of WF_NORM2 */
 } wf_op;
 
-typedef enum wf_accuracy { WF_EXACT, WF_FAST } wf_accuracy;
-typedef enum wf_rounding { WF_NEAREST, WF_TOWARD_ZERO, WF_AWAY, WF_UP, WF_DOWN } wf_rounding;
+/** How an answer is computed. */
+typedef enum wf_accuracy {
+  WF_EXACT,  /**< the true result, rounded once */
+  WF_FAST    /**< native arithmetic in a fixed order */
+} wf_accuracy;
+/** How an exact answer is rounded: wf::rounding in C++. */
+typedef enum wf_rounding {
+  WF_ROUND_NEAREST,  /**< to the nearest, ties to even */
+  WF_ROUND_ZERO,     /**< toward 0 */
+  WF_ROUND_AWAY,     /**< away from 0 */
+  WF_ROUND_UP,       /**< toward +infinity */
+  WF_ROUND_DOWN      /**< toward -infinity */
+} wf_rounding;
 
+/** An n-dimensional array. Nothing is owned. */
 typedef struct wf_array {
-  const void* data;
-  int dtype; /* wf_dtype */
-  int rank;
-  const int64_t* shape;
-  const int64_t* strides; /* bytes, or null */
+  const void* data;        /**< the element whose indexes are all 0, of any alignment */
+  int dtype;               /**< wf_dtype */
+  int rank;                /**< dimensions: 0 to 32 */
+  const int64_t* shape;    /**< a length for each dimension */
+  const int64_t* strides;  /**< in bytes, for each dimension; null: C order without gaps */
 } wf_array;
 
-/* Zeroed, it holds the defaults. */
+/** How an operation is to be run. Zeroed, it holds the defaults. */
 typedef struct wf_options {
-  int accuracy;       /* wf_accuracy */
-  int rounding;       /* wf_rounding, of exact answers */
-  int64_t correction; /* var, std: divided by n - correction */
-  int threads;        /* at most; 0: all */
+  int accuracy;       /**< wf_accuracy */
+  int rounding;       /**< wf_rounding, of exact answers */
+  int64_t correction; /**< var, std: divided by n - correction */
+  int threads;        /**< at most; 0: all */
 } wf_options;
 
-/* The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
+/** The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
    WF_MEAN_VAR of complex numbers (re and im of the mean, the variance). */
 WF_API int wf_result_type(int op, int element, int* type, int* values);
 
-/* What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
-typedef enum wf_output { WF_ANSWERS, WF_CHECKED, WF_STATES } wf_output;
-/* How elements are shared among answers. */
-typedef enum wf_partition { WF_WHOLE, WF_AXES, WF_SEGMENTS, WF_EQUAL_SEGMENTS, WF_LABELS } wf_partition;
+/** What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
+typedef enum wf_output {
+  WF_ANSWERS,  /**< answers */
+  WF_CHECKED,  /**< answers of integers, and whether the true ones fit */
+  WF_STATES    /**< what was reduced so far */
+} wf_output;
+/** How elements are shared among answers. */
+typedef enum wf_partition {
+  WF_WHOLE,           /**< one answer */
+  WF_AXES,            /**< one for each position along the other axes, C-ordered */
+  WF_SEGMENTS,        /**< segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1] */
+  WF_EQUAL_SEGMENTS,  /**< segments of one length */
+  WF_LABELS           /**< element i belongs to answer labels[i] */
+} wf_partition;
 
-/* Where a request is carried out: a CUDA stream with its scratch memory, or the same on simt. */
+/** Where a request is carried out (wf_open_gpu, wf_open_simt): a CUDA stream with its scratch memory, or the same on simt. */
 typedef struct wf_place wf_place;
 
-/* Everything that can be asked. Zeroed, then `size` and `version` set, it holds the defaults: the sum of all of x on the
- * CPU, exact. What x, y, indexes and out point to is memory of the place; all else is the host's. */
+/** The version of wf_request. */
 #define WF_REQUEST_VERSION 1
+/** Everything that can be asked. Zeroed, then `size` and `version` set, it holds the defaults: the sum of all of x on the
+ * CPU, exact. What x, y, indexes and out point to is memory of the place; all else is the host's.
+ *
+ *     const int64_t shape[] = {1080, 1920};
+ *     const int last[] = {-1};
+ *     const wf_array x = {pixels, WF_F32, 2, shape, NULL};
+ *     float rows[1080];
+ *     wf_request q = {sizeof q, WF_REQUEST_VERSION};
+ *     q.op = WF_MEAN;
+ *     q.x = &x;
+ *     q.partition = WF_AXES;
+ *     q.axes = last;
+ *     q.axis_count = 1;
+ *     q.out = rows;
+ *     if (wf_run(&q) != WF_OK) puts(wf_last_error());
+ */
 typedef struct wf_request {
-  size_t size;              /* sizeof(wf_request) */
-  int version;              /* WF_REQUEST_VERSION */
-  int op;                   /* wf_op */
-  const wf_array* x;
-  const wf_array* y;        /* the second input of WF_DOT, else null */
-  int partition;            /* wf_partition */
-  const int* axes;          /* WF_AXES: those that are reduced; negative ones count from the last */
-  int axis_count;
-  const void* indexes;      /* WF_SEGMENTS: count + 1 offsets; WF_LABELS: a label for each element */
-  int index_bytes;          /* of an offset or a label: 8 or 4; 0 means 8 */
-  int64_t count;            /* segments; answers of WF_LABELS */
-  int64_t length;           /* WF_EQUAL_SEGMENTS: elements of each; the last may have fewer */
-  int64_t first;            /* index of the first element of each answer: pieces of an array keep argmin's places */
-  int output;               /* wf_output */
-  void* out;                /* room for all answers (wf_result_type) or states (wf_state_size), C-ordered */
-  unsigned char* overflow;  /* WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0 */
-  wf_options options;
-  const wf_place* place;    /* null: the CPU */
+  size_t size;              /**< sizeof(wf_request) */
+  int version;              /**< WF_REQUEST_VERSION */
+  int op;                   /**< wf_op */
+  const wf_array* x;        /**< the elements */
+  const wf_array* y;        /**< the second input of WF_DOT, else null */
+  int partition;            /**< wf_partition */
+  const int* axes;          /**< WF_AXES: those that are reduced; negative ones count from the last */
+  int axis_count;           /**< how many axes */
+  const void* indexes;      /**< WF_SEGMENTS: count + 1 offsets; WF_LABELS: a label for each element */
+  int index_bytes;          /**< size of an offset or a label: 8 or 4; 0 means 8 */
+  int64_t count;            /**< segments; answers of WF_LABELS */
+  int64_t length;           /**< WF_EQUAL_SEGMENTS: elements of each; the last may have fewer */
+  int64_t first;            /**< index of the first element of each answer: pieces of an array keep argmin's places */
+  int output;               /**< wf_output */
+  void* out;                /**< room for all answers (wf_result_type) or states (wf_state_size), C-ordered */
+  unsigned char* overflow;  /**< WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0 */
+  wf_options options;       /**< accuracy, rounding, correction, threads */
+  const wf_place* place;    /**< null: the CPU */
 } wf_request;
 
-/* Carries out a request. On a GPU it returns once the work is on the stream. */
+/** Carries out a request. On a GPU it returns once the work is on the stream. WF_BAD_ARGUMENT: a size or version that this
+ * library does not know, a null x or out, axes, segments or labels that do not fit; WF_UNSUPPORTED: an element type that the
+ * operation does not take. */
 WF_API int wf_run(const wf_request* request);
 
-/* A state is what was reduced so far: `bytes` bytes, a multiple of 8, in words of 64 bits, of which the first is the
+/** A state is what was reduced so far: `bytes` bytes, a multiple of 8, in words of 64 bits, of which the first is the
  * number of elements. The same elements give the same bytes on every machine, in any order, but for native floating
  * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64. */
 WF_API int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
-/* States of no elements. */
+/** Writes `count` states of no elements. */
 WF_API int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
-/* to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory. */
+/** to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory. */
 WF_API int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/* Undoes a merge, where states add. */
+/** to[k] becomes the state that it was before later[k] was merged into it, where states add; else WF_UNSUPPORTED. */
 WF_API int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/* The answers of states. */
+/** The answers of `count` states: `out` has room for as many of what wf_result_type says. */
 WF_API int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
 
-/* Places. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
+/** Places. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
  * kernels and of simt. One host thread at a time uses a place. */
 WF_API int wf_open_gpu(void* stream, wf_place** place);
+/** A place on simt, where kernels run on the CPU. */
 WF_API int wf_open_simt(wf_place** place);
+/** Ends a place, and frees its memory; null does nothing. */
 WF_API void wf_close(wf_place* place);
 
-/* Shorter forms of wf_run on the CPU follow. One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be
- * null. `out` has room for the answer (wf_result_type). */
+/** One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be null. `out` has room
+ * for the answer (wf_result_type). This and the functions that follow are shorter forms of wf_run on the CPU.
+ *
+ *     const int64_t n = 1000;
+ *     const wf_array x = {values, WF_F64, 1, &n, NULL};
+ *     double sum;
+ *     if (wf_reduce(WF_SUM, &x, NULL, NULL, &sum) != WF_OK) puts(wf_last_error());
+ */
 WF_API int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 
-/* An answer for each position along the axes that are not named, C-ordered. Negative axes count
+/** An answer for each position along the axes that are not named, C-ordered. Negative axes count
  * from the last. */
 WF_API int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out);
 
-/* Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. */
+/** Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. */
 WF_API int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out);
 
-/* Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers. */
+/** Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers. */
 WF_API int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out);
 
-/* Several reductions of x in one pass; out[k] gets the answer of ops[k]. */
+/** Several reductions of x in one pass; out[k] gets the answer of ops[k]. */
 WF_API int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
-/* Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
+/** Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
  * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
  * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT. */
 WF_API int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                       const wf_options* options, void* out, unsigned char* overflow);
 
-/* What went wrong in this thread's last call that failed; never null. */
+/** What went wrong in this thread's last call that failed; never null. */
 WF_API const char* wf_last_error(void);
 
-/* The version of the compiled library, as WARPFOLD_VERSION_STRING is that of this header. */
+/** The version of the compiled library, as WARPFOLD_VERSION_STRING is that of this header. */
 WF_API const char* wf_version(void);
 
-/* "scalar", "neon", "avx2" or "avx512": the instruction set in use, and another one to be used. */
+/** The instruction set in use: "scalar", "neon", "avx2" or "avx512". */
 WF_API const char* wf_cpu_target(void);
+/** Another one to be used from now on, by every thread; WF_UNSUPPORTED where the processor or the build has it not. */
 WF_API int wf_force_cpu_target(const char* name);
 
 #ifdef __cplusplus

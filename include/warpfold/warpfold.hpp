@@ -48,21 +48,21 @@ inline constexpr accuracy fast = accuracy::fast;
 
 /// var and std divide by n - correction.
 struct correction {
-  std::int64_t value;
+  std::int64_t value;  ///< 0 unless told; 1 for an estimate from a sample
 };
 
 /// Segment k holds the elements offsets[k] … offsets[k + 1].
 struct segments {
-  std::span<const std::int64_t> offsets;
+  std::span<const std::int64_t> offsets;  ///< one more than there are segments; they rise, and stay in the input
 };
 /// Segments of one length; the last may be shorter.
 struct segments_of {
-  std::int64_t length;
+  std::int64_t length;  ///< of each, in elements; 1 or more
 };
 /// Element i belongs to answer labels[i], 0 <= labels[i] < answers.
 struct by_label {
-  std::span<const std::int64_t> labels;
-  std::int64_t answers;
+  std::span<const std::int64_t> labels;  ///< one for each element
+  std::int64_t answers;                  ///< how many there are; also for labels that no element has
 };
 
 namespace detail {
@@ -267,40 +267,171 @@ struct function {
 
 }  // namespace detail
 
+/// \defgroup reductions Reductions
+/// The functions of the front door: `wf::sum(x, settings…)`, of two inputs `wf::dot(x, y, settings…)`. `x` is a contiguous
+/// range or a wf::view; settings are a wf::context, wf::fast, a wf::rounding, a wf::correction, and at most one of wf::axis,
+/// wf::segments, wf::segments_of and wf::by_label, in any order. Without one of these four the answer is a number, else a
+/// wf::array of them. Errors are thrown as wf::error (bad_argument): axes, offsets and labels that do not fit, inputs of
+/// two shapes. Elements that a reduction does not take are refused by the compiler. On a GPU: wf::gpu.
+/// \{
+
+/// Σx: exact, or native with wf::fast.
+/// All element types. Sums of integers are answered mod 2^64 in int64 or uint64; sums of bool count. Of nothing +0.
+///
+///     double s = wf::sum(values);                           // rounded once, whatever the order
+///     auto rows = wf::sum(matrix, wf::axis{1});             // of a wf::view, an answer for each row
+///     float r = wf::sum(floats, wf::rounding::down);        // the greatest float that is not above the true sum
 inline constexpr detail::function<op::sum> sum;
+/// Σx / n, rounded once.
+/// All element types; of integers a double. Of nothing NaN.
+///
+///     double m = wf::mean(values);
 inline constexpr detail::function<op::mean> mean;
+/// Πx, native under either accuracy, in the elements' order.
+/// All element types; products of integers are answered mod 2^64. Of nothing 1.
+///
+///     double p = wf::prod(values);
 inline constexpr detail::function<op::prod> prod;
+/// Σ|x - mean|² / (n - correction), rounded once; in the square of the elements' unit.
+/// All element types; of integers a double, of complex numbers real. Of nothing NaN, and where n - correction is not
+/// positive or an element is infinite.
+///
+///     double v = wf::var(values, wf::correction{1});
 inline constexpr detail::function<op::var> var;
+/// √var, rounded once; in the elements' unit.
+/// As var.
+///
+///     double d = wf::std_dev(values, wf::correction{1});
 inline constexpr detail::function<op::std_dev> std_dev;
+/// Mean and variance in one pass: a wf::mean_var_result.
+/// As mean and var.
+///
+///     auto [m, v] = wf::mean_var(values);
 inline constexpr detail::function<op::mean_var> mean_var;
+/// Σ|x|², rounded once.
+/// All element types; of integers mod 2^64, of complex numbers real. Of nothing +0.
+///
+///     double q = wf::sum_of_squares(values);
 inline constexpr detail::function<op::sum_of_squares> sum_of_squares;
+/// Σ|x|, rounded once.
+/// Real element types; of integers uint64, mod 2^64. Of nothing +0.
+///
+///     double n = wf::norm1(values);
 inline constexpr detail::function<op::norm1> norm1;
+/// √Σ|x|², rounded once; no square overflows or underflows.
+/// All element types; of integers a double, of complex numbers real. Of nothing +0.
+///
+///     double n = wf::norm2(values);   // or wf::norm(values)
 inline constexpr detail::function<op::norm2> norm2;
-inline constexpr detail::function<op::norm2> norm;  ///< the usual name of norm2
+/// The usual name of norm2: √Σ|x|², rounded once. Of nothing +0.
+///
+///     double n = wf::norm(values);
+inline constexpr detail::function<op::norm2> norm;
+/// The greatest |x|.
+/// Real element types; of integers uint64. Of nothing +0.
+///
+///     double n = wf::norm_inf(values);
 inline constexpr detail::function<op::norm_inf> norm_inf;
+/// Σxy of two inputs of one shape and one element type, rounded once. Nothing is conjugated.
+/// All element types; of integers mod 2^64. Of nothing +0. Inputs of two shapes throw wf::error (bad_argument).
+///
+///     double d = wf::dot(x, y);
 inline constexpr detail::function<op::dot> dot;
+/// The least element; -0 is below +0, and a NaN wins.
+/// Real element types. Of nothing +inf, or the greatest integer.
+///
+///     float least = wf::min(floats);
 inline constexpr detail::function<op::min> min;
+/// The greatest element; +0 is above -0, and a NaN wins.
+/// Real element types. Of nothing -inf, or the least integer.
+///
+///     float greatest = wf::max(floats);
 inline constexpr detail::function<op::max> max;
+/// The least and the greatest element in one pass: a wf::minmax_result.
+/// As min and max.
+///
+///     auto [low, high] = wf::minmax(floats);
 inline constexpr detail::function<op::minmax> minmax;
+/// The index of the first least element, or of the first NaN.
+/// Real element types; an int64, counted from the beginning of the answer's elements. Of nothing -1.
+///
+///     std::int64_t at = wf::argmin(values);
 inline constexpr detail::function<op::argmin> argmin;
+/// The index of the first greatest element, or of the first NaN.
+/// Real element types; an int64, counted from the beginning of the answer's elements. Of nothing -1.
+///
+///     std::int64_t at = wf::argmax(values);
 inline constexpr detail::function<op::argmax> argmax;
+/// Whether an element is not zero; a NaN is not.
+/// All element types. Of nothing false.
+///
+///     bool some = wf::any(flags);
 inline constexpr detail::function<op::any> any;
+/// Whether no element is zero.
+/// All element types. Of nothing true.
+///
+///     bool every = wf::all(flags);
 inline constexpr detail::function<op::all> all;
+/// The number of elements, an int64: of use by label.
+/// All element types.
+///
+///     auto sizes = wf::count(values, wf::by_label{labels, 10});
 inline constexpr detail::function<op::count> count;
+/// How many elements are not zero, an int64; a NaN is not.
+/// All element types.
+///
+///     std::int64_t n = wf::count_nonzero(values);
 inline constexpr detail::function<op::count_nonzero> count_nonzero;
+/// log Σexp(x) in f64, without overflow, under either accuracy.
+/// Real element types; of integers a double. Of nothing -inf.
+///
+///     double l = wf::logsumexp(log_weights);
 inline constexpr detail::function<op::logsumexp> logsumexp;
 
-/// Of integers: the answer in a wf::checked, which says whether the true one fits its type.
+/// \}
+
+/// The type of the functions that answer in a wf::checked.
 template <op O>
   requires can_overflow<O>
 using checked_function = detail::function<O, detail::checked_answer<O>>;
+/// Σx of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// \ingroup reductions
+///
+///     auto [value, high, overflow] = wf::checked_sum(integers);
 inline constexpr checked_function<op::sum> checked_sum;
+/// Πx of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// \ingroup reductions
+///
+///     bool fits = !wf::checked_prod(integers).overflow;
 inline constexpr checked_function<op::prod> checked_prod;
+/// Σx² of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// \ingroup reductions
+///
+///     bool fits = !wf::checked_sum_of_squares(integers).overflow;
 inline constexpr checked_function<op::sum_of_squares> checked_sum_of_squares;
+/// Σ|x| of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// \ingroup reductions
+///
+///     bool fits = !wf::checked_norm1(integers).overflow;
 inline constexpr checked_function<op::norm1> checked_norm1;
+/// Σxy of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// \ingroup reductions
+///
+///     bool fits = !wf::checked_dot(x, y).overflow;
 inline constexpr checked_function<op::dot> checked_dot;
 
-/// A reduction of your own: see reduction.hpp.
+/// A reduction of your own: see reduction.hpp. Its answer, or with an axis, segments or labels a wf::array of them.
+///
+///     struct range_of {
+///       struct state { double least, greatest; };
+///       static constexpr bool commutes = true;
+///       state identity() const { return {INFINITY, -INFINITY}; }
+///       state lift(double x, std::int64_t) const { return {x, x}; }
+///       state combine(state a, state b) const { return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)}; }
+///       double finish(state s, std::int64_t) const { return s.greatest - s.least; }
+///     };
+///     double spread = wf::reduce(values, range_of{});
+///     auto of_rows = wf::reduce(matrix, range_of{}, wf::axis{1});
 template <detail::input X, class R, class... S>
   requires(!detail::input<R>)
 auto reduce(const X& x, const R& r, const S&... s) {
@@ -310,7 +441,7 @@ auto reduce(const X& x, const R& r, const S&... s) {
                                                                  "reduce", x);
 }
 
-/// Of two inputs: the same, over pairs of elements.
+/// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i).
 template <detail::input X, detail::input Y, class R, class... S>
 auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>, detail::element_of<Y>>());
@@ -337,6 +468,7 @@ inline constexpr bool can_be_fused = [] {
 template <class... F>
 class fused {
  public:
+  /// Those reductions.
   explicit constexpr fused(const F&... f)
     requires(detail::can_be_fused<F> && ...)
       : parts_(f...) {}
@@ -345,6 +477,7 @@ class fused {
   template <class P, detail::input X, class... A>
     requires(P::is_place && sizeof...(A) >= sizeof...(F))
   void operator()(const P& where, const X& x, const A&... a) const;
+  /// The answers, a std::tuple of what each reduction answers alone.
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {
     return call<X, S...>(detail::settings(s...), x, std::index_sequence_for<F...>());
@@ -400,6 +533,10 @@ class fused {
   std::tuple<F...> parts_;
 };
 
+/// Several reductions of one input, those above and your own, in one pass over it.
+///
+///     auto [s, low, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);
+///     auto [m, d] = wf::fuse(wf::mean, wf::std_dev)(matrix, wf::axis{0});   // two wf::array
 template <class... F>
 constexpr fused<F...> fuse(const F&... f) {
   return fused<F...>(f...);

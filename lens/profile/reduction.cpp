@@ -117,7 +117,7 @@ class reduction_subject::memory {
 };
 
 std::optional<wf::op> reduction_named(std::string_view name) {
-  return wf::op_named(name == "norm" ? "norm2" : name);
+  return wf::op_named(name);
 }
 
 std::string reduction_name(wf::op o) { return std::string(wf::properties_of(o).name); }

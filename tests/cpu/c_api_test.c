@@ -81,9 +81,9 @@ int main(void) {
   const float y[3] = {1.0f, 5.9604645e-8f, 8.6736174e-19f}; /* 1, 2^-24, 2^-60 */
   const wf_array small = {y, WF_F32, 1, three, NULL};
   float rounded = 0;
-  wf_options options = {WF_EXACT, WF_NEAREST, 0, 1};
+  wf_options options = {WF_EXACT, WF_ROUND_NEAREST, 0, 1};
   CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_OK && rounded == 1.00000012f);
-  options.rounding = WF_DOWN;
+  options.rounding = WF_ROUND_DOWN;
   CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_OK && rounded == 1.0f);
   options.threads = -1;
   CHECK(wf_reduce(WF_SUM, &small, NULL, &options, &rounded) == WF_BAD_ARGUMENT);

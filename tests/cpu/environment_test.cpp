@@ -119,7 +119,7 @@ TEST_F(environment_of_the_caller, is_kept_by_every_reduction) {
         if (n > 100000 && !any_bits) continue;  // it takes a while
         for_all(n, any_bits, [&](const wf_array& x, const wf_array* y, int o, int accuracy, const std::string& what) {
           expect_kept(what, [&] {
-            const wf_options options{accuracy, WF_NEAREST, 0, 0};
+            const wf_options options{accuracy, WF_ROUND_NEAREST, 0, 0};
             std::string out(64, '\0');
             EXPECT_EQ(wf_reduce(o, &x, y, &options, out.data()), WF_OK) << what;
             return out;
@@ -138,7 +138,7 @@ TEST_F(environment_of_the_caller, is_kept_by_axes_segments_labels_and_many) {
   for (std::int64_t i = 0; i < n; ++i) labels[static_cast<std::size_t>(i)] = i * i % 7;
   for_each_target([&] {
     for_all(n, true, [&](const wf_array& x, const wf_array* y, int o, int accuracy, const std::string& what) {
-      const wf_options options{accuracy, WF_UP, 1, 2};
+      const wf_options options{accuracy, WF_ROUND_UP, 1, 2};
       wf_array x2 = x, y2 = y != nullptr ? *y : x;
       x2.rank = y2.rank = 2;
       x2.shape = y2.shape = shape;

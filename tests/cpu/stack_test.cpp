@@ -93,7 +93,7 @@ TEST_F(stack, of_the_stated_size_is_enough_for_every_reduction) {
             for (const std::int64_t n : {std::int64_t{20}, std::int64_t{5000}, std::int64_t{150000}}) {
               measure(what, [&] {
                 const wf_array ax{x.data(), dtype, 1, &n, nullptr}, ay{y.data(), dtype, 1, &n, nullptr};
-                const wf_options options{accuracy, WF_NEAREST, 0, threads};
+                const wf_options options{accuracy, WF_ROUND_NEAREST, 0, threads};
                 char out[64];
                 EXPECT_EQ(wf_reduce(o, &ax, o == WF_DOT ? &ay : nullptr, &options, out), WF_OK) << wf_last_error();
               });
@@ -101,7 +101,7 @@ TEST_F(stack, of_the_stated_size_is_enough_for_every_reduction) {
             measure(what + ", axes", [&] {
               const std::int64_t shape[] = {50, 40};
               const wf_array ax{x.data(), dtype, 2, shape, nullptr}, ay{y.data(), dtype, 2, shape, nullptr};
-              const wf_options options{accuracy, WF_NEAREST, 0, threads};
+              const wf_options options{accuracy, WF_ROUND_NEAREST, 0, threads};
               char out[64 * 50];
               for (const int axis : {0, 1})
                 EXPECT_EQ(wf_reduce_axes(o, &ax, o == WF_DOT ? &ay : nullptr, &axis, 1, &options, out), WF_OK);

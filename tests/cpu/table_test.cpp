@@ -71,6 +71,7 @@ TEST(table, agrees_with_the_types) {
 TEST(table, names_are_found) {
   for (int k = 0; k < op_count; ++k)
     EXPECT_EQ(op_named(properties_of(static_cast<op>(k)).name), static_cast<op>(k));
+  EXPECT_EQ(op_named("norm"), op::norm2);
   EXPECT_EQ(op_named("median"), std::nullopt);
 }
 

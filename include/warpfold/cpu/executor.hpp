@@ -11,6 +11,17 @@
 
 namespace wf::cpu {
 
+/// Who runs the tasks of one reduction. A program with a pool of its own derives from it:
+///
+///     struct my_executor : wf::cpu::executor {
+///       int concurrency() const noexcept override { return my_pool().size(); }
+///       void run(std::int64_t tasks, int threads, void (*task)(void*, std::int64_t), void* argument) override {
+///         my_pool().for_each(tasks, threads, [=](std::int64_t k) { task(argument, k); });
+///       }
+///     };
+///     wf::context c;
+///     c.executor = &mine;
+///     wf::sum(values, c);
 class WF_API executor {
  public:
   virtual ~executor() = default;
@@ -24,7 +35,9 @@ class WF_API executor {
                    void* argument) = 0;
 };
 
+/// \cond
 struct pool_state;
+/// \endcond
 
 /// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own, or those
 /// that the system grants: concurrency() says how many there are. One `run` has the threads at a time;
@@ -34,13 +47,14 @@ struct pool_state;
 /// next run. A child of a fork() in a task cannot finish that task's run: it ends by exec or _exit.
 class WF_API thread_pool final : public executor {
  public:
-  /// 0: as many as the process may use.
+  /// A pool of that many threads; 0: as many as the process may use.
   explicit thread_pool(int threads = 0);
   ~thread_pool() override;
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
   int concurrency() const noexcept override;
+  /// On the pool's threads and the caller's.
   void run(std::int64_t tasks, int threads, void (*task)(void*, std::int64_t),
            void* argument) override;
 
@@ -52,6 +66,7 @@ class WF_API thread_pool final : public executor {
 class inline_executor final : public executor {
  public:
   int concurrency() const noexcept override { return 1; }
+  /// In order.
   void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
     for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
   }

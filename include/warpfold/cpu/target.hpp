@@ -12,15 +12,23 @@
 
 namespace wf::cpu {
 
-/// `scalar` is the least that the architecture guarantees (on x86-64 that has 16-byte vectors).
-enum class target { scalar, neon, avx2, avx512 };
+/// The instruction sets that kernels are compiled for.
+enum class target {
+  scalar,  ///< the least that the architecture guarantees (on x86-64 that has 16-byte vectors)
+  neon,    ///< Arm's vectors of 16 bytes
+  avx2,    ///< x86-64's vectors of 32 bytes
+  avx512   ///< x86-64's vectors of 64 bytes
+};
 
+/// Its name, as above.
 WF_API std::string_view name(target t);
+/// The target of that name, or nothing.
 WF_API std::optional<target> target_named(std::string_view name);
 
 /// Those built in that this processor can run, best last.
 WF_API std::span<const target> available_targets();
 
+/// The one that kernels run with.
 WF_API target active_target();
 
 /// Runs all kernels with `t` from now on, on every thread; throws wf::error (unsupported) if it is

@@ -61,26 +61,36 @@ struct signed_magnitude {
 /// Σx and Σx² of everything added, in any order and from any number of pieces: the same state, the
 /// same bytes, the same mean, variance and norm. One type for all elements, with digits for those of
 /// double (1656 bytes). Holds 2^63 - 1 elements; more throw wf::error with errc::capacity.
+///
+///     wf::exact_moments m;
+///     m.add(chunk);
+///     double mean = m.mean(), deviation = m.std_dev(1);
 class exact_moments {
  public:
+  /// Digits of both sums, and counters.
   using state_type = exact::moments_state<double>;
+  /// Digits of the sum of squares, and counters.
   using squares_type = exact::product_state<double>;
   /// Those of the sum, then those of the sum of squares, each in the form of serial.hpp.
   static constexpr std::size_t byte_size =
       exact_sum::byte_size + exact::serial_size<squares_type::digits_type::count, squares_type::digits_type::min_exponent>;
 
+  /// Of no elements.
   exact_moments() noexcept : state_(state_type::identity()) {}
 
+  /// One more element.
   template <exact_element T>
   void add(T x) {
     detail::reserve_elements(count(), 1, "exact_moments");
     add_one(x);
   }
+  /// A vector, array, span or other contiguous range of elements.
   template <std::ranges::contiguous_range R>
     requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R>
   void add(const R& values) {
     add(std::ranges::data(values), static_cast<std::size_t>(std::ranges::size(values)));
   }
+  /// n more elements.
   template <exact_element T>
   void add(const T* x, std::size_t n) {
     detail::reserve_elements(count(), n, "exact_moments");
@@ -91,32 +101,37 @@ class exact_moments {
     }
   }
 
+  /// As if its elements had been added here.
   void merge(const exact_moments& other) {
     detail::reserve_elements(count(), static_cast<std::uint64_t>(other.count()), "exact_moments");
     state_.merge(other.state_);
   }
 
-  /// Each the true value, rounded once to U.
+  /// The true Σx, rounded once to U. Empty is +0.
   template <class U = double>
   U sum(rounding mode = rounding::nearest) const { return state_.template sum<U>(mode); }
+  /// The true mean, rounded once to U. Empty is NaN.
   template <class U = double>
   U mean(rounding mode = rounding::nearest) const { return state_.template mean<U>(mode); }
+  /// The true Σx², rounded once to U. Empty is +0.
   template <class U = double>
   U sum_of_squares(rounding mode = rounding::nearest) const { return squares().template value<U>(mode); }
+  /// The true √Σx², rounded once to U. Empty is +0.
   template <class U = double>
   U norm(rounding mode = rounding::nearest) const { return squares().template norm<U>(mode); }
-  /// Divided by count - correction; NaN where that is not positive or an element was not finite.
+  /// The true variance, divided by count - correction and rounded once to U; NaN where that is not positive or an element was not finite.
   template <class U = double>
   U var(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
     return state_.template var<U>(correction, mode);
   }
+  /// The square root of the true variance, rounded once to U; NaN as var().
   template <class U = double>
   U std_dev(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
     return state_.template std<U>(correction, mode);
   }
 
-  std::int64_t count() const noexcept { return state_.first.seen.count; }
-  bool empty() const noexcept { return count() == 0; }
+  std::int64_t count() const noexcept { return state_.first.seen.count; }  ///< elements
+  bool empty() const noexcept { return count() == 0; }                     ///< whether there are none
 
   /// Canonical bytes, the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const {
@@ -145,6 +160,7 @@ class exact_moments {
     const state_type x = a.state(), y = b.state();
     return std::equal(x.data(), x.data() + state_type::words, y.data());
   }
+  /// Equal where the sums are.
   std::size_t hash() const {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
@@ -196,14 +212,22 @@ class exact_moments {
 
 /// Σ x·y of all pairs added, as exact_sum is of elements: the same state, bytes and value whatever the
 /// order and the pieces. Pairs are of one element type, f64 or any that fits it, or integers.
+///
+///     wf::exact_dot d;
+///     d.add(x, y);
+///     double product = d.value();
 class exact_dot {
  public:
+  /// Digits and counters.
   using state_type = exact::product_state<double>;
+  /// Of to_bytes().
   static constexpr std::size_t byte_size =
       exact::serial_size<state_type::digits_type::count, state_type::digits_type::min_exponent>;
 
+  /// Of no elements.
   exact_dot() noexcept : state_(state_type::identity()) {}
 
+  /// One more pair.
   template <exact_element T>
   void add(T x, T y) {
     detail::reserve_elements(count(), 1, "exact_dot");
@@ -220,6 +244,7 @@ class exact_dot {
                                           " elements; they must be as long");
     add(std::ranges::data(x), std::ranges::data(y), n);
   }
+  /// n more pairs.
   template <exact_element T>
   void add(const T* x, const T* y, std::size_t n) {
     detail::reserve_elements(count(), n, "exact_dot");
@@ -232,6 +257,7 @@ class exact_dot {
     }
   }
 
+  /// As if its pairs had been added here.
   void merge(const exact_dot& other) {
     detail::reserve_elements(count(), static_cast<std::uint64_t>(other.count()), "exact_dot");
     state_.merge(other.state_);
@@ -244,8 +270,8 @@ class exact_dot {
   template <class U = double>
   exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const { return state_.template round_pair<U>(mode); }
 
-  std::int64_t count() const noexcept { return state_.seen.count; }
-  bool empty() const noexcept { return count() == 0; }
+  std::int64_t count() const noexcept { return state_.seen.count; }  ///< pairs
+  bool empty() const noexcept { return count() == 0; }               ///< whether there are none
 
   /// 592 canonical bytes (serial.hpp), the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes<134, -2148>(state_); }
@@ -256,10 +282,12 @@ class exact_dot {
     return d;
   }
 
+  /// Equal true sums of equally many pairs.
   friend bool operator==(const exact_dot& a, const exact_dot& b) {
     const state_type x = a.state(), y = b.state();
     return std::equal(x.data(), x.data() + state_type::words, y.data());
   }
+  /// Equal where the sums are.
   std::size_t hash() const {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
@@ -289,6 +317,7 @@ class exact_dot {
 
 }  // namespace wf
 
+/// \cond
 template <>
 struct std::hash<wf::exact_moments> {
   std::size_t operator()(const wf::exact_moments& m) const { return m.hash(); }
@@ -297,3 +326,4 @@ template <>
 struct std::hash<wf::exact_dot> {
   std::size_t operator()(const wf::exact_dot& d) const { return d.hash(); }
 };
+/// \endcond

@@ -52,16 +52,27 @@ inline std::size_t hash_of_words(const std::int64_t* words, int n) {
 /// One type for all elements, with the digits of double (592 bytes): they hold every other element
 /// type, so sums of different types merge, and equal sums have equal bytes whatever they were added
 /// as. Holds 2^63 - 1 elements; more throw wf::error with errc::capacity and change nothing.
+///
+///     wf::exact_sum here, there;
+///     here.add(chunk);                                    // any contiguous range, or one element
+///     there.add(1e300f);
+///     here.merge(there);
+///     double total = here.value();                        // rounded once
+///     auto again = wf::exact_sum::from_bytes(here.to_bytes());
 class exact_sum {
   using digits_format = exact::format<double>;
 
  public:
+  /// Digits and counters.
   using state_type = exact::state<digits_format::digits, digits_format::min_exponent>;
+  /// Of to_bytes().
   static constexpr std::size_t byte_size =
       exact::serial_size<digits_format::digits, digits_format::min_exponent>;
 
+  /// Of no elements.
   exact_sum() noexcept : state_(state_type::identity()) {}
 
+  /// One more element.
   template <exact_element T>
   void add(T x) {
     reserve(1);
@@ -81,6 +92,7 @@ class exact_sum {
     add(std::ranges::data(values), static_cast<std::size_t>(std::ranges::size(values)));
   }
 
+  /// n more elements.
   template <exact_element T>
   void add(const T* x, std::size_t n) {
     reserve(n);
@@ -91,10 +103,12 @@ class exact_sum {
     }
   }
 
+  /// As if its elements had been added here.
   void merge(const exact_sum& other) {
     reserve(static_cast<std::uint64_t>(other.count()));
     state_.merge(other.state_);
   }
+  /// The same of a bare state.
   void merge(const exact::sum_state<double>& other) {
     exact_sum o;
     static_cast<state_type&>(o.state_) = other;
@@ -117,8 +131,8 @@ class exact_sum {
     return exact::mean<U>(state_, mode);
   }
 
-  std::int64_t count() const noexcept { return state_.seen.count; }
-  bool empty() const noexcept { return count() == 0; }
+  std::int64_t count() const noexcept { return state_.seen.count; }  ///< elements
+  bool empty() const noexcept { return count() == 0; }               ///< whether there are none
 
   /// 328 canonical bytes (serial.hpp), the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes(state_); }
@@ -136,6 +150,7 @@ class exact_sum {
     for (int k = 0; k < state_type::words; ++k) differ |= x.data()[k] ^ y.data()[k];
     return differ == 0;
   }
+  /// Equal for equal sums.
   std::size_t hash() const {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
@@ -169,7 +184,9 @@ class exact_sum {
 
 }  // namespace wf
 
+/// \cond
 template <>
 struct std::hash<wf::exact_sum> {
   std::size_t operator()(const wf::exact_sum& s) const { return s.hash(); }
 };
+/// \endcond

@@ -8,14 +8,7 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-
-namespace wf {
-
-/// To which neighbour a number goes that its type cannot hold. `nearest` breaks ties to even; the
-/// other four are directed.
-enum class rounding { nearest, zero, away, up, down };
-
-}  // namespace wf
+#include <warpfold/rounding.hpp>
 
 namespace wf::exact {
 

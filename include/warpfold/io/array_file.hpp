@@ -16,22 +16,31 @@
 
 namespace wf::io {
 
-/// What a raw file cannot tell of itself. `offset` bytes are skipped; the rest is elements.
+/// What a raw file cannot tell of itself.
 struct raw_format {
-  dtype type;
-  byte_order order = native_order;
-  std::uint64_t offset = 0;
+  dtype type;                       ///< of the elements
+  byte_order order = native_order;  ///< of their bytes
+  std::uint64_t offset = 0;         ///< bytes that are skipped; the rest is elements
 };
 
 /// Reads elements in the order of the file. Errors are wf::error (bad_input): one line with the
 /// file's name, the place in it, and what would be right.
+///
+///     auto file = wf::io::array_file::open("temperatures.npy");
+///     while (true) {
+///       const auto bytes = file.next();
+///       if (bytes.empty()) break;
+///       use(bytes);
+///     }
 class array_file {
  public:
   /// `path` as for input::open(). A mapped file is checked whole: what the header promises is
   /// there, and nothing more. In a pipe that shows at the end.
   static array_file open(const std::string& path, std::optional<raw_format> raw = {});
+  /// The same of an input that is open.
   static array_file from(input source, std::optional<raw_format> raw = {});
 
+  /// As messages show it.
   const std::string& name() const { return source_.name(); }
   /// In a raw pipe `count` and `shape` are those of what has been read so far.
   const array_layout& layout() const { return layout_; }
@@ -46,6 +55,7 @@ class array_file {
   /// `piece` bytes, and what is left at the end.
   std::span<const std::byte> next();
 
+  /// Bytes that next() reads of a pipe.
   static constexpr std::size_t piece = std::size_t{8} << 20;
 
  private:

@@ -15,34 +15,35 @@ namespace wf {
 // g++ takes the enumerators f16 and bf16 to shadow the types of those names, which they cannot.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-/// c64 and c128 are complex numbers of two f32 and two f64.
+/// The element types, for code that learns them at run time.
 enum class dtype : std::uint8_t {
-  f16,
-  bf16,
-  f32,
-  f64,
-  i8,
-  i16,
-  i32,
-  i64,
-  u8,
-  u16,
-  u32,
-  u64,
-  boolean,
-  c64,
-  c128
+  f16,      ///< IEEE binary16
+  bf16,     ///< the upper half of binary32
+  f32,      ///< float
+  f64,      ///< double
+  i8,       ///< std::int8_t
+  i16,      ///< std::int16_t
+  i32,      ///< std::int32_t
+  i64,      ///< std::int64_t
+  u8,       ///< std::uint8_t
+  u16,      ///< std::uint16_t
+  u32,      ///< std::uint32_t
+  u64,      ///< std::uint64_t
+  boolean,  ///< a byte; any that is not 0 is true
+  c64,      ///< two f32: re, im
+  c128      ///< two f64: re, im
 };
 #pragma GCC diagnostic pop
 
+/// What is told of an element type.
 struct dtype_info {
   std::string_view name;  ///< as on the command line and in JSON
   std::string_view npy;   ///< kind and size in a .npy header, empty where numpy has no such type
   std::size_t size;       ///< bytes of an element
-  std::size_t
-      part;  ///< bytes of what is swapped when byte orders differ: half an element if complex
+  std::size_t part;       ///< bytes of what is swapped when byte orders differ: half an element if complex
 };
 
+/// In the order of `dtype`.
 inline constexpr std::array<dtype_info, 15> dtypes{{
     {"f16", "f2", 2, 2},
     {"bf16", "", 2, 2},
@@ -61,6 +62,7 @@ inline constexpr std::array<dtype_info, 15> dtypes{{
     {"c128", "c16", 16, 8},
 }};
 
+/// What is told of it: `info(dtype::f32).size` is 4.
 constexpr const dtype_info& info(dtype type) { return dtypes[static_cast<std::size_t>(type)]; }
 
 /// The type of that name (`f64`, not `f8`: numpy's codes are ambiguous with `i8`), or nothing.
@@ -70,13 +72,20 @@ constexpr std::optional<dtype> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// c64 or c128.
 constexpr bool is_complex(dtype type) { return type == dtype::c64 || type == dtype::c128; }
+/// f16, bf16, f32 or f64.
 constexpr bool is_floating(dtype type) { return type <= dtype::f64; }
-/// bool is one: it counts.
+/// i8 to u64, and bool: it counts.
 constexpr bool is_integer(dtype type) { return !is_complex(type) && !is_floating(type); }
 
-enum class byte_order : std::uint8_t { little, big };
+/// The order of the bytes of a number.
+enum class byte_order : std::uint8_t {
+  little,  ///< the least significant first
+  big      ///< the most significant first
+};
 
+/// That of this machine.
 inline constexpr byte_order native_order =
     std::endian::native == std::endian::little ? byte_order::little : byte_order::big;
 

@@ -10,6 +10,7 @@
 
 namespace wf::io {
 
+/// The bytes of a file, mapped, or of a pipe, read as they come.
 class input {
  public:
   /// `-` is standard input. A regular file is mapped. A pipe or socket is read as it comes; so is a
@@ -19,7 +20,9 @@ class input {
   /// Bytes that outlive the input.
   static input in_memory(std::span<const std::byte> bytes, std::string name);
 
+  /// The source is then empty.
   input(input&&) noexcept;
+  /// The source is then empty.
   input& operator=(input&&) noexcept;
   ~input();
 

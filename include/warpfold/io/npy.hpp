@@ -18,13 +18,14 @@ namespace wf::io {
 
 /// Where an array lies in its file and what it is.
 struct array_layout {
-  dtype type = dtype::f64;
-  byte_order order = native_order;
+  dtype type = dtype::f64;           ///< of the elements
+  byte_order order = native_order;   ///< of their bytes
   bool fortran = false;              ///< the first index varies fastest
   std::vector<std::uint64_t> shape;  ///< empty for a single element; `count` is its product
-  std::uint64_t count = 0;
-  std::uint64_t offset = 0;  ///< of the first element, in bytes from the file's start
+  std::uint64_t count = 0;           ///< elements
+  std::uint64_t offset = 0;          ///< of the first element, in bytes from the file's start
 
+  /// Bytes of all elements.
   std::uint64_t data_bytes() const { return count * info(type).size; }
 };
 
@@ -37,8 +38,10 @@ namespace npy {
 inline constexpr std::size_t prefix_size = 12;
 /// A header of one of our types takes under 2 KiB even with 64 dimensions; more is not believed.
 inline constexpr std::size_t max_header = std::size_t{1} << 20;
+/// More dimensions are refused.
 inline constexpr std::size_t max_dimensions = 64;
 
+/// Whether a file that begins so is a .npy file.
 bool has_magic(std::span<const std::byte> file_start);
 
 /// Bytes before the data. `file_start` holds the first `prefix_size` bytes of the file, fewer only

@@ -18,24 +18,26 @@
 
 namespace wf::io {
 
+/// How a file is to be reduced.
 struct reduce_options {
-  wf::context context;
+  wf::context context;             ///< accuracy, rounding, threads
   std::int64_t correction = 0;     ///< var, std: divided by n - correction
   std::optional<axis> axes;        ///< nothing: one answer from all elements
   bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns an element
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given
 };
 
-/// The answers of a reduction, C-ordered.
+/// The answers of a reduction of a file, C-ordered.
 struct reduced {
-  op operation;
+  op operation;               ///< what was asked
   dtype elements;             ///< of what was reduced
   result_kind kind;           ///< the type of a value, and how many an answer has (2 of minmax)
   extents shape;              ///< of the answers; empty: one
   std::uint64_t count;        ///< elements reduced
-  std::vector<std::byte> values;
+  std::vector<std::byte> values;               ///< the answers' bytes
   std::vector<checked<std::uint64_t>> checks;  ///< one an answer, if overflow was looked for
 
+  /// How many answers there are.
   std::size_t answers() const { return values.size() / (info(kind.type).size * static_cast<std::size_t>(kind.values)); }
   /// Value `part` of answer k, as bytes of kind.type.
   const std::byte* value(std::size_t k, int part = 0) const {
@@ -49,7 +51,12 @@ struct reduced {
 /// reduced in place. A pipe is reduced as it comes, in bounded memory, if there are no axes and the
 /// order of its elements is that of the reduction; else it is read into memory first. Throws wf::error
 /// as array_file::next() does, and bad_argument where the file's name begins the message.
+///
+///     auto file = wf::io::array_file::open("temperatures.npy");
+///     const wf::io::reduced r = wf::io::reduce(wf::op::sum, file);
+///     std::puts(wf::io::value_text(r.kind.type, r.value(0)).c_str());
 reduced reduce(op o, array_file& x, const reduce_options& options = {});
+/// Of two files: dot.
 reduced reduce(op o, array_file& x, array_file& y, const reduce_options& options = {});
 
 /// A value of any type as the shortest decimal that reads back in its type; complex: 1.5-2j.

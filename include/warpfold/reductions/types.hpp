@@ -15,18 +15,25 @@
 
 namespace wf {
 
+/// A complex number of two floats.
 using c64 = std::complex<float>;
+/// A complex number of two doubles.
 using c128 = std::complex<double>;
 
+/// Floating-point numbers.
 template <class T>
 concept floating = std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, float> ||
                    std::same_as<T, double>;
+/// Integers of up to 64 bits. bool is one: it counts.
 template <class T>
-concept integer = std::integral<T> && sizeof(T) <= 8;  // bool is one: it counts
+concept integer = std::integral<T> && sizeof(T) <= 8;
+/// Complex numbers.
 template <class T>
 concept complex_number = std::same_as<T, c64> || std::same_as<T, c128>;
+/// What has an order.
 template <class T>
 concept real = floating<T> || integer<T>;
+/// What the library's reductions take: f16, bf16, float, double, integers, bool, and complex numbers.
 template <class T>
 concept element = real<T> || complex_number<T>;
 
@@ -59,11 +66,11 @@ struct var_result { using type = mean_type<T>; };
 template <complex_number T>
 struct var_result<T> { using type = typename T::value_type; };
 }  // namespace detail
-/// The type of variances: as of means, but real for complex numbers.
+/// The type of variances: that of means, but real for complex numbers.
 template <element T>
 using var_type = typename detail::var_result<T>::type;
 
-/// The `dtype` of an element type; of the fundamental integer types by size and sign.
+/// The `dtype` of an element type; that of a fundamental integer type by size and sign.
 template <element T>
 inline constexpr dtype dtype_of = [] {
   if constexpr (std::same_as<T, f16>) return dtype::f16;
@@ -81,7 +88,7 @@ inline constexpr dtype dtype_of = [] {
   }
 }();
 
-/// Any real element as a double: exact but for 64-bit integers.
+/// A real element as a double: exact but for 64-bit integers.
 template <real T>
 constexpr double to_double(T x) {
   return static_cast<double>(x);

@@ -21,40 +21,30 @@
 #include <type_traits>
 #include <utility>
 
+#include <warpfold/cuda_types.cuh>
 #include <warpfold/gpu.hpp>
 #include <warpfold/gpu/fused_reduce.cuh>
-#include <warpfold/gpu/reduce.cuh>
+#include <warpfold/gpu/reduce_on.cuh>
 
 namespace wf {
 
-namespace device::inline WF_BUILD {
-
-/// Where one-dimensional inputs lie; throws wf::error of what is not like one dimension.
-template <class T, class X>
-void enqueue_fold(const device_place& place, const X& x, void* out, const auto& fold, const char* who) {
-  const cpu::operands o = wf::detail::operands_of(x);
-  std::uint64_t n = 1;
-  for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
-  const std::int64_t stride = device_place::stride_of(o.shape, o.strides[0], sizeof(T));
-  const void* const inputs[] = {o.data[0]};
-  const cudaError_t e = reduce_with<std::remove_cvref_t<decltype(fold)>, T>(
-      fold, inputs, &stride, n, out, *static_cast<workspace*>(place.scratch()),
-      static_cast<cudaStream_t>(place.stream()));
-  place.kernels().fail(static_cast<int>(e), who);
-}
-
-}  // namespace device::inline WF_BUILD
-
-/// *out = r over all elements, in their order unless it commutes; asynchronous, on the place's stream. Members of R are
-/// WF_HD. Throws wf::error: unsupported for a view whose dimensions do not lie in one another, bad_argument for an
-/// address that is no multiple of its element's alignment.
+/// A reduction of your own on a GPU, in the order of the elements unless it commutes. Members of R are WF_HD. The arguments
+/// are inputs, one or two; where the answer goes; a wf::transform, if any; the reduction, behind a transform also one of the
+/// library's; settings. Without a place for the answer the call waits and gives it. Throws wf::error: unsupported for a view
+/// whose dimensions do not lie in one another, bad_argument for an address that is no multiple of its element's alignment.
 ///
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
-template <class P, detail::input X, class R>
-  requires(P::is_place && reduction<R, detail::element_of<X>>)
-void reduce(const P& place, const X& x, result_of<R>* out, const R& r) {
-  using T = detail::element_of<X>;
-  device::enqueue_fold<T>(place, x, out, device::plain_fold<R, T>{r}, "reduce on a GPU");
+///     wf::reduce(place, x, y, device_out, my_distance{});                        // of two inputs
+///     wf::reduce(place, x, device_out, wf::transform(square{}), wf::sum);        // no array of squares
+///     double d = wf::reduce(place, x, y, wf::transform(product{}), wf::sum);     // waits
+template <class P, class X, class A, class... More>
+  requires(P::is_place)
+auto reduce(const P& place, const X& x, A&& a, More&&... more) {
+  if constexpr (detail::next_input<std::remove_cvref_t<A>>) {
+    return device::reduce_on(place, std::tuple<const X&, const std::remove_cvref_t<A>&>(x, a), std::forward<More>(more)...);
+  } else {
+    return device::reduce_on(place, std::tuple<const X&>(x), std::forward<A>(a), std::forward<More>(more)...);
+  }
 }
 
 namespace detail {
@@ -75,20 +65,21 @@ struct answer_of_part<F, T> {
 template <class... F>
 template <class P, detail::input X, class... A>
   requires(P::is_place && sizeof...(A) >= sizeof...(F))
-void fused<F...>::operator()(const P& place, const X& x, const A&... a) const {
-  using T = detail::element_of<X>;
+void fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
+  static_assert(!detail::host_array<X>, "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own memory");
+  // As the library knows it; your own reductions are given what lies there.
+  using T = std::conditional_t<(detail::is_builtin<F> && ...), detail::builtin_element_of<X>, detail::element_of<X>>;
   static_assert(sizeof...(F) > 0, "fuse: nothing to fuse; name one reduction or more");
   constexpr const char* who = "fuse on a GPU";
-  const auto given = std::tie(a...);
+  const auto given = std::forward_as_tuple(std::forward<A>(a)...);
   std::array<void*, sizeof...(F)> out{};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_assert((std::is_convertible_v<std::tuple_element_t<I, std::tuple<A...>>,
-                                         typename detail::answer_of_part<F, T>::type*> && ...),
+    static_assert((detail::out_like<std::tuple_element_t<I, std::tuple<A...>>> && ...),
                   "after the values come pointers, to the type of each part's answer");
-    ((out[I] = static_cast<typename detail::answer_of_part<F, T>::type*>(std::get<I>(given))), ...);
+    ((out[I] = detail::out_of<typename detail::answer_of_part<F, T>::type>(std::get<I>(given))), ...);
   }(std::index_sequence_for<F...>());
   const detail::settings told = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_assert(detail::places<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>...> == 0,
+    static_assert(detail::places<std::remove_cvref_t<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>>...> == 0,
                   "on a GPU, whole arrays only so far");
     return detail::settings(std::get<sizeof...(F) + I>(given)...);
   }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());

@@ -9,11 +9,12 @@
 ///     auto [s, lo, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);   // one pass
 ///     auto r    = wf::reduce(values, my_reduction{});         // your own, see reduction.hpp
 ///     auto d    = wf::reduce(x, y, my_distance{});            // your own of two inputs
+///     auto q    = wf::reduce(x, y, wf::transform(f), wf::sum); // of f(x, y), without an array of them
 ///     auto [t, high, overflow] = wf::checked_sum(integers);   // and whether the true sum fits
 ///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
 ///
-/// `values` is a contiguous range (vector, span, array …) of an element type (reductions/types.hpp)
-/// or a wf::view. After it come, in any order: a wf::context, wf::fast, a rounding, a correction,
+/// `values` is a contiguous range (vector, span, array …) of an element type (reductions/types.hpp),
+/// a wf::view, or a std::mdspan and its like. After it come, in any order: a wf::context, wf::fast, a rounding, a correction,
 /// and at most one of axis, segments, segments_of and by_label.
 /// What each takes, and what it answers for no elements and for NaN, is in docs/reductions.md.
 /// Errors are thrown as wf::error.
@@ -31,6 +32,7 @@
 #include <warpfold/cpu/engine.hpp>
 #include <warpfold/cpu/fusion.hpp>
 #include <warpfold/cpu/target.hpp>
+#include <warpfold/cpu/transform.hpp>
 #include <warpfold/reduction.hpp>
 #include <warpfold/request.hpp>
 #include <warpfold/reductions/types.hpp>
@@ -130,17 +132,33 @@ concept place = std::same_as<S, axis> || std::same_as<S, segments> || std::same_
 template <class... S>
 inline constexpr int places = (0 + ... + static_cast<int>(place<S>));
 
+/// std::mdspan, Kokkos' and cuda::std's, and what has their members, if elements are what lies in memory.
+template <class X>
+concept mdspan_like = requires(const X& x) {
+  typename X::accessor_type;
+  { X::rank() } -> std::convertible_to<std::size_t>;
+  { x.is_strided() } -> std::convertible_to<bool>;
+  { x.extent(0) } -> std::convertible_to<std::int64_t>;
+  { x.data_handle() } -> std::convertible_to<const typename X::element_type*>;
+  requires std::same_as<typename X::reference, typename X::element_type&>;
+};
+
 template <class X>
 struct element_of_input;
 template <class T>
-struct element_of_input<view<T>> { using type = T; };
+struct element_of_input<view<T>> { using type = std::remove_cv_t<T>; };
 template <host_range R>
 struct element_of_input<R> { using type = std::remove_cv_t<std::ranges::range_value_t<R>>; };
+template <mdspan_like X>
+struct element_of_input<X> { using type = std::remove_cv_t<typename X::element_type>; };
 template <class X>
 using element_of = typename element_of_input<std::remove_cvref_t<X>>::type;
+/// The same, as the library's own reductions know it.
+template <class X>
+using builtin_element_of = typename stands_for<element_of<X>>::type;
 
 template <class X>
-concept input = host_range<X> || requires { typename X::element; requires std::same_as<X, view<typename X::element>>; };
+concept input = host_range<X> || mdspan_like<X> || requires { typename X::element; requires std::same_as<X, view<typename X::element>>; };
 
 template <class X>
 inline constexpr bool is_view = !host_range<X>;
@@ -150,9 +168,20 @@ cpu::operands operands_of(const X&... x) {
   cpu::operands o;
   int k = 0;
   const auto add = [&](const auto& one) {
-    using T = element_of<decltype(one)>;
+    using One = std::remove_cvref_t<decltype(one)>;
+    using T = element_of<One>;
     extents shape, strides;
-    if constexpr (is_view<std::remove_cvref_t<decltype(one)>>) {
+    if constexpr (mdspan_like<One>) {
+      if (!one.is_strided())
+        throw error(errc::unsupported, "an mdspan whose elements lie at no strides; a layout with strides is right");
+      o.data[static_cast<std::size_t>(k)] = one.data_handle();
+      if constexpr (One::rank() > 0) {
+        for (std::size_t d = 0; d < One::rank(); ++d) {
+          shape.push_back(static_cast<std::int64_t>(one.extent(d)));
+          strides.push_back(static_cast<std::int64_t>(one.stride(d)));
+        }
+      }
+    } else if constexpr (is_view<One>) {
       o.data[static_cast<std::size_t>(k)] = one.data();
       shape = one.shape();
       strides = one.strides();
@@ -237,8 +266,8 @@ struct function {
   /// On another place than the CPU: see gpu.hpp.
   template <class P, class... A>
     requires(P::is_place && runs_on_devices)
-  void operator()(const P& where, const A&... a) const {
-    where.template run<O>(a...);
+  auto operator()(const P& where, A&&... a) const {
+    return where.template run<O>(std::forward<A>(a)...);
   }
   template <input X, class... S>
     requires(O != op::dot)
@@ -248,14 +277,14 @@ struct function {
   template <input X, input Y, class... S>
     requires(O == op::dot)
   auto operator()(const X& x, const Y& y, const S&... s) const {
-    static_assert(std::same_as<element_of<X>, element_of<Y>>, "dot takes two inputs of one element type");
+    static_assert(std::same_as<builtin_element_of<X>, builtin_element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(settings(s...), x, y);
   }
 
  private:
   template <class... S, class X, class... Y>
   static auto call(const settings& s, const X& x, const Y&... y) {
-    using T = element_of<X>;
+    using T = builtin_element_of<X>;
     static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
@@ -450,10 +479,77 @@ auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
                                                                  "reduce", x, y);
 }
 
+/// A function of the elements, to be reduced in their place: wf::reduce(x, wf::transform(f), wf::sum).
+template <class F>
+struct transform {
+  F f;  ///< f(x), of two inputs f(x, y); it may be called on any thread, in any order, and throws nothing
+
+  /// That function, or what can be called as one.
+  explicit constexpr transform(F function) : f(std::move(function)) {}
+};
+
 namespace detail {
 
 template <class F>
 inline constexpr bool is_builtin = requires { F::operation; };
+
+/// What a function makes of elements of T….
+template <class F, class... T>
+struct transformed_element {
+  static_assert(std::is_invocable_v<const F&, const T&...>,
+                "the function of wf::transform is called with an element of each input, and this cannot be");
+  using type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
+  static_assert(std::is_trivially_copyable_v<type>, "what the function of wf::transform gives is not trivially copyable");
+};
+/// The element type of the library's that it gives to operation O.
+template <op O, class V>
+struct transformed_operand {
+  using type = typename stands_for<V>::type;
+  static_assert(O != op::dot, "dot has two inputs, and wf::transform gives one: wf::reduce(x, y, wf::transform(product), wf::sum)");
+  static_assert(element<type>, "what the function of wf::transform gives is not an element type of warpfold: see reductions/types.hpp");
+  static_assert(takes<O, type>, "this reduction does not take what the function of wf::transform gives: see docs/reductions.md");
+};
+
+template <class... S, class F, class R, class... X>
+auto reduce_transformed(const F& f, const R& r, const settings& s, const X&... x) {
+  static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+  using V = typename transformed_element<F, element_of<X>...>::type;
+  constexpr bool many = places<S...> == 1;
+  if constexpr (is_builtin<R>) {
+    using T = typename transformed_operand<R::operation, V>::type;
+    const cpu::transformed<F, V, element_of<X>...> t(f, R::kind::template functions<T>(s), &s.options);
+    return answer<typename R::kind::template type<T>, many>(t.functions(), &t, s, op_names[static_cast<int>(R::operation)], x...);
+  } else {
+    static_assert(require_reduction<R, V>());
+    static constexpr cpu::erased functions = cpu::erase<R, V>();
+    const cpu::transformed<F, V, element_of<X>...> t(f, functions, &r);
+    return answer<result_of<R>, many>(t.functions(), &t, s, "reduce", x...);
+  }
+}
+
+}  // namespace detail
+
+/// A reduction of f(x) for all elements x, without an array of them: one of the functions above, or your own. As
+/// std::transform_reduce, but exact, with axes, segments and labels.
+///
+///     double squared_error = wf::reduce(x, wf::transform([](double v) { return (v - 1) * (v - 1); }), wf::sum);
+///     auto worst = wf::reduce(matrix, wf::transform([](float v) { return std::abs(v); }), wf::argmax, wf::axis{1});
+///
+/// What f gives is what is reduced: its rounding is f's own. Indexes are those of the elements.
+template <detail::input X, class F, class R, class... S>
+auto reduce(const X& x, const transform<F>& t, const R& r, const S&... s) {
+  return detail::reduce_transformed<S...>(t.f, r, detail::settings(s...), x);
+}
+
+/// A reduction of f(x, y) for all pairs of elements of two inputs of one shape; they may be of two types.
+///
+///     double distance = wf::reduce(x, y, wf::transform([](double a, double b) { return std::abs(a - b); }), wf::max);
+template <detail::input X, detail::input Y, class F, class R, class... S>
+auto reduce(const X& x, const Y& y, const transform<F>& t, const R& r, const S&... s) {
+  return detail::reduce_transformed<S...>(t.f, r, detail::settings(s...), x, y);
+}
+
+namespace detail {
 
 /// What takes one input: all but dot.
 template <class F>
@@ -476,7 +572,7 @@ class fused {
   /// On another place than the CPU: where the answer of each part goes, then settings. See gpu.cuh.
   template <class P, detail::input X, class... A>
     requires(P::is_place && sizeof...(A) >= sizeof...(F))
-  void operator()(const P& where, const X& x, const A&... a) const;
+  void operator()(const P& where, const X& x, A&&... a) const;
   /// The answers, a std::tuple of what each reduction answers alone.
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {
@@ -486,15 +582,16 @@ class fused {
  private:
   template <class Part, class T>
   static constexpr auto result_type() {
-    if constexpr (detail::is_builtin<Part>) return std::type_identity<typename Part::kind::template type<T>>();
+    if constexpr (detail::is_builtin<Part>) return std::type_identity<typename Part::kind::template type<typename stands_for<T>::type>>();
     else return std::type_identity<result_of<Part>>();
   }
 
   template <class T, class Part>
   static cpu::fusion::part part_of(const Part& p, const detail::settings& s) {
     if constexpr (detail::is_builtin<Part>) {
-      static_assert(takes<Part::operation, T>, "a fused reduction does not take this element type");
-      return {&Part::kind::template functions<T>(s), &s.options};
+      using E = typename stands_for<T>::type;
+      static_assert(takes<Part::operation, E>, "a fused reduction does not take this element type");
+      return {&Part::kind::template functions<E>(s), &s.options};
     } else {
       static constexpr cpu::erased functions = cpu::erase<Part, T>();
       return {&functions, &p};

@@ -145,8 +145,39 @@ void free_scratch(void* scratch, void* stream) noexcept {
   delete w;
 }
 
+void* take(std::size_t bytes, void* stream) {
+  void* p = nullptr;
+  fail(static_cast<int>(cudaMallocAsync(&p, bytes == 0 ? 1 : bytes, static_cast<cudaStream_t>(stream))), "device memory");
+  return p;
+}
+
+void give_back(void* p, void* stream) noexcept { cudaFreeAsync(p, static_cast<cudaStream_t>(stream)); }
+
+/// Of pageable memory it returns when all has been read.
+void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
+  fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream))), "an input");
+}
+
+void copy_back(void* to, const void* from, std::size_t bytes, void* stream) {
+  const auto s = static_cast<cudaStream_t>(stream);
+  cudaError_t e = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s);
+  if (e == cudaSuccess) e = cudaStreamSynchronize(s);
+  fail(static_cast<int>(e), "an answer");
+}
+
+bool reads(const void* p) {
+  cudaPointerAttributes of{};
+  cudaError_t e = cudaPointerGetAttributes(&of, p);
+  if (e == cudaSuccess && of.type != cudaMemoryTypeUnregistered) return true;
+  int device = 0, any = 0;
+  if (e == cudaSuccess) e = cudaGetDevice(&device);
+  if (e == cudaSuccess) e = cudaDeviceGetAttribute(&any, cudaDevAttrPageableMemoryAccess, device);
+  fail(static_cast<int>(e), "an input");
+  return any != 0;
+}
+
 constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, takes_rows, run_rows, make_scratch,
-                                      free_scratch, fail, device_name, table_choices, choose, allocate, release, copy_out,
+                                      free_scratch, fail, take, give_back, copy_in, copy_back, reads, device_name, table_choices, choose, allocate, release, copy_out,
                                       microseconds};
 
 }  // namespace

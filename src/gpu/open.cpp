@@ -10,6 +10,6 @@ int wf_open_simt(wf_place** place) {
 }
 #else
 int wf_open_gpu(void* stream, wf_place** place) {
-  return wf::open_place(place, [](void* s) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::gpu>(s); }, stream);
+  return wf::open_place(place, [](void* s) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::gpu>(static_cast<::CUstream_st*>(s)); }, stream);
 }
 #endif

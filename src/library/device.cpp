@@ -216,4 +216,75 @@ void device_place::run_whole(const request& r) const {
   kernels_->run(d, scratch(), stream_);
 }
 
+namespace {
+
+/// Memory of a device, given back in the stream's order.
+class lent {
+ public:
+  lent(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
+  ~lent() {
+    if (at_ != nullptr) kernels_->give_back(at_, stream_);
+  }
+  lent(const lent&) = delete;
+  lent& operator=(const lent&) = delete;
+  void* take(std::size_t bytes) { return at_ = kernels_->take(bytes, stream_); }
+  void* get() const { return at_; }
+  void* copy(const void* from, std::size_t bytes) {
+    take(bytes);
+    if (bytes != 0) kernels_->copy_in(at_, from, bytes, stream_);
+    return at_;
+  }
+
+ private:
+  const device_library* kernels_;
+  void* stream_;
+  void* at_ = nullptr;
+};
+
+}  // namespace
+
+void device_place::fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
+                         void (*work)(const void* self, const cpu::operands& in, void* out)) const {
+  lent x(*kernels_, stream_), y(*kernels_, stream_), out(*kernels_, stream_);
+  lent* const copies[] = {&x, &y};
+  cpu::operands here = in.operands;
+  for (std::size_t k = 0; k < here.data.size(); ++k) {
+    if (in.host_bytes[k] != 0) {
+      here.data[k] = copies[k]->copy(here.data[k], in.host_bytes[k]);
+    } else if (here.data[k] != nullptr && detail::product(here.shape) != 0 && !kernels_->reads(here.data[k])) {
+      throw error(errc::bad_argument, std::string(who) + ": input " + std::to_string(k) + " is memory of the host, which the GPU cannot read; "
+                                          "give it memory of its own, or an array of the host (std::vector, std::array), which is copied");
+    }
+  }
+  work(self, here, out.take(bytes));
+  if (bytes != 0) kernels_->copy_back(to, out.get(), bytes, stream_);
+}
+
+void device_place::fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const {
+  struct {
+    const device_place* place;
+    request asked;
+    lent indexes;
+  } it{this, r, {*kernels_, stream_}};
+  if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
+    const bool labels = r.by.kind == partition::kinds::labels;
+    const std::int64_t elements = in.operands.shape[0], n = labels ? elements : r.by.count + 1;
+    const auto* const at = static_cast<const std::int64_t*>(r.by.indexes);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (labels ? at[k] >= 0 && at[k] < r.by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
+      throw error(errc::bad_argument, std::string(op_names[static_cast<int>(r.what)]) + ": " + (labels ? "label " : "offset ") + std::to_string(k) +
+                                          " is " + std::to_string(at[k]) + (labels ? "; they must be in [0, " + std::to_string(r.by.count) + ")"
+                                                                                   : "; they must rise, in [0, " + std::to_string(elements) + "]"));
+    }
+    it.asked.by.indexes = it.indexes.copy(r.by.indexes, static_cast<std::size_t>(n) * r.by.index_bytes);
+  }
+  fetch(in, to, bytes, op_names[static_cast<int>(r.what)], &it, [](const void* self, const cpu::operands& here, void* out) {
+    const auto& asked = *static_cast<const decltype(it)*>(self);
+    request q = asked.asked;
+    q.inputs = here;
+    q.out = out;
+    asked.place->run(q);
+  });
+}
+
 }  // namespace wf

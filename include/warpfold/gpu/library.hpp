@@ -42,6 +42,12 @@ struct device_library {
   /// Gives the memory back in the stream's order.
   void (*free_scratch)(void* scratch, void* stream) noexcept;
   void (*fail)(int code, const char* who);  ///< throws wf::error with the text of a CUDA error
+  // For calls that wait; all but give_back throw wf::error.
+  void* (*take)(std::size_t bytes, void* stream);                  ///< memory of the device, in the stream's order
+  void (*give_back)(void*, void* stream) noexcept;                 ///< in the stream's order
+  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it
+  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host; waits for the stream
+  bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
   // For tuning and profiling; all throw wf::error.
   std::string (*device_name)();                                    ///< of the current device
   launch_choices (*table_choices)();                               ///< of the current device

@@ -37,6 +37,13 @@ concept real = floating<T> || integer<T>;
 template <class T>
 concept element = real<T> || complex_number<T>;
 
+/// The element type that has the bits of a T: T itself, unless this is specialised, as cuda_types.cuh does for __half,
+/// __nv_bfloat16, float2 (cuComplex) and double2. The library's reductions take arrays of T then, and answer in their own types.
+template <class T>
+struct stands_for {
+  using type = T;  ///< the element type
+};
+
 /// What a built-in reduction may be told.
 struct options {
   wf::rounding rounding = wf::rounding::nearest;  ///< of exact answers

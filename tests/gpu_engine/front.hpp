@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file front.hpp
+/// What the front door on a GPU takes and gives, on simt. Each is empty, or the first thing that is wrong.
+#pragma once
+
+#include <string>
+
+std::string answers_that_are_waited_for();
+std::string arrays_of_the_host();
+std::string places_for_answers();
+std::string inputs_of_any_kind();
+std::string transforms();
+std::string two_inputs();

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <warpfold/gpu.cuh>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "front.hpp"
+
+namespace {
+
+const wf::simulated_gpu& place() {
+  static const wf::simulated_gpu p;
+  return p;
+}
+
+/// Memory of the device with a copy of an array, as thrust::device_vector is.
+template <class T>
+class device_array {
+ public:
+  using value_type = T;
+  struct pointer {
+    T* p;
+    T* get() const { return p; }
+  };
+  explicit device_array(const std::vector<T>& x) : size_(x.size()) {
+    if (cudaMalloc(reinterpret_cast<void**>(&p_), (x.size() + 1) * sizeof(T)) != cudaSuccess) std::abort();
+    if (cudaMemcpy(p_, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice) != cudaSuccess) std::abort();
+  }
+  ~device_array() { cudaFree(p_); }
+  device_array(const device_array&) = delete;
+  device_array& operator=(const device_array&) = delete;
+  pointer data() const { return {p_}; }
+  std::size_t size() const { return size_; }
+  std::span<const T> span() const { return {p_, size_}; }
+
+ private:
+  T* p_ = nullptr;
+  std::size_t size_;
+};
+
+template <class T>
+std::vector<T> numbers(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> x(n);
+  for (T& v : x) v = static_cast<T>(static_cast<int>(random() % 2001) - 1000) / 8;
+  return x;
+}
+
+std::string same(const char* what, const auto& got, const auto& want) {
+  if constexpr (requires { want.values; }) {
+    return got.values == want.values && got.shape == want.shape ? "" : std::string(what) + ": answers differ";
+  } else {
+    return got == want ? "" : std::string(what) + ": " + std::to_string(got) + ", not " + std::to_string(want);
+  }
+}
+#define CHECK_SAME(got, want) \
+  if (const std::string wrong = same(#got, got, want); !wrong.empty()) return wrong
+
+template <class F>
+std::string refusal(const F& f) {
+  try {
+    f();
+  } catch (const wf::error& e) {
+    return e.what();
+  }
+  return "nothing is refused";
+}
+
+struct square {
+  WF_HD double operator()(float x) const { return double{x} * x; }
+};
+struct difference {
+  WF_HD float operator()(float x, float y) const { return x - y; }
+};
+struct larger {
+  WF_HD std::int32_t operator()(std::uint8_t x, float y) const { return y > x ? 1 : -3; }
+};
+
+/// Depends on the order, of two inputs.
+struct polynomial {
+  struct state { std::uint64_t value, power; };
+  WF_HD state identity() const { return {0, 1}; }
+  WF_HD state lift(std::int32_t x, std::int32_t y, std::int64_t i) const {
+    return {static_cast<std::uint64_t>(x) + 3 * static_cast<std::uint64_t>(y) + static_cast<std::uint64_t>(i), 0x9e3779b97f4a7c15u};
+  }
+  WF_HD state combine(state a, state b) const { return {a.value * b.power + b.value, a.power * b.power}; }
+  WF_HD std::uint64_t finish(state s, std::int64_t) const { return s.value; }
+};
+/// Of one input, what a transform gives.
+struct polynomial_of_one : polynomial {
+  WF_HD state lift(std::int64_t x, std::int64_t i) const { return {static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(i), 0x9e3779b97f4a7c15u}; }
+};
+struct twice {
+  WF_HD std::int64_t operator()(std::int32_t x) const { return 2 * std::int64_t{x}; }
+};
+
+}  // namespace
+
+std::string answers_that_are_waited_for() {
+  const auto x = numbers<float>(5003, 1);
+  const device_array<float> d(x);
+  CHECK_SAME(wf::sum(place(), d.span()), wf::sum(x));
+  CHECK_SAME(wf::sum(place(), d.span(), wf::rounding::up), wf::sum(x, wf::rounding::up));
+  CHECK_SAME(wf::argmax(place(), d.span()), wf::argmax(x));
+  CHECK_SAME(wf::std_dev(place(), d.span(), wf::correction{1}), wf::std_dev(x, wf::correction{1}));
+  CHECK_SAME(wf::dot(place(), d.span(), d.span()), wf::dot(x, x));
+  CHECK_SAME(wf::max(place(), wf::view<const float>(d.data().get(), {50, 100}), wf::axis{0}), wf::max(wf::view<float>(x.data(), {50, 100}), wf::axis{0}));
+  CHECK_SAME(wf::sum(place(), d.span(), wf::segments_of{7}), wf::sum(x, wf::segments_of{7}));
+  const auto of_host = refusal([&] { wf::sum(place(), std::span(x)); });
+  if (of_host.find("input 0 is memory of the host") == of_host.npos) return of_host;
+  return "";
+}
+
+std::string arrays_of_the_host() {
+  const auto x = numbers<float>(3001, 2);
+  const std::vector<float> none;
+  const float few[] = {1, 2, 4};
+  CHECK_SAME(wf::sum(place(), x), wf::sum(x));
+  CHECK_SAME(wf::sum(place(), none), 0.0f);
+  CHECK_SAME(wf::sum(place(), few), 7.0f);
+  CHECK_SAME(wf::min(place(), std::array<double, 2>{3, -1}), -1.0);
+  CHECK_SAME(wf::dot(place(), x, x), wf::dot(x, x));
+  const device_array<float> d(x);
+  CHECK_SAME(wf::dot(place(), x, d.span()), wf::dot(x, x));
+  const std::vector<std::int64_t> offsets{0, 7, 7, 2000, 3001}, falls{0, 9, 8}, beyond{0, 3002};
+  std::vector<std::int64_t> labels(x.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i % 11);
+  CHECK_SAME(wf::sum(place(), x, wf::segments{offsets}), wf::sum(x, wf::segments{offsets}));
+  CHECK_SAME(wf::sum(place(), x, wf::by_label{labels, 12}), wf::sum(x, wf::by_label{labels, 12}));
+  for (const auto& [text, said] : {std::pair{refusal([&] { wf::sum(place(), x, wf::segments{falls}); }), "offset 2 is 8"},
+                                   {refusal([&] { wf::sum(place(), x, wf::segments{beyond}); }), "offset 1 is 3002"},
+                                   {refusal([&] { wf::sum(place(), x, wf::by_label{labels, 10}); }), "label 10 is 10"}})
+    if (text.find(said) == text.npos) return text;
+  return "";
+}
+
+std::string places_for_answers() {
+  const auto x = numbers<float>(100, 3);
+  const std::span<const float> in(x);  // on simt the host's memory is the device's, where nobody looks
+  float array[1] = {}, one = 0;
+  wf::sum(place(), in, array);
+  CHECK_SAME(array[0], wf::sum(x));
+  float* const pointer = &one;
+  wf::sum(place(), in, pointer, wf::rounding::down);
+  CHECK_SAME(one, wf::sum(x, wf::rounding::down));
+  device_array<float>::pointer as_thrust{&one};
+  wf::max(place(), in, as_thrust);
+  CHECK_SAME(one, wf::max(x));
+  float both[2] = {};
+  wf::fuse(wf::min)(place(), in, both);
+  CHECK_SAME(both[0], wf::min(x));
+  return "";
+}
+
+std::string inputs_of_any_kind() {
+  const std::vector<float> x{1, 2, 3, 5};
+  const device_array<float> container(x);
+  CHECK_SAME(wf::sum(place(), container), 11.0f);
+  std::vector<__half> halves;
+  for (const float v : x) halves.push_back(__float2half(v));
+  CHECK_SAME(static_cast<float>(wf::sum(place(), halves)), 11.0f);
+  const device_array<__half> on_device(halves);
+  __half half_out[1] = {};
+  wf::max(place(), on_device.span(), half_out);
+  CHECK_SAME(__half2float(half_out[0]), 5.0f);
+  std::vector<__nv_bfloat16> brains;
+  for (const float v : x) brains.push_back(__float2bfloat16(v));
+  CHECK_SAME(static_cast<float>(wf::max(place(), brains)), 5.0f);
+  const std::vector<float2> complex{{1, 2}, {3, -5}};
+  const auto sum = wf::sum(place(), complex);
+  CHECK_SAME(sum.real(), 4.0f);
+  CHECK_SAME(sum.imag(), -3.0f);
+  CHECK_SAME(wf::sum(place(), std::vector<std::complex<double>>{{1, 2}, {3, -5}}).imag(), -3.0);
+  return "";
+}
+
+std::string transforms() {
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{4099}, std::size_t{40001}}) {
+    const auto x = numbers<float>(n + 1, 4), y = numbers<float>(n + 1, 5);
+    const device_array<float> dx(x), dy(y);
+    for (const std::size_t skipped : {0, 1}) {  // any address
+      const std::span<const float> hx(x.data() + skipped, n), hy(y.data() + skipped, n);
+      const std::span<const float> gx(dx.data().get() + skipped, n), gy(dy.data().get() + skipped, n);
+      CHECK_SAME(wf::reduce(place(), gx, wf::transform(square{}), wf::sum), wf::reduce(hx, wf::transform(square{}), wf::sum));
+      CHECK_SAME(wf::reduce(place(), gx, gy, wf::transform(difference{}), wf::norm2), wf::reduce(hx, hy, wf::transform(difference{}), wf::norm2));
+      CHECK_SAME(wf::reduce(place(), gx, gy, wf::transform(difference{}), wf::argmax), wf::reduce(hx, hy, wf::transform(difference{}), wf::argmax));
+    }
+    // Elements that lie apart, the last first, and two types of two sizes.
+    const auto m = static_cast<std::int64_t>(n / 2);
+    std::vector<std::uint8_t> bytes(n + 1);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37 % 90);
+    const device_array<std::uint8_t> db(bytes);
+    const auto last_first = [&]<class T>(const T* p) { return wf::view<T>(p + (m > 0 ? 2 * (m - 1) : 0), {m}, {-2}); };
+    CHECK_SAME(wf::reduce(place(), last_first(db.data().get()), last_first(dx.data().get()), wf::transform(larger{}), wf::sum),
+               wf::reduce(last_first(bytes.data()), last_first(x.data()), wf::transform(larger{}), wf::sum));
+    CHECK_SAME(wf::reduce(place(), db.span(), dx.span(), wf::transform(larger{}), wf::mean),
+               wf::reduce(bytes, x, wf::transform(larger{}), wf::mean));
+  }
+  std::vector<std::int32_t> integers(20011);
+  std::iota(integers.begin(), integers.end(), -10000);
+  CHECK_SAME(wf::reduce(place(), integers, wf::transform(twice{}), polynomial_of_one{}),
+             wf::reduce(integers, wf::transform(twice{}), polynomial_of_one{}));
+  return "";
+}
+
+std::string two_inputs() {
+  std::vector<std::int32_t> x(30011), y(30011);
+  std::iota(x.begin(), x.end(), -5);
+  std::iota(y.begin(), y.end(), 77);
+  const std::uint64_t want = wf::reduce(x, y, polynomial{});
+  CHECK_SAME(wf::reduce(place(), x, y, polynomial{}), want);
+  std::uint64_t out[1] = {};
+  wf::reduce(place(), std::span<const std::int32_t>(x), std::span<const std::int32_t>(y), out, polynomial{});
+  CHECK_SAME(out[0], want);
+  y.pop_back();
+  const auto text = refusal([&] { wf::reduce(place(), x, y, polynomial{}); });
+  if (text.find("two inputs of the shapes (30011,) and (30010,)") == text.npos) return text;
+  return "";
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front door on a GPU, on simt: answers that are waited for, arrays of the host, transforms, two inputs.
+#include <gtest/gtest.h>
+
+#include "front.hpp"
+
+TEST(front_door_on_simt, gives_answers_that_are_waited_for) { EXPECT_EQ(answers_that_are_waited_for(), ""); }
+TEST(front_door_on_simt, copies_arrays_of_the_host) { EXPECT_EQ(arrays_of_the_host(), ""); }
+TEST(front_door_on_simt, writes_answers_where_it_is_told) { EXPECT_EQ(places_for_answers(), ""); }
+TEST(front_door_on_simt, takes_inputs_of_any_kind) { EXPECT_EQ(inputs_of_any_kind(), ""); }
+TEST(front_door_on_simt, applies_functions_before_it_reduces) { EXPECT_EQ(transforms(), ""); }
+TEST(front_door_on_simt, reduces_two_inputs) { EXPECT_EQ(two_inputs(), ""); }

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""misuses_test.py INCLUDE COMPILER: the first line of error of each misuse in misuses.txt, beside what it should hold."""
+"""misuses_test.py INCLUDE COMPILER: the first line of error of each misuse in misuses.txt, beside what it should hold.
+
+Each is the body of a function of `x`, a vector, and `place`, a GPU; g++ and clang++ compile no kernels, so nvcc has its own
+(nvcc_misuses_test.py)."""
 import os
 import re
 import subprocess
@@ -9,7 +12,7 @@ from pathlib import Path
 
 include, compiler = sys.argv[1:3]
 clang = "clang" in subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
-headers = "#include <complex>\n#include <list>\n#include <vector>\n#include <warpfold/warpfold.hpp>\n"
+headers = "#include <complex>\n#include <list>\n#include <span>\n#include <vector>\n#include <warpfold/gpu.hpp>\n"
 flags = ["-std=c++20", "-I", include, "-ferror-limit=2" if clang else "-fmax-errors=2"]
 failures = 0
 
@@ -27,8 +30,8 @@ with tempfile.TemporaryDirectory() as folder:
     made = f"{pch}.pch" if clang else f"{pch}.gch"
     subprocess.run([compiler, *flags, "-x", "c++-header", pch, "-o", made], check=True)
     use = ["-include-pch", made] if clang else ["-include", pch]
-    frame = "void f(const std::vector<double>& x) {\n%s\n}\n"
-    said = compiled(folder, frame % "static_cast<void>(wf::sum(x));", use)
+    frame = "void f(const std::vector<double>& x, const wf::gpu& place, std::span<const double> on_device, double* out) {\n%s\n}\n"
+    said = compiled(folder, frame % "static_cast<void>(wf::sum(x)); wf::sum(place, on_device, out); static_cast<void>(wf::sum(place, x));", use)
     if said:
         sys.exit(f"misuses_test: what is right is refused: {said[0]}")
     cases = re.split(r"^== ", (Path(__file__).with_name("misuses.txt")).read_text(), flags=re.M)[1:]

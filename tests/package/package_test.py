@@ -144,7 +144,7 @@ class Package:
         """Every line of a comment or page that compiles something, run as it stands."""
         gpu = bool(self.a.nvcc) and self.has_gpu()
         pages = [self.source / "README.md", *sorted((self.source / "docs").glob("*.md")), *sorted((self.source / "examples").glob("*.c*"))]
-        compiler = re.compile(r"^(?://|/?\*)?\s*((?:cc|gcc|c\+\+|g\+\+|clang\+\+|nvcc) .*(?:pkg-config|-lwarpfold).*)$", re.M)
+        compiler = re.compile(r"^\s*(?://|/?\*)?\s*((?:cc|gcc|c\+\+|g\+\+|clang\+\+|nvcc) .*(?:pkg-config|-lwarpfold).*)$", re.M)
         env = dict(self.env)
         tools = self.folder / "tools"
         tools.mkdir()
@@ -194,6 +194,91 @@ class Package:
         expect(not strange, f"docs/ranks.md shows what examples/mpi.cpp has not: {strange}")
         said = {run("mpiexec", "-n", n, self.folder / "a.out", env={**self.env, **mpi}) for n in (1, 3)}
         expect(len(said) == 1 and said.pop().startswith("sum 3000000, "), f"what it prints depends on the number of ranks: {said}")
+
+    def examples_project(self):
+        """The project of examples: by the installed copy, by sources in a folder, and by sources that git fetches."""
+        project = self.source / "examples/project"
+        compilers = (f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}")
+
+        def configured(name, *options, env=None):
+            run(self.a.cmake, "-S", project, "-B", self.folder / name, "-G", "Ninja", *compilers, *options, env=env or self.env)
+            return self.folder / name
+
+        found = configured("found", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run(self.a.cmake, "--build", found, env=self.env)
+        for program in ("mine", "rows"):
+            run(found / program)
+        # Sources: what is the user's compiles with what the target says. The library itself is built by `subproject`.
+        sources = ("-DCMAKE_DISABLE_FIND_PACKAGE_warpfold=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
+        fetched = [configured("folder", *sources, f"-DFETCHCONTENT_SOURCE_DIR_WARPFOLD={self.source}")]
+        if shutil.which("git") and (self.source / ".git").exists():
+            copy = self.folder / "origin"
+            run("git", "clone", "-q", "--bare", "--depth=1", f"file://{self.source}", copy)
+            run("git", "-C", copy, "branch", "-f", "main", "HEAD")
+            env = {**self.env, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.file://{copy}.insteadOf",
+                   "GIT_CONFIG_VALUE_0": "https://github.com/warpfold/warpfold"}
+            fetched.append(configured("git", *sources, env=env))
+            expect((fetched[-1] / "_deps/warpfold-src/include/warpfold/warpfold.hpp").exists(), "git fetched no sources")
+        else:
+            print("no git repository here: FetchContent by a folder alone")
+        build = fetched[-1]
+        objects = [o for o in run("ninja", "-C", build, "-t", "targets", "all").splitlines() if re.match(r"CMakeFiles/(mine|rows)\.dir.*\.o:", o)]
+        expect(len(objects) == 2, f"objects: {objects}")
+        run("ninja", "-C", build, *(o.split(":")[0] for o in objects), env=self.env)
+
+    def two_versions(self):
+        """Two minor versions side by side: a project gets the one that it asks for, whichever lies first."""
+        major, minor, patch = self.version()
+        old, new = f"{major}.{minor}.{patch}", f"{major}.{int(minor) + 1}.0"
+        other = self.folder / "other"
+        shutil.copytree(self.prefix, other, ignore=shutil.ignore_patterns("bin", "doc"))
+        for file in [*other.rglob("*.pc"), *other.rglob("warpfold-config-version.cmake")]:
+            file.write_text(file.read_text().replace(old, new))
+        header = other / "include/warpfold/version.h"
+        header.write_text(header.read_text().replace(f"VERSION_MINOR {minor}", f"VERSION_MINOR {int(minor) + 1}"))
+        (self.folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(user C CXX)\nfind_package(warpfold ${ASKED} REQUIRED)\n"
+                                                    "message(STATUS \"it is ${warpfold_VERSION} of ${warpfold_DIR}\")\n")
+        for first, second in ((self.prefix, other), (other, self.prefix)):
+            for asked, version, folder in ((f"{major}.{minor}", old, self.prefix), (f"{major}.{int(minor) + 1}", new, other)):
+                build = self.folder / "build"
+                shutil.rmtree(build, ignore_errors=True)
+                said = run(self.a.cmake, "-S", self.folder, "-B", build, "-G", "Ninja", f"-DASKED={asked}", f"-DCMAKE_PREFIX_PATH={first};{second}",
+                           f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", env=self.env)
+                expect(f"it is {version} of {folder}" in said, said)
+        shutil.rmtree(self.folder / "build")
+        said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "build", "-G", "Ninja", f"-DASKED={major}.{int(minor) + 2}",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix};{other}", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", env=self.env, status=None)
+        expect(f"version: {old}" in said and f"version: {new}" in said, said)
+        pkg = {**self.env, "PKG_CONFIG_PATH": ":".join(str(f) for p in (self.prefix, other) for f in p.rglob("pkgconfig"))}
+        expect(run("pkg-config", "--modversion", "warpfold", env=pkg).strip() == old, "the first of two by pkg-config")
+
+    def newest_cmake(self):
+        """find_package and pkg-config of CMake's newest release, from PyPI. It is asked for: WARPFOLD_NEWEST_CMAKE=1."""
+        if not os.environ.get("WARPFOLD_NEWEST_CMAKE"):
+            print("not asked for: WARPFOLD_NEWEST_CMAKE=1")
+            sys.exit(SKIPPED)
+        environment = self.folder / "environment"
+        run(sys.executable, "-m", "venv", environment)
+        done = subprocess.run([environment / "bin/pip", "install", "-q", "cmake"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(f"no CMake from PyPI: {done.stdout[-300:]}")
+            sys.exit(SKIPPED)
+        newest = environment / "bin/cmake"
+        print(run(newest, "--version").splitlines()[0])
+        build = self.project("cmake", f"-DCMAKE_PREFIX_PATH={self.prefix}", cmake=newest, targets=("sum", "sum_c"))
+        expect(ANSWER in run(build / "sum") and ANSWER in run(build / "sum_c"), "sum, sum_c")
+        expect("Warning" not in self.configured, self.configured)
+        (self.folder / "CMakeLists.txt").write_text(f"""
+            cmake_minimum_required(VERSION 3.25)
+            project(user C)
+            find_package(PkgConfig REQUIRED)
+            pkg_check_modules(warpfold REQUIRED IMPORTED_TARGET warpfold)
+            add_executable(sum_c {HERE}/sum.c)
+            target_link_libraries(sum_c PRIVATE PkgConfig::warpfold)
+            """)
+        run(newest, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", env=self.env)
+        run(newest, "--build", self.folder / "b", env=self.env)
+        expect(ANSWER in run(self.folder / "b/sum_c"), "sum_c by pkg-config")
 
     def subproject(self):
         """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed."""
@@ -343,7 +428,8 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes")
+CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
+         "examples_project", "two_versions", "newest_cmake")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

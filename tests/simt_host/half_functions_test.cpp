@@ -75,4 +75,25 @@ TEST(half_pairs, are_two_halves) {
   EXPECT_EQ(__hltu2_mask(a, nan), ~0u);
 }
 
+TEST(half_pairs, fused_products) {
+  const auto pair = [](float x, float y) { return __floats2half2_rn(x, y); };
+  const __half2 product = __hcmadd(pair(1, 2), pair(3, 4), pair(10, 20));  // (1 + 2i)(3 + 4i) + 10 + 20i
+  EXPECT_EQ(__low2float(product), 5.0f);
+  EXPECT_EQ(__high2float(product), 30.0f);
+  const __half2 positive = __hfma2_relu(pair(-1, 2), pair(3, 4), pair(1, 1));
+  EXPECT_EQ(__low2float(positive), 0.0f);
+  EXPECT_EQ(__high2float(positive), 9.0f);
+  EXPECT_TRUE(__hisnan(__hfma_relu(__float2half(NAN), __float2half(1), __float2half(1))));
+  EXPECT_EQ(__hfma_relu(__float2bfloat16(-1), __float2bfloat16(2), __float2bfloat16(1)).bits, 0);
+}
+
+TEST(half_conversions, to_bytes_saturate) {
+  EXPECT_EQ(__half2char_rz(__float2half(-3.9f)), -3);
+  EXPECT_EQ(__half2char_rz(__float2half(300)), 127);
+  EXPECT_EQ(__bfloat162char_rz(__float2bfloat16(-300)), -128);
+  EXPECT_EQ(__half2uchar_rz(__float2half(-1)), 0);
+  EXPECT_EQ(__bfloat162uchar_rz(__float2bfloat16(INFINITY)), 255);
+  EXPECT_EQ(__half2uchar_rz(__float2half(NAN)), 0);
+}
+
 }  // namespace

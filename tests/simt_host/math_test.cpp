@@ -218,4 +218,21 @@ TEST(math, integers) {
   EXPECT_EQ(__urhadd(1, 2), 2u);
 }
 
+TEST(math, names_of_doubles_are_of_floats_too) {
+  const float x = 0.3f;
+  EXPECT_EQ(exp(x), expf(x));  // in double this would be another number
+  EXPECT_NE(static_cast<double>(exp(x)), std::exp(static_cast<double>(x)));
+  EXPECT_EQ(j0(x), j0f(x));
+  EXPECT_EQ(rcbrt(x), rcbrtf(x));
+  float sine = 0, cosine = 0;
+  sincos(x, &sine, &cosine);
+  EXPECT_EQ(sine, sinf(x));
+  EXPECT_EQ(cosine, cosf(x));
+  EXPECT_EQ(llmax(-1, 0), 0);
+  EXPECT_EQ(ullmax(~0ull, 0), ~0ull);
+  EXPECT_EQ(fdivide(1.0, 4.0), 0.25);
+  EXPECT_EQ(__fmaf_ieee_rz(1, 0x1p-149f, 1), 1.0f);
+  EXPECT_EQ(__fmaf_ieee_ru(1, 0x1p-149f, 1), std::nextafter(1.0f, 2.0f));
+}
+
 }  // namespace

@@ -95,6 +95,75 @@ TEST(video, sums_of_distances_and_of_products) {
   EXPECT_EQ(__dp2a_hi(0xfffd0002u, 0x8006fe05u, 100u), 100u + 2 * 6 + 0xfffdu * 0x80);
 }
 
+/// Of three words or six halves: what CUDA's page says of one part, in the part's own type, where sums wrap around.
+template <class Part, class Word, class Answer>
+void expect_parts(const char* name, Word (*function)(Word, Word, Word), Answer answer) {
+  std::mt19937 random(4);
+  const unsigned edges[] = {0, ~0u, 0x80000000u, 0x7fffffffu, 0x80008000u, 0x7fff7fffu, 0x00010001u, 0x7fff8000u};
+  for (int k = 0; k < 20000; ++k) {
+    unsigned words[3];
+    Part in[3][4 / sizeof(Part)], expected[4 / sizeof(Part)];
+    for (unsigned& w : words) w = random() % 3 == 0 ? edges[random() % std::size(edges)] : static_cast<unsigned>(random());
+    std::memcpy(in, words, sizeof words);
+    for (std::size_t i = 0; i < std::size(expected); ++i) expected[i] = answer(in[0][i], in[1][i], in[2][i]);
+    unsigned whole;
+    std::memcpy(&whole, expected, 4);
+    ASSERT_EQ(static_cast<unsigned>(function(static_cast<Word>(words[0]), static_cast<Word>(words[1]), static_cast<Word>(words[2]))), whole)
+        << name << std::hex << " of " << words[0] << ", " << words[1] << ", " << words[2];
+  }
+}
+
+template <class Part>
+Part wrapped_sum(Part x, Part y) {
+  return static_cast<Part>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+}
+
+TEST(video, maxima_of_sums_and_of_three) {
+  using std::max, std::min, std::int32_t, std::uint32_t;
+#define OF_THREE(name, result)                                                                                   \
+  expect_parts<int32_t, int>(#name "s32", __##name##_s32, [](int32_t x, int32_t y, int32_t z) { return result; });      \
+  expect_parts<uint32_t, unsigned>(#name "u32", __##name##_u32, [](uint32_t x, uint32_t y, uint32_t z) { return result; }); \
+  expect_parts<i16, unsigned>(#name "s16x2", __##name##_s16x2, [](i16 x, i16 y, i16 z) { return result; });              \
+  expect_parts<u16, unsigned>(#name "u16x2", __##name##_u16x2, [](u16 x, u16 y, u16 z) { return result; })
+  OF_THREE(vimax3, max(max(x, y), z));
+  OF_THREE(vimin3, min(min(x, y), z));
+  OF_THREE(viaddmax, max(wrapped_sum(x, y), z));
+  OF_THREE(viaddmin, min(wrapped_sum(x, y), z));
+#define POSITIVE(name, result)                                                                                                \
+  expect_parts<int32_t, int>(#name "s32", __##name##_s32_relu, [](int32_t x, int32_t y, int32_t z) { return max(result, 0); });      \
+  expect_parts<i16, unsigned>(#name "s16x2", __##name##_s16x2_relu, [](i16 x, i16 y, i16 z) { return max(result, i16{0}); })
+  POSITIVE(vimax3, max(max(x, y), z));
+  POSITIVE(vimin3, min(min(x, y), z));
+  POSITIVE(viaddmax, max(wrapped_sum(x, y), z));
+  POSITIVE(viaddmin, min(wrapped_sum(x, y), z));
+  expect_parts<i16, unsigned>("vimax", [](unsigned a, unsigned b, unsigned) { return __vimax_s16x2_relu(a, b); },
+                              [](i16 x, i16 y, i16) { return max(max(x, y), i16{0}); });
+  expect_parts<i16, unsigned>("vimin", [](unsigned a, unsigned b, unsigned) { return __vimin_s16x2_relu(a, b); },
+                              [](i16 x, i16 y, i16) { return max(min(x, y), i16{0}); });
+  EXPECT_EQ(__vimax_s32_relu(-3, -2), 0);
+  EXPECT_EQ(__vimin_s32_relu(5, 4), 4);
+}
+
+TEST(video, maxima_that_tell_which) {
+  bool high = false, low = false;
+  EXPECT_EQ(__vibmax_s32(-1, 0, &low), 0);
+  EXPECT_FALSE(low);
+  EXPECT_EQ(__vibmax_u32(~0u, 0, &low), ~0u);
+  EXPECT_TRUE(low);
+  EXPECT_EQ(__vibmin_s32(-1, -1, &low), -1);
+  EXPECT_TRUE(low);  // of equal ones the first
+  EXPECT_EQ(__vibmin_u32(~0u, 0, &low), 0u);
+  EXPECT_FALSE(low);
+  EXPECT_EQ(__vibmax_s16x2(0xffff0005u, 0x00010005u, &high, &low), 0x00010005u);
+  EXPECT_TRUE(!high && low);
+  EXPECT_EQ(__vibmax_u16x2(0xffff0005u, 0x00010006u, &high, &low), 0xffff0006u);
+  EXPECT_TRUE(high && !low);
+  EXPECT_EQ(__vibmin_s16x2(0xffff0005u, 0x00010004u, &high, &low), 0xffff0004u);
+  EXPECT_TRUE(high && !low);
+  EXPECT_EQ(__vibmin_u16x2(0xffff0005u, 0x00010005u, &high, &low), 0x00010005u);
+  EXPECT_TRUE(!high && low);
+}
+
 TEST(video, n_th_set_bit) {
   EXPECT_EQ(__fns(0b10110, 0, 1), 1u);
   EXPECT_EQ(__fns(0b10110, 0, 3), 4u);

@@ -117,6 +117,9 @@ struct small_float {
   SIMT_INLINE friend small_float __hfma_sat(small_float a, small_float b, small_float c) {
     return of(ops::clamp_to_one(ops::fused_multiply_add(a.bits, b.bits, c.bits)));
   }
+  SIMT_INLINE friend small_float __hfma_relu(small_float a, small_float b, small_float c) {
+    return of(ops::maximum_nan(ops::fused_multiply_add(a.bits, b.bits, c.bits), 0));
+  }
   SIMT_INLINE friend small_float __hadd_sat(small_float a, small_float b) {
     return of(ops::clamp_to_one(ops::add(a.bits, b.bits)));
   }
@@ -208,6 +211,11 @@ struct alignas(4) small_pair {
   SIMT_BINARY(__hmin2_nan, __hmin_nan)
   SIMT_TERNARY(__hfma2, __hfma)
   SIMT_TERNARY(__hfma2_sat, __hfma_sat)
+  SIMT_TERNARY(__hfma2_relu, __hfma_relu)
+  /// a b + c of complex numbers, in the order of additions that CUDA's has.
+  SIMT_INLINE friend small_pair __hcmadd(small_pair a, small_pair b, small_pair c) {
+    return {__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
+  }
   SIMT_UNARY(__hneg2, __hneg)
   SIMT_UNARY(__habs2, __habs)
   SIMT_UNARY(__hisnan2, is_nan_value)
@@ -266,11 +274,17 @@ struct alignas(4) small_pair {
   SIMT_HALF_UNSIGNED(type, to, ushort, unsigned short, mode, suffix, 0) \
   SIMT_HALF_UNSIGNED(type, to, uint, unsigned int, mode, suffix, 0)     \
   SIMT_HALF_UNSIGNED(type, to, ull, unsigned long long, mode, suffix, std::uint64_t{1} << 63)
-#define SIMT_HALF_INTEGERS(type, to)           \
-  SIMT_HALF_INTEGERS_BY(type, to, nearest, rn) \
-  SIMT_HALF_INTEGERS_BY(type, to, zero, rz)    \
-  SIMT_HALF_INTEGERS_BY(type, to, down, rd)    \
-  SIMT_HALF_INTEGERS_BY(type, to, up, ru)
+#define SIMT_HALF_INTEGERS(type, to)                                                                    \
+  SIMT_HALF_INTEGERS_BY(type, to, nearest, rn)                                                          \
+  SIMT_HALF_INTEGERS_BY(type, to, zero, rz)                                                             \
+  SIMT_HALF_INTEGERS_BY(type, to, down, rd)                                                             \
+  SIMT_HALF_INTEGERS_BY(type, to, up, ru)                                                               \
+  SIMT_INLINE signed char __##to##2char_rz(type a) {                                                    \
+    return static_cast<signed char>(type::ops::to_signed(a.bits, rounding::zero, -128, 127, 0));        \
+  }                                                                                                     \
+  SIMT_INLINE unsigned char __##to##2uchar_rz(type a) {                                                 \
+    return static_cast<unsigned char>(type::ops::to_unsigned(a.bits, rounding::zero, 255, 0));          \
+  }
 
 }  // namespace SIMT_BUILD
 }  // namespace simt

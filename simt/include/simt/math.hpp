@@ -5,6 +5,9 @@
 /// documented bound.
 #pragma once
 
+#include <math.h>    // the C++ library's: as by nvcc, the global exp() and its like are of floats, too
+#include <stdlib.h>  // and abs()
+
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
@@ -144,7 +147,8 @@ SIMT_INLINE wide length_of(int n, const T* x) {
   SIMT_INLINE float name##f(float given) {                                                               \
     const math::wide x = given;                                                                          \
     return static_cast<float>(of_x);                                                                     \
-  }
+  }                                                                                                      \
+  SIMT_INLINE float name(float x) { return name##f(x); }
 SIMT_MATH_1(rcbrt, 1 / std::cbrt(x))
 SIMT_MATH_1(sinpi, math::of_pi<true>(x))
 SIMT_MATH_1(cospi, math::of_pi<false>(x))
@@ -176,7 +180,22 @@ SIMT_INLINE void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
 }
+// In C++ the names of doubles are of floats, too.
+SIMT_INLINE float exp10(float x) { return ::exp10f(x); }
+SIMT_INLINE float rsqrt(float x) { return 1 / std::sqrt(x); }
+SIMT_INLINE float j0(float x) { return ::j0f(x); }
+SIMT_INLINE float j1(float x) { return ::j1f(x); }
+SIMT_INLINE float jn(int n, float x) { return ::jnf(n, x); }
+SIMT_INLINE float y0(float x) { return ::y0f(x); }
+SIMT_INLINE float y1(float x) { return ::y1f(x); }
+SIMT_INLINE float yn(int n, float x) { return ::ynf(n, x); }
+SIMT_INLINE void sincospi(float x, float* sine, float* cosine) { sincospif(x, sine, cosine); }
+SIMT_INLINE void sincos(float x, float* sine, float* cosine) {
+  *sine = std::sin(x);
+  *cosine = std::cos(x);
+}
 SIMT_INLINE float fdividef(float x, float y) { return x / y; }
+SIMT_INLINE double fdivide(double x, double y) { return x / y; }
 
 // ---- Fast approximations. Those of angles are good near 0 alone on a GPU.
 
@@ -246,6 +265,11 @@ SIMT_ROUNDED(rz, zero)
 SIMT_ROUNDED(ru, up)
 SIMT_ROUNDED(rd, down)
 #undef SIMT_ROUNDED
+// Subnormal numbers are what they are here, whatever the compiler was told.
+SIMT_INLINE float __fmaf_ieee_rn(float x, float y, float z) { return std::fma(x, y, z); }
+SIMT_INLINE float __fmaf_ieee_rz(float x, float y, float z) { return __fmaf_rz(x, y, z); }
+SIMT_INLINE float __fmaf_ieee_ru(float x, float y, float z) { return __fmaf_ru(x, y, z); }
+SIMT_INLINE float __fmaf_ieee_rd(float x, float y, float z) { return __fmaf_rd(x, y, z); }
 SIMT_INLINE double __drcp_rn(double x) { return math::opaque(1 / x); }
 SIMT_INLINE float __frsqrt_rn(float x) { return static_cast<float>(1 / std::sqrt(static_cast<math::wide>(x))); }
 SIMT_INLINE double __int2double_rn(int x) { return x; }
@@ -268,6 +292,10 @@ SIMT_TO_INTEGER(rd, down)
 
 // ---- Integers
 
+SIMT_INLINE long long llmin(long long x, long long y) { return x < y ? x : y; }
+SIMT_INLINE long long llmax(long long x, long long y) { return x > y ? x : y; }
+SIMT_INLINE unsigned long long ullmin(unsigned long long x, unsigned long long y) { return x < y ? x : y; }
+SIMT_INLINE unsigned long long ullmax(unsigned long long x, unsigned long long y) { return x > y ? x : y; }
 SIMT_INLINE unsigned __sad(int x, int y, unsigned z) { return static_cast<unsigned>(x > y ? std::int64_t{x} - y : std::int64_t{y} - x) + z; }
 SIMT_INLINE int __hadd(int x, int y) { return static_cast<int>((std::int64_t{x} + y) >> 1); }
 SIMT_INLINE int __rhadd(int x, int y) { return static_cast<int>((std::int64_t{x} + y + 1) >> 1); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file video.hpp
-/// CUDA's functions of four bytes or two halves of a word (`__vadd4`, `__vmaxs2` …), sums of products of such parts, and
-/// conversions of 64 bits without a sign. All are exact: there is one right answer.
+/// CUDA's functions of four bytes or two halves of a word (`__vadd4`, `__vmaxs2` …), of maxima of sums (`__viaddmax_s32` …), sums of
+/// products of such parts, and conversions of 64 bits without a sign. All are exact: there is one right answer.
 #pragma once
 
 #include <simt/math.hpp>
@@ -39,6 +39,10 @@ SIMT_INLINE constexpr int saturated_unsigned(int x) {
   constexpr int most = (1 << (32 / Parts)) - 1;
   return x > most ? most : x < 0 ? 0 : x;
 }
+template <class T>
+SIMT_INLINE constexpr T larger(T x, T y) { return x > y ? x : y; }
+template <class T>
+SIMT_INLINE constexpr T smaller(T x, T y) { return x < y ? x : y; }
 SIMT_INLINE constexpr int distance(int x, int y) { return x > y ? x - y : y - x; }
 template <int Parts>
 SIMT_INLINE constexpr unsigned total(unsigned x) {
@@ -95,6 +99,49 @@ SIMT_VIDEO(4)
 #undef SIMT_VIDEO_1
 #undef SIMT_VIDEO_2
 #undef SIMT_VIDEO_COMPARED
+
+// ---- Of two and three numbers, or the halves of a word: sums wrap around, `relu` gives no less than 0.
+
+#define SIMT_DPX_WORDS(suffix, type)                                                                                                    \
+  SIMT_INLINE type __vimax3_##suffix(type a, type b, type c) { return video::larger(video::larger(a, b), c); }                          \
+  SIMT_INLINE type __vimin3_##suffix(type a, type b, type c) { return video::smaller(video::smaller(a, b), c); }                        \
+  SIMT_INLINE type __viaddmax_##suffix(type a, type b, type c) { return video::larger(static_cast<type>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); }   \
+  SIMT_INLINE type __viaddmin_##suffix(type a, type b, type c) { return video::smaller(static_cast<type>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); }  \
+  SIMT_INLINE type __vibmax_##suffix(type a, type b, bool* is_first) { return *is_first = a >= b, video::larger(a, b); }                \
+  SIMT_INLINE type __vibmin_##suffix(type a, type b, bool* is_first) { return *is_first = a <= b, video::smaller(a, b); }
+SIMT_DPX_WORDS(s32, int)
+SIMT_DPX_WORDS(u32, unsigned)
+#undef SIMT_DPX_WORDS
+#define SIMT_DPX_HALVES(suffix, letter)                                                                                                 \
+  SIMT_INLINE unsigned __vimax3_##suffix(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vmax##letter##2(a, b), c); }  \
+  SIMT_INLINE unsigned __vimin3_##suffix(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vmin##letter##2(a, b), c); }  \
+  SIMT_INLINE unsigned __viaddmax_##suffix(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vadd2(a, b), c); }          \
+  SIMT_INLINE unsigned __viaddmin_##suffix(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vadd2(a, b), c); }          \
+  SIMT_INLINE unsigned __vibmax_##suffix(unsigned a, unsigned b, bool* is_high, bool* is_low) {                                         \
+    const unsigned first = __vsetge##letter##2(a, b);                                                                                   \
+    *is_high = first >> 16 != 0;                                                                                                        \
+    *is_low = (first & 1u) != 0;                                                                                                        \
+    return __vmax##letter##2(a, b);                                                                                                     \
+  }                                                                                                                                     \
+  SIMT_INLINE unsigned __vibmin_##suffix(unsigned a, unsigned b, bool* is_high, bool* is_low) {                                         \
+    const unsigned first = __vsetle##letter##2(a, b);                                                                                   \
+    *is_high = first >> 16 != 0;                                                                                                        \
+    *is_low = (first & 1u) != 0;                                                                                                        \
+    return __vmin##letter##2(a, b);                                                                                                     \
+  }
+SIMT_DPX_HALVES(s16x2, s)
+SIMT_DPX_HALVES(u16x2, u)
+#undef SIMT_DPX_HALVES
+#define SIMT_DPX_RELU(suffix, type, max, min)                                                                                           \
+  SIMT_INLINE type __vimax_##suffix##_relu(type a, type b) { return max(max(a, b), type{0}); }                                          \
+  SIMT_INLINE type __vimin_##suffix##_relu(type a, type b) { return max(min(a, b), type{0}); }                                          \
+  SIMT_INLINE type __vimax3_##suffix##_relu(type a, type b, type c) { return max(__vimax3_##suffix(a, b, c), type{0}); }                \
+  SIMT_INLINE type __vimin3_##suffix##_relu(type a, type b, type c) { return max(__vimin3_##suffix(a, b, c), type{0}); }                \
+  SIMT_INLINE type __viaddmax_##suffix##_relu(type a, type b, type c) { return max(__viaddmax_##suffix(a, b, c), type{0}); }            \
+  SIMT_INLINE type __viaddmin_##suffix##_relu(type a, type b, type c) { return max(__viaddmin_##suffix(a, b, c), type{0}); }
+SIMT_DPX_RELU(s32, int, video::larger, video::smaller)
+SIMT_DPX_RELU(s16x2, unsigned, __vmaxs2, __vmins2)
+#undef SIMT_DPX_RELU
 
 // Two products of 16 by 8 bits, of the low or the high bytes of b.
 SIMT_INLINE int __dp2a_lo(int a, int b, int c) { return c + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8); }

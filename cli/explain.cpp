@@ -2,6 +2,8 @@
 #include "beside.hpp"
 #include "commands.hpp"
 #include "counts.hpp"
+#include "interrupt.hpp"
+#include "nearest.hpp"
 #include "output.hpp"
 #include "option_text.hpp"
 #include "own_kernel.hpp"
@@ -9,11 +11,13 @@
 
 #include <lens/explanation.hpp>
 #include <lens/pages.hpp>
+#include <lens/progress.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -136,6 +140,16 @@ int run_program_explained(const explain_command& q) {
   return run_own_program({q.rung, q.html, q.program_arguments, true, q.json});
 }
 
+/// What is near a name that nothing has is told with it.
+void check_rung(const std::string& name, const ladder::place& lens, wf::dtype type) {
+  const names known = lens::names_to_explain(lens, type);
+  const auto has_name = [&](const std::string& k) { return k == name || k.substr(0, k.find('/')) == name; };
+  if (name.empty() || std::any_of(known.begin(), known.end(), has_name)) return;
+  const std::string meant = nearest(name, known);
+  throw wf::error(wf::errc::bad_argument, "no rung " + name + " for " + std::string(wf::info(type).name) +
+                                              (meant.empty() ? "" : "; did you mean " + meant + "?") + "; warpfold explain --list names them");
+}
+
 int run_explain(const explain_command& q) {
   if (!q.language.empty() && q.html.empty() && q.pages.empty())
     throw wf::error(wf::errc::bad_argument, "--lang " + q.language + ": of the page that --html FILE writes; what is printed is English");
@@ -151,6 +165,8 @@ int run_explain(const explain_command& q) {
   if (q.device == "gpu") return run_beside(q);
   const auto lens = ladder::open_lens();
   const wf::dtype type = *wf::dtype_named(q.dtype);
+  check_rung(q.rung, *lens, type);
+  check_rung(q.versus, *lens, type);
   if (q.rung.empty())
     throw wf::error(wf::errc::bad_argument, "explain: which rung? warpfold explain --list names them");
   lens::explain_request asked;
@@ -158,12 +174,14 @@ int run_explain(const explain_command& q) {
   asked.n = elements_of(q);
   asked.block = block_of(q);
   asked.rung = q.rung;
-  const lens::explanation told = explain(*lens, asked);
+  const auto explained = [&](const std::string& rung) {
+    asked.rung = rung;
+    const lens::progress bar("explain " + rung, line_is_shown);
+    return explain(*lens, asked);
+  };
+  const lens::explanation told = explained(q.rung);
   std::optional<lens::explanation> versus;
-  if (!q.versus.empty()) {
-    asked.rung = q.versus;
-    versus = explain(*lens, asked);
-  }
+  if (!q.versus.empty()) versus = explained(q.versus);
   const lens::explanation* other = versus ? &*versus : nullptr;
   const std::string command = command_of(q, asked.n);
   if (!q.html.empty()) write_page(q.html, to_html(told, other, command));
@@ -189,7 +207,7 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--tolerance", q->tolerance, "Of --expect: how far off floats may be, as a part of what is expected")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6")->capture_default_str();
+  command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6; up to 2^26")->capture_default_str();
   command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
       ->capture_default_str();
   command->add_option("--dtype", q->dtype, "Of the elements")

@@ -8,6 +8,7 @@
 #include <ladder/runner.hpp>
 #include <warpfold/error.hpp>
 
+#include "progress.hpp"
 #include "sources.hpp"
 #include "verdict.hpp"
 
@@ -107,12 +108,15 @@ explanation explain(ladder::place& lens, const explain_request& q) {
   lens.load(q.type, data.data(), q.n);
   simt::current_options().schedule = schedule_of(rung);
   ladder::outcome ran;
+  now("counting", 0, 3);
   take_kernels(e, count([&] { ran = lens.run(at, {q.block, 0}); }));
   if (!ran.refused.empty()) throw wf::error(wf::errc::bad_argument, e.name + ": " + ran.refused);
   judge(e, rung, data, ran);
   if (rung.on_host) return e;
+  now("looking for races", 1, 3);
   e.races = run_watched(lens, q.type, at, {q.block, 0}, simt::block_order::forward).races;
 
+  now("drawing", 2, 3);
   explain_request small = q;
   small.block = std::min(q.block, drawn_block);
   small.n = drawn_elements;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <lens/progress.hpp>
 #include <lens/report.hpp>
 
 #include "races.hpp"
@@ -40,6 +41,7 @@ std::uint64_t events_of(const explanation& e) {
 }  // namespace
 
 std::string add_counts_and_races(explanation& e, const repeatable& run, std::uint64_t blocks, const std::function<void()>& counted) {
+  now("counting", 0, 2 + most_schedules(blocks));
   const std::string fault = add_counts(e, run);
   const simt::fault_report first = simt::last_fault();
   std::string later;
@@ -69,6 +71,7 @@ std::string add_counts_and_races(explanation& e, const repeatable& run, std::uin
 }
 
 void add_traces(explanation& e, const repeatable& run) {
+  now("drawing", 9, 10);
   simt::options& options = simt::current_options();
   const bool before = options.unwritten_reads;
   options.unwritten_reads = true;  // whatever is wrong has been told

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include <lens/explanation.hpp>
+#include <lens/progress.hpp>
 #include <lens/report.hpp>
 #include <lens/sources.hpp>
 #include <warpfold/error.hpp>
@@ -87,14 +89,16 @@ int run_request(const kernel& k, const request& q) {
   explanation e = heading(q);
   const auto run = [&l] { return l.run(); };
   std::string different;
+  std::optional<progress> bar(std::in_place, "explain " + q.kernel);
   const std::string fault = add_counts_and_races(e, run, q.blocks(), [&] {
     e.outputs = l.outputs();
     if (q.expect_file.empty()) return;
     different = l.difference();
     e.outputs.push_back(different.empty() ? "as in " + q.expect_file : different);
   });
+  if (fault.empty() && q.threads() <= most_drawn) add_traces(e, run);
+  bar.reset();
   if (!fault.empty()) throw wf::error(wf::errc::unsupported, with_hint(fault, q));
-  if (q.threads() <= most_drawn) add_traces(e, run);
   if (!q.html.empty()) {
     std::ofstream page(q.html, std::ios::binary);
     page << to_html(e, nullptr, q.command);

@@ -14,9 +14,11 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include <cuda_runtime_api.h>
+#include <lens/progress.hpp>
 #include <nlohmann/json.hpp>
 
 #include "explaining.hpp"
@@ -108,8 +110,10 @@ void explain_once(program& p, const launch_shape& shape, const alike& key, const
   const std::uint64_t blocks = std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   const std::uint64_t threads = blocks * shape.block[0] * shape.block[1] * shape.block[2];
   const silence quiet;
+  std::optional<progress> bar(std::in_place, fmt::format("explain {}, launch {}", p.file, p.launches));
   const std::string fault = add_counts_and_races(one, again, blocks);
   if (fault.empty() && threads <= most_drawn && p.told.traces.size() < most_traces) add_traces(one, again);
+  bar.reset();
   memory.restore();
   simt::clear_fault();
   if (!fault.empty()) {

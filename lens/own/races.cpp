@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include <lens/names.hpp>
+#include <lens/progress.hpp>
 #include <lens/sources.hpp>
 
 namespace lens::own {
@@ -120,6 +121,8 @@ watched_run watched(const std::function<std::string()>& run, std::uint64_t event
 
 }  // namespace
 
+unsigned most_schedules(std::uint64_t blocks) { return static_cast<unsigned>(ways_of(blocks).size()); }
+
 judgement judge_races(const std::function<std::string()>& run, std::uint64_t blocks, std::uint64_t events) {
   const options_guard guard;
   simt::options& options = simt::current_options();
@@ -129,6 +132,7 @@ judgement judge_races(const std::function<std::string()>& run, std::uint64_t blo
   all.resize(runs_of(all.size(), events));
   if (options.timeout_seconds == 0 || options.timeout_seconds > most_seconds_standing) options.timeout_seconds = most_seconds_standing;
   for (const way& w : all) {
+    now("looking for races", 1 + static_cast<unsigned>(&w - all.data()), 2 + static_cast<unsigned>(all.size()));
     options.order = w.order;
     options.schedule = w.schedule;
     const watched_run ran = watched(run, events, j.races);

@@ -20,6 +20,9 @@ struct judgement {
   unsigned runs = 0, schedules = 0;      ///< ended, of so many that differ; fewer where a run is costly or only waits
 };
 
+/// How many are judged of a small launch.
+unsigned most_schedules(std::uint64_t blocks);
+
 /// `run` launches the same each time, and gives empty or its fault. `events` are those of one run; 0 is unknown.
 judgement judge_races(const std::function<std::string()>& run, std::uint64_t blocks, std::uint64_t events);
 

@@ -18,6 +18,8 @@ namespace simt::detail {
 
 namespace {
 
+std::atomic<std::uint64_t> blocks_begun = 0, blocks_of_all = 0;
+
 // Never destroyed: its threads outlive main().
 struct worker_pool {
   std::mutex mutex;
@@ -120,6 +122,7 @@ grid::grid(const launch_shape& s, std::uintptr_t k, const std::function<void()>&
       o.watch ? 1 : o.os_threads != 0 ? o.os_threads : std::max(1u, std::thread::hardware_concurrency()));
   permits = permits_total;
   whole.expected = blocks;
+  blocks_of_all.fetch_add(blocks, std::memory_order_relaxed);
   whole.whole_grid = true;
   if (chosen.order == block_order::shuffled) {
     order.resize(clusters);
@@ -160,6 +163,7 @@ bool grid::can_start() const {
 
 void grid::assign(worker& w) {
   w.assigned = next++;
+  blocks_begun.fetch_add(1, std::memory_order_relaxed);
   // The rest of a started cluster has its places reserved.
   if (w.assigned % cluster_size == 0) resident += cluster_size;
 }
@@ -373,3 +377,7 @@ void grid::run() {
 }
 
 }  // namespace simt::detail
+
+simt::launch_progress simt::progress_of_launches() {
+  return {detail::blocks_begun.load(std::memory_order_relaxed), detail::blocks_of_all.load(std::memory_order_relaxed)};
+}

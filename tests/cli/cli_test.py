@@ -845,6 +845,48 @@ class Terminal(ProgramTest):
         self.assertRegex(shown, r"standard input \[[#.]+\] +\d+%")
         self.assertTrue(shown.endswith("\r\033[K"), repr(shown[-40:]))
 
+    def explain_watched(self, n):
+        """A terminal for standard error, and the program."""
+        if b"explain" not in subprocess.run([PROGRAM, "--help"], capture_output=True).stdout:
+            self.skipTest("built without the ladder")
+        terminal, program_end = pty.openpty()
+        program = subprocess.Popen([PROGRAM, "explain", "tree_modulo", "--n", n], stdout=subprocess.PIPE, stderr=program_end)
+        os.close(program_end)
+        return terminal, program
+
+    def all_shown(self, terminal):
+        shown = b""
+        while select.select([terminal], [], [], 0.2)[0]:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:  # the other end is closed
+                break
+        os.close(terminal)
+        return shown.decode()
+
+    def test_explain_tells_how_far_it_is(self):
+        terminal, program = self.explain_watched("1M")
+        shown = os.read(terminal, 65536).decode()  # the bar has begun
+        output = program.stdout.read().decode()
+        program.stdout.close()
+        shown += self.all_shown(terminal)
+        self.assertEqual(program.wait(60), 0)
+        self.assertRegex(shown, r"explain tree_modulo: (counting|looking for races) \[#*\.*\] \d+%, about \d+ s left")
+        self.assertTrue(shown.endswith("\r\033[K"), repr(shown[-40:]))
+        self.assertTrue(output.startswith("tree_modulo"), output[:80])
+        self.assertNotIn("\033", output)
+
+    def test_ctrl_c_wipes_the_bar_of_explain(self):
+        terminal, program = self.explain_watched("64M")
+        shown = os.read(terminal, 65536).decode()
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(60), -signal.SIGINT)
+        self.assertEqual(program.stdout.read(), b"")
+        program.stdout.close()
+        shown += self.all_shown(terminal)
+        self.assertRegex(shown, r"explain tree_modulo: (preparing|counting) \[")
+        self.assertTrue(shown.endswith("\r\033[K"), repr(shown[-40:]))
+
     def test_ctrl_c_wipes_the_bar(self):
         terminal, program_end = pty.openpty()
         program = subprocess.Popen([PROGRAM, "sum", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=program_end)

@@ -92,6 +92,12 @@ struct launch_stats {
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
 };
 
+/// Of all launches since the program began: their blocks, and how many of them have begun. Any thread may ask.
+struct launch_progress {
+  std::uint64_t begun = 0, blocks = 0;
+};
+launch_progress progress_of_launches();
+
 /// Totals over this host thread's launches since the last reset; `kernel` is the last one's.
 launch_stats stats();
 void reset_stats();

@@ -227,6 +227,20 @@ std::string comparison_of(const explanation& e, const explanation& versus) {
   return all + "</table></div>\n";
 }
 
+/// What holds each kernel back, by rule.
+std::string advice_of(const explanation& e) {
+  std::string all;
+  for (const kernel_counts& k : e.kernels) {
+    const auto told = advice_for(e, k);
+    if (told.empty()) continue;
+    if (e.kernels.size() > 1) all += "<h3>" + escaped(kernel_line(k)) + "</h3>\n";
+    all += "<ul class=\"advice\">";
+    for (const advice& a : told) all += fmt::format("<li><b>{}</b>: {}</li>\n", name_of(a.what), escaped(a.text));
+    all += "</ul>\n";
+  }
+  return all.empty() ? all : "<h2>What holds it back</h2>\n" + all;
+}
+
 std::string counts_of(const explanation& e) {
   std::string all;
   for (const kernel_counts& k : e.kernels) {
@@ -237,10 +251,6 @@ std::string counts_of(const explanation& e) {
       first = false;
     }
     all += "</p>\n<p class=\"soft\">" + escaped(occupancy_line(k)) + "</p>\n";
-    const auto told = advice_for(e, k);
-    if (!told.empty()) all += "<ul class=\"advice\">";
-    for (const advice& a : told) all += fmt::format("<li><b>{}</b>: {}</li>\n", name_of(a.what), escaped(a.text));
-    if (!told.empty()) all += "</ul>\n";
   }
   if (const std::string work = intensity(e); !work.empty()) all += "<p>" + escaped(work) + "</p>\n";
   return all;
@@ -262,7 +272,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
     for (const ladder::race_pair& r : e.races) all += "<li class=\"bad\">" + escaped(race_line(r)) + "</li>\n";
     all += "</ul>\n";
   }
-  all += lesson_of(e) + links_of(e);
+  all += advice_of(e) + links_of(e) + lesson_of(e);
   const auto pictures = pictures_of(e);
   if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures);
   for (const picture& p : pictures)

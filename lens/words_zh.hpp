@@ -11,6 +11,7 @@ namespace lens {
 inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[] = {
     // Headings and sentences of the page.
     {"Races", "竞争"},
+    {"What holds it back", "瓶颈所在"},
     {"Drawn from the run", "由运行画出"},
     {"Counted", "计数"},
     {"The source, line by line", "逐行看源码"},

@@ -139,6 +139,26 @@ std::string page_of(const std::string& arguments) {
   return text_of(page);
 }
 
+TEST(explain, a_page_begins_with_the_verdict_and_what_to_do) {
+  const std::string page = page_of("tree_strided --n 4K");
+  std::size_t at = 0;
+  for (const std::string part : {"class=\"good\">result ", "<h2>What holds it back</h2>", "<b>bank conflicts</b>: ", "The lesson's page</a>", "the next rung</a>",
+                                 "class=\"lesson\"", "<h2>Drawn from the run</h2>", "<h2>Counted</h2>", "<h2>The source, line by line</h2>"}) {
+    const auto found = page.find(part, at);
+    ASSERT_NE(found, page.npos) << part << " is not there, or stands above what comes before it";
+    EXPECT_EQ(page.find(part, found + 1), page.npos) << part << " twice";
+    at = found;
+  }
+}
+
+TEST(explain, code_in_a_lesson_is_code) {
+  const std::string page = page_of("tree_modulo --n 4K");
+  const auto lesson = page.find("class=\"lesson\"");
+  const std::string text = page.substr(lesson, page.find("</div>", lesson) - lesson);
+  EXPECT_NE(text.find("<code>tid % (2 * step) == 0</code>"), text.npos) << text;
+  EXPECT_EQ(text.find('`'), text.npos);
+}
+
 std::string first_svg(const std::string& page) {
   const auto begin = page.find("<svg");
   return page.substr(begin, page.find("</svg>", begin) - begin);
@@ -182,9 +202,9 @@ TEST(explain, a_page_begins_with_the_verdict_and_the_races) {
   const auto verdict = page.find("wrong as expected"), races = page.find("<h2>Races</h2>"), lesson = page.find("class=\"lesson\""),
              next = page.find("ladder/03_atomic.md"), drawn = page.find("Drawn from the run");
   EXPECT_LT(verdict, races);
-  EXPECT_LT(races, lesson);
-  EXPECT_LT(lesson, next);
-  EXPECT_LT(next, drawn);
+  EXPECT_LT(races, next);
+  EXPECT_LT(next, lesson);
+  EXPECT_LT(lesson, drawn);
   EXPECT_NE(drawn, page.npos);
   EXPECT_EQ(page_of("exact").find("the next rung"), page.npos);
 }

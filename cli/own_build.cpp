@@ -154,7 +154,7 @@ std::string library_of(const std::string& header) {
 void refuse_known_mistake(const std::string& file, const std::string& said, const std::string& log) {
   // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
   const bool assembly = log.find("instantiated into assembly") != log.npos || (said.empty() && log.find("Error: ") != log.npos) ||
-                        said.find("in asm") != said.npos || said.find("inline assembly") != said.npos;
+                        said.find("in asm") != said.npos || said.find("invalid 'asm'") != said.npos || said.find("inline assembly") != said.npos;
   if (assembly)
     throw wf::error(wf::errc::unsupported, file + ": inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
   const std::string place = said.substr(0, said.find(": "));

@@ -46,16 +46,30 @@ namespace fs = std::filesystem;
   throw wf::error(wf::errc::bad_input, q.file + " cannot be linked: " + log.substr(0, log.find('\n')));
 }
 
+/// Of a build tree simt's header is there precompiled, by the compiler of this program. g++ finds it beside the header that it
+/// was made from; clang++ is told.
+struct beginning {
+  std::string include = "#include <cuda_runtime.h>\n";
+  strings options;
+};
+beginning begin_with(const compiler& c, const surroundings& around) {
+  const std::string header = the_toolchain.begin;
+  std::error_code none;
+  if (c.name != the_toolchain.compiler || around.includes != the_toolchain.includes || !fs::exists(header + (c.is_clang ? ".pch" : ".gch"), none)) return {};
+  if (c.is_clang) return {"", {"-include-pch", header + ".pch"}};
+  return {"#include \"" + header + "\"\n", {}};
+}
+
 /// main() in the user's file keeps its name from the program's.
-std::string program_text(const own_kernel_request& q, const fs::path& prepared) {
-  return "#include <cuda_runtime.h>\n#define main users_main\n#include \"" + prepared.string() +
+std::string program_text(const own_kernel_request& q, const fs::path& prepared, const std::string& begin) {
+  return begin + "#define main users_main\n#include \"" + prepared.string() +
          "\"\n#undef main\n#include <lens/own/own_kernel.hpp>\n"
          "int main(int argc, char** argv) {\n  constexpr auto the_kernel = &" + q.kernel +
          ";\n  return lens::own::run(argc, argv, lens::own::kernel_of(the_kernel));\n}\n";
 }
 
 std::string shared_text(const std::vector<shared_name>& names) {
-  std::string text = "#include <cuda_runtime.h>\n";
+  std::string text = "#include <simt/dynamic_shared.hpp>\n";
   for (const shared_name& n : names) {
     const std::string definition = "SIMT_DEFINE_DYNAMIC_SHARED(" + n.name + ")";
     const bool is_scoped = !n.scope.empty();
@@ -121,6 +135,29 @@ nlohmann::json with_files(nlohmann::json request, const own_kernel_request& q, c
   return request;
 }
 
+/// As the program would, once it is compiled, and in its words.
+void check_type(const std::string& given, std::size_t at, const parameter_text& p) {
+  const auto refuse = [&](const std::string& why) {
+    throw wf::error(wf::errc::bad_argument, "--arg " + given + " (parameter " + std::to_string(at + 1) + "): " + why);
+  };
+  const bool is_output = given.starts_with("out:");
+  const std::string rest = is_output ? given.substr(4) : given;
+  const auto open = rest.find('[');
+  if (p.is_pointer) {
+    if (!p.element.empty() && rest.substr(0, open) != p.element) refuse("the kernel's pointer is to " + p.element);
+    if (is_output && p.is_constant) refuse("the kernel cannot write through this pointer, which is to const");
+    return;
+  }
+  if (p.element.empty()) return;
+  if (open != rest.npos) refuse("the kernel wants one " + p.element + ", no array");
+  const auto equal = rest.find('=');
+  if (equal != rest.npos && rest.substr(0, equal) != p.element) refuse("the kernel's parameter is " + p.element);
+  static const std::regex whole(R"(-?(\d+[KMG]?|2\^\d+|\d+e\d+))");
+  const bool is_real = p.element.find('f') != p.element.npos;
+  if (!is_real && p.element != "bool" && !std::regex_match(rest.substr(equal == rest.npos ? 0 : equal + 1), whole))
+    refuse("no " + p.element + ", as 1000, 64K or 2^20");
+}
+
 /// As many as the kernel has, arrays for its pointers.
 void check_arguments(const own_kernel_request& q, const std::string& text) {
   const auto parameters = parameters_of(text, q.kernel);
@@ -137,6 +174,7 @@ void check_arguments(const own_kernel_request& q, const std::string& text) {
     if ((*parameters)[k].is_pointer && !a.ends_with(".npy") && a.find('[') == a.npos)
       throw wf::error(wf::errc::bad_argument, "--arg " + a + " (parameter " + std::to_string(k + 1) + ", " + (*parameters)[k].text + ", of " + q.kernel + " in " +
                                                   q.file + "): the kernel wants an array, written TYPE[COUNT][:FILL], as f32[1M]:uniform, or a .npy file");
+    if (!a.ends_with(".npy")) check_type(a, k, (*parameters)[k]);
   }
 }
 
@@ -234,22 +272,26 @@ int explain_own_kernel(const own_kernel_request& q) {
   const surroundings around = find_surroundings();
   const compiler c = find_compiler(log);
   write_text(folder.path / "users.cu", prepared_source(text, q.file, q.kernel));
-  write_text(folder.path / "program.cpp", program_text(q, folder.path / "users.cu"));
-  write_text(folder.path / "shared.cpp", shared_text(dynamic_shared_in(text)));
+  const beginning begin = begin_with(c, around);
+  write_text(folder.path / "program.cpp", program_text(q, folder.path / "users.cu", begin.include));
+  const auto shared = dynamic_shared_in(text);
+  if (!shared.empty()) write_text(folder.path / "shared.cpp", shared_text(shared));
   write_text(folder.path / "request.json", with_files(passed_on(q), q, folder.path).dump());
 
   const std::string options = c.is_clang ? the_toolchain.clang_options : the_toolchain.gnu_options;
   const strings compile = words_of(c.name) + words_of("-std=c++20 -w -DSIMT_LENS=1 " + options + " " + around.includes) +
                           strings{"-I", fs::absolute(q.file).parent_path().string(), "-c"};
+  strings objects;
   for (const std::string part : {"program", "shared"}) {
-    const std::string object = (folder.path / (part + ".o")).string();
-    if (run_program(compile + strings{(folder.path / (part + ".cpp")).string(), "-o", object}, log) != 0)
+    if (part == "shared" && shared.empty()) continue;
+    objects.push_back((folder.path / (part + ".o")).string());
+    const strings extra = part == "program" ? begin.options : strings{};
+    if (run_program(compile + extra + strings{(folder.path / (part + ".cpp")).string(), "-o", objects.back()}, log) != 0)
       does_not_compile(q, text, folder.path / "program.cpp", text_of(log));
-    run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{object}, log);
+    run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{objects.back()}, log);
   }
   const std::string program = (folder.path / "program").string();
-  if (run_program(words_of(c.name) + strings{(folder.path / "program.o").string(), (folder.path / "shared.o").string()} +
-                      words_of("-Wl,-z,norelro " + around.archives + " " + the_toolchain.libraries) + strings{"-o", program},
+  if (run_program(words_of(c.name) + objects + words_of("-Wl,-z,norelro " + around.archives + " " + the_toolchain.libraries) + strings{"-o", program},
                   log) != 0)
     does_not_link(q, text_of(log));
   const int status = run_program({program, (folder.path / "request.json").string()});

@@ -63,7 +63,7 @@ void refuse_libraries(const own_program_request& q, const std::string& preproces
 
 /// One line a name, as `ns::cells`.
 std::string shared_text(const std::string& names) {
-  std::string text = "#include <cuda_runtime.h>\n";
+  std::string text = "#include <simt/dynamic_shared.hpp>\n";
   std::istringstream in(names);
   for (std::string name; std::getline(in, name);) {
     const auto scope = name.rfind("::");
@@ -108,7 +108,7 @@ int run_own_program(const own_program_request& q) {
   refuse_libraries(q, text_of(folder.path / "program.cui"));
   if (run_program({around.translator, in_folder("program.cui"), in_folder("program.ii")}, log, folder.path / "shared") != 0)
     does_not_compile(q, text_of(log));
-  write_text(folder.path / "shared.cpp", shared_text(text_of(folder.path / "shared")));
+  const std::string shared = text_of(folder.path / "shared");
 
   strings objects;
   const strings compile = clang + language + words_of(q.explained ? the_toolchain.clang_options : "-O2 -g -fno-math-errno -Wno-pass-failed");
@@ -118,7 +118,10 @@ int run_own_program(const own_program_request& q) {
     objects.push_back(object);
   };
   make({"-x", "c++-cpp-output", in_folder("program.ii")}, in_folder("program.o"));
-  make(includes + strings{"-x", "c++", in_folder("shared.cpp")}, in_folder("shared.o"));
+  if (!shared.empty()) {
+    write_text(folder.path / "shared.cpp", shared_text(shared));
+    make(includes + strings{"-x", "c++", in_folder("shared.cpp")}, in_folder("shared.o"));
+  }
   if (q.explained) {
     const nlohmann::json request{{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"name", fs::path(q.file).stem().string()},
                                  {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)}, {"json", q.json}};

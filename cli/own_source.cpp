@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -77,6 +78,11 @@ class tokens {
 
   std::size_t size() const { return all_.size(); }
   std::size_t position(std::size_t k) const { return all_[k].from; }
+  /// The first token at or behind a place of the text.
+  std::size_t from(std::size_t place) const {
+    const auto found = std::lower_bound(all_.begin(), all_.end(), place, [](const token& one, std::size_t at) { return one.from < at; });
+    return static_cast<std::size_t>(found - all_.begin());
+  }
   std::string_view text(std::size_t k) const {
     return k < size() ? std::string_view(code_).substr(all_[k].from, all_[k].to - all_[k].from) : std::string_view();
   }
@@ -163,6 +169,9 @@ class scopes {
   /// `ns::`, as it is written to name something there.
   std::string written() const { return joined(&scope::written); }
   std::string whole() const { return joined(&scope::whole); }
+  bool is_in_namespaces_alone() const {
+    return std::all_of(open_.begin(), open_.end(), [](const scope& s) { return s.is_unnamed || !s.whole.empty(); });
+  }
   bool is_unnamed() const {
     return std::any_of(open_.begin(), open_.end(), [](const scope& s) { return s.is_unnamed; });
   }
@@ -192,6 +201,62 @@ std::size_t kernel_name_at(const tokens& t, std::size_t k) {
   if (!t.is(k, "void")) return t.size();
   k = t.behind_call(k + 1, "__launch_bounds__");
   return t.is_name(k) && t.is(k + 1, "(") ? k : t.size();
+}
+
+struct function_text {
+  std::string_view name;
+  std::pair<std::size_t, std::size_t> body;
+};
+/// Of `__device__` functions, not variables, that have a body and are no members of classes.
+std::vector<function_text> device_functions(const std::string& code, const tokens& t) {
+  std::vector<function_text> all;
+  scopes around;
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    around.see(t, k);
+    if (!t.is(k, "__device__") || !around.is_in_namespaces_alone()) continue;
+    std::size_t name = k + 1;
+    while (name < t.size() && !t.is(name, ";") && !t.is(name, "{") && !t.is(name, "=") && !(t.is_name(name) && t.is(name + 1, "("))) ++name;
+    if (!t.is_name(name) || t.is(name, "operator")) continue;
+    const auto body = function_body(code, t.position(name));
+    if (body.first < body.second) all.push_back({t.text(name), body});
+  }
+  return all;
+}
+
+/// Bodies of kernels other than the one that is asked for, and of the functions that it does not reach.
+std::vector<std::pair<std::size_t, std::size_t>> unused_bodies(const std::string& code, const tokens& t, const std::string& kernel) {
+  const auto functions = device_functions(code, t);
+  std::vector<std::pair<std::size_t, std::size_t>> used, unused;
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    const std::size_t own = kernel_name_at(t, k);
+    if (own < t.size()) (t.is(own, kernel) ? used : unused).push_back(function_body(code, t.position(k)));
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> bodies = unused;
+  bodies.insert(bodies.end(), used.begin(), used.end());
+  std::multimap<std::string_view, std::pair<std::size_t, std::size_t>> left;
+  for (const function_text& f : functions) left.emplace(f.name, f.body), bodies.push_back(f.body);
+  std::sort(bodies.begin(), bodies.end());
+  const auto reach = [&](std::string_view name) {
+    const auto [from, to] = left.equal_range(name);
+    for (auto f = from; f != to; ++f) used.push_back(f->second);
+    left.erase(from, to);
+  };
+  // Named where no function is, as by a macro or a variable: used, for all that is known. Its own name stands before `(` once a body.
+  std::map<std::string_view, std::size_t> named;
+  std::size_t next = 0, end = 0;
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    for (; next < bodies.size() && bodies[next].first <= t.position(k); ++next) end = std::max(end, bodies[next].second);
+    if (t.position(k) >= end && left.contains(t.text(k))) ++named[t.text(k)];
+  }
+  for (const auto& [name, times] : named)
+    if (times > left.count(name)) reach(name);
+  for (std::size_t at = 0; at < used.size(); ++at) {
+    const auto [from, to] = used[at];
+    for (std::size_t k = t.from(from); k < t.size() && t.position(k) < to; ++k)
+      if (left.contains(t.text(k))) reach(t.text(k));
+  }
+  for (const auto& [name, body] : left) unused.push_back(body);
+  return unused;
 }
 
 }  // namespace
@@ -260,6 +325,49 @@ int launch_within(const std::string& text, const std::string& kernel) {
   return 0;
 }
 
+namespace {
+
+/// A type by its words, without const, as the lens calls it.
+std::string element_of(const std::vector<std::string>& words) {
+  static const std::map<std::string, std::string> names{
+      {"float", "f32"}, {"double", "f64"}, {"bool", "bool"}, {"half", "f16"}, {"__half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"},
+      {"int8_t", "i8"}, {"int16_t", "i16"}, {"int32_t", "i32"}, {"int64_t", "i64"}, {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
+      {"uint64_t", "u64"}, {"size_t", "u64"}, {"ptrdiff_t", "i64"}};
+  if (words.size() == 1)
+    if (const auto known = names.find(words.front()); known != names.end()) return known->second;
+  int longs = 0;
+  bool is_unsigned = false, is_signed = false, is_char = false, is_short = false, is_int = false;
+  for (const std::string& w : words) {
+    bool* const seen = w == "unsigned" ? &is_unsigned : w == "signed" ? &is_signed : w == "char" ? &is_char : w == "short" ? &is_short
+                       : w == "int" ? &is_int : nullptr;
+    if (w == "long") ++longs;
+    else if (seen == nullptr) return {};
+    else *seen = true;
+  }
+  if (words.empty() || (is_char && !is_unsigned && !is_signed && longs + is_short + is_int != 0)) return {};
+  return std::string(is_unsigned ? "u" : "i") + (is_char ? "8" : is_short ? "16" : longs > 0 ? "64" : "32");
+}
+
+/// `const float* __restrict__ x`: its words up to the pointer, or up to the name.
+void read_type(parameter_text& p, const std::vector<std::string>& words) {
+  std::vector<std::string> type;
+  int stars = 0;
+  for (const std::string& w : words) {
+    if (w == "*") ++stars;
+    else if (w == "const" && stars == 0) p.is_constant = true;
+    else if (w == "std" || w == ":" || w == "const" || w == "volatile" || w == "__restrict__" || w == "__restrict" || w == "restrict") continue;
+    else if (stars == 0) type.push_back(w);
+    else if (!is_word(w.front())) return;  // an array, a function
+  }
+  if (stars > 1) return;
+  if (p.element = element_of(type); p.element.empty() && stars == 0 && type.size() > 1) {
+    type.pop_back();  // the name
+    p.element = element_of(type);
+  }
+}
+
+}  // namespace
+
 std::optional<std::vector<parameter_text>> parameters_of(const std::string& text, const std::string& kernel) {
   const std::string code = code_of(text), base = base_of(kernel);
   const tokens t(code);
@@ -280,6 +388,9 @@ std::optional<std::vector<parameter_text>> parameters_of(const std::string& text
         for (const char c : written)
           if (const bool is_space = std::isspace(static_cast<unsigned char>(c)) != 0; !is_space || !one.text.ends_with(' ')) one.text += is_space ? ' ' : c;
         while (one.text.ends_with(' ')) one.text.pop_back();
+        std::vector<std::string> words;
+        for (std::size_t w = first; w < at; ++w) words.emplace_back(t.text(w));
+        read_type(one, words);
         if (!one.text.empty() && one.text != "void") found->push_back(one);
         one = {};
         first = at + 1;
@@ -335,18 +446,15 @@ std::string prepared_source(const std::string& text, const std::string& file, co
     blank(all, from, to);
     break;
   }
-  // Kernels that are not asked for need not be what simt compiles.
-  const std::string base = base_of(kernel);
-  for (std::size_t k = 0; k < t.size(); ++k) {
-    const std::size_t own = kernel_name_at(t, k);
-    if (own == t.size() || t.is(own, base)) continue;
-    const auto [from, to] = function_body(code, t.position(k));
-    for (std::size_t in = own; in < t.size() && t.position(in) < to; ++in) {
-      if (t.position(in) < from || !(t.is(in, "asm") || t.is(in, "__asm__") || t.is(in, "__asm"))) continue;
-      blank(all, from, to);
-      break;
-    }
-  }
+  // What the kernel does not use need not be what simt compiles.
+  for (const auto& [from, to] : unused_bodies(code, t, base_of(kernel)))
+    for (std::size_t k = t.from(from); k < t.size() && t.position(k) < to; ++k)
+      if (t.is(k, "asm") || t.is(k, "__asm__") || t.is(k, "__asm")) {
+        blank(all, from, to);
+        constexpr std::string_view instead = "__trap();";  // loud, should it be reached all the same
+        if (const auto at = t.position(k); all.find('\n', at) >= at + instead.size()) all.replace(at, instead.size(), instead);
+        break;
+      }
   std::string name;
   for (const char c : file) {
     if (c == '"' || c == '\\') name += '\\';

@@ -34,6 +34,8 @@ int launch_within(const std::string& text, const std::string& kernel);
 struct parameter_text {
   std::string text;
   bool is_pointer = false;  ///< not where a name stands for one (`using p = float*`)
+  bool is_constant = false; ///< what the pointer is to
+  std::string element;      ///< `f32` of float and of float*; empty where only a compiler knows
 };
 /// Nothing where the text does not tell all: packs, defaults, several kernels of the name.
 std::optional<std::vector<parameter_text>> parameters_of(const std::string& text, const std::string& kernel);

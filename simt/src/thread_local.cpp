@@ -2,6 +2,8 @@
 // Shared memory is thread-local memory: where it lies, and how one block finds another's.
 #include "grid.hpp"
 
+#include <simt/dynamic_shared.hpp>
+
 #include <link.h>
 #include <pthread.h>
 

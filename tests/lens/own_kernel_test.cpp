@@ -169,6 +169,7 @@ TEST(own_kernel, dynamic_shared_memory_in_a_namespace_and_ptx_of_another_kernel)
   EXPECT_EQ(j["kernels"][0]["name"], "turned<__half>");
   refused(turned, "of which --shared BYTES gives some", 1);
   refused(KERNELS "/scoped.cu:clock_of --grid 1 --block 32 --arg u32[32]", "inline PTX");
+  refused(KERNELS "/scoped.cu:calls_ptx --grid 1 --block 32 --arg u32[32]", "inline PTX");  // of a function that it calls
   refused(KERNELS "/unnamed.cu:k --grid 1 --block 32 --arg out:i32[32]", "unnamed.cu:5: extern __shared__ cells in a namespace without a name");
 }
 
@@ -183,7 +184,7 @@ TEST(own_kernel, device_functions_are_there_or_named) {
   const json j = told(KERNELS "/math.cu:fast --grid 1 --block 32 --arg f32[32]:ones --arg out:f32[32]");
   const std::string e_and_three = "f32[32] after the run: 5.71828";  // (e + 0 + 1) / 1 + 2 + 0
   EXPECT_EQ(j["outputs"][0].get<std::string>().substr(0, e_and_three.size()), e_and_three);
-  refused(KERNELS "/lacks.cu:sums --grid 1 --block 32 --arg u32[32]", "lacks.cu:4: simt does not have CUDA's __viaddmax_u32");
+  refused(KERNELS "/lacks.cu:sums --grid 1 --block 32 --arg u32[32]", "lacks.cu:4: simt does not have CUDA's __isShared");
 }
 
 TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {
@@ -195,6 +196,11 @@ TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {
   refused(kernel("copy") + " --grid 1 --block 32x64 --arg 1", "--block 32x64x1: a block has up to 1024 threads", 2, none);
   refused(copy + "--arg f32[8]", "kernel copy: takes 3 arguments: const float* __restrict__ x, float* y, int n, and --arg was given 1 times", 2, none);
   refused(copy + "--arg 8 --arg f32[8] --arg 8", "--arg 8 (parameter 1, const float* __restrict__ x, of copy in ", 2, none);
+  refused(copy + "--arg f64[8] --arg f32[8] --arg 8", "--arg f64[8] (parameter 1): the kernel's pointer is to f32", 2, none);
+  refused(copy + "--arg out:f32[8] --arg f32[8] --arg 8", "which is to const", 2, none);
+  refused(copy + "--arg f32[8] --arg f32[8] --arg u32=8", "(parameter 3): the kernel's parameter is i32", 2, none);
+  refused(copy + "--arg f32[8] --arg f32[8] --arg 0.5", "no i32, as 1000, 64K or 2^20", 2, none);
+  refused(copy + "--arg f32[8] --arg f32[8] --arg i32[8]", "the kernel wants one i32, no array", 2, none);
   refused(copy + "--arg f32[8] --arg f32[8] --arg 8", "no folder for compiling in '/nowhere'", 2, "TMPDIR=/nowhere");
 }
 

@@ -105,9 +105,6 @@ cudaError_t launch(const launch_shape&, const void* kernel, cudaStream_t stream,
 using launch_hook = cudaError_t (*)(const launch_shape&, const void* kernel, const std::function<cudaError_t()>& run);
 extern launch_hook on_launch;
 
-/// SIMT_DEFINE_DYNAMIC_SHARED's: where the calling OS thread has its copy.
-bool register_dynamic_shared(void* (*address)(), std::size_t bytes);
-
 // ---- The simulated device
 
 struct simulated_device {

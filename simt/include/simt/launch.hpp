@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <simt/dynamic_shared.hpp>
 #include <simt/entry.hpp>
 
 namespace simt {
@@ -120,20 +121,3 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
 
 }  // inline namespace SIMT_BUILD
 }  // namespace simt
-
-// As device.hpp aligns instrumented shared variables.
-#if defined(SIMT_LENS)
-#define SIMT_DYNAMIC_ALIGNMENT 32768
-#else
-#define SIMT_DYNAMIC_ALIGNMENT 4096
-#endif
-
-/// Defines the dynamic shared memory that kernels declare as
-/// `extern __shared__ __align__(16) unsigned char name[];`. Once in a program, at global scope; in a program with
-/// instrumented kernels, in an instrumented file.
-#define SIMT_DEFINE_DYNAMIC_SHARED(name)                                                        \
-  __attribute__((aligned(SIMT_DYNAMIC_ALIGNMENT))) thread_local unsigned char name[232448];     \
-  namespace {                                                                                   \
-  [[maybe_unused]] const bool name##_is_known = ::simt::detail::register_dynamic_shared(        \
-      []() -> void* { return name; }, sizeof name);                                             \
-  }

@@ -20,6 +20,14 @@ __global__ void clock_of(unsigned* y) {
   y[threadIdx.x] = l;
 }
 
+__device__ unsigned lane_by_ptx() {
+  unsigned l;
+  asm("mov.u32 %0, %%laneid;" : "=r"(l));
+  return l;
+}
+__device__ unsigned twice_lane() { return 2 * lane_by_ptx(); }
+__global__ void calls_ptx(unsigned* y) { y[threadIdx.x] = twice_lane(); }
+
 /// Lane 0 sees 0 or 31, by the order of the lanes.
 __global__ void misses(int* out) {
   volatile int* seen = out;

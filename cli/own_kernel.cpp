@@ -286,7 +286,12 @@ int explain_own_kernel(const own_kernel_request& q) {
     if (part == "shared" && shared.empty()) continue;
     objects.push_back((folder.path / (part + ".o")).string());
     const strings extra = part == "program" ? begin.options : strings{};
-    if (run_program(compile + extra + strings{(folder.path / (part + ".cpp")).string(), "-o", objects.back()}, log) != 0)
+    const strings rest{(folder.path / (part + ".cpp")).string(), "-o", objects.back()};
+    int compiled = run_program(compile + extra + rest, log);
+    // An error of no line of any file is of the precompiled header: of another clang++, as after an update, or of other headers.
+    if (compiled != 0 && !extra.empty() && first_error(text_of(log)).empty())
+      compiled = run_program(compile + strings{"-include", "cuda_runtime.h"} + rest, log);
+    if (compiled != 0)
       does_not_compile(q, text, folder.path / "program.cpp", text_of(log));
     run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{objects.back()}, log);
   }

@@ -215,8 +215,9 @@ std::vector<function_text> device_functions(const std::string& code, const token
     around.see(t, k);
     if (!t.is(k, "__device__") || !around.is_in_namespaces_alone()) continue;
     std::size_t name = k + 1;
-    while (name < t.size() && !t.is(name, ";") && !t.is(name, "{") && !t.is(name, "=") && !(t.is_name(name) && t.is(name + 1, "("))) ++name;
-    if (!t.is_name(name) || t.is(name, "operator")) continue;
+    const auto is_end = [&t](std::size_t at) { return t.is(at, ";") || t.is(at, "{") || t.is(at, "=") || t.is(at, "__device__"); };
+    while (name < t.size() && !is_end(name) && !(t.is_name(name) && t.is(name + 1, "("))) ++name;
+    if (!t.is_name(name) || is_end(name) || t.is(name, "operator")) continue;
     const auto body = function_body(code, t.position(name));
     if (body.first < body.second) all.push_back({t.text(name), body});
   }

@@ -159,7 +159,7 @@ void add_roofline(std::vector<advice>& all, const kernel_counts& k) {
   if (bytes == 0 || flops == 0 || flops / bytes >= gpu.ridge()) return;
   const double most = flops / bytes * gpu.bytes;
   all.push_back({rule::memory_bound, {},
-                 fmt::format("{:.3g} operations a byte: memory holds it back below {:.3g} on an {}. {:.0f} bytes at its {:.2f} TB/s take {:.2f} us, in which "
+                 fmt::format("{:.3g} operations a byte: memory holds it back below {:.3g} on an {}. {:.0f} bytes at its {:.2f} TB/s take {:.3g} µs, in which "
                              "it does {:.2g}% of the operations that it could",
                              flops / bytes, gpu.ridge(), gpu.name, bytes, gpu.bytes / 1e12, bytes / gpu.bytes * 1e6, 100 * most / gpu.flops)});
 }

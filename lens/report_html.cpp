@@ -46,6 +46,7 @@ body{padding:16px 12px 40px}table.source{font-size:11.5px}table.source .number{m
 dl{display:grid;grid-template-columns:max-content auto;gap:2px 14px;font-size:13px;color:var(--soft)}dt{color:var(--text)}dd{margin:0}
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);padding:1px 4px;border-radius:4px}
 ul{margin:6px 0;padding-left:22px}
+a{color:var(--link)}
 footer{margin-top:48px;color:var(--soft);font-size:13px}
 )";
 
@@ -97,9 +98,25 @@ std::string lesson_of(const explanation& e) {
   return all + "</div>\n";
 }
 
+constexpr std::string_view documents = "https://github.com/warpfold/warpfold/blob/main/docs/";
+
+/// The lesson of what a rule speaks of.
+std::string lesson_link(rule what) {
+  std::string_view page;
+  switch (what) {
+    case rule::bank_conflicts: page = "banks"; break;
+    case rule::uncoalesced:
+    case rule::missing_barrier: page = "memory"; break;
+    case rule::divergence: page = "threads"; break;
+    case rule::one_address: page = "finishing"; break;
+    case rule::occupancy: page = "occupancy"; break;
+    case rule::memory_bound: page = "intensity"; break;
+  }
+  return fmt::format("{}{}lessons/{}.md", documents, page_language() == language::chinese ? "zh/" : "", page);
+}
+
 /// A rung's page in the documents, and that of the rung after it.
 std::string links_of(const explanation& e) {
-  constexpr std::string_view documents = "https://github.com/warpfold/warpfold/blob/main/docs/";
   const std::string folder = std::string(documents) + (page_language() == language::chinese ? "zh/ladder/" : "ladder/");
   const auto link = [&](const std::string& stem, const std::string& words) {
     return "<a href=\"" + escaped(folder + stem + ".md") + "\">" + escaped(words) + "</a>";
@@ -235,7 +252,7 @@ std::string advice_of(const explanation& e) {
     if (told.empty()) continue;
     if (e.kernels.size() > 1) all += "<h3>" + escaped(kernel_line(k)) + "</h3>\n";
     all += "<ul class=\"advice\">";
-    for (const advice& a : told) all += fmt::format("<li><b>{}</b>: {}</li>\n", name_of(a.what), escaped(a.text));
+    for (const advice& a : told) all += fmt::format("<li><a href=\"{}\">{}</a>: {}</li>\n", lesson_link(a.what), name_of(a.what), escaped(a.text));
     all += "</ul>\n";
   }
   return all.empty() ? all : "<h2>What holds it back</h2>\n" + all;

@@ -272,7 +272,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"with {} bytes of shared memory a block, four would fit", "每块若用 $1 字节共享内存，就容得下四块"},
     {"blocks of 64 threads and more fill it", "每块 64 个线程或更多就能填满"},
     {"smaller blocks fill it better", "小一些的块填得更满"},
-    {"{} operations a byte: memory holds it back below {} on an {}. {} bytes at its {} TB/s take {} us, in which it does {}% of the "
+    {"{} operations a byte: memory holds it back below {} on an {}. {} bytes at its {} TB/s take {} µs, in which it does {}% of the "
      "operations that it could",
      "每字节 $1 次运算：在 $3 上低于 $2 就受内存限制。$4 字节按它的 $5 TB/s 要 $6 µs，这段时间里只做了它能做的运算的 $7%"},
     {"on {} memory {}: {}", "$1内存：$2；$3"},

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -88,6 +90,54 @@ wf::dtype float_type(int code) {
   return t;
 }
 
+[[noreturn]] void refuse_unmerge(const char* name, const std::string& why) {
+  throw wf::error(wf::errc::bad_argument, std::string(name) + ": " + why);
+}
+
+/// The words of `whole` less those of `part`, in canonical form; both are.
+template <class Words>
+Words without(const char* name, Words whole, const Words& part) {
+  const auto n = whole.data()[Words::words - 5], m = part.data()[Words::words - 5];  // the count, before four other counters
+  if (m > n) refuse_unmerge(name, std::to_string(m) + " elements cannot be taken out of " + std::to_string(n));
+  for (int k = 0; k < Words::words; ++k)
+    whole.data()[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(whole.data()[k]) - static_cast<std::uint64_t>(part.data()[k]));
+  whole.normalise();
+  return whole;
+}
+constexpr const char* never_in = "what is taken out was not all added before";
+
+/// The state before `part` was merged; docs/states.md says what is lost of -0. `to` changes only if all goes well.
+void unmerge(wf::exact_sum& to, const wf::exact_sum& part) {
+  using state = wf::exact_sum::state_type;
+  const state rest = without("ExactSum", to.state(), part.state());
+  if (!wf::exact::detail::plausible(rest)) refuse_unmerge("ExactSum", never_in);
+  wf::exact::sum_state<double> words;
+  static_cast<state&>(words) = rest;
+  wf::exact_sum made;
+  made.merge(words);
+  to = made;
+}
+void unmerge(wf::exact_moments& to, const wf::exact_moments& part) {
+  using wf::exact_moments;
+  const auto whole = to.state(), some = part.state();
+  auto sums = without("ExactMoments", static_cast<const wf::exact_sum::state_type&>(whole.first),
+                      static_cast<const wf::exact_sum::state_type&>(some.first));
+  auto squares = exact_moments::squares_type::identity();
+  squares.sum = whole.second;
+  for (int k = 0; k < exact_moments::squares_type::digits_type::count; ++k) squares.sum.d[k] -= some.second.d[k];
+  const auto& c = sums.seen;
+  squares.seen = {c.count, c.nan, c.pos_inf + c.neg_inf, 0, 0};
+  squares.normalise();
+  std::array<std::byte, exact_moments::byte_size> bytes;
+  std::ranges::copy(wf::exact::to_bytes(sums), bytes.begin());
+  std::ranges::copy(wf::exact::to_bytes(squares), bytes.begin() + wf::exact_sum::byte_size);
+  try {
+    to = exact_moments::from_bytes(bytes);  // which looks whether they can be anything's
+  } catch (const wf::error&) {
+    refuse_unmerge("ExactMoments", never_in);
+  }
+}
+
 /// f.operator()<U>() of the type that a value is rounded to; what comes back is a double without loss.
 template <class F>
 double as_type(int code, F f) {
@@ -116,6 +166,7 @@ nb::class_<State> add_common(nb::module_& m, const char* name) {
       .def("add_view", add_view<State>, nb::arg("x"), nb::arg("mask").none() = nb::none())
       .def("add_number", add_number<State>, nb::arg("x").none())
       .def("merge", [](State& a, const State& b) { a.merge(State(b)); })
+      .def("unmerge", [](State& a, const State& b) { unmerge(a, b); })
       .def("copy", [](const State& a) { return State(a); })
       .def("equals", [](const State& a, const State& b) { return a == b; })
       .def("hash", [](const State& a) { return static_cast<Py_hash_t>(a.hash() >> 1); })
@@ -143,6 +194,7 @@ void add_states(nb::module_& m) {
         return nb::make_tuple(c.nan, c.pos_inf, c.neg_inf, c.neg_zero);
       });
   add_common<exact_moments>(m, "Moments")
+      .def("finite", [](const exact_moments& s) { return s.state().first.seen.finite(); })
       .def("answer", [](const exact_moments& s, const char* which, std::int64_t correction, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         const std::string name = which;

@@ -83,6 +83,82 @@ def test_copies_are_apart():
     assert a.value() == 2.0 and a.count == 2
 
 
+@given(st.lists(st.floats(), max_size=12), st.data())
+def test_what_is_taken_out_leaves_what_is_left(v, data):
+    parts = [data.draw(st.integers(0, 2)) for _ in v]
+    for kind in (wf.ExactSum, wf.ExactMoments):
+        s = kind()
+        for k in range(3):  # in the order of pieces, so that what is taken out is spread over what was added
+            s.add([x for x, p in zip(v, parts) if p == k])
+        extra = data.draw(st.lists(st.floats(), max_size=5))
+        for x in extra:
+            s.add(x)
+        s.remove(np.array([x for x, p in zip(v, parts) if p == 0], np.float64))
+        s.unmerge(kind(extra))
+        for x, p in zip(v, parts):
+            if p == 1:
+                s.remove(x)
+        left = [x for x, p in zip(v, parts) if p == 2]
+        if left and len(left) < len(v + extra) and all(x == 0 and math.copysign(1, x) < 0 for x in left):
+            left = [0.0] * len(left) if any(not (x == 0 and math.copysign(1, x) < 0) for x in v + extra) else left
+        assert s == kind(left) and hash(s) == hash(kind(left)) and bytes(s) == kind(left).to_bytes()
+        assert kind(left) + kind(extra) - kind(extra) == s
+
+
+def test_a_window_that_slides_a_long_way_stays_exact():
+    x = (np.random.default_rng(1).standard_normal(3000) * 10.0**np.random.default_rng(2).integers(-200, 200, 3000))
+    s, m = wf.ExactSum(x[:50]), wf.ExactMoments(x[:50])
+    for k in range(50, 3000):
+        for state in (s, m):
+            state.add(float(x[k]))
+            state.remove(float(x[k - 50]))
+    assert s == wf.ExactSum(x[-50:]) and m == wf.ExactMoments(x[-50:])
+    assert m.var(correction=1) == wf.var(x[-50:], correction=1)
+
+
+def test_specials_are_taken_out():
+    s = wf.ExactSum([1.0, math.inf, -math.inf, math.nan, -0.0])
+    s.remove([math.nan, math.inf])
+    assert s.value() == -math.inf
+    s.remove(-math.inf)
+    assert s.as_fraction() == 1 and s.count == 2
+    s.remove(1.0)
+    assert math.copysign(1, s.value()) == 1  # docs/states.md: nothing but -0 is left, after others
+    zeros = wf.ExactSum([-0.0, -0.0])
+    zeros.remove(-0.0)
+    assert math.copysign(1, zeros.value()) == -1
+    zeros.remove(-0.0)
+    assert zeros == wf.ExactSum()
+
+
+@pytest.mark.parametrize("kind", [wf.ExactSum, wf.ExactMoments])
+def test_what_was_never_in_is_refused(kind):
+    s = kind([1.0, 2.0])
+    for more, why in (([1.0, 2.0, 3.0], "3 elements cannot be taken out of 2"), ([math.nan], "not all added"),
+                      ([math.inf], "not all added"), ([1.0, 1.0], "not all added")):
+        with pytest.raises(ValueError, match=why):
+            s.remove(more)
+        with pytest.raises(ValueError, match=f"^{kind.__name__}: .*{why}"):
+            s -= kind(more)
+        assert s == kind([1.0, 2.0])
+    with pytest.raises(TypeError, match="unmerge"):
+        s.unmerge(wf.ExactMoments() if kind is wf.ExactSum else wf.ExactSum())
+    with pytest.raises(TypeError):
+        s - 1.0
+    if kind is wf.ExactMoments:
+        with pytest.raises(ValueError, match="not all added"):
+            s.remove(5.0)  # 9 squares less than none
+
+
+@given(laid_out(REAL))
+def test_moments_as_fractions(x):
+    v = fractions_of(x)
+    assert wf.ExactMoments(x).as_fractions() == (sum(v, Fraction(0)), sum((q * q for q in v), Fraction(0)))
+    for bad in (math.inf, -math.inf, math.nan):
+        with pytest.raises(ValueError, match="no fraction"):
+            wf.ExactMoments([1.0, bad]).as_fractions()
+
+
 def test_rounding_and_specials():
     s = wf.ExactSum([1.0, 2.0**-60])
     assert s.value(rounding="up") == 1 + 2.0**-52 and s.value(rounding="down") == 1.0

@@ -23,6 +23,14 @@ def _float_code(dtype: Any, who: str) -> int:
     return code
 
 
+def _fraction(stored: bytes) -> Fraction:
+    """The finite part of a stored sum. docs/exact.md: digits from byte 12 on, of units of a power of 2."""
+    from fractions import Fraction
+    digits = int.from_bytes(stored[6:8], "little")
+    unit = int.from_bytes(stored[8:12], "little", signed=True)
+    return Fraction(int.from_bytes(stored[12:12 + 4 * digits], "little", signed=True), 2**-unit)
+
+
 class _State:
     """What the states have in common."""
 
@@ -42,28 +50,51 @@ class _State:
         """
         if isinstance(x, (int, float)):
             self._state.add_number(x)
-            return
-        who = type(self).__name__
+        else:
+            self._state.merge(self._state_of(x))
+
+    def remove(self, x: Any, /) -> None:
+        """Takes out an array, a number, or numbers that can be iterated over, which were added before.
+
+        Exact after any number of additions and removals: nothing stays of what was taken out, an infinity or a NaN neither.
+        One thing is not known again: a sum of nothing but -0 that has had other elements is +0.
+
+        Raises
+        ------
+        ValueError
+            More elements than there are, or a rest that no elements have; the state is then what it was. Not every element
+            that was never added is noticed.
+        """
+        self._state.unmerge(self._state_of(x))
+
+    def _state_of(self, x: Any) -> Any:
+        made = self._kind()
+        if isinstance(x, (int, float)):
+            made.add_number(x)
+            return made
         if isinstance(x, (list, tuple)):
             for one in x:  # ints beyond 64 bits too
                 if not isinstance(one, (int, float)):
                     break
             else:
-                whole = self._kind()
                 for one in x:
-                    whole.add_number(one)
-                self._state.merge(whole)
-                return
+                    made.add_number(one)
+                return made
         from ._inputs import add_to, take
-        more = self._kind()
-        add_to(more, take(x, who))
-        self._state.merge(more)
+        add_to(made, take(x, type(self).__name__))
+        return made
 
     def merge(self, other: Any, /) -> None:
         """Adds what another state of this kind holds."""
         if type(other) is not type(self):
             raise TypeError(f"{type(self).__name__}: merge() takes another one, not {type(other).__name__}")
         self._state.merge(other._state)
+
+    def unmerge(self, other: Any, /) -> None:
+        """Takes out what another state of this kind holds, and was merged before; as `remove`."""
+        if type(other) is not type(self):
+            raise TypeError(f"{type(self).__name__}: unmerge() takes another one, not {type(other).__name__}")
+        self._state.unmerge(other._state)
 
     def copy(self: S) -> S:
         """A state of its own, with the same contents."""
@@ -96,6 +127,13 @@ class _State:
             return made
         return NotImplemented
 
+    def __sub__(self: S, other: Any) -> S:
+        if isinstance(other, type(self)):
+            made = self.copy()
+            made.unmerge(other)
+            return made
+        return NotImplemented
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -103,6 +141,9 @@ class _State:
 
     def __hash__(self) -> int:
         return int(self._state.hash())
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
 
     def __len__(self) -> int:
         return self.count
@@ -150,6 +191,9 @@ class ExactSum(_State):
     True
     >>> wf.ExactSum([0.5, 0.25]).as_fraction()
     Fraction(3, 4)
+    >>> a.remove(1e308)
+    >>> a == wf.ExactSum([1.0]), (a - a).count
+    (True, 0)
     """
 
     __slots__ = ()
@@ -165,16 +209,12 @@ class ExactSum(_State):
 
     def as_fraction(self) -> Fraction:
         """The sum itself; ValueError if it is NaN, OverflowError if it is infinite."""
-        from fractions import Fraction
         nan, above, below, _ = self._state.specials()
         if nan or (above and below):
             raise ValueError("ExactSum: the sum is NaN, which is no fraction")
         if above or below:
             raise OverflowError("ExactSum: the sum is infinite, which is no fraction")
-        stored = self.to_bytes()  # docs/exact.md: digits from byte 12 on, of units of 2^-1074
-        digits = int.from_bytes(stored[6:8], "little")
-        whole = int.from_bytes(stored[12:12 + 4 * digits], "little", signed=True)
-        return Fraction(whole, 2**1074)
+        return _fraction(self.to_bytes())
 
     def __float__(self) -> float:
         return self.value()
@@ -205,6 +245,9 @@ class ExactMoments(_State):
     >>> m.add(3.0)
     >>> m.mean(), m.var(correction=1), m.sum_of_squares()
     (2.0, 1.0, 14.0)
+    >>> m.remove([1.0, 2.0])
+    >>> m.as_fractions()
+    (Fraction(3, 1), Fraction(9, 1))
     """
 
     __slots__ = ()
@@ -236,6 +279,16 @@ class ExactMoments(_State):
     def std(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The root of the variance, rounded once."""
         return self._answer("std", rounding, dtype, correction)
+
+    def as_fractions(self) -> tuple[Fraction, Fraction]:
+        """The sum and the sum of squares themselves; ValueError if an element is infinite or NaN.
+
+        Of n elements the variance is (q - s**2 / n) / (n - correction), in fractions without any rounding.
+        """
+        stored = self.to_bytes()  # a sum of 328 bytes, and one of squares
+        if not self._state.finite():
+            raise ValueError("ExactMoments: an element is infinite or NaN, and no fraction")
+        return _fraction(stored[:328]), _fraction(stored[328:])
 
     def __repr__(self) -> str:
         return f"<ExactMoments of {self.count} elements: mean {self.mean()!r}, var {self.var()!r}>"

@@ -106,7 +106,21 @@ plan::plan(const request& r, dtype element, bool masked) : p_(std::make_unique<p
   if (r.skip_nans && !is_integer(element)) leave_out(p.numbers, false);
   if (masked) leave_out(p.some, true);
 }
+plan::plan(const request& r, const cpu::erased& own, const void* self, dtype element, bool masked) : p_(std::make_unique<parts>()) {
+  parts& p = *p_;
+  p.context.threads = r.threads;
+  p.list.push_back({&own, self});
+  p.functions = &own;
+  p.self = self;
+  if (masked) {
+    p.some = std::make_unique<selected>(own, self, element, true);
+    p.functions = &p.some->functions();
+    p.self = p.some.get();
+  }
+}
 plan::~plan() = default;
+
+int plan::inputs() const { return p_->functions->inputs; }
 
 std::size_t plan::size() const { return p_->functions->result_size; }
 std::size_t plan::offset(std::size_t k) const { return p_->fused ? p_->fused->result_offset(k) : 0; }

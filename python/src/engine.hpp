@@ -49,9 +49,12 @@ class plan {
  public:
   /// `masked`: a second input of bool says which elements count. Throws wf::error (unsupported).
   plan(const request& r, wf::dtype element, bool masked);
+  /// One reduction of the caller's own, whose functions and object outlive the plan; `ops` says nothing then.
+  plan(const request& r, const wf::cpu::erased& own, const void* self, wf::dtype element, bool masked);
   plan(const plan&) = delete;
   ~plan();
 
+  int inputs() const;                      ///< arrays, that of the mask among them
   std::size_t size() const;
   std::size_t offset(std::size_t k) const;
   std::size_t size_of(std::size_t k) const;

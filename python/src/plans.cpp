@@ -33,6 +33,7 @@ struct bound_plan {
   plan made;
 
   bound_plan(request r, wf::dtype e, bool m) : asked(std::move(r)), element(e), masked(m), made(asked, e, m) {}
+  bound_plan(const wf::cpu::erased& own, const void* self, wf::dtype e, bool m) : element(e), masked(m), made(asked, own, self, e, m) {}
 };
 
 /// Room for so many answers, of any type: a writable buffer without gaps.
@@ -58,8 +59,8 @@ std::span<const std::int64_t> whole_numbers(const view& v, const char* what) {
 
 void check_second(const bound_plan& p, const view& x, const view* second) {
   if (x.at.type != p.element) throw wf::error(wf::errc::bad_argument, "elements of another type than the plan's");
-  const bool dot = p.asked.ops[0] == wf::op::dot;
-  if ((second != nullptr) != (dot || p.masked)) throw wf::error(wf::errc::bad_argument, "a second array is missing or too much");
+  const bool dot = !p.masked;
+  if ((second != nullptr) != (p.made.inputs() == 2)) throw wf::error(wf::errc::bad_argument, "a second array is missing or too much");
   if (second != nullptr && second->at.type != (dot ? p.element : wf::dtype::boolean))
     throw wf::error(wf::errc::bad_argument, "the second array has another type");
 }
@@ -86,6 +87,11 @@ void add_plans(nb::module_& m) {
              r.options.rounding = rounding_named(rounding);
              r.options.correction = correction;
              new (self) bound_plan(std::move(r), dtype_of_code(element), masked);
+           })
+      .def("__init__",  // of a reduction compiled for the caller: addresses of a cpu::erased and of its object, in memory for good
+           [](bound_plan* self, std::uintptr_t functions, std::uintptr_t object, int element, bool masked) {
+             new (self) bound_plan(*reinterpret_cast<const wf::cpu::erased*>(functions), reinterpret_cast<const void*>(object),
+                                   dtype_of_code(element), masked);
            })
       .def_prop_ro("size", [](const bound_plan& p) { return p.made.size(); })
       .def_prop_ro("offsets",

@@ -16,15 +16,20 @@ import warpfold as wf
 HERE = pathlib.Path(wf.__file__).parent
 
 
-@pytest.mark.parametrize("name", ["warpfold", "warpfold._functions", "warpfold._states", "warpfold._twins", "warpfold.statistics"])
+@pytest.mark.parametrize("name", ["warpfold", "warpfold._functions", "warpfold._own", "warpfold._states", "warpfold._twins", "warpfold.statistics"])
 def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
+    if name == "warpfold._own":
+        try:
+            importlib.import_module("warpfold._compile").compiler()
+        except FileNotFoundError as e:
+            pytest.skip(str(e))
     found = doctest.testmod(module)
     assert found.failed == 0
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("__version__", "statistics")))
+@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
 def test_every_function_is_documented_with_an_example(name):
     doc = inspect.getdoc(getattr(wf, name))
     assert doc is not None

@@ -16,14 +16,25 @@ from ._twins import fmean, fsum, sumprod
 from ._version import __version__
 
 __all__ = [
-    "ExactMoments", "ExactSum", "__version__", "all", "any", "argmax", "argmin", "count_nonzero", "dot", "fmean", "fsum", "fuse",
+    "CompileError", "ExactMoments", "ExactSum", "Reduction", "__version__", "all", "any", "argmax", "argmin", "count_nonzero", "dot", "fmean", "fsum", "fuse",
     "logsumexp", "max", "mean", "mean_var", "min", "minmax", "nanmax", "nanmean", "nanmin", "nansum", "nanvar", "norm", "norm1",
     "norm_inf", "prod", "reduce_by_label", "segment_argmax", "segment_argmin", "segment_count_nonzero", "segment_logsumexp",
     "segment_max", "segment_mean", "segment_min", "segment_norm", "segment_prod", "segment_reduce", "segment_std", "segment_sum",
     "segment_var", "statistics", "std", "sum", "sum_by_key", "sum_by_label", "sum_of_squares", "sumprod", "var"]
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._compile import CompileError
+    from ._own import Reduction
+
+_LATER = {"CompileError": "_compile", "Reduction": "_own"}  # imported when they are asked for: what they need takes a while
+
+
 def __getattr__(name: str):  # type: ignore[no-untyped-def]
+    if name in _LATER:
+        import importlib
+        return getattr(importlib.import_module("warpfold." + _LATER[name]), name)
     if name == "statistics":  # the standard library's is imported with it, which takes a while
         import importlib
         return importlib.import_module("warpfold.statistics")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 op_names: list[str]
 dtype_names: list[str]
@@ -18,8 +18,11 @@ class View:
     def broadcast(self, shape: Sequence[int], what: str) -> View: ...
 
 class Plan:
+    @overload
     def __init__(self, ops: Sequence[int], element: int, masked: bool, round_to: int | None, skip_nans: bool, accuracy: object,
                  rounding: object, correction: int) -> None: ...
+    @overload
+    def __init__(self, functions: int, object: int, element: int, masked: bool) -> None: ...
     @property
     def size(self) -> int: ...
     @property

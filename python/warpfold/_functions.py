@@ -707,6 +707,16 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
 _BY_NAME = {**{n: n for n in _core.op_names if n != "dot"}, "norm": "norm2"}
 
 
+def _is_own(reduction: Any, who: str, correction: Any, accuracy: str, rounding: str) -> bool:
+    if type(reduction).__module__ != "warpfold._own":  # which is imported where somebody has made one
+        return False
+    if (correction, accuracy, rounding) != (0, "exact", "nearest"):
+        raise TypeError(f"{who}: a Reduction of one's own says itself how it rounds; correction=, accuracy=, rounding= do not reach it")
+    if reduction._inputs != 1:
+        raise TypeError(f"{who}: a Reduction of two arrays; it may be of one")
+    return True
+
+
 def _name_of(reduction: Any, who: str) -> str:
     given = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", None)
     if not isinstance(reduction, str) and globals().get(str(given)) is not reduction:
@@ -719,7 +729,7 @@ def _name_of(reduction: Any, who: str) -> str:
 @_document("x", "offsets", "correction", "accuracy", "rounding")
 def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
                    rounding: str = "nearest") -> Any:
-    """Any reduction of one array, of each segment of it: a function of this package or its name.
+    """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
     What a segment of no elements gives is what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
     Indexes count from the start of a segment.
@@ -739,6 +749,8 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
     >>> wf.segment_reduce("argmax", [1, 5, 2, 7, 3], [0, 3, 5]).tolist()
     [1, 0]
     """
+    if _is_own(reduction, "segment_reduce", correction, accuracy, rounding):
+        return _general().parted([], x, None, accuracy, rounding, "segment_reduce", offsets=offsets, own=reduction)[0]
     return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding)
 
 
@@ -1040,7 +1052,7 @@ def segment_logsumexp(x: Any, offsets: Any, /) -> Any:
 def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
                     "exact",
                     rounding: str = "nearest") -> Any:
-    """Any reduction of one array, of the elements of each label: a function of this package or its name.
+    """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
     Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
     without elements is answered as `segment_reduce` answers for a segment without.
@@ -1063,6 +1075,8 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     >>> wf.reduce_by_label("max", [1, 5, 2, 7], [0, 1, 0, 1]).tolist()
     [2, 7]
     """
+    if _is_own(reduction, "reduce_by_label", correction, accuracy, rounding):
+        return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction)[0]
     general, name = _general(), _name_of(reduction, "reduce_by_label")
     return general.parted([general.OP[name]], x, correction, accuracy, rounding, "reduce_by_label", labels=labels,
                           answers=answers)[0]

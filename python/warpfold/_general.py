@@ -290,8 +290,8 @@ def whole_numbers(x: Any, who: str) -> Array:
 
 
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
-           labels: Any = None, answers: Any = None) -> list[Any]:
-    """By segments or labels."""
+           labels: Any = None, answers: Any = None, own: Any = None) -> list[Any]:
+    """By segments or labels; `own`: a Reduction, in place of `ops`."""
     source = one_piece(take(x, who), who)
     view = source.view
     if len(view.shape) != 1:
@@ -316,9 +316,14 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
             if count < 0:
                 raise ValueError(f"{who}: {count} answers; there may be 0 or more")
     index = _core.view_of_buffer(at)
-    plan = _core.Plan(ops, view.dtype, source.mask is not None, None, False, accuracy, rounding, correction_of(correction, who))
     if source.mask is not None and labels is not None:
         raise TypeError(f"{who}: an array with a mask; fill the masked elements")
+    if own is not None:
+        raw = own.room(view.dtype, count)
+        own.plan(view.dtype, source.mask is not None).run(view, source.mask, None, index if labels is None else None,
+                                                          index if labels is not None else None, count, raw)
+        return [own.answer(view.dtype, raw, (count,), source)]
+    plan = _core.Plan(ops, view.dtype, source.mask is not None, None, False, accuracy, rounding, correction_of(correction, who))
     found = Answers(plan, ops, view.dtype, None, count)
     plan.run(view, source.mask, None, index if labels is None else None, index if labels is not None else None, count, found.raw)
     return found.all((count,), source)

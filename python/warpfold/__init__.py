@@ -16,8 +16,8 @@ from ._twins import fmean, fsum, sumprod
 from ._version import __version__
 
 __all__ = [
-    "CompileError", "ExactMoments", "ExactSum", "Reduction", "__version__", "all", "any", "argmax", "argmin", "count_nonzero", "dot", "fmean", "fsum", "fuse",
-    "logsumexp", "max", "mean", "mean_var", "min", "minmax", "nanmax", "nanmean", "nanmin", "nansum", "nanvar", "norm", "norm1",
+    "CompileError", "ExactMoments", "ExactSum", "Reduction", "__version__", "all", "any", "argmax", "argmin", "count_nonzero", "dot", "explain", "fmean", "fsum", "fuse",
+    "ladder", "logsumexp", "max", "mean", "mean_var", "min", "minmax", "nanmax", "nanmean", "nanmin", "nansum", "nanvar", "norm", "norm1",
     "norm_inf", "prod", "reduce_by_label", "segment_argmax", "segment_argmin", "segment_count_nonzero", "segment_logsumexp",
     "segment_max", "segment_mean", "segment_min", "segment_norm", "segment_prod", "segment_reduce", "segment_std", "segment_sum",
     "segment_var", "statistics", "std", "sum", "sum_by_key", "sum_by_label", "sum_of_squares", "sumprod", "var"]
@@ -27,8 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._compile import CompileError
     from ._own import Reduction
+    from ._study import explain, ladder
 
-_LATER = {"CompileError": "_compile", "Reduction": "_own"}  # imported when they are asked for: what they need takes a while
+_LATER = {"CompileError": "_compile", "Reduction": "_own", "explain": "_study", "ladder": "_study"}  # imported when they are asked for: what they need takes a while
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]

@@ -8,12 +8,16 @@ import sys
 
 
 def main() -> int:
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "warpfold")
-    if not os.path.exists(program):
-        print("warpfold: this package was built without the program; `pip install . -C cmake.define.WARPFOLD_BUILD_TOOLS=ON` builds it "
-              "in, with what scripts/dependencies installs", file=sys.stderr)
+    from warpfold._program import WITHOUT, find
+    program = find()
+    if program is None:
+        print(f"warpfold: {WITHOUT}", file=sys.stderr)
         return 2
-    os.execv(program, [program, *sys.argv[1:]])
+    try:
+        os.execv(program, [program, *sys.argv[1:]])
+    except OSError as e:
+        print(f"warpfold: the program {program} does not run: {e.strerror}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

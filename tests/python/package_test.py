@@ -5,6 +5,7 @@ Exits with 77, and says why, where Python's headers, venv or the package index a
 """
 
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def main():
     a.add_argument("--source", type=pathlib.Path, required=True)
     a.add_argument("--library", type=pathlib.Path, required=True)
     a.add_argument("--scratch", type=pathlib.Path, required=True)
+    a.add_argument("--program", type=pathlib.Path, help="the program warpfold, for what runs it")
     given = a.parse_args()
 
     base = getattr(sys, "_base_executable", sys.executable)
@@ -57,8 +59,9 @@ def main():
                     "-C", f"build-dir={given.scratch / 'build'}",
                     "-C", f"cmake.define.WARPFOLD_PREBUILT={given.library}",
                     "-C", "cmake.define.WARPFOLD_WARNINGS_AS_ERRORS=ON"], check=True)
+    environment = {**os.environ, **({"WARPFOLD_PROGRAM": str(given.program)} if given.program else {})}
     tests = subprocess.run([str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(given.source / "python/tests")],
-                           cwd=given.scratch)
+                           cwd=given.scratch, env=environment)
     return tests.returncode
 
 

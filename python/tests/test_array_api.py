@@ -2,6 +2,7 @@
 """The array API standard's functions: signatures, dtypes, shapes and errors, with array-api-strict as oracle."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -89,3 +90,80 @@ def test_corrections(name):
         a, b = getattr(wf, name)(x, correction=correction), getattr(xp, name)(x, correction=correction)
         assert abs(float(a) - float(b)) <= 2.0**-50
     assert np.isnan(float(getattr(wf, name)(x, correction=3)))
+
+
+ONE_AXIS = {"argmin", "argmax"}
+NEED_ELEMENTS = {"min", "max", "argmin", "argmax"}
+
+
+def outcome(f, x, **how):
+    """Shape, type and values, or the kind of error: of NumPy's family, or another."""
+    try:
+        answer = f(x, **how)
+    except (TypeError, ValueError, IndexError) as e:  # AxisError is both of the latter
+        return "type" if isinstance(e, TypeError) else "value"
+    assert type(answer) is type(x), how
+    return answer.shape, answer.dtype, np.asarray(answer._array).tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_axis_or_the_same_kind_of_error(name):
+    x = xp.reshape(xp.asarray([float(k % 5 - 1) for k in range(24)]), (2, 3, 4))
+    axes = [None, 0, 1, 2, -1, -3, 3, -4, "0", 1.0]
+    if name not in ONE_AXIS:  # which the standard gives one axis
+        axes += [(), (0,), (0, 2), (2, 0), (-1, 0), (0, 1, 2), (0, 0), (0, -3), (0, 3)]
+    for axis in axes:
+        for keepdims in (False, True):
+            expected = outcome(getattr(xp, name), x, axis=axis, keepdims=keepdims)
+            got = outcome(getattr(wf, name), x, axis=axis, keepdims=keepdims)
+            if isinstance(expected, str):
+                assert got == expected, (axis, keepdims)
+                continue
+            assert got[:2] == expected[:2], (axis, keepdims)
+            # 24 whole numbers below 4: all that NumPy rounds are quotients and roots, a few times each
+            assert np.allclose(got[2], expected[2], rtol=2.0**-48, atol=0), (axis, keepdims)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3)])
+def test_of_nothing(name, shape):
+    x = xp.zeros(shape)
+    for axis in (None, *range(len(shape))):
+        with warnings.catch_warnings():  # NumPy's of means of nothing
+            warnings.simplefilter("ignore")
+            expected = outcome(getattr(xp, name), x, axis=axis)
+        got = outcome(getattr(wf, name), x, axis=axis)
+        if isinstance(expected, str):
+            assert name in NEED_ELEMENTS and got == expected == "value"
+        else:
+            assert got[:2] == expected[:2] and np.array_equal(got[2], expected[2], equal_nan=True), axis
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_how_arguments_are_passed(name):
+    f, x = getattr(wf, name), xp.asarray([1.0, 2.0])
+    for wrong in (lambda: f(x, 0), lambda: f(x=x), lambda: f(), lambda: f(x, axes=0)):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(TypeError):
+        f(x, dtype="float64") if name not in ("sum", "prod", "mean") else f(x, dtype="text")
+    if name in ("var", "std"):
+        with pytest.raises(ValueError, match="whole number"):
+            f(x, correction=0.5)
+    assert f(x).device == x.device
+
+
+@pytest.mark.parametrize("how", [{}, {"axis": 0}, {"axis": (0, 1)}, {"axis": -1, "keepdims": True}])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_vector_norm_and_vecdot_of_the_standard(how, dtype):
+    x = xp.asarray(np.arange(12).reshape(3, 4) - 5, dtype=getattr(xp, dtype))
+    y = xp.asarray(np.arange(12).reshape(3, 4) % 5, dtype=getattr(xp, dtype))
+    a, b = wf.norm(x, **how), xp.linalg.vector_norm(x, **how)
+    assert (type(a), a.dtype, a.shape) == (type(b), b.dtype, b.shape)
+    assert np.allclose(np.asarray(a._array), np.asarray(b._array), rtol=16 * float(xp.finfo(x.dtype).eps), atol=0)
+    if isinstance(how.get("axis", -1), int) and "keepdims" not in how:
+        axis = how.get("axis", -1)
+        if axis >= 0:
+            x, y, axis = xp.permute_dims(x, (1, 0)), xp.permute_dims(y, (1, 0)), -1  # the standard's axis is one of the last
+        c, d = wf.dot(x, y, axis=axis), xp.vecdot(x, y, axis=axis)  # of real values: vecdot conjugates, dot does not
+        assert (type(c), c.dtype, c.shape) == (type(d), d.dtype, d.shape) and bool(xp.all(c == d))

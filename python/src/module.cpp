@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   });
   add_views(m);
   add_arrow(m);
+  add_call(m);
   add_plans(m);
   add_states(m);
   add_state_arrays(m);

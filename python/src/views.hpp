@@ -33,6 +33,7 @@ wf::rounding rounding_named(nb::handle name);
 wf::accuracy accuracy_named(nb::handle name);
 
 void add_arrow(nb::module_& m);
+void add_call(nb::module_& m);
 void add_views(nb::module_& m);
 void add_plans(nb::module_& m);
 void add_states(nb::module_& m);

@@ -14,7 +14,7 @@ import venv
 
 BUILD = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.25", "ninja"]
 NEEDED = ["numpy", "ml-dtypes", "pytest", "hypothesis", "array-api-strict", "mypy"]
-READ_TOO = ["pyarrow", "pandas", "polars"]  # what only some tests need, which skip without
+READ_TOO = ["pyarrow", "pandas", "polars", "jax"]  # what only some tests need, which skip without
 IN_PIECES = ["dask[array,dataframe]", "distributed", "xarray", "mpi4py"]  # the same
 
 

@@ -189,8 +189,7 @@ def sum_of_squares(x: Any, /, *, axis: Any = None, keepdims: bool = False, accur
 def norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
     """The Euclidean norm, rounded once. Its derivative at 0 is taken to be 0."""
     def tangent(p: Any, t: Any, y: Any) -> Any:
-        along = _jnp.sum(p[0] * t[0], axis=axis, keepdims=keepdims)
-        return _jnp.where(y == 0, 0, along / _jnp.where(y == 0, 1, y))
+        return _jnp.sum(p[0] * t[0], axis=axis, keepdims=keepdims) / _jnp.where(y == 0, 1, y)  # all are 0 where it is
     return _with_tangent(lambda a: _reduce(OP["norm2"], (a,), axis, keepdims, 0, accuracy, rounding), tangent, x)
 
 

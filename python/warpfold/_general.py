@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, bf16_as_float32, code_of, is_complex, is_integer, mask_of, of_numpy,
+from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, code_of, is_complex, is_integer, mask_of, of_numpy,
                       one_piece, take)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
@@ -75,7 +75,7 @@ class Answers:
             answer = np.ndarray((self.n,), dtype, self.raw.data, offset, (self.size,)).copy().reshape(shape)
         if code != BF16:
             return source.give(answer)
-        return source.give(bf16_as_float32(answer)) if source.bf16 is None else answer.view(source.bf16)[()]
+        return source.give_bf16(answer)
 
     def all(self, shape: tuple[int, ...], source: Source) -> list[Any]:
         found = []

@@ -43,6 +43,14 @@ class Source(NamedTuple):
     bf16: Any = None  # the caller's NumPy type of bf16
     array: Callable[[], np.ndarray[Any, Any]] | None = None  # the elements, for what has to convert them
     more: Iterator[tuple[_core.View, _core.View | None]] | None = None  # pieces after this one, of Arrow's streams
+    to_bf16: Callable[[Any], Any] | None = None  # what makes the caller's bf16 of their floats, where NumPy has no such type
+
+    def give_bf16(self, bits: np.ndarray[Any, Any]) -> Any:
+        """An answer of bf16: the caller's type of it, or float32 where there is none."""
+        if self.bf16 is not None:
+            return bits.view(self.bf16)[()]
+        given = self.give(bf16_as_float32(bits))
+        return given if self.to_bf16 is None else self.to_bf16(given)
 
 
 def scalar_or_array(answer: np.ndarray[Any, Any]) -> Any:
@@ -85,14 +93,9 @@ def of_numpy(x: np.ndarray[Any, Any], who: str) -> _core.View:
     raise unknown(who, x.dtype)
 
 
-def give_by(namespace: Any, dtype: Any) -> Callable[[np.ndarray[Any, Any]], Any]:
-    """Answers by the from_dlpack of the caller's library; `dtype`, its name of bf16, which NumPy does not have."""
-    def give(answer: np.ndarray[Any, Any]) -> Any:
-        given = namespace.from_dlpack(answer)
-        if dtype is None:
-            return given
-        return given.to(dtype) if hasattr(given, "to") else given.astype(dtype)
-    return give
+def to_type(dtype: Any) -> Callable[[Any], Any]:
+    """Arrays of the caller's library as ones of its type `dtype`."""
+    return lambda given: given.to(dtype) if hasattr(given, "to") and not hasattr(given, "astype") else given.astype(dtype)
 
 
 def of_arrow(x: Any) -> Source:
@@ -150,10 +153,11 @@ def take(x: Any, who: str) -> Source:
         view = _core.view_of_dlpack(x)
         if view is None:
             raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
-        namespace = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
+        namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
         if not hasattr(namespace, "from_dlpack"):
             return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
-        return Source(view, None, give_by(namespace, x.dtype if view.dtype == BF16 else None), array=lambda: np.from_dlpack(x))
+        return Source(view, None, namespace.from_dlpack, array=lambda: np.from_dlpack(x),
+                      to_bf16=to_type(x.dtype) if view.dtype == BF16 else None)
     if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__"):
         return take(np.asarray(x), who)
     if hasattr(kind, "__iter__"):
@@ -186,4 +190,4 @@ def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
 
 
 def bf16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(bits.astype(np.uint32) << 16).view(np.float32)  # of no dimensions, << gives a scalar, which DLPack does not take

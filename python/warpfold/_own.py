@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._compile import load
 from ._general import axes_of, both_masks, into
-from ._inputs import BF16, DTYPES, NAMES, Source, bf16_as_float32, code_of, mask_of, one_piece, take
+from ._inputs import BF16, DTYPES, NAMES, Source, code_of, mask_of, one_piece, take
 
 # What an element is in memory, and as `x` in the caller's text: halves have no arithmetic, and bytes other than 0 and 1 are true.
 _TYPES = [("wf::f16", "float"), ("wf::bf16", "float"), ("float", "float"), ("double", "double"), ("std::int8_t",) * 2, ("std::int16_t",) * 2,
@@ -244,7 +244,7 @@ class Reduction:
         found = raw.view(DTYPES[code] or np.uint16).reshape(shape if values == 1 else (*shape, values))
         if code != BF16:
             return source.give(found)
-        return source.give(bf16_as_float32(found)) if source.bf16 is None else found.view(source.bf16)[()]
+        return source.give_bf16(found)
 
     def __call__(self, x: Any, y: Any = None, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
                  out: Any = None) -> Any:

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""warpfold.torch: operators by PyTorch's own checks, derivatives, torch.compile, and the mode in which PyTorch's own reductions are exact."""
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+torch = pytest.importorskip("torch")
+try:
+    from warpfold import torch as wft
+except ModuleNotFoundError as e:
+    pytest.skip(str(e), allow_module_level=True)
+
+OPS = {name: getattr(torch.ops.warpfold, name) for name in ("sum", "mean", "var", "norm", "logsumexp")}
+HOW = [{}, {"dim": [0]}, {"dim": [-1], "keepdim": True}, {"dim": [0, 2]}, {"dim": []}]
+
+
+def elements(dtype, shape=(2, 3, 50)):
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(shape) * 10.0**rng.integers(-4, 5, shape)
+    if dtype in (torch.float16, torch.bfloat16):
+        x = np.clip(x, -1000, 1000)
+    if dtype.is_complex:
+        x = x + 1j * rng.standard_normal(shape)
+    return torch.from_numpy(np.asarray(x)).to(dtype)
+
+
+def axis_of(how):
+    return {"axis": tuple(how["dim"]) if how.get("dim") else None, "keepdims": how.get("keepdim", False)}
+
+
+def the_same(got, expected):
+    assert isinstance(got, torch.Tensor) and isinstance(expected, torch.Tensor)
+    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+    assert torch.equal(torch.nan_to_num(got), torch.nan_to_num(expected))
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.uint8, torch.bool, torch.complex64])
+def test_operators_give_the_packages_answers(name, dtype):
+    x = elements(dtype) if dtype.is_floating_point or dtype.is_complex else (elements(torch.float64) % 7).to(dtype)
+    for how in HOW:
+        more = {"correction": 1} if name == "var" else {}
+        if name == "logsumexp" and dtype.is_complex:
+            with pytest.raises(TypeError, match="real"):
+                OPS[name](x, **how)
+            continue
+        the_same(OPS[name](x.mT, **how), getattr(wf, name)(x.mT.contiguous(), **axis_of(how), **more))
+    if name == "logsumexp" and dtype.is_complex:
+        return
+    meta = OPS[name](x.to("meta"), [1], *([1] if name == "var" else []), True)
+    real = OPS[name](x, [1], *([1] if name == "var" else []), True)
+    assert (meta.shape, meta.dtype) == (real.shape, real.dtype)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_operators_pass_pytorchs_checks(name):
+    x = elements(torch.float64, (2, 3)).clamp(-3, 3).requires_grad_()
+    for args in ((x,), (x, [1]), (x, [0, -1], *([0] if name == "var" else []), True)):
+        torch.library.opcheck(OPS[name], args)
+        assert torch.autograd.gradcheck(lambda v: OPS[name](v, *args[1:]), (x,))
+    number = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+    if name != "var":
+        assert torch.autograd.gradcheck(lambda v: OPS[name](v, [0]), (number,))
+
+
+def test_derivatives_at_zero_and_of_complex_numbers():
+    x = torch.zeros(3, requires_grad=True)
+    torch.ops.warpfold.norm(x).backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    z = torch.tensor([1 + 1j, 2.0], requires_grad=True)
+    torch.ops.warpfold.sum(z).abs().backward()
+    with pytest.raises(TypeError, match="warpfold::norm: derivatives are of real numbers"):
+        torch.ops.warpfold.norm(z).backward()
+
+
+def test_compiled_in_one_graph():
+    x = elements(torch.float32)
+    f = torch.compile(lambda v: torch.ops.warpfold.sum(v * 2, [2]) + torch.ops.warpfold.norm(v), backend="eager", fullgraph=True)
+    the_same(f(x), wf.sum(x * 2, axis=2) + wf.norm(x))
+
+
+CALLS = {
+    "sum": (lambda x: x.sum(), lambda x: wf.sum(x)), "torch.sum": (lambda x: torch.sum(x, 1), lambda x: wf.sum(x, axis=1)),
+    "sum of dims": (lambda x: torch.sum(x, (0, 2), keepdim=True), lambda x: wf.sum(x, axis=(0, 2), keepdims=True)),
+    "sum to f32": (lambda x: x.sum(dtype=torch.float32), lambda x: wf.sum(x, dtype="float32")),
+    "mean": (lambda x: x.mean(-1), lambda x: wf.mean(x, axis=-1)), "var": (lambda x: x.var(), lambda x: wf.var(x, correction=1)),
+    "var of dims": (lambda x: torch.var(x, 1, correction=0), lambda x: wf.var(x, axis=1)),
+    "unbiased": (lambda x: torch.var(x, unbiased=False), lambda x: wf.var(x)),
+    "std": (lambda x: torch.std(x, 2), lambda x: wf.std(x, axis=2, correction=1)), "norm": (lambda x: torch.norm(x), lambda x: wf.norm(x)),
+    "method norm": (lambda x: x.norm(dim=1), lambda x: wf.norm(x, axis=1)), "norm1": (lambda x: torch.linalg.vector_norm(x, 1, dim=0), lambda x: wf.norm1(x, axis=0)),
+    "linalg.norm": (lambda x: torch.linalg.norm(x.flatten()), lambda x: wf.norm(x)), "inf": (lambda x: torch.linalg.vector_norm(x, torch.inf), lambda x: wf.norm_inf(x)),
+    "logsumexp": (lambda x: torch.logsumexp(x, (1, 2)), lambda x: wf.logsumexp(x, axis=(1, 2))),
+    "out": (lambda x: torch.sum(x, 0, out=torch.empty(0, dtype=x.dtype)), lambda x: wf.sum(x, axis=0)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+def test_inside_the_mode_pytorchs_own_are_exact(call, dtype):
+    theirs, ours = CALLS[call]
+    x = elements(dtype)
+    x.view(-1)[:40] = torch.tensor([3e4, 1.0, -3e4, 2.0**-9] * 10, dtype=dtype)
+    with wft.exact():
+        got = theirs(x)
+    the_same(got, ours(x))
+    assert got.dtype == theirs(x).dtype and got.shape == theirs(x).shape
+
+
+def test_the_mode_changes_what_native_sums_lose_and_ends():
+    x = torch.tensor([1e8, 1.0, -1e8] * 100)
+    native = x.sum()
+    with wft.exact():
+        assert float(x.sum()) == 100.0
+        var, mean = torch.var_mean(x)
+        the_same(mean, wf.mean(x))
+        the_same(var, wf.var(x, correction=1))
+    assert float(native) != 100.0 and torch.equal(x.sum(), native)
+
+
+def test_derivatives_inside_the_mode():
+    x = torch.tensor([1e8, 1.0, -1e8], requires_grad=True)
+    with wft.exact():
+        y = x.sum()
+        (y * 2).backward()
+        w = torch.ones(1, requires_grad=True)
+        (w * x.detach()).sum().backward()  # its gradient is a sum over what was broadcast
+    assert y.item() == 1.0 and x.grad.tolist() == [2.0] * 3 and w.grad.item() == 1.0
+
+
+def test_types_and_refusals_of_the_mode():
+    x = torch.tensor([200, 100], dtype=torch.uint8)
+    with wft.exact():
+        assert x.sum().dtype == torch.int64 and x.sum().item() == 300
+        assert torch.tensor([True, True]).sum().item() == 2
+        assert torch.tensor([1.5, 1.5]).sum(dtype=torch.int64).item() == 2
+        assert x.sum(dtype=torch.float32).dtype == torch.float32 and torch.tensor(3.0).sum(0).item() == 3.0
+        assert torch.tensor([1, 2]).sum(dtype=torch.uint8).dtype == torch.uint8
+        with pytest.raises(RuntimeError):
+            x.mean()
+        with pytest.raises(RuntimeError):
+            torch.tensor([1, 2]).var()
+        assert abs(torch.linalg.vector_norm(torch.tensor([1.0, 2.0]), 3).item() - 9**(1 / 3)) < 1e-6  # PyTorch's own
+        assert torch.ones(3, device="meta").sum().device.type == "meta"
+        with pytest.raises(TypeError, match="^warpfold.torch.exact: sum of a tensor of .*sparse"):
+            torch.ones(3).to_sparse().sum()

@@ -16,7 +16,7 @@ import warpfold as wf
 HERE = pathlib.Path(wf.__file__).parent
 
 
-@pytest.mark.parametrize("name", ["warpfold", "warpfold._functions", "warpfold._own", "warpfold._states", "warpfold._twins", "warpfold.statistics"])
+@pytest.mark.parametrize("name", ["warpfold", "warpfold._functions", "warpfold._own", "warpfold._states", "warpfold.numpy", "warpfold._twins", "warpfold.statistics"])
 def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
     if name == "warpfold._own":

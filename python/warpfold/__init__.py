@@ -36,7 +36,7 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]
     if name in _LATER:
         import importlib
         return getattr(importlib.import_module("warpfold." + _LATER[name]), name)
-    if name in ("jax", "statistics", "torch"):  # what is imported with them takes a while
+    if name in ("jax", "numpy", "statistics", "torch"):  # what is imported with them takes a while
         import importlib
         return importlib.import_module("warpfold." + name)
     raise AttributeError(f"module 'warpfold' has no attribute {name!r}")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""warpfold.numpy: NumPy's signatures and types with this package's answers, by name, by method and by NEP 18."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold import numpy as wnp
+
+NAMES = [n for n in wnp.__all__ if n not in ("exact", "ndarray")]
+METHODS = [n for n in NAMES if not n.startswith("nan") and n != "count_nonzero"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128"])
+def test_answers_and_types_are_numpys_where_numpy_is_exact(name, dtype):
+    x = np.array([[3, 1, 2, 0], [1, 0, 2, 1]]).astype(dtype)  # sums, squares and quotients by 2, 4, 8 are exact in every type
+    theirs, ours = getattr(np, name), getattr(wnp, name)
+    for args, kwargs in (((), {}), ((0,), {}), ((-1,), {}), ((), {"axis": 1, "keepdims": True})):
+        try:
+            expected = theirs(x, *args, **kwargs)
+            got = ours(x, *args, **kwargs)
+        except TypeError:
+            assert dtype == "complex128" and "m" in name  # no order of complex numbers
+            with pytest.raises(TypeError):
+                ours(x, *args, **kwargs)
+            continue
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape), (args, kwargs)
+        loses = name in ("std",) or (name == "var" and dtype == "float16")
+        assert np.allclose(got, expected, rtol=4 * np.finfo(got.dtype).eps) if loses else np.array_equal(got, expected)
+        again = theirs(wnp.exact(x), *args, **kwargs)  # NumPy's own function
+        assert np.array_equal(again, got) and isinstance(again, wnp.ndarray) == (np.ndim(got) > 0)
+        if name in METHODS:
+            assert np.array_equal(getattr(wnp.exact(x), name)(*args, **kwargs), got)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positions_are_numpys(name):
+    theirs = [k for k, p in inspect.signature(getattr(np, name)).parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    ours = list(wnp._PARAMETERS[name])
+    assert theirs[1:len(ours) + 1] == ours
+
+
+def test_what_numpys_own_lose_is_kept():
+    x = np.array([1e16, 1.0, -1e16, 1.0] * 100)
+    e = wnp.exact(x)
+    assert float(np.sum(x)) != 200.0 == float(np.sum(e)) == float(e.sum()) == float(wnp.sum(x))
+    assert np.mean(e.reshape(100, 4), axis=1).tolist() == [0.5] * 100
+    assert float((e * 2)[:4].sum()) == 4.0  # of what ufuncs and slices make
+    assert isinstance(e.sum(axis=0, keepdims=True), wnp.ndarray) and np.shares_memory(e, x)
+    assert np.var(e, ddof=1) == wf.var(x, correction=1) and e.std(ddof=2) == wf.std(x, correction=2)
+    assert np.sum(e, where=x > 0) == wf.sum(x, where=x > 0)
+    out = wnp.exact(np.zeros(()))
+    assert np.sum(e, out=out) is out and float(out) == 200.0
+
+
+def test_all_else_is_numpys():
+    assert wnp.linspace is np.linspace and wnp.pi == math.pi and "linspace" in dir(wnp)
+    assert np.sort(wnp.exact([3.0, 1.0])).tolist() == [1.0, 3.0]
+    days = np.array(["2020-01-02", "2020-01-01"], "datetime64[D]")
+    assert wnp.min(days) == days[1] == np.min(wnp.exact(days))
+    with pytest.raises(AttributeError):
+        wnp.no_such_name
+
+
+def test_refusals():
+    x = wnp.exact([1.0, 2.0])
+    for call, message in ((lambda: np.sum(x, initial=1.0), "^sum: initial=, which"), (lambda: wnp.sum(x, 0, axis=0), "axis= is given twice"),
+                          (lambda: wnp.argmin(x, 0, None, 1), "4 arguments"), (lambda: wnp.sum(np.ones(2, np.longdouble)), "^sum: elements of type")):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(ValueError, match="no elements"):
+        np.min(wnp.exact([]))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy with exact reductions: a namespace, and arrays of which NumPy's own functions are exact.
+
+`sum`, `prod`, `mean`, `var`, `std`, `min`, `max`, `argmin`, `argmax`, `any`, `all`, `count_nonzero`, `nansum`, `nanmean`, `nanvar`, `nanmin` and `nanmax`
+stand here with NumPy's parameters and this package's answers; every other name is NumPy's own. `exact(x)` is a view of an array for which
+`numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do what slices and
+ufuncs make of it. What calls `numpy.add.reduce` is not reached.
+
+>>> import numpy, warpfold.numpy
+>>> x = warpfold.numpy.exact([1e16, 1.0, -1e16, 1.0])
+>>> float(numpy.sum(x)), float(x.mean()), float((2 * x)[:3].sum())
+(2.0, 0.5, 2.0)
+>>> float(warpfold.numpy.sum([0.1] * 10, axis=0))
+1.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as _np
+
+from . import _functions
+from ._inputs import CODES
+
+__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nansum", "nanvar",
+           "ndarray", "prod", "std", "sum", "var"]
+
+_NO_VALUE = getattr(_np, "_NoValue", None)
+_KINDS = "fciub"  # of other elements, as dates, NumPy's own answer
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_np, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_np)})
+
+
+class ndarray(_np.ndarray):
+    """A NumPy array whose reductions are exact, made by `exact`."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        ours = _OURS.get(func)
+        return super().__array_function__(func, types, args, kwargs) if ours is None else ours(*args, **kwargs)
+
+
+def exact(x: Any, /) -> ndarray:
+    """`x` as an array whose reductions are exact: a view where it is an array."""
+    return _np.asarray(x).view(ndarray)
+
+
+def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
+    """Ours, of the kind of array that was given; NumPy's of elements that are no numbers."""
+    plain = _np.asarray(a)
+    given = {k: v for k, v in given.items() if v is not _NO_VALUE}
+    if plain.dtype.kind not in _KINDS:
+        return getattr(_np, name)(plain, **given)
+    if plain.dtype.newbyteorder("=") not in CODES:
+        raise TypeError(f"{name}: elements of type {plain.dtype}; there is no exact answer of them here")
+    for key in ("initial", "mean"):
+        if given.pop(key, None) is not None:
+            raise TypeError(f"{name}: {key}=, which exact reductions do not take")
+    divide = given.pop("ddof", 0)
+    if given.get("correction") is None:
+        given.pop("correction", None)
+    if name in ("var", "std", "nanvar"):
+        given.setdefault("correction", divide)
+    given = {k: v for k, v in given.items() if v is not None or k == "axis"}
+    if given.get("where") is True:
+        given.pop("where")
+    out = given.get("out")
+    if isinstance(out, ndarray):
+        given["out"] = out.view(_np.ndarray)
+    answer = getattr(_functions, name)(plain, **given)
+    if out is not None:
+        return out
+    return answer.view(ndarray) if isinstance(a, ndarray) and isinstance(answer, _np.ndarray) else answer
+
+
+def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
+    def f(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(parameters):
+            raise TypeError(f"{name}: {len(args) + 1} arguments without names; there may be {len(parameters) + 1}")
+        given = dict(zip(parameters, args))
+        twice = given.keys() & kwargs.keys()
+        if twice:
+            raise TypeError(f"{name}: {sorted(twice)[0]}= is given twice")
+        return _answer(name, a, {**given, **kwargs})
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"`numpy.{name}` with the answers of `warpfold.{name}`: exact, or rounded once."
+    return f
+
+
+_SUMS = ("axis", "dtype", "out", "keepdims", "initial", "where")
+_PARAMETERS = {"sum": _SUMS, "prod": _SUMS, "mean": _SUMS[:4], "var": ("axis", "dtype", "out", "ddof", "keepdims"),
+               "std": ("axis", "dtype", "out", "ddof", "keepdims"), "min": ("axis", "out", "keepdims", "initial", "where"),
+               "max": ("axis", "out", "keepdims", "initial", "where"), "argmin": ("axis", "out"), "argmax": ("axis", "out"),
+               "any": ("axis", "out", "keepdims"), "all": ("axis", "out", "keepdims"), "count_nonzero": ("axis",), "nansum": _SUMS,
+               "nanmean": _SUMS[:4], "nanvar": ("axis", "dtype", "out", "ddof", "keepdims"), "nanmin": _SUMS[:1] + _SUMS[2:],
+               "nanmax": _SUMS[:1] + _SUMS[2:]}
+_OURS: dict[Any, Callable[..., Any]] = {}
+for _name, _names in _PARAMETERS.items():
+    _made = globals()[_name] = _function(_name, _names)
+    _OURS[getattr(_np, _name)] = _made
+    if not _name.startswith("nan") and _name != "count_nonzero":
+        setattr(ndarray, _name, _made)
+_OURS[_np.amin], _OURS[_np.amax] = _OURS[_np.min], _OURS[_np.max]

@@ -48,6 +48,8 @@ def test_what_numpys_own_lose_is_kept():
     x = np.array([1e16, 1.0, -1e16, 1.0] * 100)
     e = wnp.exact(x)
     assert float(np.sum(x)) != 200.0 == float(np.sum(e)) == float(e.sum()) == float(wnp.sum(x))
+    thirds = np.array([2.0**53, 1.0, 0.0])  # no method: NumPy rounds the sum, then the quotient
+    assert float(np.nanmean(thirds)) != (2**53 + 1) // 3 == float(np.nanmean(wnp.exact(thirds)))
     assert np.mean(e.reshape(100, 4), axis=1).tolist() == [0.5] * 100
     assert float((e * 2)[:4].sum()) == 4.0  # of what ufuncs and slices make
     assert isinstance(e.sum(axis=0, keepdims=True), wnp.ndarray) and np.shares_memory(e, x)

@@ -69,12 +69,18 @@ std::optional<op> op_named(std::string_view name) {
 }
 
 const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept {
+  // An enumeration may hold what is none of its names.
+  if (static_cast<std::size_t>(o) >= std::size(lines) || static_cast<std::size_t>(element) >= dtypes.size()) return nullptr;
   const line& l = lines[static_cast<int>(o)];
   return (a == accuracy::exact ? *l.exact : *l.fast)[static_cast<std::size_t>(element)];
 }
 
 const cpu::erased& builtin(op o, dtype element, accuracy a) {
   if (const cpu::erased* found = find_builtin(o, element, a)) return *found;
+  if (static_cast<std::size_t>(o) >= std::size(lines))
+    throw error(errc::bad_argument, "operation " + std::to_string(static_cast<int>(o)) + "; they are 0 to " + std::to_string(op_count - 1));
+  if (static_cast<std::size_t>(element) >= dtypes.size())
+    throw error(errc::bad_argument, "element type " + std::to_string(static_cast<int>(element)) + "; they are 0 to " + std::to_string(dtypes.size() - 1));
   const properties& p = properties_of(o);
   throw error(errc::unsupported, std::string(p.name) + ": elements of type " +
                                      std::string(info(element).name) + "; it takes " +

@@ -75,6 +75,16 @@ TEST(table, names_are_found) {
   EXPECT_EQ(op_named("median"), std::nullopt);
 }
 
+TEST(table, has_nothing_beyond_its_ends) {
+  const auto op_beyond = static_cast<op>(op_count);
+  const auto type_beyond = static_cast<dtype>(dtypes.size());
+  EXPECT_EQ(find_builtin(op_beyond, dtype::f32, accuracy::exact), nullptr);
+  EXPECT_EQ(find_builtin(op::sum, type_beyond, accuracy::fast), nullptr);
+  EXPECT_THROW(builtin(op_beyond, dtype::f32, accuracy::exact), error);
+  EXPECT_THROW(builtin(static_cast<op>(255), static_cast<dtype>(255), accuracy::exact), error);
+  EXPECT_THROW(builtin(op::sum, type_beyond, accuracy::exact), error);
+}
+
 TEST(table, docs_are_current) {
   std::ifstream file(WARPFOLD_REDUCTIONS_PAGE);
   std::stringstream text;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws docs/figures/ladder-<gpu>.svg from a run of scripts/gpu, and prints README's table of it.
+"""Draws docs/figures/ladder-<gpu>.svg from a run of scripts/gpu, and prints the table of it in docs/benchmarks.md.
 
     scripts/ladder_report.py bench/results/ladder-h100.json docs/figures/ladder-h100.svg
 """

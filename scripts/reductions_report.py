@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the reductions of a GPU from a run of scripts/gpu, and prints README's tables of it. Needs matplotlib.
+"""Draws the reductions of a GPU from a run of scripts/gpu, and prints the tables of it in docs/benchmarks.md. Needs matplotlib.
 
     scripts/reductions_report.py bench/results/reductions-h100.json docs/figures/reductions-h100.svg
 """

@@ -52,7 +52,7 @@ def numbers_of(text):
 
 def twins():
     """Each English page that has to be told in Chinese, and where it is."""
-    pairs = {root / "README.md": zh / "README.zh.md", root / "docs/lens.md": zh / "lens.md"}
+    pairs = {root / "README.md": zh / "README.zh.md", root / "docs/lens.md": zh / "lens.md", root / "docs/benchmarks.md": zh / "benchmarks.md"}
     for folder in ("ladder", "lessons"):
         for page in sorted((root / "docs" / folder).glob("*.md")):
             pairs[page] = zh / folder / page.name

@@ -8,6 +8,9 @@
 
 namespace {
 
+/// A machine's stream as CUDA calls it.
+CUstream_st* cuda_stream(void* stream) { return static_cast<CUstream_st*>(stream); }
+
 class under_load : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -68,7 +71,7 @@ std::string work(const machine& m, const std::vector<job>& jobs, std::size_t thr
   };
   for (std::size_t round = 0; round < static_cast<std::size_t>(rounds) && wrong.empty(); ++round) {
     for (std::size_t s = 0; s < streams; ++s) {
-      if (round % 1000 == 0) place[s] = std::make_unique<wf::gpu>(stream[s]);
+      if (round % 1000 == 0) place[s] = std::make_unique<wf::gpu>(cuda_stream(stream[s]));
       auto r = job_of(s, round).request;
       r.out = out + (s * batch + round % batch) * room;
       m.library->run(r, place[s]->scratch(), stream[s]);
@@ -121,7 +124,7 @@ TEST_F(under_load, graph_replays_give_the_same) {
   auto* out = static_cast<unsigned char*>(m.allocate(64));
   void* stream = m.make_stream();
   {
-    const wf::gpu place(stream);
+    const wf::gpu place(cuda_stream(stream));
     for (const job& j : list.jobs) {
       auto r = j.request;
       r.out = out;
@@ -168,7 +171,7 @@ TEST_P(chains, read_what_the_launch_before_wrote) {
       std::int64_t n;
       unsigned char* x;
       wf::gpu place;
-    } c{&m, t, size, n, static_cast<unsigned char*>(m.allocate(data.size())), wf::gpu(stream)};
+    } c{&m, t, size, n, static_cast<unsigned char*>(m.allocate(data.size())), wf::gpu(cuda_stream(stream))};
     const auto launch_all = [](void* given) {
       const auto* k = static_cast<const chain*>(given);
       for (std::size_t i = 0; i < links; ++i) {
@@ -222,7 +225,7 @@ void check_fused_chain(const machine& m, fused_kind kind, wf::dtype t, std::int6
     std::size_t each;
     std::string wrong;
     wf::gpu place;
-  } c{&m, {kind, t, nullptr, n, 1, {}, nullptr}, static_cast<unsigned char*>(m.allocate(data.size())), each, "", wf::gpu(stream)};
+  } c{&m, {kind, t, nullptr, n, 1, {}, nullptr}, static_cast<unsigned char*>(m.allocate(data.size())), each, "", wf::gpu(cuda_stream(stream))};
   const auto launch_all = [](void* given) {
     auto* k = static_cast<chain*>(given);
     for (std::size_t i = 0; i < links; ++i) {
@@ -260,7 +263,7 @@ TEST_F(under_load, answers_in_pinned_host_memory) {
   ASSERT_NE(out, nullptr);
   void* stream = m.make_stream();
   {
-    const wf::gpu place(stream);
+    const wf::gpu place(cuda_stream(stream));
     for (const job& j : list.jobs) {
       auto r = j.request;
       r.out = out;

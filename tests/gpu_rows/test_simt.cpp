@@ -17,7 +17,7 @@ class rows : public ::testing::TestWithParam<wf::dtype> {};
 
 TEST_P(rows, of_random_views) {
   const auto before = simt::current_options();
-  const std::uint64_t seed = number_of_environment("WF_ROWS_SEED", 1), cases = number_of_environment("WF_ROWS_CASES", 20);
+  const std::uint64_t seed = number_of_environment("WF_ROWS_SEED", 1), cases = number_of_environment("WF_ROWS_CASES", 10);
   std::mt19937_64 g(seed * 100 + static_cast<std::uint64_t>(GetParam()));
   int failures = 0;
   for (std::uint64_t i = 0; i < cases && failures < 3; ++i) {

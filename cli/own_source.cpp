@@ -257,6 +257,7 @@ std::vector<std::pair<std::size_t, std::size_t>> unused_bodies(const std::string
       if (left.contains(t.text(k))) reach(t.text(k));
   }
   for (const auto& [name, body] : left) unused.push_back(body);
+  std::sort(unused.begin(), unused.end());
   return unused;
 }
 
@@ -447,15 +448,20 @@ std::string prepared_source(const std::string& text, const std::string& file, co
     blank(all, from, to);
     break;
   }
-  // What the kernel does not use need not be what simt compiles.
-  for (const auto& [from, to] : unused_bodies(code, t, base_of(kernel)))
+  // What the kernel does not use need not be what simt compiles. In what is no C++ bodies may lie in one another.
+  std::size_t done = 0;
+  for (const auto& [from, to] : unused_bodies(code, t, base_of(kernel))) {
+    if (from < done) continue;
+    done = to;
     for (std::size_t k = t.from(from); k < t.size() && t.position(k) < to; ++k)
       if (t.is(k, "asm") || t.is(k, "__asm__") || t.is(k, "__asm")) {
         blank(all, from, to);
         constexpr std::string_view instead = "__trap();";  // loud, should it be reached all the same
-        if (const auto at = t.position(k); all.find('\n', at) >= at + instead.size()) all.replace(at, instead.size(), instead);
+        const auto at = t.position(k);
+        if (at + instead.size() <= to && all.find('\n', at) >= at + instead.size()) all.replace(at, instead.size(), instead);
         break;
       }
+  }
   std::string name;
   for (const char c : file) {
     if (c == '"' || c == '\\') name += '\\';

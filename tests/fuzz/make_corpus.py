@@ -315,6 +315,10 @@ SOURCES = {
     "asked_scope_only": b"::\n" + KERNEL,
     "asked_unicode": "größe<\n".encode() + KERNEL,
     "carriage_returns": b"k\r\n" + KERNEL.replace(b"\n", b"\r\n"),
+    "ptx_unused": b"k\n__device__ int d() { int x; asm(\"mov.u32 %0, %laneid;\" : \"=r\"(x)); return x; }\n" + KERNEL,
+    "ptx_that_ends_a_body": b"k\n__device__ void d() {asm}__device__ void e() {__asm__}" + KERNEL,
+    "ptx_in_bodies_of_bodies": b"k\n__global__ void j() { __global__ void i() { __asm__(0); } asm(0) } asm {" + KERNEL + b"}",
+    "ptx_after_stray_braces": b"+\n<}}}{{{\nnamespace a { } } } __global__ void k(const float* x) { al__ void k(con*asm = x[threadIdx]; }\n{{{",
     "launch_overlaps_its_end": b"k\n<<<>>>>>><<<<<<>>>",
 }
 

@@ -46,7 +46,7 @@ namespace fs = std::filesystem;
   throw wf::error(wf::errc::bad_input, q.file + " cannot be linked: " + log.substr(0, log.find('\n')));
 }
 
-/// Of a build tree simt's header is there precompiled, by the compiler of this program. g++ finds it beside the header that it
+/// A build tree has simt's header precompiled, by the compiler of this program. g++ finds it beside the header that it
 /// was made from; clang++ is told.
 struct beginning {
   std::string include = "#include <cuda_runtime.h>\n";

@@ -77,7 +77,7 @@ int main() {
 
   const std::vector<city> cities{{52.5f, 13.4f, 3'700'000}, {35.7f, 139.7f, 14'000'000}, {-1.3f, 36.8f, 4'400'000}};
   const std::int64_t at = wf::reduce(cities, most_people{});
-  // Of one member, no reduction of your own is needed.
+  // One member alone needs no reduction of your own.
   const std::int64_t again = wf::reduce(cities, wf::transform(&city::people), wf::argmax);
   std::printf("most people: city %lld\n", static_cast<long long>(at));
 

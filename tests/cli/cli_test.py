@@ -831,14 +831,7 @@ class Terminal(ProgramTest):
         program.stdout.close()
         self.assertEqual(program.wait(60), 0)
         self.assertEqual(output, b"0\n")
-        shown = b""
-        while select.select([terminal], [], [], 0.2)[0]:
-            try:
-                shown += os.read(terminal, 65536)
-            except OSError:  # the other end is closed
-                break
-        os.close(terminal)
-        return shown.decode()
+        return self.all_shown(terminal)
 
     def test_a_bar_after_a_second(self):
         shown = self.watch(1.6)

@@ -75,7 +75,7 @@ class exact_moments {
   static constexpr std::size_t byte_size =
       exact_sum::byte_size + exact::serial_size<squares_type::digits_type::count, squares_type::digits_type::min_exponent>;
 
-  /// Of no elements.
+  /// The state of no elements.
   exact_moments() noexcept : state_(state_type::identity()) {}
 
   /// One more element.
@@ -224,7 +224,7 @@ class exact_dot {
   static constexpr std::size_t byte_size =
       exact::serial_size<state_type::digits_type::count, state_type::digits_type::min_exponent>;
 
-  /// Of no elements.
+  /// The state of no elements.
   exact_dot() noexcept : state_(state_type::identity()) {}
 
   /// One more pair.

@@ -69,7 +69,7 @@ class exact_sum {
   static constexpr std::size_t byte_size =
       exact::serial_size<digits_format::digits, digits_format::min_exponent>;
 
-  /// Of no elements.
+  /// The sum of no elements.
   exact_sum() noexcept : state_(state_type::identity()) {}
 
   /// One more element.

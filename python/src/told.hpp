@@ -51,8 +51,7 @@ class state_kind {
 
  private:
   void merge_checked(std::byte* to, const std::byte* later) const;
-  const wf::cpu::erased& functions() const;
-  void (*canonical() const)(void*);
+  wf::cpu::erased functions() const;
   void check_elements(const layout& x, const counted& c) const;
   std::byte* at(void* states, std::int64_t k) const { return static_cast<std::byte*>(states) + static_cast<std::size_t>(k) * bytes(); }
   const std::byte* at(const void* states, std::int64_t k) const {

@@ -95,7 +95,7 @@ refused(ValueError, "there are the ranks 0 to", lambda: wfd.reduce(mine, comm, r
 refused(TypeError, "it must be one of states", lambda: wfd.all_reduce(np.zeros(2, [("a", "V592")]), comm))
 bad = Form("sum", "float64").of(np.ones(3)).reshape(1)
 bad.view(np.int64)[3] = 2**40
-refused(ValueError, "more than 32 bits", lambda: wfd.all_reduce(bad, comm))
+refused(ValueError, "not in canonical form", lambda: wfd.all_reduce(bad, comm))
 if size > 1:
     odd = rank == size - 1
     refused(ValueError, f"rank {rank} brings", lambda: wfd.sum(np.ones(3, "f4" if odd else "f8"), comm))

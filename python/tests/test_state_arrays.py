@@ -198,20 +198,21 @@ def test_foreign_arrays_are_refused():
 
 
 @pytest.mark.parametrize("reduction, dtype, word, value, why", [
-    ("sum", "float64", 0, -1, "less than no elements"),
-    ("sum", "float64", 5, 2**32, "more than 32 bits"),
-    ("sum", "float64", 5, -1, "more than 32 bits"),
-    ("sum", "float64", 68, 2**31, "more than 32 bits"),
-    ("sum", "float64", 69, 4, "two numbers"),
-    ("sum", "float64", 70, 4, "more special"),
-    ("sum", "float64", 73, 2, "beside others"),
-    ("mean_var", "float32", 37, -1, "below 0"),
-    ("mean_var", "complex64", 60, 2**33, "more than 32 bits"),
-    ("norm", "float16", 1, 2**40, "more than 32 bits"),
-    ("mean", "int8", 2, 2**40, "more than 32 bits"),
-    ("min", "float64", 3, 2, "neither 0 nor 1"),
+    ("sum", "float64", 0, -1, "negative number of elements"),
+    ("sum", "float64", 5, 2**32, "not in canonical form"),
+    ("sum", "float64", 5, -1, "not in canonical form"),
+    ("sum", "float64", 68, 2**31, "leading digit"),
+    ("sum", "float64", 69, 4, "contradicts itself"),
+    ("sum", "float64", 70, 4, "beyond the number of elements"),
+    ("sum", "float64", 73, 2, "counters that are not in canonical form"),
+    ("sum", "float64", 68, 2**20, "too large for so few elements"),
+    ("mean_var", "float32", 37, -1, "leading digit"),
+    ("mean_var", "complex64", 60, 2**33, "not in canonical form"),
+    ("norm", "float16", 1, 2**40, "not in canonical form"),
+    ("mean", "int8", 2, 2**40, "not in canonical form"),
+    ("min", "float64", 3, 2, "extremes that no elements have"),
     ("argmax", "float64", 2, -1, "a place"),
-    ("any", "float64", 1, 4, "that count"),
+    ("any", "float64", 1, 4, "a count beyond"),
 ])
 def test_damaged_states_are_refused(reduction, dtype, word, value, why):
     form = Form(reduction, dtype)
@@ -221,7 +222,7 @@ def test_damaged_states_are_refused(reduction, dtype, word, value, why):
     good = form.of(np.ones((1, 3), dtype), axis=1)
     for use in (form.check, form.values, lambda s: form.merge(s, good), lambda s: form.merge(good, s), form.merge,
                 lambda s: form.merge_axis(s, axis=0), lambda s: form.merge_labels(s, np.array([0]), 1), form.to_bytes):
-        refused(ValueError, f"state 0 is none of .*{why}", lambda use=use: use(bad))
+        refused(ValueError, f"state 0 has .*{why}", lambda use=use: use(bad))
 
 
 def test_too_many_elements():

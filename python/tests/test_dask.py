@@ -213,7 +213,7 @@ def test_foreign_cells_are_refused():
     cells = wfd._chunk_of_groups(pd.Series([1.0, 2.0], name="x").groupby([0, 1]), reduction="sum", skip_nans=True)
     good = cells.iloc[0]
     for bad, match in ((b"", "is no state"), ("a", "is no state"), (good[:-8], "other sizes"), (b"WF\x01" + good[3:], "several types|version 1"),
-                       (good[:8] + b"\xff" * 592, "none of sum"), (good[:3] + b"\x01" + good[4:], "another reduction|several")):
+                       (good[:8] + b"\xff" * 592, "is damaged"), (good[:3] + b"\x01" + good[4:], "another reduction|several")):
         for given in ([bad], [good, bad]):
             with pytest.raises(ValueError, match=match + "|several types") as e:
                 wfd._finish_of_groups(pd.Series(given), reduction="sum", rounding="nearest", correction=0)

@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 
-#include <warpfold/gpu/tuning.hpp>
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/version.hpp>
 
 #include <CLI/CLI.hpp>

@@ -4,8 +4,8 @@
 
 #include <warpfold/error.hpp>
 #if WARPFOLD_HAS_CUDA
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/gpu.hpp>
-#include <warpfold/gpu/tuning.hpp>
 #endif
 
 #include <CLI/CLI.hpp>

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include <warpfold/device/levels.cuh>
 #include <warpfold/gpu.hpp>
-#include <warpfold/gpu/levels.cuh>
 
 // The largest of squares; its members are WF_HD, so it could be given to wf::reduce as well.
 struct largest_square {

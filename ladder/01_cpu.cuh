@@ -9,7 +9,7 @@
 #pragma once
 #include <cmath>
 
-#include <warpfold/exact/sum_state.hpp>
+#include <warpfold/detail/exact/sum_state.hpp>
 
 #include "rung.cuh"
 

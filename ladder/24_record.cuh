@@ -7,7 +7,7 @@
 // Above the caches it runs as fast as a kernel that only reads; from CC 9.0 on bulk copies to shared
 // memory bring the largest arrays, which is faster than loads.
 #pragma once
-#include <warpfold/gpu/fast_sum.cuh>
+#include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
 #include "rung.cuh"
 

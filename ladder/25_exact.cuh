@@ -5,7 +5,7 @@
 // launch. Elements are added as integers of their mantissas, weighted by their exponents, and
 // integers lose nothing. The row before tells the price.
 #pragma once
-#include <warpfold/gpu/exact_sum.cuh>
+#include <warpfold/detail/gpu/kernels/exact_sum.cuh>
 
 #include <type_traits>
 

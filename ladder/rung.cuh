@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/shared_memory.cuh>
-#include <warpfold/gpu/workspace.cuh>
+#include <warpfold/device/shared_memory.cuh>
+#include <warpfold/device/workspace.cuh>
 
 #include "ladder.hpp"
 

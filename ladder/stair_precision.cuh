@@ -8,7 +8,7 @@
 #pragma once
 #include <vector>
 
-#include <warpfold/exact/sum_state.hpp>
+#include <warpfold/detail/exact/sum_state.hpp>
 
 #include "check.cuh"
 #include "rung.cuh"

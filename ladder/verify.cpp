@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include <warpfold/exact/accumulate.hpp>
-#include <warpfold/exact/sum_state.hpp>
+#include <warpfold/detail/exact/accumulate.hpp>
+#include <warpfold/detail/exact/sum_state.hpp>
 #include <warpfold/io/text.hpp>
 
 namespace ladder {

@@ -10,9 +10,9 @@
 
 #include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
-#include <warpfold/cpu/fusion.hpp>
-#include <warpfold/cpu/target.hpp>
+#include <warpfold/detail/cpu/fusion.hpp>
 #include <warpfold/results.hpp>
+#include <warpfold/target.hpp>
 
 #include "place.hpp"
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include <warpfold/cpu/executor.hpp>
+#include <warpfold/executor.hpp>
 
 namespace bench {
 

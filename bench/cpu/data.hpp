@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/products.hpp>
 #include <warpfold/warpfold.hpp>
 
 namespace bench {

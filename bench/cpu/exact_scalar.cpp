@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <warpfold/exact/accumulate.hpp>
+#include <warpfold/detail/exact/accumulate.hpp>
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include <warpfold/exact/format.hpp>
+#include <warpfold/detail/exact/format.hpp>
 #include <warpfold/io/dtype.hpp>
-#include <warpfold/reductions/types.hpp>
+#include <warpfold/types.hpp>
 
 namespace bench {
 

@@ -9,8 +9,8 @@
 
 #include <cstring>
 
-#include <warpfold/gpu/launch.cuh>
-#include <warpfold/gpu/thread.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/thread.cuh>
 
 #include "measure.hpp"
 

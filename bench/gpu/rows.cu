@@ -24,8 +24,8 @@
 #include <vector>
 
 #include <warpfold/builtin.hpp>
-#include <warpfold/gpu/thread.cuh>
-#include <warpfold/gpu/workspace.cuh>
+#include <warpfold/device/thread.cuh>
+#include <warpfold/device/workspace.cuh>
 
 #include "../../src/gpu/rows.cuh"
 #include "measure.hpp"

@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/exact/sum_state.hpp>
-#include <warpfold/gpu/exact_sum.cuh>
-#include <warpfold/gpu/fast_sum.cuh>
+#include <warpfold/detail/exact/sum_state.hpp>
+#include <warpfold/detail/gpu/kernels/exact_sum.cuh>
+#include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
 namespace {
 

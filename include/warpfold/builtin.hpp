@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include <warpfold/context.hpp>
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
-#include <warpfold/reductions/types.hpp>
+#include <warpfold/types.hpp>
 
 namespace wf {
 

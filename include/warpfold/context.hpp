@@ -3,7 +3,7 @@
 /// How a reduction is to be run. Passed by const reference, or left out for the defaults.
 #pragma once
 
-#include <warpfold/cpu/executor.hpp>
+#include <warpfold/executor.hpp>
 #include <warpfold/rounding.hpp>
 
 namespace wf {

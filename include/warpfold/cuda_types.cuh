@@ -11,7 +11,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include <warpfold/reductions/types.hpp>
+#include <warpfold/types.hpp>
 
 namespace wf {
 

@@ -22,9 +22,9 @@
 #include <utility>
 
 #include <warpfold/cuda_types.cuh>
+#include <warpfold/detail/gpu/kernels/fused_reduce.cuh>
+#include <warpfold/detail/gpu/reduce_on.cuh>
 #include <warpfold/gpu.hpp>
-#include <warpfold/gpu/fused_reduce.cuh>
-#include <warpfold/gpu/reduce_on.cuh>
 
 namespace wf {
 

@@ -33,7 +33,7 @@
 #include <utility>
 
 #include <warpfold/backend.hpp>
-#include <warpfold/gpu/library.hpp>
+#include <warpfold/detail/gpu/library.hpp>
 #include <warpfold/warpfold.hpp>
 
 struct CUstream_st;  // CUDA's: a cudaStream_t points to one
@@ -172,7 +172,7 @@ class WF_API device_place : public backend {
 
   template <op O, class T, class... X, class... A>
   auto ask(const std::tuple<const X&...>& x, A&&... a) const {
-    static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
+    static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     using first = std::tuple_element_t<0, std::tuple<A..., context>>;
     if constexpr (detail::out_like<first>) {

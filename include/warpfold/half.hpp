@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/exact/ieee.hpp>
+#include <warpfold/detail/exact/ieee.hpp>
 
 namespace wf {
 

@@ -14,7 +14,7 @@
 ///     wf::reduce(comm, root, form, states);                     // for one rank alone
 ///     wf::all_reduce(comm, acc);                                // wf::exact_sum, exact_dot, exact_moments
 ///
-///     wf::mpi::plan p(comm, form);                              // repeated, non-blocking, persistent: mpi/plan.hpp
+///     wf::mpi::plan p(comm, form);                              // repeated, non-blocking, persistent: detail/mpi/plan.hpp
 ///     wf::mpi::message m(form, 1);                              // datatype and operation for other calls of MPI
 ///
 /// All are collective. What a rank refuses (bad arguments, damaged states, another operation than the others) is thrown as
@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/mpi/message.hpp>
-#include <warpfold/mpi/own.hpp>
-#include <warpfold/mpi/plan.hpp>
+#include <warpfold/detail/mpi/message.hpp>
+#include <warpfold/detail/mpi/own.hpp>
+#include <warpfold/detail/mpi/plan.hpp>
 #include <warpfold/warpfold.hpp>
 
 namespace wf {
@@ -260,7 +260,7 @@ struct function {
   template <class... S, class X, class... Y>
   static auto call(MPI_Comm comm, const wf::detail::settings& s, const X& x, const Y&... y) {
     using T = wf::detail::element_of<X>;
-    static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
+    static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(wf::detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const char* const who = op_names[static_cast<int>(O)];

@@ -14,10 +14,10 @@
 #include <warpfold/builtin.hpp>
 #include <warpfold/config.hpp>
 #include <warpfold/context.hpp>
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
-#include <warpfold/reductions/types.hpp>
+#include <warpfold/types.hpp>
 #include <warpfold/view.hpp>
 
 namespace wf {

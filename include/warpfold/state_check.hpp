@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/exact/format.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/exact/format.hpp>
 
 namespace wf {
 

@@ -13,7 +13,7 @@
 ///     auto [t, high, overflow] = wf::checked_sum(integers);   // and whether the true sum fits
 ///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
 ///
-/// `values` is a contiguous range (vector, span, array …) of an element type (reductions/types.hpp),
+/// `values` is a contiguous range (vector, span, array …) of an element type (types.hpp),
 /// a wf::view, or a std::mdspan and its like. After it come, in any order: a wf::context, wf::fast, a rounding, a correction,
 /// and at most one of axis, segments, segments_of and by_label.
 /// What each takes, and what it answers for no elements and for NaN, is in docs/reductions.md.
@@ -29,19 +29,19 @@
 
 #include <warpfold/builtin.hpp>
 #include <warpfold/context.hpp>
-#include <warpfold/cpu/engine.hpp>
-#include <warpfold/cpu/fusion.hpp>
-#include <warpfold/cpu/target.hpp>
-#include <warpfold/cpu/transform.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
+#include <warpfold/detail/cpu/fusion.hpp>
+#include <warpfold/detail/cpu/transform.hpp>
 #include <warpfold/reduction.hpp>
 #include <warpfold/request.hpp>
-#include <warpfold/reductions/types.hpp>
 #include <warpfold/results.hpp>
+#include <warpfold/target.hpp>
+#include <warpfold/types.hpp>
 #include <warpfold/version.hpp>
 #include <warpfold/view.hpp>
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 
 namespace wf {
 
@@ -285,7 +285,7 @@ struct function {
   template <class... S, class X, class... Y>
   static auto call(const settings& s, const X& x, const Y&... y) {
     using T = builtin_element_of<X>;
-    static_assert(element<T>, "not an element type of warpfold: see reductions/types.hpp");
+    static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const cpu::erased& r = Answer::template functions<T>(s);
@@ -506,7 +506,7 @@ template <op O, class V>
 struct transformed_operand {
   using type = typename stands_for<V>::type;
   static_assert(O != op::dot, "dot has two inputs, and wf::transform gives one: wf::reduce(x, y, wf::transform(product), wf::sum)");
-  static_assert(element<type>, "what the function of wf::transform gives is not an element type of warpfold: see reductions/types.hpp");
+  static_assert(element<type>, "what the function of wf::transform gives is not an element type of warpfold: see warpfold/types.hpp");
   static_assert(takes<O, type>, "this reduction does not take what the function of wf::transform gives: see docs/reductions.md");
 };
 

@@ -7,7 +7,7 @@
 #include <ladder/clocks.hpp>
 #include <ladder/data.hpp>
 #include <ladder/ladder.hpp>
-#include <warpfold/gpu/library.hpp>
+#include <warpfold/detail/gpu/library.hpp>
 
 #include <optional>
 #include <span>

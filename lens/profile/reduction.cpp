@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction.hpp"
 
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/gpu/tuning.hpp>
 #include <warpfold/half.hpp>
 #include <warpfold/io/reduce.hpp>
 

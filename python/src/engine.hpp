@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <warpfold/builtin.hpp>
-#include <warpfold/cpu/fusion.hpp>
-#include <warpfold/cpu/running.hpp>
+#include <warpfold/detail/cpu/fusion.hpp>
+#include <warpfold/detail/cpu/running.hpp>
 
 namespace wfpy {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/cpu/target.hpp>
+#include <warpfold/target.hpp>
 
 #include "views.hpp"
 

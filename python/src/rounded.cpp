@@ -6,8 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/reductions/types.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/types.hpp>
 
 namespace wfpy {
 

@@ -3,7 +3,7 @@
 /// Sums and means of one element type, rounded once to another: the state holds every real type.
 #pragma once
 
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/io/dtype.hpp>
 
 namespace wfpy {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/io/dtype.hpp>
 
 namespace wfpy {

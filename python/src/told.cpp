@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 #include <warpfold/state_check.hpp>
 
 #include "../../src/library/adapted.hpp"

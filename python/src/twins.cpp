@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "views.hpp"
 

@@ -93,7 +93,7 @@ def test_answers_of_several_values_two_inputs_halves_and_complex():
 
 
 def test_exact_states_in_a_preamble():
-    exact = wf.Reduction(preamble="#include <warpfold/exact/sum_state.hpp>", state="wf::exact::sum_state<double>",
+    exact = wf.Reduction(preamble="#include <warpfold/detail/exact/sum_state.hpp>", state="wf::exact::sum_state<double>",
                          identity="state::identity()", lift="auto s = state::identity(); s.add(x); return s;",
                          combine="state::combine(a, b)", finish="s.value()", commutes=True)
     assert float(exact([1e308, 1.0, -1e308])) == 1.0

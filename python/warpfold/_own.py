@@ -31,7 +31,7 @@ _SOURCE = """\
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/half.hpp>
 
 @preamble@

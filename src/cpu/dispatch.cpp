@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string>
 
-#include <warpfold/cpu/target.hpp>
 #include <warpfold/error.hpp>
+#include <warpfold/target.hpp>
 
 namespace wf::cpu {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/products.hpp>
 
 #include "dispatch.hpp"
 #include "environment.hpp"

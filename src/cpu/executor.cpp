@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/cpu/executor.hpp>
+#include <warpfold/executor.hpp>
 
 #include <pthread.h>
 #include <unistd.h>

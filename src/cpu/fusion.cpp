@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/cpu/fusion.hpp>
+#include <warpfold/detail/cpu/fusion.hpp>
 
 #include <algorithm>
 #include <string>

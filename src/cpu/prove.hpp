@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file prove.hpp
 /// Exact answers by proof: sums in doubles, what they lost at most (simd/certify.hpp), and whether the answer is certain
-/// (exact/certified.hpp). Where it is not, the caller adds up exactly.
+/// (detail/exact/certified.hpp). Where it is not, the caller adds up exactly.
 #pragma once
 
-#include <warpfold/cpu/engine.hpp>
-#include <warpfold/exact/certified.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
+#include <warpfold/detail/exact/certified.hpp>
 
 #include "kernels.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/cpu/running.hpp>
+#include <warpfold/detail/cpu/running.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include <warpfold/exact/format.hpp>
+#include <warpfold/detail/exact/format.hpp>
 
 #include "dispatch.hpp"
 

@@ -13,7 +13,7 @@
 #include <new>
 #include <vector>
 
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 
 #include "environment.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mean, var, std, mean_var and norm2 of integers: exact under either accuracy.
-#include <warpfold/gpu/exact_reduce.cuh>
-#include <warpfold/gpu/row_sets.cuh>
+#include <warpfold/detail/gpu/accumulate/row_sets.cuh>
+#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
 
 #include "table.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sum, norm1, sum_of_squares, dot and prod of integers, modulo 2^64.
-#include <warpfold/gpu/folds.cuh>
+#include <warpfold/detail/gpu/accumulate/folds.cuh>
 
 #include "table.cuh"
 

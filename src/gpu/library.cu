@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/gpu/tuning.hpp>
 
 #include "rows.cuh"
 #include "table.cuh"

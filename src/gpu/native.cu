@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Native floating point: accuracy::fast, and prod and logsumexp under either.
-#include <warpfold/gpu/fast_sum.cuh>
-#include <warpfold/gpu/logsumexp.cuh>
-#include <warpfold/gpu/native_folds.cuh>
+#include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
+#include <warpfold/detail/gpu/accumulate/native_folds.cuh>
+#include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
 #include "table.cuh"
 

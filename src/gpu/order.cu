@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // min, max, minmax, norm_inf, argmin, argmax, any, all, count, count_nonzero; the sum of bool.
-#include <warpfold/gpu/folds.cuh>
+#include <warpfold/detail/gpu/accumulate/folds.cuh>
 
 #include "table.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sum_of_squares, norm2, dot, var, std and mean_var of floats and of complex numbers.
-#include <warpfold/gpu/certified_reduce.cuh>
+#include <warpfold/detail/gpu/kernels/certified_reduce.cuh>
 
 #include "table.cuh"
 

@@ -6,8 +6,8 @@
 #include <cuda_runtime.h>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/rows.hpp>
-#include <warpfold/gpu/workspace.cuh>
+#include <warpfold/detail/gpu/rows.hpp>
+#include <warpfold/device/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of every operation and type that have no kernel of their own, and the way to those that have.
-#include <warpfold/gpu/rows_any.cuh>
-#include <warpfold/gpu/rows_plan.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_any.cuh>
+#include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 #include "rows.cuh"
 

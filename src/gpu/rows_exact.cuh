@@ -5,8 +5,8 @@
 
 #include <type_traits>
 
-#include <warpfold/gpu/rows_certified.cuh>
-#include <warpfold/gpu/rows_plan.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
+#include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 #include "rows.cuh"
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/gpu/launch.cuh>
-#include <warpfold/gpu/levels.cuh>
-#include <warpfold/gpu/rows_view.cuh>
-#include <warpfold/gpu/workspace.cuh>
+#include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/levels.cuh>
+#include <warpfold/device/workspace.cuh>
 
 #include "rows.cuh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows' sums of integers, and min, max, minmax, norm_inf, argmin and argmax of real numbers: a kernel a size.
-#include <warpfold/gpu/rows_plan.cuh>
-#include <warpfold/gpu/rows_words.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_words.cuh>
+#include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 #include "rows.cuh"
 

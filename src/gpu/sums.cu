@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sum, mean and norm1 of floats; sum and mean of complex numbers.
-#include <warpfold/gpu/certified_reduce.cuh>
-#include <warpfold/gpu/exact_sum.cuh>
+#include <warpfold/detail/gpu/kernels/certified_reduce.cuh>
+#include <warpfold/detail/gpu/kernels/exact_sum.cuh>
 
 #include "table.cuh"
 

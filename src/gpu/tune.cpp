@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trials of launch choices.
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/gpu/tuning.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of launch choices: see tuning.hpp.
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/gpu/tuning.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <warpfold/io/reduce.hpp>
 
-#include <warpfold/cpu/running.hpp>
+#include <warpfold/detail/cpu/running.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
 

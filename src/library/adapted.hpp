@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <warpfold/cpu/engine.hpp>
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/io/dtype.hpp>
 
 namespace wf::library {

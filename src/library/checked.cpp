@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/reductions/checked.hpp>
+#include <warpfold/detail/reductions/checked.hpp>
 
 #include "entry.hpp"
 #include "hot.hpp"

@@ -3,9 +3,9 @@
 /// Reductions of reductions/ on the kernels of cpu/: overloads that fold a run into a state.
 #pragma once
 
-#include <warpfold/reductions/extrema.hpp>
-#include <warpfold/reductions/logical.hpp>
-#include <warpfold/reductions/moments.hpp>
+#include <warpfold/detail/reductions/extrema.hpp>
+#include <warpfold/detail/reductions/logical.hpp>
+#include <warpfold/detail/reductions/moments.hpp>
 
 #include "../cpu/exact_sinks.hpp"
 #include "../cpu/short_sum.hpp"

@@ -3,7 +3,7 @@
 /// The moments, squares and dots of complex numbers, a part at a time.
 #pragma once
 
-#include <warpfold/reductions/complex.hpp>
+#include <warpfold/detail/reductions/complex.hpp>
 
 #include "hot.hpp"
 

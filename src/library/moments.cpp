@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/reductions/complex.hpp>
+#include <warpfold/detail/reductions/complex.hpp>
 
 #include "entry.hpp"
 #include "hot_complex.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/reductions/logsumexp.hpp>
+#include <warpfold/detail/reductions/logsumexp.hpp>
 
 #include "entry.hpp"
 #include "hot.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/reductions/checked.hpp>
-#include <warpfold/reductions/complex.hpp>
+#include <warpfold/detail/reductions/checked.hpp>
+#include <warpfold/detail/reductions/complex.hpp>
 
 #include "entry.hpp"
 #include "hot_complex.hpp"

@@ -3,7 +3,7 @@
 /// Which reductions are proved (cpu/prove.hpp), and how.
 #pragma once
 
-#include <warpfold/reductions/complex.hpp>
+#include <warpfold/detail/reductions/complex.hpp>
 
 #include "../cpu/exact_sinks.hpp"
 #include "../cpu/prove.hpp"

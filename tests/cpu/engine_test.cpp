@@ -14,7 +14,7 @@
 #include <unistd.h>
 #endif
 
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/products.hpp>
 #include <warpfold/warpfold.hpp>
 
 #include "../exact/families.hpp"

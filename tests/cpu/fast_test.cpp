@@ -11,7 +11,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include <warpfold/cpu/running.hpp>
+#include <warpfold/detail/cpu/running.hpp>
 #include <warpfold/warpfold.hpp>
 
 #include "targets.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "../../src/cpu/prove.hpp"
 #include "../effort.hpp"

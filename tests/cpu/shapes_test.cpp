@@ -7,7 +7,7 @@
 #include <numeric>
 #include <sstream>
 
-#include <warpfold/cpu/executor.hpp>
+#include <warpfold/executor.hpp>
 
 #include "../effort.hpp"
 #include "front_door.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <warpfold/builtin.hpp>
-#include <warpfold/exact/exact_moments.hpp>
+#include <warpfold/exact_moments.hpp>
 #include <warpfold/warpfold.h>
 
 #include "../exact/families.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include <warpfold/exact/exact_moments.hpp>
+#include <warpfold/exact_moments.hpp>
 
 #include "typeless.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include <warpfold/cpu/target.hpp>
+#include <warpfold/target.hpp>
 
 namespace wf::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "typeless.hpp"
 
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/products.hpp>
 
 #include "../exact/oracle.hpp"
 

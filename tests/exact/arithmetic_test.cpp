@@ -5,7 +5,7 @@
 #include <cfenv>
 #include <cmath>
 
-#include <warpfold/exact/rational.hpp>
+#include <warpfold/detail/exact/rational.hpp>
 
 #include "families.hpp"
 #include "words.hpp"

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <iomanip>
 
-#include <warpfold/exact/accumulate.hpp>
-#include <warpfold/exact/certified.hpp>
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/accumulate.hpp>
+#include <warpfold/detail/exact/certified.hpp>
+#include <warpfold/detail/exact/products.hpp>
 
 #include "../effort.hpp"
 #include "families.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include <warpfold/exact/exact_sum.hpp>
-#include <warpfold/exact/products.hpp>
+#include <warpfold/detail/exact/products.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "families.hpp"
 #include "words.hpp"

@@ -10,8 +10,8 @@
 #include <immintrin.h>
 #endif
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "families.hpp"
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "families.hpp"
 #include "oracle.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/exact/format.hpp>
+#include <warpfold/detail/exact/format.hpp>
 
 namespace wf::test {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the exact headers compute must not depend on the flags they are compiled with (flags.cmake gives them).
 // Every answer is looked at as bits: what the compiler was told of zeros, NaNs and rounding has no say in that.
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include <cstdio>
 #include <vector>

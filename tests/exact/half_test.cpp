@@ -2,7 +2,7 @@
 // f16 and bf16: every value there and back, and conversions against MPFR.
 #include <gtest/gtest.h>
 
-#include <warpfold/exact/product_buckets.hpp>
+#include <warpfold/detail/exact/product_buckets.hpp>
 #include <warpfold/half.hpp>
 
 #include "families.hpp"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <warpfold/exact/format.hpp>
+#include <warpfold/detail/exact/format.hpp>
 
 namespace wf::test {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <warpfold/exact/accumulate.hpp>
+#include <warpfold/detail/exact/accumulate.hpp>
 
 #include "families.hpp"
 #include "oracle.hpp"

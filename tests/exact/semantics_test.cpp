@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/exact/exact_moments.hpp>
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_moments.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "oracle.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include <warpfold/exact/accumulate.hpp>
+#include <warpfold/detail/exact/accumulate.hpp>
 
 #include "families.hpp"
 #include "oracle.hpp"

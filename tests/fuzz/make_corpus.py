@@ -151,7 +151,7 @@ WRONG = {
 
 
 def stored(digits, min_exponent, value, count, nan=0, pos=0, neg=0, zero=0, version=1, magic=b"WFXS"):
-    """A state as exact/serial.hpp writes it: value counts units of 2^min_exponent."""
+    """A state as detail/exact/serial.hpp writes it: value counts units of 2^min_exponent."""
     body = magic + struct.pack("<HHi", version, digits, min_exponent)
     body += (value % 2 ** (32 * digits)).to_bytes(4 * digits, "little") + struct.pack("<5q", count, nan, pos, neg, zero)
     return body + struct.pack("<I", zlib.crc32(body))

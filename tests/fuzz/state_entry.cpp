@@ -2,7 +2,7 @@
 #include "entries.hpp"
 #include "promises.hpp"
 
-#include <warpfold/exact/exact_moments.hpp>
+#include <warpfold/exact_moments.hpp>
 
 #include <cmath>
 #include <optional>

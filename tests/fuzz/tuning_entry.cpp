@@ -2,8 +2,8 @@
 #include "entries.hpp"
 #include "promises.hpp"
 
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
-#include <warpfold/gpu/tuning.hpp>
 
 #include <filesystem>
 #include <fstream>

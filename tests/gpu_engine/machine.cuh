@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <warpfold/gpu/reduce.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "fused.cuh"
 #include "machine.hpp"

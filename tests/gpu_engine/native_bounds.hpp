@@ -3,8 +3,8 @@
 /// How far a native answer of a GPU may be from the true one.
 ///
 /// A term passes through `depth` additions, each with a relative error of u: |error| <= γ Σ|terms|, γ = depth·u / (1 - depth·u)
-/// (N. Higham, Accuracy and Stability of Numerical Algorithms, 4.2). u is that of the folds (gpu/native_folds.cuh,
-/// gpu/fast_sum.cuh): 2^-24 where a thread adds in f32, else 2^-53. The depth is what the launches come to: at least 512 threads
+/// (N. Higham, Accuracy and Stability of Numerical Algorithms, 4.2). u is that of the folds (detail/gpu/accumulate/native_folds.cuh,
+/// detail/gpu/kernels/fast_sum.cuh): 2^-24 where a thread adds in f32, else 2^-53. The depth is what the launches come to: at least 512 threads
 /// share more than 2048 packs of 16 bytes, so a chain of a thread has packs / 512 + 8 packs at most, of up to two elements of it a
 /// pack, and whoever is the last to add has 128 partial sums: those of a pack, a warp, a block, and of the blocks.
 ///

@@ -2,7 +2,7 @@
 // The GPU library's kernels on simt, against the CPU: all operations, types and data families.
 #include <simt/machine.hpp>
 
-#include <warpfold/gpu/logsumexp.cuh>
+#include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
 #include <warpfold/warpfold.h>
 
 #include "../effort.hpp"

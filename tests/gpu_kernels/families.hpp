@@ -4,7 +4,7 @@
 /// state.
 #pragma once
 
-#include <warpfold/exact/sum_state.hpp>
+#include <warpfold/detail/exact/sum_state.hpp>
 #include <warpfold/half.hpp>
 
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include <warpfold/gpu/exact_sum.cuh>
-#include <warpfold/gpu/fast_sum.cuh>
+#include <warpfold/detail/gpu/kernels/exact_sum.cuh>
+#include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
 #include "kernel_runner.hpp"
 

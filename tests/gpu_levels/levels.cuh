@@ -4,9 +4,9 @@
 
 #include <cuda_runtime.h>
 
-#include <warpfold/gpu/cluster.cuh>
-#include <warpfold/gpu/launch.cuh>
-#include <warpfold/gpu/levels.cuh>
+#include <warpfold/device/cluster.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/levels.cuh>
 
 #include "levels.hpp"
 

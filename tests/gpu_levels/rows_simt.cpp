@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <warpfold/gpu/exact_reduce.cuh>
+#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
 
 #include "rows.hpp"
 

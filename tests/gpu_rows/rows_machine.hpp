@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include <warpfold/gpu/rows.hpp>
+#include <warpfold/detail/gpu/rows.hpp>
 
 struct rows_machine {
   std::string (*why_not)();  ///< empty if the device is there

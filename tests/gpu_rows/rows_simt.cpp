@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include <warpfold/gpu/rows_certified.cuh>
-#include <warpfold/gpu/rows_plan.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
+#include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 const rows_machine& simt_rows() {
   static const rows_machine m = machines::rows_machine_here();

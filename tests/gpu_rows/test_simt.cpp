@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include <warpfold/exact/exact_sum.hpp>
+#include <warpfold/exact_sum.hpp>
 
 #include "../effort.hpp"
 #include "row_cases.hpp"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <simt/machine.hpp>
+#include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/gpu.hpp>
-#include <warpfold/gpu/tuning.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
-#include <warpfold/mpi/plan.hpp>
+#include <warpfold/detail/mpi/plan.hpp>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

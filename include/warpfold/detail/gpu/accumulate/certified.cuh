@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file certified.cuh
+/// Sums with a certificate on a GPU (detail/exact/certified.hpp): what a thread keeps while it adds, and how threads, warps and
+/// blocks put it together. Terms of an array: Σx or Σ|x|, Σ|x|², Σx·y, or Σx and Σ|x|².
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/exact/certified.hpp>
+#include <warpfold/detail/gpu/accumulate/exact_terms.cuh>
+#include <warpfold/detail/gpu/accumulate/native_folds.cuh>
+#include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/epilogue/certified_answer.cuh>
+#include <warpfold/device/grid.cuh>
+#include <warpfold/device/warp.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// What of the terms of elements of T (an element as kernels know it: parts<P> of complex numbers) is kept.
+template <class T, terms Terms>
+struct certified_traits {
+  using number = number_of<T>;
+  static constexpr bool wide = sizeof(number) == 8, complex = !std::is_same_v<T, number>;
+  static constexpr bool sums = Terms != terms::squares, products = Terms == terms::products;
+  static constexpr bool squares = Terms == terms::squares || Terms == terms::moments;
+  static constexpr int parts = complex && sums ? 2 : 1;          ///< sums
+  static constexpr int pairs = (sums ? parts : 0) + (squares ? 1 : 0);
+  static constexpr bool chains = sums && !products && !wide;     ///< of doubles, which may lose something
+  /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
+  static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
+  static constexpr int inputs = products ? 2 : 1;
+  static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< of an element
+  static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< of a pack
+  /// Running sums of a thread, side by side; of complex numbers every other one is of the imaginary parts.
+  static constexpr int lanes = products ? 2 : wide ? 2 : 4;
+  /// Additions to one of them that a pack brings.
+  static constexpr int adds_of_pack = products ? items * numbers * numbers / lanes : 16 / static_cast<int>(sizeof(number)) / lanes;
+};
+
+/// What threads tell each other.
+template <class Traits>
+struct certified_state {
+  certified::pair pair[Traits::pairs];  ///< the sums, then the squares'
+  certified::extent extent;             ///< of what is summed, where sums are
+  double loss;                          ///< of the chains of doubles
+
+  static __device__ __forceinline__ certified_state nothing() {
+    certified_state s;
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) s.pair[i] = certified::pair::nothing();
+    s.extent = certified::extent::nothing();
+    s.loss = 0;
+    return s;
+  }
+  __device__ __forceinline__ void merge(const certified_state& o) {
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(o.pair[i]);
+    if constexpr (Traits::sums) extent.merge(o.extent);
+    if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
+  }
+  /// By all lanes: the warp's, in lane 0.
+  __device__ __forceinline__ void merge_warp() {
+#pragma unroll
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) {
+        pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
+      }
+    }
+    if constexpr (Traits::sums) {
+      extent.greatest = warp_max(extent.greatest);
+      extent.least = warp_min(extent.least);
+    }
+    if constexpr (Traits::chains) {
+      if (__any_sync(all_lanes, loss != 0)) loss = warp_sum(loss);
+    }
+  }
+
+  /// What merge_shared needs: the pairs of all threads, and each warp's extent and loss.
+  template <int Threads>
+  struct shared_states {
+    certified::pair pair[Traits::pairs][Threads];
+    certified::extent extent[Threads / warp_lanes];
+    double loss[Threads / warp_lanes];
+  };
+  /// By all threads of a block of up to Threads: the block's, in thread 0, by way of shared memory and one warp, since shuffles
+  /// by all warps at once would wait for each other. One barrier.
+  template <int Threads>
+  __device__ __forceinline__ void merge_shared(shared_states<Threads>& shared) {
+    const int warps = static_cast<int>(blockDim.x / warp_lanes);
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) shared.pair[i][threadIdx.x] = pair[i];
+    if constexpr (Traits::sums) {
+      const std::uint32_t greatest = warp_max(extent.greatest), least = warp_min(extent.least);
+      if (lane_index() == 0) shared.extent[warp_index()] = {greatest, least};
+    }
+    if constexpr (Traits::chains) {
+      const double all = __any_sync(all_lanes, loss != 0) ? warp_sum(loss) : 0;
+      if (lane_index() == 0) shared.loss[warp_index()] = all;
+    }
+    __syncthreads();
+    if (warp_index() != 0) return;
+    if constexpr (Traits::sums) extent = lane_index() < warps ? shared.extent[lane_index()] : extent;
+    if constexpr (Traits::chains) loss = lane_index() < warps ? shared.loss[lane_index()] : 0;
+#pragma unroll
+    for (int j = 1; j < Threads / warp_lanes; ++j) {
+      if (j >= warps) break;
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(shared.pair[i][threadIdx.x + j * warp_lanes]);
+    }
+    merge_warp();
+  }
+
+  // As words for a mailbox.
+  static constexpr int words = 4 * Traits::pairs + (Traits::sums ? 2 : 0) + (Traits::chains ? 2 : 0);
+  __device__ __forceinline__ void to_words(std::uint32_t (&w)[words]) const {
+    __builtin_memcpy(w, pair, sizeof pair);
+    if constexpr (Traits::sums) __builtin_memcpy(w + 4 * Traits::pairs, &extent, sizeof extent);
+    if constexpr (Traits::chains) __builtin_memcpy(w + 4 * Traits::pairs + 2, &loss, sizeof loss);
+  }
+  static __device__ __forceinline__ certified_state from_words(const std::uint32_t (&w)[words]) {
+    certified_state s = nothing();
+    __builtin_memcpy(s.pair, w, sizeof s.pair);
+    if constexpr (Traits::sums) __builtin_memcpy(&s.extent, w + 4 * Traits::pairs, sizeof s.extent);
+    if constexpr (Traits::chains) __builtin_memcpy(&s.loss, w + 4 * Traits::pairs + 2, sizeof s.loss);
+    return s;
+  }
+};
+
+/// What a thread adds to.
+template <class T, terms Terms>
+struct certified_running {
+  using traits = certified_traits<T, Terms>;
+  using number = typename traits::number;
+  using state = certified_state<traits>;
+  using lane_type = std::conditional_t<traits::chains, double, certified::pair>;
+  static constexpr int lanes = traits::lanes;
+  using square_type = std::conditional_t<traits::wide, certified::pair, double>;
+
+  lane_type sum[lanes];
+  square_type square[lanes];
+  certified::extent extent;
+  bool magnitudes;  ///< for norm1
+
+  __device__ __forceinline__ void start(op what) {
+#pragma unroll
+    for (int i = 0; i < lanes; ++i) {
+      if constexpr (traits::chains) sum[i] = -0.0;
+      else sum[i] = certified::pair::nothing();
+      if constexpr (traits::wide) square[i] = certified::pair::nothing();
+      else square[i] = -0.0;
+    }
+    extent = certified::extent::nothing();
+    magnitudes = what == op::norm1;
+  }
+  __device__ __forceinline__ void add(const pack (&p)[traits::inputs]) {
+    if constexpr (traits::products) {
+#pragma unroll
+      for (int i = 0; i < traits::items; ++i) add_product(item_of<T>(p[0], i), item_of<T>(p[1], i), i);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number(item_of<number>(p[0], i), i % lanes);
+    }
+  }
+  __device__ __forceinline__ void add_item(const T& x) {
+    if constexpr (traits::complex) {
+      add_number(x.re, 0);
+      add_number(x.im, 1);
+    } else {
+      add_number(x, 0);
+    }
+  }
+  __device__ __forceinline__ void add_item(const T& x, const T& y) { add_product(x, y, 0); }
+
+  /// `length`: of the longest chain of additions.
+  __device__ __forceinline__ state total(std::uint64_t length) {
+    state s = state::nothing();
+    if constexpr (traits::sums) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) s.pair[i % traits::parts].merge(as_pair(sum[i]));
+      s.extent = extent;
+    }
+    if constexpr (traits::squares) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) s.pair[traits::pairs - 1].merge(as_pair(square[i]));
+    }
+    if constexpr (traits::chains) {
+      s.loss = certified::loss_of_chain(certified::range_of<typename exact::format<number>::layout>(extent), length, lanes * length);
+    }
+    return s;
+  }
+
+ private:
+  static __device__ __forceinline__ certified::pair as_pair(const certified::pair& p) { return p; }
+  static __device__ __forceinline__ certified::pair as_pair(double s) { return {s, 0}; }
+
+  static __device__ __forceinline__ double to_double(number x) {
+    if constexpr (sizeof(number) == 8) return x;
+    else return static_cast<double>(to_float(x));
+  }
+  __device__ __forceinline__ void add_number(number x, int lane) {
+    double v = to_double(x);
+    if constexpr (traits::sums) {
+      const double term = magnitudes ? certified::magnitude(v) : v;
+      if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
+      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::shrink));
+      else sum[lane].add_term(term);
+      extent.add_bits(certified::extent_bits(x));
+    }
+    if constexpr (traits::squares) {
+      if constexpr (traits::wide) square[lane].add_product(v, v);
+      else square[lane] = certified::multiply_add(v, v, square[lane]);
+    }
+  }
+  /// Of magnitudes, left-aligned in 32 bits without a sign.
+  static __device__ __forceinline__ std::uint32_t magnitude_bits(number x) { return certified::extent_bits(x) >> 1; }
+  __device__ __forceinline__ void add_one_product(number x, number y, bool minus, int lane) {
+    const double a = to_double(x), b = minus ? -to_double(y) : to_double(y);
+    if constexpr (traits::wide) sum[lane].add_product(a, b);
+    else sum[lane].add_term(certified::multiply(a, b));
+    const std::uint32_t together = magnitude_bits(x) + magnitude_bits(y);
+    extent.greatest = max(extent.greatest, together);
+  }
+  __device__ __forceinline__ void add_least(number x) {
+    if constexpr (!traits::wide) extent.least = min(extent.least, certified::extent_bits(x) - 1);
+  }
+  __device__ __forceinline__ void add_product(const T& x, const T& y, int lane) {
+    if constexpr (traits::complex) {
+      add_one_product(x.re, y.re, false, 0);
+      add_one_product(x.im, y.im, true, 0);
+      add_one_product(x.re, y.im, false, 1);
+      add_one_product(x.im, y.re, false, 1);
+      add_least(x.re);
+      add_least(x.im);
+      add_least(y.re);
+      add_least(y.im);
+    } else {
+      add_one_product(x, y, false, lane % lanes);
+      add_least(x);
+      add_least(y);
+    }
+  }
+};
+
+/// A question, and what answers to it need that the host can say.
+struct certified_question {
+  certified::question q;
+  std::uint64_t length;  ///< of the longest chain of additions to one number
+  reciprocals by;
+  loss_factors loss;
+};
+
+/// The sums that a state knows; `factors` as the host has them, or made anew.
+template <class T, terms Terms>
+__device__ __forceinline__ void known_sums(const certified_state<certified_traits<T, Terms>>& s, const loss_factors& factors,
+                                           certified::known (&sum)[certified_traits<T, Terms>::parts], certified::known& squares) {
+  using traits = certified_traits<T, Terms>;
+  using layout = typename exact::format<typename traits::number>::layout;
+  sum[0] = squares = certified::uncertain();
+  certified::range r{};
+  if constexpr (traits::sums) {
+    r = Terms == terms::products ? certified::range_of_products<layout>(s.extent) : certified::range_of<layout>(s.extent);
+    bool below = false;
+    if constexpr (traits::scale != 0) {
+      r.top -= traits::scale;
+      r.unit -= traits::scale;
+      below = r.unit < -1074 && s.extent.greatest != 0;  // the last bits of the least are lost
+      if (below) r.unit = -1074;
+    }
+    double loss = certified::times_power(traits::products && traits::wide ? factors.products : factors.pairs, r.top);
+    if (!(traits::products && traits::wide) && r.top + factors.pair_bits - r.unit <= 53) loss = 0;
+    else if (r.top < -900) loss = certified::power(1024);  // it would underflow
+    if (!r.finite) loss = certified::power(1024);
+    // Zeros; of products of f64 the extent does not tell them from the least numbers.
+    if (s.extent.greatest == 0 && !(traits::products && traits::wide)) loss = 0;
+    if ((traits::products && traits::wide) || below) loss = certified::add(loss, factors.underflow);
+    if constexpr (traits::chains) loss = certified::add(loss, s.loss + s.loss * 0x1p-20);
+#pragma unroll
+    for (int i = 0; i < traits::parts; ++i) sum[i] = certified::known_of(s.pair[i], loss, traits::scale);
+  }
+  if constexpr (traits::squares) {
+    const certified::pair& p = s.pair[traits::pairs - 1];
+    double loss = certified::multiply(factors.squares, certified::magnitude(p.s));
+    if (traits::wide) loss = certified::add(loss, factors.underflow);
+    // All squares are multiples of 2^(2·unit): nothing was lost of a sum that is 53 bits from that.
+    if (!traits::wide && traits::sums && r.finite && certified::magnitude(p.s) <= certified::power(2 * r.unit + 53)) loss = 0;
+    squares = certified::known_of(p, loss);
+  }
+}
+
+/// What infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point says it. False where
+/// all is finite.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ bool special_sums(const certified_state<certified_traits<T, Terms>>& s, op what, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  using f = exact::format<Out>;
+  if constexpr (traits::complex || (traits::wide && Terms != terms::sum)) {
+    return false;
+  } else {
+    const double v = s.pair[0].s;
+    if (certified::magnitude(v) < certified::power(1024)) return false;
+    const Out nan = f::from_bits(f::quiet_nan);
+    const bool spreads = what == op::var || what == op::std_dev;
+    out[0] = v != v || spreads ? nan
+                               : f::from_bits(static_cast<typename f::bits>(v < 0 ? f::infinity | f::sign_mask : f::infinity));
+    if (what == op::mean_var) out[1] = nan;
+    return true;
+  }
+}
+
+/// What the first try does not take: not part of the kernel's way.
+template <class T, terms Terms, class Out>
+__device__ __attribute__((noinline)) bool certified_slowly(const certified_state<certified_traits<T, Terms>>& s,
+                                                           const certified_question& q, std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (n == 0) return false;
+  if (special_sums<T, Terms>(s, q.q.what, out)) return true;
+  certified::known sum[traits::parts], squares;
+  known_sums<T, Terms>(s, q.loss, sum, squares);
+  return certified::answer<traits::parts>(q.q, sum, squares, n, out);
+}
+
+/// The answer to a question of n elements, by one thread: false if it is uncertain.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
+                                                 std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (q.q.rounding == wf::rounding::nearest) {
+    certified::known sum[traits::parts], squares;
+    known_sums<T, Terms>(s, q.loss, sum, squares);
+    if (answer_quickly<traits::parts>(q.q.what, sum, squares, n, q.by, out)) return true;
+  }
+  return certified_slowly<T, Terms>(s, q, n, out);
+}
+
+}  // namespace wf::device::inline WF_BUILD

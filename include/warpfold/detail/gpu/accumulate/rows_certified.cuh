@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_certified.cuh
+/// Exact sums of floats as accumulators of rows (rows_kernel.cuh): in doubles, by a certificate of each row, and in bins
+/// of 16 bits where that fails.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/binned_rows.cuh>
+#include <warpfold/detail/gpu/accumulate/certified.cuh>
+#include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// What the answers of rows of one length have in common.
+struct row_facts {
+  reciprocals by;
+  loss_factors loss;
+  std::uint64_t chain;  ///< terms that a thread adds one after the other, at most
+
+  /// The facts of rows of n elements. An element has `numbers` numbers; a thread adds at most `length` terms; `merges` pairs
+  /// are merged one after the other, beside those that certified::merges allows for.
+  template <bool Wide>
+  static WF_HD row_facts of(std::uint64_t n, std::uint64_t numbers, std::int64_t correction, std::uint64_t length,
+                            std::uint64_t merges, bool chains) {
+    constexpr int far = -4096;
+    const std::uint64_t all = n * numbers, paired = (chains ? 1 : length) + merges;
+    row_facts f{};  // what chains lose, threads tell
+    f.by = reciprocals::of(n, correction);
+    f.chain = length;
+    f.loss.pairs = certified::loss_of_pairs({0, far, true}, paired, all);
+    f.loss.products = certified::loss_of_products(0, length + merges, all);
+    f.loss.squares = Wide ? certified::loss_of_squares(1, length + merges, all) : certified::loss_of_narrow_squares(1, length + merges);
+    f.loss.underflow = certified::multiply(static_cast<double>(all), certified::underflow);
+    f.loss.pair_bits = certified::log2_of(all) + certified::log2_of(paired + static_cast<std::uint64_t>(certified::merges)) - 53;
+    return f;
+  }
+};
+
+/// T: an element as kernels know it. Of real numbers sums of squares come with their sums, as moments.
+template <class T, terms Terms>
+struct certified_rows {
+  using traits = certified_traits<T, Terms>;
+  using number = typename traits::number;
+  using running = certified_running<T, Terms>;
+  using bins = binned_rows<T, Terms, 1>;
+  static constexpr int inputs = traits::inputs, items = traits::items;
+  static constexpr int size = static_cast<int>(sizeof(T)), align = static_cast<int>(alignof(T));
+  static constexpr int fixed_size = size, fixed_align = align;
+  static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
+  struct nothing_lost {};
+  struct chains_lost {
+    double loss;  ///< of the chains of doubles, at most
+  };
+  struct state : std::conditional_t<traits::chains, chains_lost, nothing_lost> {
+    certified::pair pair[traits::pairs];
+    certified::extent extent;
+  };
+
+  certified::question q;
+
+  int item_size() const { return size; }
+  int item_align() const { return align; }
+  std::size_t result_size() const {
+    const bool mean = q.what == op::mean_var;
+    const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;
+    return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
+  }
+  WF_HD row_facts facts(std::uint64_t n, std::uint64_t length, std::uint64_t merges) const {
+    return row_facts::of<traits::wide>(n, traits::numbers, q.correction, chain_of(length), merges, traits::chains);
+  }
+  static WF_HD std::uint64_t chain_of(std::uint64_t length) { return length * traits::numbers * traits::numbers + 4; }
+
+  /// Of one row whose length no other row has, and which a warp walks: as of its facts.
+  __device__ __forceinline__ std::uint64_t chain_here(std::uint64_t n) const { return chain_of(n / warp_lanes + 1); }
+  __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, void* to) const {
+    return answer(s, n, facts(n, n / warp_lanes + 1, 0), to);
+  }
+
+  __device__ __forceinline__ running start() const {
+    running r;
+    r.start(q.what);
+    return r;
+  }
+  /// All items of a pack.
+  __device__ __forceinline__ void add(running& r, const pack (&p)[inputs], std::uint64_t) const { r.add(p); }
+  /// The first item of a pack, onto one chain.
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[inputs], std::uint64_t) const {
+    if constexpr (inputs == 2) r.add_item(item_of<T>(p[0], 0), item_of<T>(p[1], 0));
+    else r.add_item(item_of<T>(p[0], 0));
+  }
+  __device__ __forceinline__ state identity() const {
+    state s;
+#pragma unroll
+    for (int i = 0; i < traits::pairs; ++i) s.pair[i] = certified::pair::nothing();
+    s.extent = certified::extent::nothing();
+    if constexpr (traits::chains) s.loss = 0;
+    return s;
+  }
+  /// `chain`: terms that were added, at most. What was lost is told of the thread's own range, as of arrays alone: the range of all
+  /// elements of a long row is too wide to say that nothing was.
+  __device__ __forceinline__ state total(const running& r, std::uint64_t chain) const {
+    state s = identity();
+    s.extent = r.extent;
+    if constexpr (traits::chains) {
+      s.loss = certified::loss_of_chain(certified::range_of<typename exact::format<number>::layout>(r.extent), chain, chain);
+#pragma unroll
+      for (int p = 0; p < traits::parts; ++p) {
+        double t = r.sum[p];
+#pragma unroll
+        for (int i = p + traits::parts; i < traits::lanes; i += traits::parts) t = certified::add(t, r.sum[i]);
+        s.pair[p] = {t, 0};
+      }
+    } else if constexpr (traits::sums) {
+#pragma unroll
+      for (int i = 0; i < traits::lanes; ++i) s.pair[i % traits::parts].merge(r.sum[i]);
+    }
+    if constexpr (traits::squares) {
+      certified::pair& square = s.pair[traits::pairs - 1];
+      if constexpr (traits::wide) {
+#pragma unroll
+        for (int i = 0; i < traits::lanes; ++i) square.merge(r.square[i]);
+      } else {
+        double t = r.square[0];
+#pragma unroll
+        for (int i = 1; i < traits::lanes; ++i) t = certified::add(t, r.square[i]);
+        square = {t, 0};
+      }
+    }
+    return s;
+  }
+  __device__ __forceinline__ state combine(state a, const state& b) const {
+#pragma unroll
+    for (int i = 0; i < traits::pairs; ++i) a.pair[i].merge(b.pair[i]);
+    if constexpr (traits::sums) a.extent.merge(b.extent);
+    if constexpr (traits::chains) a.loss = certified::add(a.loss, b.loss);
+    return a;
+  }
+
+  /// One thread writes the answer; false if it is uncertain. Not inlined: several kernels share the code.
+  __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
+    auto* const out = static_cast<number*>(to);
+    if (n == 0) {
+      using format = exact::format<number>;
+      const bool none = q.what == op::mean || q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
+      const int count = static_cast<int>(result_size_on_device() / sizeof(number));
+      for (int i = 0; i < count; ++i) out[i] = format::from_bits(none ? format::quiet_nan : typename format::bits{0});
+      return true;
+    }
+    certified_state<traits> c = certified_state<traits>::nothing();
+#pragma unroll
+    for (int i = 0; i < traits::pairs; ++i) c.pair[i] = s.pair[i];
+    c.extent = s.extent;
+    if constexpr (traits::chains) c.loss = s.loss;
+    const bool of_squares = q.what == op::norm2 || q.what == op::sum_of_squares;
+    if (q.rounding == wf::rounding::nearest) {
+      certified::known sum[traits::parts], squares;
+      known_sums<T, Terms>(c, f.loss, sum, squares);
+      if (answer_quickly<traits::parts>(q.what, sum, squares, n, f.by, out)) return true;
+    }
+    if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
+    certified::known sum[traits::parts], squares;
+    known_sums<T, Terms>(c, f.loss, sum, squares);
+    return certified::answer<traits::parts>(q, sum, squares, n, out);
+  }
+
+  /// What the exact way needs of shared memory.
+  struct room {
+    bins rows;
+    std::int64_t digits[bins::digits + spread_digits<bins>];
+  };
+  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
+  __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
+                                                    unsigned char* out) const {
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
+    const auto sync = [by_block] {
+      if (by_block) __syncthreads();
+      else __syncwarp();
+    };
+    const unsigned char* p[inputs];
+    const std::uint64_t n = v.begin(row, p);
+    bins& b = shared.rows;
+    for (unsigned j = thread; j < bins::bins; j += threads) b.bin[j] = 0;
+    if (thread < bins::watches) b.kinds[thread] = 0;
+    for (unsigned k = thread; k < bins::digits; k += threads) shared.digits[k] = 0;
+    typename bins::watch watch;
+    watch.start();
+    const std::uint64_t round = bins::most_elements / threads * threads;
+    for (std::uint64_t begin = 0; begin < n; begin += round) {
+      sync();
+      const std::uint64_t end = min(n, begin + round);
+      for (std::uint64_t i = begin + thread; i < end; i += threads) {
+        const T x = element_at(p[0] + v.element(i, 0));
+        if constexpr (inputs == 2) b.add(watch, false, x, element_at(p[1] + v.element(i, 1)));
+        else b.add(watch, q.what == op::norm1, x);
+      }
+      sync();
+      for (unsigned k = thread; k < bins::digits; k += threads) {
+        shared.digits[k] += b.bin[2 * k] + std::int64_t{b.bin[2 * k + 1]} * 65536;
+        b.bin[2 * k] = b.bin[2 * k + 1] = 0;
+      }
+      sync();
+      settle_digits(shared.digits, thread, threads, sync);
+    }
+    __syncwarp();
+    b.tell(watch);
+    sync();
+    if (thread < warp_lanes) {
+      op what = q.what;
+      if (traits::squares && (what == op::norm2 || what == op::sum_of_squares)) {  // a square has no sign
+        if (thread == 0) {
+          std::uint32_t k = 0;
+#pragma unroll
+          for (int w = 0; w < bins::watches; ++w) k |= b.kinds[w];
+          b.kinds[0] = special::ordinary | ((k & special::nan) != 0                             ? special::nan
+                                            : (k & (special::pos_inf | special::neg_inf)) != 0 ? special::pos_inf
+                                                                                               : 0u);
+        }
+        __syncwarp();
+      }
+      // Read where they are: of a copy of its own, nvcc 13.0 at -Xcicc=-O1 -Xptxas=-O1 reads what was there before.
+      answer_of_rows<bins>(shared.digits, b.kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
+    }
+    sync();
+  }
+
+ private:
+  __device__ __forceinline__ std::size_t result_size_on_device() const {
+    const bool mean = q.what == op::mean_var;
+    const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;
+    return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
+  }
+  static __device__ __forceinline__ T element_at(const unsigned char* p) { return item_of<T>(load_element(p, size, align), 0); }
+  /// One step of carrying.
+  template <class Sync>
+  static __device__ __forceinline__ void settle_digits(std::int64_t* digits, unsigned thread, unsigned threads, Sync sync) {
+    constexpr int each = (bins::digits + warp_lanes - 1) / warp_lanes;
+    std::int64_t w[each];
+#pragma unroll
+    for (int j = 0; j < each; ++j) {
+      const unsigned k = thread + static_cast<unsigned>(j) * threads;
+      w[j] = k < bins::digits ? rows_message<bins>::settled(digits, static_cast<int>(k)) : 0;
+    }
+    sync();
+#pragma unroll
+    for (int j = 0; j < each; ++j) {
+      const unsigned k = thread + static_cast<unsigned>(j) * threads;
+      if (k < bins::digits) digits[k] = w[j];
+    }
+    sync();
+  }
+};
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_doubles.cuh
+/// The exact sum of f64: what lies near an anchor in registers (exact_levels.cuh), the rest in columns or, of small
+/// arrays, in bins that a block has together.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/exact_levels.cuh>
+#include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
+#include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/launch_table.hpp>
+#include <warpfold/detail/gpu/merge/exact_message.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// A row set of Σx for blocks of few elements: bin j weighs 2^(16j) units, an element is at most five parts of 16 bits,
+/// added by atomics that wait for nothing. A column a thread would have to be cleared and summed, which takes longer
+/// than all else that a small array needs.
+template <int Threads>
+struct bin_rows {
+  using f = exact::format<double>;
+  static constexpr int inputs = 1, rows = 1, watches = 1, loads = 4;
+  static constexpr int item_size = 8;
+  static constexpr int digits0 = f::digits, digits1 = 0;
+  static constexpr int unit0 = f::min_exponent, unit1 = 0;
+  static constexpr bool sums_only = true;
+  static constexpr int bins = 2 * digits0;
+  /// Elements of a block: each, and what is handed down to make room for it, adds at most three times to a bin.
+  static constexpr std::uint32_t most_items = 8192;
+  static constexpr std::size_t shared_bytes = sizeof(std::int32_t) * bins;
+  struct room {};
+
+  special_watch<double> watch;
+
+  static __device__ __forceinline__ void clear() {
+    for (int j = static_cast<int>(threadIdx.x); j < bins; j += Threads) bin()[j] = 0;
+  }
+  __device__ __forceinline__ void start(op) { watch.start(); }
+  __device__ __forceinline__ void add(const pack (&p)[1]) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const double x = item_of<double>(p[0], i);
+      watch.add(x);
+      const decoded<double> d(x);
+      add_parts(d.mantissa, d.p, d.negative);
+    }
+  }
+  __device__ __forceinline__ void after_batch() {}
+  /// v·2^place more, in units of the row; v within ±2^62.
+  __device__ __forceinline__ void add_scaled(int, std::int64_t v, int place) {
+    add_parts(v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v), place, v < 0);
+  }
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return watch.kinds(); }
+  /// Behind a barrier that follows all additions.
+  __device__ __forceinline__ void sum_over_block(room&, std::int64_t* to) {
+    for (int k = static_cast<int>(threadIdx.x); k < digits0; k += Threads) {
+      to[k] = std::int64_t{bin()[2 * k]} + std::int64_t{bin()[2 * k + 1]} * 65536;
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ std::int32_t* bin() { return reinterpret_cast<std::int32_t*>(wf_dynamic_shared); }
+  static __device__ __forceinline__ void add_parts(std::uint64_t m, int p, bool negative) {
+    const int shift = p & 15;
+    const std::uint64_t low = m << shift;
+    const auto top = static_cast<std::uint32_t>(m >> 32 >> (32 - shift));
+    std::int32_t* to = bin() + (p >> 4);
+#pragma unroll
+    for (int i = 0; i < 5; ++i) {
+      const auto part = static_cast<std::int32_t>(i < 4 ? static_cast<std::uint32_t>(low >> 16 * i) & 0xffffu : top);
+      if (part != 0) atomicAdd(to + i, negative ? -part : part);
+    }
+  }
+};
+
+/// Columns, of sums alone.
+template <int Threads>
+struct column_rows : sum_rows<double, Threads> {
+  static constexpr bool sums_only = true;
+};
+
+/// Two levels of doubles and Rest, to carry-save digits in the first warp.
+template <class Rest, int Threads, int Loads>
+struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true> {
+  using base = anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true>;
+  struct room : base::room {
+    std::int64_t digits[base::digits0];
+  };
+
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[digits_a_lane<double>]) {
+    constexpr int per_lane = digits_a_lane<double>, halves = 2 * base::levels;
+#pragma unroll
+    for (int l = 0; l < base::levels; ++l) {
+      const std::int64_t sum = this->sums[l * Threads];
+      const std::int64_t low = warp_sum_wide(static_cast<std::uint32_t>(sum)), high = warp_sum_wide(sum >> 32);
+      if (lane_index() == 0) {
+        r.of_warp[warp_index()][2 * l] = low;
+        r.of_warp[warp_index()][2 * l + 1] = high;
+      }
+    }
+    const bool rests = __syncthreads_or(this->used ? 1 : 0) != 0;
+    if (rests) {
+      this->use_rest();
+      this->rest.sum_over_block(r.rest, r.digits);
+      __syncthreads();
+    }
+    if (warp_index() != 0) return;
+    const int first = lane_index() * per_lane;
+#pragma unroll
+    for (int j = 0; j < per_lane; ++j) v[j] = rests && first + j < base::digits0 ? r.digits[first + j] : 0;
+#pragma unroll
+    for (int i = 0; i < halves; ++i) {
+      const std::int64_t total = warp_sum_wide(lane_index() < base::warps ? r.of_warp[lane_index()][i] : 0);
+      const int at = base::place(this->block_limit, i / 2) + 32 * (i % 2);
+#pragma unroll
+      for (int j = 0; j < per_lane; ++j) {
+        const int above = first + j - (at >> 5);
+        if (above == 0) v[j] += static_cast<std::uint32_t>(total) << (at & 31);
+        if (above == 1) v[j] += total >> (32 - (at & 31));
+      }
+    }
+  }
+};
+
+/// By all threads of each block, with what they have added.
+template <int Threads, class Rows>
+__device__ __forceinline__ void answer_of_doubles(Rows& a, typename Rows::room& room,
+                                                  std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, double* out,
+                                                  std::uint64_t* tallies) {
+  a.finish();
+  std::uint32_t kinds = warp_or(a.kinds(0));
+  if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
+  std::int64_t digits[digits_a_lane<double>];
+  a.sum_over_block(room, digits);
+  if (warp_index() != 0) return;
+  kinds = warp_or(lane_index() < Threads / 32 ? kinds_of_warp[lane_index()] : 0u);
+  if (empty) kinds = special::ordinary;  // the empty sum is +0
+  answer_of_blocks<Rows::unit0>(digits, kinds, out, tallies);
+}
+
+/// An array as packs from an address that is a multiple of 16, and what is no part of one.
+struct doubles_part {
+  const double* x;
+  std::uint64_t packs;
+  const double* single[2];
+  std::uint32_t singles;
+  float kept;  ///< the share that is to stay in L2, in (0, 1]
+};
+
+template <class Rest, int Threads, int Loads>
+__global__ void __launch_bounds__(Threads)
+    exact_doubles_kernel(doubles_part part, bool doubles, double* out, std::uint64_t* tallies) {
+  await_stream();
+  using rows = anchored_doubles<Rest, Threads, Loads>;
+  __shared__ typename rows::room room;
+  __shared__ std::uint32_t kinds_of_warp[Threads / 32];
+  const std::uint64_t all = part.packs + part.singles, threads = std::uint64_t{gridDim.x} * Threads;
+  std::uint64_t v = blockIdx.x * std::uint64_t{Threads} + threadIdx.x;
+  const loader<cache::share> load(part.kept);
+  pack now[Loads][1], next[Loads][1];
+  int count = 0;
+  const auto load_next = [&] {
+    count = 0;
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+      const std::uint64_t w = v + threads * u;
+      if (w < part.packs) next[u][0] = load(part.x + 2 * w);
+      else if (w < all) next[u][0] = load_part(w == part.packs ? part.single[0] : part.single[1], 1);
+      if (w < all) count = u + 1;
+    }
+    v += threads * Loads;
+  };
+  rows a{};  // g++ cannot see that the rest is started before it is used
+  bool started = false;
+  load_next();
+  for (bool more = true; more;) {
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) now[u][0] = next[u][0];
+    const int present = count;
+    if (!started) {
+      a.start(op::sum, doubles, room, now, present);
+      started = true;
+    }
+    more = v < all;
+    if (more) load_next();
+    a.add(now, present);
+  }
+  answer_of_doubles<Threads>(a, room, kinds_of_warp, all == 0, out, tallies);
+}
+
+/// The same by way of shared memory, see bulk.cuh.
+template <int Threads, int Stages, bool Aligned>
+__global__ void __launch_bounds__(Threads)
+    exact_doubles_bulk_kernel(array_part<double> part, bool doubles, double* out, std::uint64_t* tallies) {
+  await_stream();
+  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
+  using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
+  __shared__ typename ring::barriers barriers;
+  __shared__ typename rows::room room;
+  __shared__ std::uint32_t kinds_of_warp[Threads / 32];
+  rows a{};
+  bool started = false;
+  for_each_pack_bulk<Threads, rows::loads, Stages, Aligned>(
+      part, ring(wf_dynamic_shared + rows::shared_bytes, barriers), [] {}, [&](const pack(&given)[rows::loads], int count) {
+        pack p[rows::loads][1];
+#pragma unroll
+        for (int u = 0; u < rows::loads; ++u) p[u][0] = given[u];
+        if (!started) a.start(op::sum, doubles, room, p, count);
+        started = true;
+        a.add(p, count);
+      });
+  answer_of_doubles<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, tallies);
+}
+
+/// With a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest: the
+/// row set for what is not anchored.
+template <class Rest, int Threads, int Loads>
+cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
+                                 std::uint32_t workers) {
+  if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
+  doubles_part part{x, 0, {x, x}, 0, array_kept(n * sizeof(double), scratch.l2_bytes())};
+  if (n > 0 && reinterpret_cast<std::uintptr_t>(x) % 16 != 0) {
+    part.single[part.singles++] = x;
+    ++part.x;
+    --n;
+  }
+  part.packs = n / 2;
+  if (n % 2 != 0) part.single[part.singles++] = part.x + (n - 1);
+  if constexpr (requires { Rest::most_items; }) {
+    const std::uint64_t threads = std::uint64_t{workers} * Threads;
+    if ((part.packs + part.singles + threads - 1) / threads * 2 * Threads > Rest::most_items) return cudaErrorInvalidValue;
+  }
+  return launch(exact_doubles_kernel<Rest, Threads, Loads>,
+                {workers, Threads, anchored_doubles<Rest, Threads, Loads>::shared_bytes, stream, scratch.overlaps()}, part,
+                scratch.fast_doubles(), out, scratch.tally());
+}
+
+/// By way of shared memory.
+template <int Threads, int Stages>
+cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
+                               std::uint32_t workers, float kept) {
+  if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
+  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true>
+                                                                    : exact_doubles_bulk_kernel<Threads, Stages, false>;
+  constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
+  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
+                scratch.fast_doubles(), out, scratch.tally());
+}
+
+/// One block, then blocks that have bins, then as many columns as a multiprocessor has room for; the largest arrays by
+/// way of shared memory, where the column of a thread leaves room for 384 threads.
+inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double* out, workspace& scratch,
+                                        cudaStream_t stream) {
+  const std::uint64_t packs = n / 2, bytes = n * sizeof(double), l2 = scratch.l2_bytes();
+  const std::uint32_t sm = scratch.multiprocessors();
+  const auto bins = [&]<int Threads, int Loads>(std::uint32_t workers) {
+    return exact_doubles_shaped<bin_rows<Threads>, Threads, Loads>(x, n, out, scratch, stream, workers);
+  };
+  if (packs <= 128) return bins.template operator()<128, 1>(1);
+  if (packs <= 512) return bins.template operator()<256, 2>(1);
+  if (packs <= 2048) return bins.template operator()<512, 4>(1);
+  if (packs <= 65536) return bins.template operator()<256, 2>(divide_up(packs, packs <= 16384 ? 256 : 512));
+  const bool roomy = scratch.block_shared_bytes() >= 227 * 1024;
+  if (roomy && bulk_pays(bytes, l2) && scratch.bulk_copies()) {
+    return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
+  }
+  const auto columns = [&]<int Threads>(std::uint32_t blocks) {
+    const std::uint32_t most = packs <= 524288 ? sm : blocks * sm;
+    return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream,
+                                                                  at_most(divide_up(packs, 4 * Threads), most));
+  };
+  if (scratch.block_shared_bytes() >= 99 * 1024) return columns.template operator()<256>(roomy ? 2 : 1);
+  return columns.template operator()<128>(1);
+}
+
+}  // namespace wf::device::inline WF_BUILD

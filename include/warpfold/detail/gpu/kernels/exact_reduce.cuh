@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_reduce.cuh
+/// Exact reductions of whole arrays in one launch: sum, mean, norm1, sum_of_squares, norm2, dot, var,
+/// std, mean_var. The true value, rounded once in any mode; the bits of the CPU's on every input.
+/// (exact_sum.cuh is the narrower, faster twin for sums rounded to nearest.)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/exact_complex.cuh>
+#include <warpfold/detail/gpu/accumulate/exact_levels.cuh>
+#include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
+#include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/epilogue/exact_answer.cuh>
+#include <warpfold/detail/gpu/epilogue/state_words.cuh>
+#include <warpfold/detail/gpu/merge/exact_message.cuh>
+#include <warpfold/device/grid.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// The message of a block: its digits, and a word of special values for each watch.
+template <class Rows>
+struct rows_message {
+  static constexpr int digits = [] {
+    int all = 0;
+    for (int r = 0; r < Rows::rows; ++r) all += digits_of_row<Rows>(r);
+    return all;
+  }();
+  static constexpr int words = digits + Rows::watches;
+  static constexpr int stride = (words + 15) / 16 * 16;
+  static constexpr int copies = static_cast<int>(workspace::tally_words) / stride;
+  using tally_type = tally<words, (copies < 4 ? copies : 4)>;
+
+  /// One step of carrying, so that a digit is within ±2^34. The top digits keep what they have.
+  static __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
+    bool first = false, top = false;
+    int begin = 0;
+#pragma unroll
+    for (int r = 0; r < Rows::rows; ++r) {
+      first |= k == begin;
+      begin += digits_of_row<Rows>(r);
+      top |= k == begin - 1;
+    }
+    return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
+  }
+};
+
+/// Whether the last row is of the squares of what the first are the sums of.
+template <class Rows>
+inline constexpr bool has_moments = (Rows::rows > Rows::watches);
+
+/// Digits that n·Σ|x|² - Σ(Σx)² takes.
+template <class Rows>
+inline constexpr int spread_digits = has_moments<Rows> ? digits_of_row<Rows>(Rows::rows - 1) + 2 : 0;
+
+/// The numbers of a row set, by one warp, from the carry-save digits of the whole array and room for spread_digits
+/// behind them: the rows', and n·Σ|x|² - Σ(Σx)² where there are squares and it is wanted.
+template <class Rows>
+inline constexpr int numbers_of = Rows::rows + (has_moments<Rows> ? 1 : 0);
+template <class Rows>
+__device__ __forceinline__ void make_numbers(shared_number (&number)[numbers_of<Rows>], std::int64_t* digits,
+                                             std::uint64_t n, bool spread) {
+  constexpr int rows = Rows::rows;
+  [&]<int... R>(std::integer_sequence<int, R...>) {
+    ((number[R] = shared_number_of<digits_of_row<Rows>(R)>(digits, unit_of_row<Rows>(R)),
+      digits += digits_of_row<Rows>(R)), ...);
+  }(std::make_integer_sequence<int, rows>());
+  if constexpr (has_moments<Rows>) {
+    number[rows] = number[rows - 1];
+    if (spread) number[rows] = spread_of<spread_digits<Rows>, Rows::watches>(number, n, digits);
+  }
+}
+
+/// The answers to a question. Out is the type of one number of the answer.
+template <class Rows, class Out>
+__device__ __forceinline__ void answer_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
+                                               const exact_question& q, Out* out) {
+  shared_number number[numbers_of<Rows>];
+  make_numbers<Rows>(number, digits, n, is_spread(q.what));
+  answer_by_lanes<Rows::watches>(number, kinds, n, q, out);
+}
+
+/// What else is made of the elements that a row set is fed with: here nothing.
+struct nothing_beside {
+  template <int Inputs>
+  __device__ __forceinline__ void add(const pack (&)[Inputs], std::uint64_t) const {}
+  template <class... T>
+  __device__ __forceinline__ void add_item(std::uint64_t, const T&...) const {}
+};
+
+/// This thread's share of the arrays into a row set, and to what is beside it.
+template <class Rows, class Beside, class... T>
+__device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
+                                     typename Rows::room& room, const Beside& beside) {
+  const auto with_item = [&](std::uint64_t i, auto add) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      add((i < a.n ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
+    }(std::index_sequence_for<T...>());
+  };
+  if constexpr (requires { Rows::looks_ahead; }) {
+    constexpr int inputs = sizeof...(T), loads = Rows::loads;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+    // Those that stay together go on until the first of their warp has nothing more.
+    const std::uint64_t warp_begins = Rows::together ? lane_index() : 0;
+    const loader<cache::share> load(a.kept);
+    struct batch {
+      pack p[loads][inputs];
+      int count;
+    };
+    const auto load_batch = [&](batch& b, std::uint64_t v) {
+      b.count = 0;
+#pragma unroll
+      for (int u = 0; u < loads; ++u) {
+        if (v + threads * u < a.packs) {
+#pragma unroll
+          for (int k = 0; k < inputs; ++k) b.p[u][k] = load_pack_of<Rows::item_size>(a, k, v + threads * u, load);
+          b.count = u + 1;
+        }
+      }
+    };
+    batch now, next;
+    std::uint64_t v = first;
+    bool started = false;
+    if (Rows::ahead) load_batch(next, v);
+    do {  // once at least: all threads of the block start together
+      if (Rows::ahead) now = next;
+      else load_batch(now, v);
+      v += threads * loads;
+      if (!started) {
+        rows.start(q.what, q.doubles, room, now.p, now.count);
+        started = true;
+      }
+      if (Rows::ahead) load_batch(next, v);
+      if constexpr (!std::is_same_v<Beside, nothing_beside>) {  // first: the row set may move the packs
+        const auto add_beside = [&](auto all) {
+#pragma unroll
+          for (int u = 0; u < loads; ++u) {
+            if (decltype(all)::value || u < now.count) beside.add(now.p[u], v - threads * (loads - u));
+          }
+        };
+        if (now.count == loads) add_beside(std::true_type());
+        else add_beside(std::false_type());
+      }
+      rows.add(now.p, now.count);
+    } while (v - warp_begins < a.packs);
+    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i - warp_begins < a.n; i += threads) {
+      with_item(i, [&](auto... x) {
+        if (i < a.n) beside.add_item(i, x...);
+        rows.add_item(i < a.n, x...);
+      });
+    }
+    rows.finish();
+  } else {
+    rows.start(q.what);
+    for_each_share<Rows::loads, Rows::item_size, true>(
+        a,
+        [&](const pack(&p)[sizeof...(T)], std::uint64_t v) {
+          beside.add(p, v);
+          rows.add(p);
+        },
+        [&](std::uint64_t i) {
+          with_item(i, [&](auto... x) {
+            beside.add_item(i, x...);
+            rows.add_item(x...);
+          });
+        },
+        [&] { rows.after_batch(); });
+    rows.finish();
+  }
+}
+
+/// Static shared memory of a block that feeds a row set.
+template <class Rows, int Threads>
+struct rows_block {
+  typename Rows::room room;
+  std::int64_t digits[rows_message<Rows>::digits + spread_digits<Rows>];
+  std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
+};
+
+/// What the threads of a block have fed: into its digits and kinds, for all threads to read.
+template <class Rows, int Threads>
+__device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, Threads>& block) {
+#pragma unroll
+  for (int w = 0; w < Rows::watches; ++w) {
+    const std::uint32_t k = warp_or(rows.kinds(w));
+    if (lane_index() == 0) block.kinds_of_warp[warp_index()][w] = k;
+  }
+  rows.sum_over_block(block.room, block.digits);
+  __syncthreads();
+  if (threadIdx.x < Rows::watches) {
+    std::uint32_t k = 0;
+    for (int w = 0; w < Threads / 32; ++w) k |= block.kinds_of_warp[w][threadIdx.x];
+    block.kinds[threadIdx.x] = k;
+  }
+  __syncthreads();
+}
+
+/// The blocks' digits and kinds into those of the last one: true there.
+template <class Rows, int Threads>
+__device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_t* kinds, std::uint64_t* tallies) {
+  using message = rows_message<Rows>;
+  using tally_type = typename message::tally_type;
+  if (gridDim.x == 1) return true;
+  if (!is_last_block()) {
+    for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
+      tally_type::post(tallies, k, k < message::digits ? message::settled(digits, k) : spread_kinds(kinds[k - message::digits]));
+    }
+    return false;
+  }
+  constexpr int each = (message::words + Threads - 1) / Threads;  // all of a thread's at once: a look takes 0.5 µs
+  const int first = static_cast<int>(threadIdx.x) * each;
+  if (first < message::words) {
+    std::int64_t others[each];
+    tally_type::template collect<each>(tallies, first, gridDim.x - 1, others);
+#pragma unroll
+    for (int j = 0; j < each; ++j) {
+      const int k = first + j;
+      if (k < message::digits) digits[k] += others[j];
+      else if (k < message::words) kinds[k - message::digits] |= gather_kinds(others[j]);
+    }
+  }
+  __syncthreads();
+  return true;
+}
+
+template <class Rows, int Threads>
+__device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, std::uint64_t* tallies) {
+  return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
+}
+
+template <class Rows, class Out, int Threads, int MinBlocks, class... T>
+__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
+    exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
+  await_stream();
+  __shared__ rows_block<Rows, Threads> block;
+  Rows rows{};  // g++ cannot see that the rest is started before it is used
+  feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
+  sum_rows_of_block(rows, block);
+  if (!gather_rows(block, tallies)) return;
+  if constexpr (sizeof...(T) == 1 && (integer<T> && ...) && Rows::watches == 1) {
+    if (q.states) {
+      if (threadIdx.x == 0) {
+        using element = std::tuple_element_t<0, std::tuple<T...>>;
+        put_state<element, has_moments<Rows> ? terms::moments : terms::sum>(block.digits, block.kinds, a.n, q.what,
+                                                                            reinterpret_cast<std::int64_t*>(out));
+      }
+      return;
+    }
+  }
+  if (warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
+}
+
+/// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
+template <class Rows, int Threads>
+inline constexpr int exact_resident = [] {
+  constexpr int by_threads = Rows::resident_threads / Threads;
+  constexpr int by_shared = static_cast<int>(232448 / (Rows::shared_bytes + sizeof(typename Rows::room) + 4096));
+  constexpr int fewer = by_shared < by_threads ? by_shared : by_threads;
+  return fewer < 1 ? 1 : fewer;
+}();
+
+template <int Threads, int Inputs>
+std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, const workspace& scratch) {
+  const std::uint64_t work = a.packs != 0 ? a.packs : a.n;
+  return at_most(divide_up(work + 1, 2 * Threads), at_most(resident, scratch.choices().exact_blocks) * scratch.multiprocessors());
+}
+
+/// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
+/// inputs as Rows takes them.
+template <class Rows, class Out, int Threads, class... T>
+cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
+                         std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
+                         std::uint32_t workers = 0) {
+  const cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  arrays<sizeof...(T)> a;
+  if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  constexpr int resident = exact_resident<Rows, Threads>;
+  if (workers == 0) workers = exact_workers<Threads>(a, resident, scratch);
+  exact_question asked = q;
+  asked.doubles = scratch.fast_doubles();
+  return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
+                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, asked,
+                static_cast<Out*>(out), scratch.tally());
+}
+
+}  // namespace wf::device::inline WF_BUILD

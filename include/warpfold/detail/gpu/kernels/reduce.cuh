@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file reduce.cuh
+/// The general kernel: any reduction of reduction.hpp over whole arrays, in one launch.
+///
+/// What a thread keeps while it adds is up to a *fold*:
+///   running start()                              its registers
+///   add(running&, const pack (&)[inputs], v)     pack v of each input
+///   add_item(running&, i, x…)                    element i
+///   state total(running, arrays)                 what they come to
+///   state identity(), combine(a, b)              as of a reduction
+///   write(state, n, void* out)                   the answer; write(state, n, first, out) where indexes matter
+/// and, where it keeps something in shared memory beside the states that warps have there:
+///   shared_bytes                                 how much, a multiple of 16
+///   fill(shared)                                 by all threads of the block, a barrier follows
+///   start(shared)                                in place of start()
+/// plain_fold makes one of any reduction; folds.cuh has faster ones of the library's own.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <utility>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/levels.cuh>
+#include <warpfold/device/shared_memory.cuh>
+#include <warpfold/device/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// Any reduction as a fold. Small states are kept several times over, so that one element need not
+/// wait for the one before it.
+template <class R, class... T>
+struct plain_fold {
+  using state = state_of<R>;
+  static constexpr int inputs = sizeof...(T);
+  static constexpr bool packs = all_packable<T...>, ordered = !commutes<R>;
+  static constexpr int item_size = static_cast<int>((sizeof(T) + ...) / inputs);  // of packs
+  static constexpr int loads = 4;
+  static constexpr int items = packs ? 16 / item_size : 1;
+  static constexpr int chains = commutes<R> && sizeof(state) <= 16 ? (items < 4 ? items : 4) : 1;
+  R r;
+
+  struct running {
+    state chain[chains];
+  };
+  __device__ __forceinline__ state identity() const { return r.identity(); }
+  __device__ __forceinline__ state combine(const state& a, const state& b) const {
+    return r.combine(a, b);
+  }
+  __device__ __forceinline__ running start() const {
+    return start(std::make_index_sequence<chains>());
+  }
+  __device__ __forceinline__ void add(running& s, const pack (&p)[inputs], std::uint64_t v) const {
+    if constexpr (packs) {
+#pragma unroll
+      for (int i = 0; i < items; ++i) {
+        add_items(s.chain[i % chains], p, i, static_cast<std::int64_t>(v) * items + i,
+                  std::index_sequence_for<T...>());
+      }
+    }
+  }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t i, const T&... x) const {
+    s.chain[0] = r.combine(s.chain[0], r.lift(x..., static_cast<std::int64_t>(i)));
+  }
+  __device__ __forceinline__ state total(const running& s, const arrays<inputs>&) const {
+    state t = s.chain[0];
+#pragma unroll
+    for (int i = 1; i < chains; ++i) t = r.combine(t, s.chain[i]);
+    return t;
+  }
+  __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const {
+    *static_cast<result_of<R>*>(out) = r.finish(s, static_cast<std::int64_t>(n));
+  }
+
+ private:
+  template <std::size_t... K>
+  __device__ __forceinline__ running start(std::index_sequence<K...>) const {
+    return {{(static_cast<void>(K), r.identity())...}};
+  }
+  template <std::size_t... K>
+  __device__ __forceinline__ void add_items(state& s, const pack (&p)[inputs], int i,
+                                            std::int64_t index, std::index_sequence<K...>) const {
+    s = r.combine(s, r.lift(item_of<T>(p[K], i)..., index));
+  }
+};
+
+template <class Fold, class... T, std::size_t... K>
+__device__ __forceinline__ void add_one(const Fold& fold, typename Fold::running& s,
+                                        const arrays<sizeof...(T)>& a, std::uint64_t i,
+                                        std::index_sequence<K...>) {
+  fold.add_item(s, i, load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+}
+
+/// Shared memory that a fold keeps.
+template <class Fold>
+inline constexpr std::size_t fold_bytes = [] {
+  if constexpr (requires { Fold::shared_bytes; }) return std::size_t{Fold::shared_bytes};
+  else return std::size_t{0};
+}();
+template <class Fold>
+__device__ __forceinline__ void fill_shared(const Fold& fold, unsigned char* shared) {
+  if constexpr (fold_bytes<Fold> != 0) fold.fill(shared);
+}
+template <class Fold>
+__device__ __forceinline__ typename Fold::running start_fold(const Fold& fold, const unsigned char* shared) {
+  if constexpr (fold_bytes<Fold> != 0) return fold.start(shared);
+  else return fold.start();
+}
+/// First in a kernel: what no one else reads or writes can be filled before the stream's earlier work is done.
+/// What is behind it is free for states.
+template <class Fold>
+__device__ __forceinline__ unsigned char* prepare(const Fold& fold) {
+  fill_shared(fold, wf_dynamic_shared);
+  if constexpr (fold_bytes<Fold> != 0) __syncthreads();
+  await_stream();
+  return wf_dynamic_shared + fold_bytes<Fold>;
+}
+
+/// What is to be written of a fold's state. `first`: the index of the first element.
+struct written {
+  bool state = false;
+  std::int64_t first = 0;
+};
+/// The answer, or the words that the host's reduction keeps (backend.hpp): the number of elements, then the state's own,
+/// those of the fold itself where it has no write_state(state, n, first, words).
+template <class Fold>
+__device__ __forceinline__ void write_fold(const Fold& fold, const typename Fold::state& s, std::uint64_t n, const written& w, void* out) {
+  if (!w.state) {
+    if constexpr (requires { fold.write(s, n, w.first, out); }) fold.write(s, n, w.first, out);
+    else fold.write(s, n, out);
+    return;
+  }
+  auto* const words = static_cast<std::uint64_t*>(out);
+  words[0] = n;
+  if constexpr (requires { fold.write_state(s, n, w.first, words + 1); }) {
+    fold.write_state(s, n, w.first, words + 1);
+  } else {
+    constexpr int count = static_cast<int>((sizeof s + 7) / 8);
+    std::uint64_t own[count] = {};
+    __builtin_memcpy(own, &s, sizeof s);
+#pragma unroll
+    for (int k = 0; k < count; ++k) words[1 + k] = own[k];
+  }
+}
+
+inline constexpr int most_reduce_threads = 512;
+
+/// For reductions that commute: threads take packs in turn.
+template <class Fold, class... T>
+__global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
+    reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
+  unsigned char* const room = prepare(fold);
+  auto running = start_fold(fold, wf_dynamic_shared);
+  for_each_share<Fold::loads, Fold::item_size, Fold::packs>(
+      a, [&](const pack(&p)[sizeof...(T)], std::uint64_t v) { fold.add(running, p, v); },
+      [&](std::uint64_t i) {
+        add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>());
+      },
+      [] {});
+  auto s = block_reduce(fold, fold.total(running, a), room);
+  if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
+}
+
+/// For those that do not: a warp takes a stretch of the array, in tiles of 64 bytes a lane, and
+/// combines the lanes of each tile in order. Loads of neighbouring lanes lie 64 bytes apart, so each
+/// line is used by four loads in a row, the last three of them from L1.
+template <class Fold, class... T>
+__global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
+    reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
+  unsigned char* const room = prepare(fold);
+  constexpr int packs_a_lane = 4;
+  constexpr int each = packs_a_lane * Fold::items;
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * blockDim.x / 32;
+  const std::uint64_t warp = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) / 32;
+  const std::uint64_t tiles = (a.n + 32 * each - 1) / (32 * each);
+  const std::uint64_t end = tiles * (warp + 1) / warps;  // no overflow: tiles < 2^53 in any memory
+  const loader<cache::keep> load(1);
+  auto s = fold.identity();
+  for (std::uint64_t tile = tiles * warp / warps; tile < end; ++tile) {
+    const std::uint64_t first = (tile * 32 + lane_index()) * each;
+    auto running = start_fold(fold, wf_dynamic_shared);
+    const std::uint64_t v = first / Fold::items;
+    if (Fold::packs && v + packs_a_lane <= a.packs) {
+      pack p[packs_a_lane][sizeof...(T)];
+#pragma unroll
+      for (int u = 0; u < packs_a_lane; ++u) {
+#pragma unroll
+        for (int k = 0; k < static_cast<int>(sizeof...(T)); ++k) {
+          p[u][k] = load_pack_of<Fold::item_size>(a, k, v + u, load);
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < packs_a_lane; ++u) fold.add(running, p[u], v + u);
+    } else {
+      const std::uint64_t last = min(a.n, first + each);
+      for (std::uint64_t i = first; i < last; ++i) {
+        add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>());
+      }
+    }
+    s = fold.combine(s, warp_reduce(fold, fold.total(running, a)));
+  }
+  // Lanes but the first hold what only the first one has: the stretch of the warp counts once.
+  if (lane_index() != 0) s = fold.identity();
+  s = block_reduce(fold, s, room);
+  if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
+}
+
+/// Whether a fold must be given the elements in their order.
+template <class Fold>
+inline constexpr bool keeps_order = [] {
+  if constexpr (requires { Fold::ordered; }) return Fold::ordered;
+  else return false;
+}();
+
+template <class Fold, class... T>
+constexpr auto kernel_of() {
+  if constexpr (keeps_order<Fold>) return reduce_in_order_kernel<Fold, T...>;
+  else return reduce_kernel<Fold, T...>;
+}
+
+/// Blocks and threads of a launch.
+struct reduce_shape {
+  std::uint32_t blocks, threads;
+};
+
+/// For `packs` packs (or elements that lie apart): one block of few threads, then blocks of 256 with a
+/// pack a thread while they fit beside each other, then what the launch choices say.
+constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm, const launch_choices& c) {
+  if (packs <= 2048) {
+    const std::uint32_t t = divide_up(packs, 32) * 32;
+    return {1, t < 32 ? 32 : t > 512 ? 512 : t};
+  }
+  const std::uint32_t few = divide_up(packs, 256);
+  if (few <= 2 * sm && few <= 256) return {few, 256};
+  return {at_most(divide_up(packs, c.reduce_threads), c.reduce_blocks * sm), c.reduce_threads};
+}
+
+/// Enqueues one kernel: the fold of n elements of each input, written to *out. A shape with no threads
+/// stands for the library's own choice.
+template <class Fold, class... T>
+cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64_t* stride,
+                        std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
+                        reduce_shape shape = {0, 0}, const written& what = {}) {
+  using state = typename Fold::state;
+  const cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  arrays<sizeof...(T)> a;
+  if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  if (shape.threads == 0) {
+    const std::uint64_t work = a.packs != 0 ? a.packs : n;
+    shape = reduce_shape_for(keeps_order<Fold> ? work / 4 : work, scratch.multiprocessors(), scratch.choices());
+    if (fold_bytes<Fold> != 0 && shape.threads < 256) shape.threads = 256;  // which fill in less time
+  }
+  // A state a warp in shared memory, a state a block in the mailbox: large ones have few of both.
+  std::size_t room = scratch.block_shared_bytes() - 1024;
+  if (fold_bytes<Fold> + sizeof(state) > room) return cudaErrorInvalidValue;
+  room -= fold_bytes<Fold>;
+  shape.threads = at_most(shape.threads, static_cast<std::uint32_t>(room / sizeof(state) * 32));
+  const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<state>::words);
+  shape.blocks = boxes == 0 ? 1 : at_most(shape.blocks, boxes);
+  const std::size_t shared = fold_bytes<Fold> + shape.threads / 32 * sizeof(state);
+  return launch(kernel_of<Fold, T...>(), {shape.blocks, shape.threads, shared, stream, scratch.overlaps()},
+                fold, a, out, what, scratch.mailbox());
+}
+
+/// *out = r over x[0 … n), of any reduction whose members are WF_HD, in the order of the elements
+/// unless it commutes. x and out are memory that the device reads and writes; x at any multiple of
+/// its type's alignment. One kernel on `stream`, once `scratch` is prepared. Errors are CUDA's own.
+template <class R, class T>
+  requires reduction<R, T>
+cudaError_t reduce(const R& r, const T* x, std::uint64_t n, result_of<R>* out, workspace& scratch,
+                   cudaStream_t stream, std::int64_t stride = 1) {
+  const void* const inputs[] = {x};
+  return reduce_with<plain_fold<R, T>, T>({r}, inputs, &stride, n, out, scratch, stream);
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_columns.cuh
+/// Rows whose elements lie far apart in memory, beside the neighbouring rows': columns. A lane adds up a word's worth of
+/// neighbouring columns; a warp reads one line or two of each step, eight steps at once. Where there are few columns, they are cut along their length, and the
+/// last block of a tile that is done puts the parts together.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/rows_kernel.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr int columns_threads = 256, columns_warps = columns_threads / warp_lanes;
+
+/// Columns of a thread.
+template <class Acc>
+inline constexpr int columns_each = Acc::fixed_size >= 4 ? 1 : 4 / Acc::fixed_size;
+
+/// How columns are walked; made by the host.
+struct column_walk {
+  std::uint64_t columns;      ///< side by side in memory; a row's index is a tile's, then a column's
+  std::uint64_t tiles;        ///< of `lanes · columns_each` columns
+  std::uint64_t each;         ///< elements of a column that a block takes
+  std::uint32_t parts;        ///< blocks along a column
+  int lanes_log2;             ///< lanes side by side
+  bool aligned;               ///< words of a lane are
+  std::size_t answer_bytes;
+};
+
+/// Whether this block is the last of `parts` that say so, to all of its threads. What the others have written is seen.
+__device__ __forceinline__ bool last_to_come(std::uint32_t* ticket, std::uint32_t parts) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(ticket, 1u) == parts - 1;
+    if (last) *ticket = 0;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+template <class Acc>
+__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, 4))
+    columns_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ column_walk w, const __grid_constant__ Acc acc,
+                   const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+  await_stream();
+  constexpr int inputs = Acc::inputs, each = columns_each<Acc>, size = Acc::fixed_size, bytes = each * size;
+  constexpr int ahead = inputs == 1 ? 8 : 4;
+  using state = typename Acc::state;
+  __shared__ state shared[each][columns_warps][warp_lanes];
+  __shared__ typename room_of<Acc>::type room;
+  const unsigned lanes = 1u << w.lanes_log2, lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
+  const unsigned side = lane & (lanes - 1), high = warp_lanes >> w.lanes_log2;
+  const std::uint64_t group = blockIdx.x / w.parts;
+  const std::uint32_t part = blockIdx.x % w.parts;
+  const std::uint64_t tile = group % w.tiles, outer = group / w.tiles;
+  const std::uint64_t column = (tile * lanes + side) * each;
+  const auto here = static_cast<int>(column >= w.columns ? 0 : min(std::uint64_t{each}, w.columns - column));
+  const std::uint64_t begin = part * w.each, end = min(v.n, begin + w.each);
+  const unsigned char* p[inputs];
+  v.begin(outer * w.columns, p);
+#pragma unroll
+  for (int k = 0; k < inputs; ++k) p[k] += column * size;
+  typename Acc::running r[each];
+  state sum[each];
+#pragma unroll
+  for (int c = 0; c < each; ++c) {
+    r[c] = acc.start();
+    sum[c] = acc.identity();
+  }
+  if (here != 0) {
+    const std::uint64_t step = std::uint64_t{columns_warps} * high;
+    const bool whole = w.aligned && here == each, straight = v.dims - v.kept <= 1;
+    const auto load = [&](const unsigned char* x) {
+      if (whole || each == 1) return load_bytes(x, bytes);
+      pack to{};
+#pragma unroll
+      for (int c = 0; c < each; ++c) {
+        if (c < here) to.word[0] |= load_bytes(x + c * size, size).word[0] << (8 * size * c % 32);
+      }
+      return to;
+    };
+    const auto add = [&](const pack (&from)[inputs], std::uint64_t i) {
+#pragma unroll
+      for (int c = 0; c < each; ++c) {
+        pack one[inputs];
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) {
+          one[k] = from[k];
+          if constexpr (each > 1) one[k].word[0] = from[k].word[0] >> (8 * size * c % 32);
+        }
+        acc.add_item(r[c], one, i);
+      }
+    };
+    std::uint64_t i = begin + warp * high + (lane >> w.lanes_log2);
+    if (straight) {
+      unsigned rounds = 0;
+#pragma unroll 1
+      for (; i + (ahead - 1) * step < end; i += ahead * step) {
+        pack some[ahead][inputs];
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) {
+#pragma unroll
+          for (int k = 0; k < inputs; ++k) some[j][k] = load(p[k] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * step) * v.stride[k][v.kept]);
+        }
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j) * step);
+        if constexpr (Acc::proves) {
+          if (++rounds == rounds_of_chain / ahead) {
+            rounds = 0;
+#pragma unroll
+            for (int c = 0; c < each; ++c) {
+              sum[c] = acc.combine(sum[c], total_of(acc, r[c], facts));
+              r[c] = acc.start();
+            }
+          }
+        }
+      }
+    }
+#pragma unroll 1
+    for (; i < end; i += step) {
+      pack one[inputs];
+#pragma unroll
+      for (int k = 0; k < inputs; ++k) one[k] = load(p[k] + v.element(i, k));
+      add(one, i);
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < each; ++c) {
+    state s = acc.combine(sum[c], total_of(acc, r[c], facts));
+    for (unsigned step = lanes; step < warp_lanes; step *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(step)));
+    shared[c][warp][lane] = s;
+  }
+  __syncthreads();
+  // A warp for each column of a lane.
+  const bool mine = warp < each && lane < lanes && column + warp < w.columns;
+  state s = acc.identity();
+  if (mine) {
+    s = shared[warp][0][lane];
+    for (int j = 1; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+  }
+  if (w.parts > 1) {
+    auto* const box = reinterpret_cast<state*>(partials) + group * w.parts * (lanes * each);
+    if (mine) box[part * (lanes * each) + warp * lanes + lane] = s;
+    if (!last_to_come(tickets + group, w.parts)) return;
+    // All warps: parts warp, warp + 8, … of a column.
+#pragma unroll
+    for (int c = 0; c < each; ++c) {
+      s = acc.identity();
+      if (lane < lanes && (tile * lanes + lane) * each + static_cast<unsigned>(c) < w.columns) {
+#pragma unroll 4
+        for (std::uint32_t j = warp; j < w.parts; j += columns_warps) {
+          s = acc.combine(s, box[j * (lanes * each) + static_cast<unsigned>(c) * lanes + lane]);
+        }
+      }
+      shared[c][warp][lane] = s;
+    }
+    __syncthreads();
+    s = acc.identity();
+    if (mine) {
+      for (int j = 0; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+    }
+  }
+  const std::uint64_t row = outer * w.columns + column + warp;
+  bool sure = true;
+  if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
+  if constexpr (Acc::proves) {
+    __shared__ unsigned uncertain[each];
+    const unsigned failed = __ballot_sync(all_lanes, !sure);
+    if (warp < each && lane == 0) uncertain[warp] = failed;
+    __syncthreads();
+    for (int c = 0; c < each; ++c) {
+      for (unsigned todo = uncertain[c]; todo != 0; todo &= todo - 1) {
+        const auto at = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+        const std::uint64_t again = outer * w.columns + (tile * lanes + at) * each + static_cast<unsigned>(c);
+        acc.exactly(room, v, again, true, out + again * w.answer_bytes);
+      }
+    }
+  }
+}
+
+/// Whether the rows of a view are columns: their neighbours lie closer than their elements.
+template <int Inputs>
+bool are_columns(const row_view<Inputs>& v, int size) {
+  if (v.offsets != nullptr || v.kept == 0 || v.dims == v.kept || v.length[v.kept - 1] < 2) return false;
+  for (int k = 0; k < Inputs; ++k) {
+    if (v.stride[k][v.kept - 1] != size || v.stride[k][v.dims - 1] == size) return false;
+  }
+  return true;
+}
+
+template <class Acc>
+cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  constexpr int inputs = Acc::inputs, each = columns_each<Acc>, size = Acc::fixed_size, bytes = each * size;
+  column_walk w{};
+  w.columns = v.length[v.kept - 1];
+  w.answer_bytes = acc.result_size();
+  while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
+  const std::uint64_t lanes = std::uint64_t{1} << w.lanes_log2, wide = lanes * each;
+  w.tiles = (w.columns + wide - 1) / wide;
+  std::uintptr_t all = 0;
+  for (int k = 0; k < inputs; ++k) {
+    all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
+    for (int d = 0; d < v.dims; ++d) {
+      if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
+    }
+  }
+  w.aligned = all % bytes == 0;
+  const std::uint64_t groups = w.tiles * (v.rows / w.columns);
+  // Blocks for all multiprocessors, but each with some steps to do, and with a place for what it has to tell.
+  const std::uint64_t step = columns_warps * (32 >> w.lanes_log2);
+  const std::uint64_t wanted = 8 * std::uint64_t{scratch.multiprocessors()};
+  std::uint64_t parts = groups >= wanted / 2 ? 1 : (wanted + groups - 1) / groups;
+  const std::uint64_t most = workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), fit = v.n / (step * 16);
+  if (parts > most) parts = most;
+  if (parts > fit) parts = fit;
+  if (parts < 1 || groups > workspace::row_tickets) parts = 1;
+  w.each = (v.n + parts - 1) / parts;
+  w.parts = static_cast<std::uint32_t>((v.n + w.each - 1) / w.each);
+  if (groups * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
+  // Chains are cut where rows are straight, but for what is left at the end.
+  const std::uint64_t length = (w.each + step - 1) / step + 1;
+  const std::uint64_t chain = v.dims - v.kept > 1 || length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
+  return launch(columns_kernel<Acc>, {static_cast<unsigned>(groups * w.parts), columns_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+                acc.facts(v.n, chain, w.parts + length / rounds_of_chain + 1), static_cast<unsigned char*>(r.out), scratch.row_states(),
+                scratch.row_counters());
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_kernel.cuh
+/// Rows by groups of lanes: a group of 1 … 32 lanes of a warp reduces a row, the groups of a warp reduce neighbouring rows. A lane has
+/// several loads on their way before it adds what they bring: of one row, or of several where a row is one load of each lane. A warp
+/// gathers the states of up to 32 rows in shared memory; then each lane makes an answer.
+///
+/// What is reduced is up to an accumulator:
+///   running start()                              a thread's registers
+///   add_item(running&, const pack (&)[inputs], i)  an element of each input, of index i
+///   add(running&, const pack (&)[inputs], i)     16 bytes of each input, the first element of index i, where `packs`
+///   state total(running)                         what they come to; where `proves`, total(running, terms at most)
+///   state identity(), combine(a, b)              as of a reduction
+///   bool answer(state, n, facts, void* out)      by one thread; false: uncertain, where `proves`
+///   exactly(room, …)                             what is done then, by a warp or a block
+/// and on the host item_size(), item_align(), result_size(), facts(n, length, merges).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/device/levels.cuh>
+#include <warpfold/device/workspace.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr int rows_threads = 128, rows_warps = rows_threads / warp_lanes;
+
+/// How rows are walked; made by the host. A load brings a unit: an element, or the 16 bytes of `items` of them, where those of a row lie
+/// side by side and every row begins at a multiple of 16. The innermost reduced dimension is a line; a row has one, or several.
+struct row_walk {
+  int group_log2;               ///< lanes of a row
+  int steps;                    ///< rows of a group in a batch
+  bool whole;                   ///< a unit is 16 bytes
+  bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
+  std::int64_t step_bytes[2];   ///< from a unit of a line to the next
+  std::uint64_t units, lines;   ///< of a line; of a row
+  std::size_t answer_bytes;
+};
+
+/// A unit; Whole: 16 bytes.
+template <bool Whole, class Acc>
+__device__ __forceinline__ pack load_unit(const Acc& acc, const unsigned char* p) {
+  if constexpr (Acc::fixed_size == 0) return load_element(p, acc.item_size(), acc.item_align());
+  else if constexpr (Whole) return load_bytes(p, 16);
+  else return load_element(p, Acc::fixed_size, Acc::fixed_align);
+}
+template <bool Whole, class Acc>
+__device__ __forceinline__ void add_unit(const Acc& acc, typename Acc::running& r, const pack (&p)[Acc::inputs], std::uint64_t unit) {
+  if constexpr (Whole) acc.add(r, p, unit * Acc::items);
+  else acc.add_item(r, p, unit);
+}
+/// f.template operator()<whether units are whole>().
+template <class Acc, class F>
+__device__ __forceinline__ void by_unit(bool whole, F f) {
+  if constexpr (Acc::packs) {
+    if (whole) {
+      f.template operator()<true>();
+      return;
+    }
+  }
+  f.template operator()<false>();
+}
+/// Loads of an input on their way at once: of whole packs half as many; few where adding an element is much code.
+template <bool Whole, class Acc>
+inline constexpr int loads_ahead = Acc::fixed_size == 0 ? 2 : (Whole ? 4 : 8) / Acc::inputs;
+
+template <class Acc>
+using facts_of = decltype(std::declval<const Acc&>().facts(0, 0, 0));
+
+/// Nothing, where there is no exact way.
+struct no_room {};
+template <class Acc>
+struct room_of { using type = no_room; };
+template <class Acc>
+  requires(Acc::proves)
+struct room_of<Acc> { using type = typename Acc::room; };
+
+/// What a thread's registers come to. Where a certificate follows, chains are cut, as it is the surer the shorter they are.
+inline constexpr unsigned rounds_of_chain = 128;
+template <class Acc>
+__device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const typename Acc::running& r, const facts_of<Acc>& facts) {
+  if constexpr (Acc::proves) return acc.total(r, facts.chain);
+  else return acc.total(r);
+}
+
+/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; the line's first unit is number `index` of its row.
+template <bool Whole, class Acc>
+__device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs],
+                                         const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
+                                         std::uint64_t index) {
+  constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
+  std::uint64_t u = first;
+  const auto load = [&](pack (&p)[inputs], std::uint64_t unit) {
+#pragma unroll
+    for (int k = 0; k < inputs; ++k) {
+      p[k] = load_unit<Whole>(acc, from[k] + static_cast<std::int64_t>(unit) * (Whole ? 16 : step_bytes[k]));
+    }
+  };
+#pragma unroll 1
+  for (; u + (ahead - 1) * std::uint64_t{step} < end; u += std::uint64_t{ahead} * step) {
+    pack p[ahead][inputs];
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) load(p[j], u + static_cast<unsigned>(j) * step);
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + u + static_cast<unsigned>(j) * step);
+  }
+  if (u >= end) return;
+  pack p[ahead - 1][inputs] = {};
+#pragma unroll
+  for (int j = 0; j < ahead - 1; ++j) {
+    if (u + static_cast<unsigned>(j) * step < end) load(p[j], u + static_cast<unsigned>(j) * step);
+  }
+#pragma unroll
+  for (int j = 0; j < ahead - 1; ++j) {
+    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + u + static_cast<unsigned>(j) * step);
+  }
+}
+
+/// Rows of one unit a lane: those of `ahead` steps at once, from row `row` on, `groups` apart; give(state) is told each.
+template <bool Whole, class Acc, class Give>
+__device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, std::uint64_t row,
+                                                unsigned groups, unsigned steps, bool mine, const std::int64_t (&step_bytes)[2],
+                                                unsigned member, Give give) {
+  constexpr int inputs = Acc::inputs, ahead = 4 / inputs;
+#pragma unroll 1
+  for (unsigned step = 0; step < steps; step += ahead) {
+    pack p[ahead][inputs] = {};
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) {
+      const std::uint64_t at = row + (step + static_cast<unsigned>(j)) * groups;
+      if (mine && step + static_cast<unsigned>(j) < steps && at < v.rows) {
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) {
+          p[j][k] = load_unit<Whole>(acc, v.x[k] + static_cast<std::int64_t>(at) * v.stride[k][0] + member * (Whole ? 16 : step_bytes[k]));
+        }
+      }
+    }
+    // Once for all of them: making the state of a row is much code.
+#pragma unroll 1
+    for (unsigned j = 0; j < ahead && step + j < steps; ++j) {
+      typename Acc::running r = acc.start();
+      if (mine && row + (step + j) * groups < v.rows) add_unit<Whole>(acc, r, p[0], member);
+#pragma unroll
+      for (int i = 0; i + 1 < ahead; ++i) {
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[i][k] = p[i + 1][k];
+      }
+      give(total_of(acc, r, facts), step + j);
+    }
+  }
+}
+
+template <class Acc>
+__global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8))
+    rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ row_walk w, const __grid_constant__ Acc acc,
+                const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
+  await_stream();
+  constexpr int inputs = Acc::inputs;
+  using state = typename Acc::state;
+  __shared__ state slots[rows_warps][warp_lanes];
+  __shared__ typename room_of<Acc>::type rooms[rows_warps];
+  const unsigned lanes = 1u << w.group_log2, in_warp = static_cast<unsigned>(lane_index());
+  const unsigned member = in_warp & (lanes - 1), group = in_warp >> w.group_log2, groups = 32u >> w.group_log2;
+  const auto steps = static_cast<unsigned>(w.steps);
+  const std::uint64_t batch_rows = std::uint64_t{groups} * steps;
+  const std::uint64_t batches = (v.rows + batch_rows - 1) / batch_rows;
+  const auto my_warp = static_cast<unsigned>(warp_index());
+  const bool ragged = v.offsets != nullptr;
+
+  for (std::uint64_t batch = blockIdx.x * std::uint64_t{rows_warps} + my_warp; batch < batches; batch += std::uint64_t{gridDim.x} * rows_warps) {
+    const std::uint64_t first = batch * batch_rows;
+    // A batch has 32 segments at most: a lane reads the offsets of one, for all.
+    std::uint64_t segment = 0, length = ragged ? 0 : v.n;
+    if (ragged && first + in_warp < v.rows) {
+      segment = v.offset(first + in_warp);
+      length = v.offset(first + in_warp + 1) - segment;
+    }
+    // The states of the groups' rows of a step; those of 32 rows, or the last ones, become answers.
+    const auto finish = [&](state s, unsigned step) {
+#pragma unroll 1
+      for (unsigned m = 1; m < lanes; m *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(m)));
+      const unsigned turn = step & (lanes - 1);
+      if (member == 0) slots[my_warp][turn * groups + group] = s;
+      if (turn != lanes - 1 && step != steps - 1) return;
+      __syncwarp();
+      const std::uint64_t from = first + std::uint64_t{step - turn} * groups, row = from + in_warp;
+      bool sure = true;
+      if (in_warp < (turn + 1) * groups && row < v.rows) {
+        unsigned char* const to = out + row * w.answer_bytes;
+        if constexpr (Acc::proves) {
+          sure = ragged ? acc.answer_here(slots[my_warp][in_warp], length, to) : acc.answer(slots[my_warp][in_warp], v.n, facts, to);
+        } else {
+          acc.answer(slots[my_warp][in_warp], length, facts, to);
+        }
+      }
+      if constexpr (Acc::proves) {
+        for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
+          const std::uint64_t uncertain = from + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+          acc.exactly(rooms[my_warp], v, uncertain, false, out + uncertain * w.answer_bytes);
+        }
+      }
+      __syncwarp();
+    };
+    if (w.single) {
+      const bool mine = member < w.units;
+      by_unit<Acc>(w.whole, [&]<bool Whole>() {
+        add_single_rows<Whole>(acc, facts, v, first + group, groups, steps, mine, w.step_bytes, member, finish);
+      });
+      continue;
+    }
+#pragma unroll 1
+    for (unsigned step = 0; step < steps; ++step) {
+      const std::uint64_t row = first + step * groups + group;
+      const unsigned char* from[inputs];
+      std::uint64_t units = row < v.rows ? w.units : 0;
+      if (ragged) {
+        const std::uint64_t begin = __shfl_sync(all_lanes, segment, static_cast<int>(step));
+        units = __shfl_sync(all_lanes, length, static_cast<int>(step));
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) from[k] = v.x[k] + static_cast<std::int64_t>(begin) * v.stride[k][0];
+      } else {
+        v.begin(row < v.rows ? row : 0, from);
+      }
+      typename Acc::running r = acc.start();
+#pragma unroll 1
+      for (std::uint64_t line = 0; line < w.lines; ++line) {
+        const unsigned char* p[inputs];
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
+        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.step_bytes, member, lanes, units, line * w.units); });
+      }
+      __syncwarp();
+      if constexpr (Acc::proves) finish(acc.total(r, ragged ? acc.chain_here(units) : facts.chain), step);
+      else finish(acc.total(r), step);
+    }
+  }
+}
+
+}  // namespace wf::device::inline WF_BUILD

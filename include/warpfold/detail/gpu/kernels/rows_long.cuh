@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_long.cuh
+/// Long rows: a block a row, or several blocks where rows are few. The last block of a row that is done puts the parts together.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/rows_columns.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr int long_threads = 256;
+
+struct long_walk {
+  row_walk row;
+  std::uint64_t each;  ///< units of a block; lines, where a row has several
+  std::uint32_t parts;
+  int side_log2;       ///< threads side by side on a line
+};
+
+template <class Acc>
+__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4))
+    long_rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ long_walk w, const __grid_constant__ Acc acc,
+                     const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+  await_stream();
+  constexpr int inputs = Acc::inputs;
+  using state = typename Acc::state;
+  __shared__ state of_warp[long_threads / warp_lanes];
+  __shared__ typename room_of<Acc>::type room;
+  const std::uint64_t row = blockIdx.x / w.parts;
+  const std::uint32_t part = blockIdx.x % w.parts;
+  const unsigned char* from[inputs];
+  v.begin(row, from);
+  const bool one = w.row.lines == 1;
+  const std::uint64_t begin = part * w.each, end = min(one ? w.row.units : w.row.lines, begin + w.each);
+  const unsigned side = 1u << w.side_log2, member = threadIdx.x & (side - 1);
+  typename Acc::running r = acc.start();
+  state s = acc.identity();
+  unsigned rounds = 0;
+  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side, last = one ? end : w.row.units;
+#pragma unroll 1
+  for (std::uint64_t line = one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one ? 1 : end); line += long_threads >> w.side_log2) {
+    const unsigned char* p[inputs];
+#pragma unroll
+    for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
+#pragma unroll 1
+    for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
+      const std::uint64_t until = min(last, unit + most);
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, line * w.row.units); });
+      if constexpr (Acc::proves) {
+        rounds += static_cast<unsigned>((until - unit) >> w.side_log2) + 1;
+        if (rounds >= rounds_of_chain) {
+          s = acc.combine(s, total_of(acc, r, facts));
+          r = acc.start();
+          rounds = 0;
+        }
+      }
+    }
+  }
+  s = block_reduce(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
+  if (w.parts > 1) {
+    auto* const box = reinterpret_cast<state*>(partials) + row * w.parts;
+    if (threadIdx.x == 0) box[part] = s;
+    if (!last_to_come(tickets + row, w.parts)) return;
+    s = acc.identity();
+    const std::uint32_t many = (w.parts + long_threads - 1) / long_threads;
+    for (std::uint32_t j = threadIdx.x * many; j < min(w.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
+    s = block_reduce(acc, s, of_warp);
+  }
+  unsigned char* const to = out + row * w.row.answer_bytes;
+  if constexpr (Acc::proves) {
+    __shared__ bool sure;
+    if (threadIdx.x == 0) sure = acc.answer(s, v.n, facts, to);
+    __syncthreads();
+    if (!sure) acc.exactly(room, v, row, true, to);
+  } else if (threadIdx.x == 0) {
+    acc.answer(s, v.n, facts, to);
+  }
+}
+
+template <class Acc>
+cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, const row_walk& rows, const rows_request& r, workspace& scratch,
+                              cudaStream_t stream) {
+  const bool one = rows.lines == 1;
+  long_walk w{rows, 0, 1, 0};
+  while ((1 << w.side_log2) < long_threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
+  // Parts so that all multiprocessors have as much to do, of 64 KiB at least.
+  const std::uint64_t wanted = 8 * std::uint64_t{scratch.multiprocessors()}, pieces = one ? rows.units : rows.lines;
+  const std::uint64_t most = workspace::row_bytes / (v.rows * sizeof(typename Acc::state));
+  std::uint64_t parts = (wanted + v.rows - 1) / v.rows, fit = v.n * static_cast<unsigned>(acc.item_size()) >> 16;
+  for (const std::uint64_t limit : {fit, most, pieces}) {
+    if (parts > limit) parts = limit;
+  }
+  if (parts < 1 || v.rows > workspace::row_tickets) parts = 1;
+  w.each = (pieces + parts - 1) / parts;
+  w.parts = static_cast<std::uint32_t>((pieces + w.each - 1) / w.each);
+  if (v.rows * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
+  // Rounds of a thread: of its chains, and how many chains.
+  const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 2;
+  const std::uint64_t all = of_line * (one ? 1 : w.each * side / long_threads + 1), chain = all < 2 * rounds_of_chain ? all : 2 * rounds_of_chain;
+  const std::uint64_t items = rows.whole ? 16u / static_cast<unsigned>(acc.item_size()) : 1u;
+  return launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), long_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+                acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1), static_cast<unsigned char*>(r.out), scratch.row_states(),
+                scratch.row_counters());
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_plan.cuh
+/// The host's part of rows: how a view is walked, and by which kernel.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/rows_long.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// Whether lines are side by side in memory, and all of them whole multiples of 16 bytes at multiples of 16.
+template <int Inputs>
+bool are_whole(const row_view<Inputs>& v, int item_size) {
+  if (v.offsets != nullptr || v.dims == v.kept) return false;  // where a segment begins only the device knows
+  std::uintptr_t all = v.length[v.dims - 1] * static_cast<unsigned>(item_size);
+  for (int k = 0; k < Inputs; ++k) {
+    if (v.stride[k][v.dims - 1] != item_size) return false;
+    all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
+    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
+  }
+  return all % 16 == 0;
+}
+
+/// Lanes of a row: where rows are short as many as it has loads; those of a whole line where it is long enough; then a warp.
+inline int group_log2_of(std::uint64_t units, int unit_bytes) {
+  const std::uint64_t most = units * static_cast<unsigned>(unit_bytes) > 2048 ? 32 : unit_bytes >= 16 ? 8 : 16;
+  int log2 = 0;
+  while ((std::uint64_t{1} << log2) < units && (std::uint64_t{1} << log2) < most) ++log2;
+  return log2;
+}
+
+template <class Acc>
+cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  constexpr int inputs = Acc::inputs;
+  if (r.labels != nullptr) return cudaErrorNotSupported;  // they are sorted first
+  cudaError_t e = scratch.prepare(stream);
+  if (e != cudaSuccess) return e;
+  const int size = acc.item_size(), align = acc.item_align();
+  row_view<inputs> v;
+  const bool any_order = r.what != op::argmin && r.what != op::argmax;
+  if (!make_row_view(v, r, size, align, any_order)) return cudaErrorMisalignedAddress;
+  if (v.rows == 0) return cudaSuccess;
+  if constexpr (Acc::packs) {
+    if (v.n != 0 && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
+  }
+  row_walk w{};
+  if constexpr (Acc::packs) w.whole = are_whole(v, size);
+  const int items = w.whole ? 16 / size : 1;
+  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
+  w.answer_bytes = acc.result_size();
+  const std::uint64_t line = v.n == 0 || v.offsets != nullptr ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
+  w.units = line / static_cast<unsigned>(items);
+  w.lines = line == 0 ? 1 : v.n / line;
+  if constexpr (Acc::packs) {
+    const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
+    const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
+    if (v.offsets == nullptr && (bytes >= (1 << 18) || (few && bytes > 8192))) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+  }
+  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(w.units, w.whole ? 16 : size);
+  const std::uint64_t groups = 32u >> w.group_log2;
+  const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
+  w.single = v.offsets == nullptr && v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
+  w.steps = w.single && w.group_log2 < 2 ? 4 : 1 << w.group_log2;
+  while (w.steps > 1 && v.rows / (groups * static_cast<unsigned>(w.steps)) < resident * rows_warps) w.steps /= 2;
+  const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;
+  const std::uint32_t blocks = at_most(divide_up(batches, rows_warps), static_cast<std::uint32_t>(2 * resident));
+  const std::uint64_t lanes = std::uint64_t{1} << w.group_log2;
+  const std::uint64_t length = (w.units + lanes - 1) / lanes * w.lines * static_cast<unsigned>(items);
+  return launch(rows_kernel<Acc>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+                acc.facts(v.n, length, 0), static_cast<unsigned char*>(r.out));
+}
+
+}  // namespace wf::device::inline WF_BUILD

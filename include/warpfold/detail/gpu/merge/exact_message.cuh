@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file exact_message.cuh
+/// How the digits of the blocks' exact sums become one answer: each block but the last adds them to a tally, the last
+/// one collects it and rounds.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/epilogue/exact_round.cuh>
+#include <warpfold/device/grid.cuh>
+#include <warpfold/device/warp.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// How the digits of a sum of T lie on a warp.
+template <class T>
+inline constexpr int digits_a_lane = exact::format<T>::digits > 32 ? 3 : 1;
+template <class T>
+inline constexpr int digit_lanes = (exact::format<T>::digits + digits_a_lane<T> - 1) / digits_a_lane<T>;
+
+/// Four rows: at a thousand blocks each word takes 250 additions, and the reader loads four words.
+template <class T>
+using digit_tally = tally<digit_lanes<T> * digits_a_lane<T> + 1, 4>;
+
+/// Blocks that saw each kind of special value, in fields of 12 bits: at most 4095 blocks.
+__device__ __forceinline__ std::int64_t spread_kinds(std::uint32_t kinds) {
+  std::int64_t fields = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) fields |= std::int64_t{kinds >> i & 1} << (12 * i);
+  return fields;
+}
+__device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
+  std::uint32_t kinds = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) kinds |= (fields >> (12 * i) & 0xfff) != 0 ? 1u << i : 0u;
+  return kinds;
+}
+
+/// By the first warp of each block, with the digits of its sum, digits_a_lane a lane, and its special values: the last
+/// block writes *out. Unit: the exponent of the weight of the first digit.
+template <int Unit, class T>
+__device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<T>], std::uint32_t kinds, T* out,
+                                                 std::uint64_t* rows) {
+  constexpr int per_lane = digits_a_lane<T>, lanes = digit_lanes<T>;
+  using message = digit_tally<T>;
+  if (gridDim.x > 1) {
+    const int first = lane_index() * per_lane;
+    if (!is_last_block()) {
+      settle(v);
+      if (lane_index() < lanes) {
+#pragma unroll
+        for (int j = 0; j < per_lane; ++j) message::post(rows, first + j, v[j]);
+      } else if (lane_index() == lanes) {
+        message::post(rows, first, spread_kinds(kinds));
+      }
+      return;
+    }
+    std::int64_t others[per_lane];
+    message::template collect<per_lane>(rows, first, gridDim.x - 1, others);
+    kinds |= gather_kinds(__shfl_sync(all_lanes, others[0], lanes));
+    if (lane_index() < lanes) {
+#pragma unroll
+      for (int j = 0; j < per_lane; ++j) v[j] += others[j];
+    }
+  }
+  const T answer = round_by_warp<T>(v, kinds, Unit);
+  if (lane_index() == 0) *out = answer;
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows.hpp
+/// How host code asks the compiled kernels for many reductions at once: of rows along any axes of a strided view, of
+/// segments, of groups with a label.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <warpfold/builtin.hpp>
+#include <warpfold/context.hpp>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/types.hpp>
+
+namespace wf {
+
+/// What a device is asked to reduce row by row. All pointers are the device's.
+struct rows_request {
+  op what;
+  dtype element;
+  wf::accuracy accuracy;
+  wf::options options;
+  std::array<const void*, 2> x;
+  /// Dimensions: the kept ones first, then the reduced ones, each in their order; the last one varies fastest. Answers lie
+  /// C-ordered over the kept ones. Of segments and labels there is one dimension, a reduced one.
+  int kept, reduced;
+  std::array<std::int64_t, 32> length;
+  std::array<std::array<std::int64_t, 32>, 2> stride;  ///< in elements, of each input
+  /// Null, or segments + 1 offsets of 4 or 8 bytes each: segment k is the elements offsets[k] … offsets[k + 1].
+  const void* offsets;
+  int offset_bytes;
+  std::int64_t segments;       ///< answers of segments and of labels
+  const std::int64_t* labels;  ///< null, or of each element its answer; one that no answer has leaves the element out
+  void* out;
+};
+
+}  // namespace wf

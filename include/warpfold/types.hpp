@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file types.hpp
+/// Element types, and what every reduction of the library is told.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <warpfold/detail/exact/ieee.hpp>
+#include <warpfold/half.hpp>
+#include <warpfold/io/dtype.hpp>
+
+namespace wf {
+
+/// A complex number of two floats.
+using c64 = std::complex<float>;
+/// A complex number of two doubles.
+using c128 = std::complex<double>;
+
+/// Floating-point numbers.
+template <class T>
+concept floating = std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, float> ||
+                   std::same_as<T, double>;
+/// Integers of up to 64 bits. bool is one: it counts.
+template <class T>
+concept integer = std::integral<T> && sizeof(T) <= 8;
+/// Complex numbers.
+template <class T>
+concept complex_number = std::same_as<T, c64> || std::same_as<T, c128>;
+/// What has an order.
+template <class T>
+concept real = floating<T> || integer<T>;
+/// What the library's reductions take: f16, bf16, float, double, integers, bool, and complex numbers.
+template <class T>
+concept element = real<T> || complex_number<T>;
+
+/// The element type that has the bits of a T: T itself, unless this is specialised, as cuda_types.cuh does for __half,
+/// __nv_bfloat16, float2 (cuComplex) and double2. The library's reductions take arrays of T then, and answer in their own types.
+template <class T>
+struct stands_for {
+  using type = T;  ///< the element type
+};
+
+/// What a built-in reduction may be told.
+struct options {
+  wf::rounding rounding = wf::rounding::nearest;  ///< of exact answers
+  std::int64_t correction = 0;                    ///< var, std: divided by n - correction
+};
+
+/// Integers are summed as 64 bits, mod 2^64.
+template <integer T>
+using wide_integer = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+
+namespace detail {
+template <class T>
+struct sum_result { using type = T; };
+template <integer T>
+struct sum_result<T> { using type = std::conditional_t<std::same_as<T, bool>, std::int64_t, wide_integer<T>>; };
+}  // namespace detail
+
+/// Floats and complex numbers sum to their own type, integers to 64 bits, bool counts in int64.
+template <element T>
+using sum_type = typename detail::sum_result<T>::type;
+/// The type of means, variances, logarithms: a float's own, of integers f64.
+template <element T>
+using mean_type = std::conditional_t<integer<T>, double, T>;
+namespace detail {
+template <class T>
+struct var_result { using type = mean_type<T>; };
+template <complex_number T>
+struct var_result<T> { using type = typename T::value_type; };
+}  // namespace detail
+/// The type of variances: that of means, but real for complex numbers.
+template <element T>
+using var_type = typename detail::var_result<T>::type;
+
+/// The `dtype` of an element type; that of a fundamental integer type by size and sign.
+template <element T>
+inline constexpr dtype dtype_of = [] {
+  if constexpr (std::same_as<T, f16>) return dtype::f16;
+  else if constexpr (std::same_as<T, bf16>) return dtype::bf16;
+  else if constexpr (std::same_as<T, float>) return dtype::f32;
+  else if constexpr (std::same_as<T, double>) return dtype::f64;
+  else if constexpr (std::same_as<T, bool>) return dtype::boolean;
+  else if constexpr (std::same_as<T, c64>) return dtype::c64;
+  else if constexpr (std::same_as<T, c128>) return dtype::c128;
+  else {
+    constexpr dtype with_sign[] = {dtype::i8, dtype::i16, dtype::i32, dtype::i64};
+    constexpr dtype without[] = {dtype::u8, dtype::u16, dtype::u32, dtype::u64};
+    constexpr int log2_size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? with_sign[log2_size] : without[log2_size];
+  }
+}();
+
+/// A real element as a double: exact but for 64-bit integers.
+template <real T>
+constexpr double to_double(T x) {
+  return static_cast<double>(x);
+}
+
+}  // namespace wf

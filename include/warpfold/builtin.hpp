@@ -13,41 +13,10 @@
 #include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
+#include <warpfold/operations.hpp>
 #include <warpfold/types.hpp>
 
 namespace wf {
-
-/// The operations. docs/reductions.md says what each takes, and what it answers for no elements and for NaN.
-enum class op : std::uint8_t {
-  sum,             ///< Σx
-  mean,            ///< Σx / n
-  prod,            ///< Πx
-  var,             ///< Σ|x - mean|² / (n - correction)
-  std_dev,         ///< √var
-  mean_var,        ///< mean and var
-  sum_of_squares,  ///< Σ|x|²
-  norm1,           ///< Σ|x|
-  norm2,           ///< √Σ|x|²
-  norm_inf,        ///< the greatest |x|
-  dot,             ///< Σxy, of two inputs
-  min,             ///< the least element
-  max,             ///< the greatest element
-  minmax,          ///< both
-  argmin,          ///< the index of the first least element
-  argmax,          ///< the index of the first greatest element
-  any,             ///< whether an element is not zero
-  all,             ///< whether none is zero
-  count,           ///< n
-  count_nonzero,   ///< elements that are not zero
-  logsumexp        ///< log Σexp(x)
-};
-/// How many operations there are.
-inline constexpr int op_count = 21;
-/// Their names, in the order of `op`: those of the command line and of Python. `std_dev` is "std".
-inline constexpr const char* op_names[op_count] = {
-  "sum", "mean", "prod", "var", "std", "mean_var", "sum_of_squares", "norm1", "norm2", "norm_inf", "dot",
-  "min", "max", "minmax", "argmin", "argmax", "any", "all", "count", "count_nonzero", "logsumexp"
-};
 
 /// What is told of an operation in words.
 struct properties {
@@ -60,13 +29,7 @@ WF_API const properties& properties_of(op o);
 /// The operation of that name, one of op_names or `norm`, which is norm2; nothing for others.
 WF_API std::optional<op> op_named(std::string_view name);
 
-/// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
-/// complex numbers: re and im of the mean, the variance).
-struct result_kind {
-  dtype type;  ///< of each number
-  int values;  ///< 1, 2 or 3
-};
-/// Throws wf::error (unsupported) for element types that the operation does not take.
+/// What an operation yields of elements of a type that it takes.
 WF_API result_kind result_of_builtin(op o, dtype element);
 
 /// Its functions; `self` is an `options`. Throws wf::error (unsupported) for types that it does not take.

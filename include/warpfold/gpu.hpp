@@ -140,13 +140,13 @@ class WF_API device_place : public backend {
 
   /// Operation O: run<O>(x, out, settings…) enqueues it, run<O>(x, settings…) waits and gives the answer.
   template <op O, class X, class... A>
-    requires(O != op::dot)
+    requires(inputs_of(O) == 1)
   auto run(const X& x, A&&... a) const {
     return ask<O, detail::builtin_element_of<detail::as_input_t<X>>>(std::tie(x), std::forward<A>(a)...);
   }
   /// The same of two inputs.
   template <op O, class X, class Y, class... A>
-    requires(O == op::dot)
+    requires(inputs_of(O) == 2)
   auto run(const X& x, const Y& y, A&&... a) const {
     using T = detail::builtin_element_of<detail::as_input_t<X>>;
     static_assert(std::same_as<T, detail::builtin_element_of<detail::as_input_t<Y>>>, "dot takes two inputs of one element type");

@@ -182,7 +182,7 @@ void reduce(MPI_Comm comm, int root, S& acc) {
 
 namespace mpi::detail {
 
-inline bool asks_for_places(op what) { return what == op::argmin || what == op::argmax; }
+inline bool asks_for_places(op what) { return operation_of(what).state == state_kind::places; }
 
 /// What ranks cannot ask for, though one process can.
 inline void check_spread(const request& r) {
@@ -245,12 +245,12 @@ void together(MPI_Comm comm, const backend& where, const char* name, Make make) 
 template <op O>
 struct function {
   template <wf::detail::input X, class... S>
-    requires(O != op::dot)
+    requires(inputs_of(O) == 1)
   auto operator()(MPI_Comm comm, const X& x, const S&... s) const {
     return call<S...>(comm, wf::detail::settings(s...), x);
   }
   template <wf::detail::input X, wf::detail::input Y, class... S>
-    requires(O == op::dot)
+    requires(inputs_of(O) == 2)
   auto operator()(MPI_Comm comm, const X& x, const Y& y, const S&... s) const {
     static_assert(std::same_as<wf::detail::element_of<X>, wf::detail::element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(comm, wf::detail::settings(s...), x, y);
@@ -320,55 +320,16 @@ auto all_reduce(MPI_Comm comm, const X& x, const Y& y, const R& r, const context
 namespace mpi {
 
 /// \name Reductions over ranks
-/// Each takes the communicator, this rank's piece (two for dot) and the settings of the front door (warpfold.hpp), and gives every rank
-/// the answer of all pieces, in the order of the ranks: a number, or a wf::array of them along axes, by segments or labels. Exact ones
+/// `wf::mpi::sum` and so on, one for each operation of the front door (warpfold.hpp). Each takes the communicator, this rank's
+/// piece (two for dot) and the settings of the front door, and gives every rank the answer of all pieces, in the order of the ranks: a number, or a wf::array of them along axes, by segments or labels. Exact ones
 /// have the same bits for any number of ranks and any split. Collective. What one rank refuses (bad_argument, unsupported, capacity) is
 /// thrown as wf::error on all. Source: docs/ranks.md.
 /// \{
 
-/// Σx.
-inline constexpr detail::function<op::sum> sum;
-/// Σx / n.
-inline constexpr detail::function<op::mean> mean;
-/// Πx: native for floats, so its last bits may depend on the pieces.
-inline constexpr detail::function<op::prod> prod;
-/// Σ(x − mean)² / (n − correction).
-inline constexpr detail::function<op::var> var;
-/// The root of var.
-inline constexpr detail::function<op::std_dev> std_dev;
-/// Mean and var together.
-inline constexpr detail::function<op::mean_var> mean_var;
-/// Σ|x|².
-inline constexpr detail::function<op::sum_of_squares> sum_of_squares;
-/// Σ|x|.
-inline constexpr detail::function<op::norm1> norm1;
-/// √Σ|x|².
-inline constexpr detail::function<op::norm2> norm2;
+// A function for each row of operations.def; docs/ranks.md says of them what differs from those of one process.
+#define WF_OPERATION(name, ...) inline constexpr detail::function<op::name> name;
+#include <warpfold/operations.def>
 inline constexpr detail::function<op::norm2> norm;  ///< the usual name of norm2
-/// The greatest |x|.
-inline constexpr detail::function<op::norm_inf> norm_inf;
-/// Σx·y.
-inline constexpr detail::function<op::dot> dot;
-/// The least element.
-inline constexpr detail::function<op::min> min;
-/// The greatest element.
-inline constexpr detail::function<op::max> max;
-/// The least and the greatest element.
-inline constexpr detail::function<op::minmax> minmax;
-/// The place of the least element in the whole array, the first of equal ones.
-inline constexpr detail::function<op::argmin> argmin;
-/// The place of the greatest element in the whole array, the first of equal ones.
-inline constexpr detail::function<op::argmax> argmax;
-/// Whether one element is not zero.
-inline constexpr detail::function<op::any> any;
-/// Whether no element is zero.
-inline constexpr detail::function<op::all> all;
-/// The number of elements.
-inline constexpr detail::function<op::count> count;
-/// The number of elements that are not zero.
-inline constexpr detail::function<op::count_nonzero> count_nonzero;
-/// log Σ exp(x): native, so its last bits may depend on the pieces.
-inline constexpr detail::function<op::logsumexp> logsumexp;
 
 /// \}
 

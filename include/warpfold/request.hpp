@@ -70,9 +70,6 @@ struct request {
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
 WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);
 
-/// Inputs that the operation takes: 2 for dot, else 1.
-constexpr int inputs_of(op what) { return what == op::dot ? 2 : 1; }
-
 namespace cpu {
 
 /// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).

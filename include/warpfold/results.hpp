@@ -37,33 +37,24 @@ struct checked {
 
 /// Whether operation O takes elements of T.
 template <op O, class T>
-inline constexpr bool takes = [] {
-  if constexpr (O == op::sum || O == op::mean || O == op::prod || O == op::any || O == op::all ||
-                O == op::count || O == op::count_nonzero || O == op::var || O == op::std_dev ||
-                O == op::mean_var || O == op::sum_of_squares || O == op::norm2 || O == op::dot)
-    return element<T>;
-  else return real<T>;
-}();
+inline constexpr bool takes = operation_of(O).of_complex ? element<T> : real<T>;
 
 namespace detail {
 
 template <op O, class T>
 constexpr auto result_type() {
   using std::type_identity;
-  if constexpr (O == op::sum || O == op::prod || O == op::dot) return type_identity<sum_type<T>>();
-  else if constexpr (complex_number<T> && (O == op::sum_of_squares || O == op::norm2))
+  constexpr answer_kind kind = operation_of(O).answer;
+  if constexpr (kind == answer_kind::same) return type_identity<T>();
+  else if constexpr (kind == answer_kind::two) return type_identity<minmax_result<T>>();
+  else if constexpr (complex_number<T> && (kind == answer_kind::real_wide || kind == answer_kind::real_mean))
     return type_identity<typename T::value_type>();
-  else if constexpr (O == op::sum_of_squares) return type_identity<sum_type<T>>();
-  else if constexpr (O == op::norm1 || O == op::norm_inf) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
-  else if constexpr (O == op::var || O == op::std_dev) return type_identity<var_type<T>>();
-  else if constexpr (O == op::mean || O == op::norm2 || O == op::logsumexp)
-    return type_identity<mean_type<T>>();
-  else if constexpr (O == op::mean_var) return type_identity<mean_var_result<mean_type<T>, var_type<T>>>();
-  else if constexpr (O == op::minmax) return type_identity<minmax_result<T>>();
-  else if constexpr (O == op::min || O == op::max)
-    return type_identity<T>();
-  else if constexpr (O == op::any || O == op::all) return type_identity<bool>();
-  else return type_identity<std::int64_t>();
+  else if constexpr (kind == answer_kind::wide || kind == answer_kind::real_wide) return type_identity<sum_type<T>>();
+  else if constexpr (kind == answer_kind::magnitude) return type_identity<std::conditional_t<integer<T>, std::uint64_t, T>>();
+  else if constexpr (kind == answer_kind::mean || kind == answer_kind::real_mean) return type_identity<mean_type<T>>();
+  else if constexpr (kind == answer_kind::mean_and_var) return type_identity<mean_var_result<mean_type<T>, var_type<T>>>();
+  else if constexpr (kind == answer_kind::flag) return type_identity<bool>();
+  else return type_identity<std::int64_t>();  // index
 }
 
 }  // namespace detail
@@ -74,7 +65,6 @@ using result = typename decltype(detail::result_type<O, T>())::type;
 
 /// The operations whose integer answers can overflow.
 template <op O>
-inline constexpr bool can_overflow =
-    O == op::sum || O == op::prod || O == op::sum_of_squares || O == op::norm1 || O == op::dot;
+inline constexpr bool can_overflow = operation_of(O).wraps;
 
 }  // namespace wf

@@ -56,18 +56,21 @@ inline rows_of_digits rows_of(const state_form& f) {
     default: break;
   }
   const int parts = is_complex(f.element) ? 2 : 1;
-  switch (f.what) {
-    case op::sum:
-    case op::norm1: return whole_numbers ? rows_of_digits{} : rows_of_digits{parts, n.sum};
-    case op::mean: return whole_numbers ? rows_of_digits{1, digits_of_integers} : rows_of_digits{parts, n.sum};
-    case op::dot: return whole_numbers ? rows_of_digits{} : rows_of_digits{parts, n.product, 0, parts};
-    case op::sum_of_squares: return whole_numbers ? rows_of_digits{} : rows_of_digits{1, n.product, 0, parts};
-    case op::norm2: return whole_numbers ? rows_of_digits{1, digits_of_integers} : rows_of_digits{1, n.product, 0, parts};
-    case op::var:
-    case op::std_dev:
-    case op::mean_var: return {parts, n.sum, n.product};
-    default: return {};
+  // Sums of integers that are answered mod 2^64 are a word.
+  const bool is_word = whole_numbers && operation_of(f.what).wraps;
+  switch (operation_of(f.what).state) {
+    case state_kind::sums:
+      if (is_word) return {};
+      return whole_numbers ? rows_of_digits{1, digits_of_integers} : rows_of_digits{parts, n.sum};
+    case state_kind::dots:
+      if (is_word) return {};
+      if (whole_numbers) return {1, digits_of_integers};
+      return {inputs_of(f.what) == 2 ? parts : 1, n.product, 0, parts};
+    case state_kind::moments: return {parts, n.sum, n.product};
+    case state_kind::product: case state_kind::extremes: case state_kind::places: case state_kind::nonzeros: case state_kind::count:
+    case state_kind::logsumexp: case state_kind::own: break;
   }
+  return {};
 }
 
 /// Digits in canonical form of a number that `finite` elements can make; null, or what is wrong.
@@ -124,23 +127,19 @@ inline const char* fault_of_state(const state_form& f, const rows_of_digits& row
   if (n < 0) return "a negative number of elements";
   if (n == 0) return std::ranges::equal(words, nothing) ? nullptr : "no elements, but something beside them";
   if (rows.sums != 0) return fault_of_rows(rows, words);
-  switch (f.what) {
-    case op::min:
-    case op::max:
-    case op::minmax:
-    case op::norm_inf:  // the least key, the greatest, a NaN; the state of nothing has the greatest possible and the least
+  switch (operation_of(f.what).state) {
+    case state_kind::extremes:  // the least key, the greatest, a NaN; the state of nothing has the greatest possible and the least
       if (words[3] == 1 && std::ranges::equal(words.subspan(1, 2), nothing.subspan(1, 2))) return nullptr;
       if (words[3] != 0 || words[1] > words[2] || words[1] < nothing[2] || words[2] > nothing[1]) return "extremes that no elements have";
       return nullptr;
-    case op::argmin:
-    case op::argmax:
+    case state_kind::places:
       if ((words[3] != 0 && words[3] != 1) || words[2] < 0) return "a place that no element has";
       return nullptr;
-    case op::any:
-    case op::all:
-    case op::count_nonzero: return words[1] < 0 || words[1] > n ? "a count beyond the number of elements" : nullptr;
-    default: return nullptr;
+    case state_kind::nonzeros: return words[1] < 0 || words[1] > n ? "a count beyond the number of elements" : nullptr;
+    case state_kind::sums: case state_kind::dots: case state_kind::moments: case state_kind::product: case state_kind::count:
+    case state_kind::logsumexp: case state_kind::own: break;
   }
+  return nullptr;
 }
 
 }  // namespace detail

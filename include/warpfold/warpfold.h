@@ -51,29 +51,11 @@ typedef enum wf_dtype {
   WF_C128   /**< two doubles: re, im */
 } wf_dtype;
 
-/** The operations. docs/reductions.md says what each takes, and what it answers for no elements and for NaN. */
+/** The operations: WF_SUM, WF_MEAN and so on, a row of operations.def each, with its formula. docs/reductions.md says what
+ * each takes, and what it answers for no elements and for NaN; the names are those there in capitals. */
 typedef enum wf_op {
-  WF_SUM,             /**< the sum of x */
-  WF_MEAN,            /**< the sum divided by n */
-  WF_PROD,            /**< the product */
-  WF_VAR,             /**< the sum of |x - mean|^2, divided by n - correction */
-  WF_STD,             /**< the square root of WF_VAR */
-  WF_MEAN_VAR,        /**< mean and variance */
-  WF_SUM_OF_SQUARES,  /**< the sum of |x|^2 */
-  WF_NORM1,           /**< the sum of |x| */
-  WF_NORM2,           /**< the square root of WF_SUM_OF_SQUARES */
-  WF_NORM_INF,        /**< the greatest |x| */
-  WF_DOT,             /**< the sum of x y, of two inputs */
-  WF_MIN,             /**< the least element */
-  WF_MAX,             /**< the greatest element */
-  WF_MINMAX,          /**< both */
-  WF_ARGMIN,          /**< the index of the first least element */
-  WF_ARGMAX,          /**< the index of the first greatest element */
-  WF_ANY,             /**< whether an element is not zero */
-  WF_ALL,             /**< whether none is zero */
-  WF_COUNT,           /**< n */
-  WF_COUNT_NONZERO,   /**< elements that are not zero */
-  WF_LOGSUMEXP,       /**< the logarithm of the sum of exp(x) */
+#define WF_OPERATION(name, c, ...) WF_##c,
+#include <warpfold/operations.def>
   WF_NORM = WF_NORM2  /**< the usual name of WF_NORM2 */
 } wf_op;
 

@@ -270,12 +270,12 @@ struct function {
     return where.template run<O>(std::forward<A>(a)...);
   }
   template <input X, class... S>
-    requires(O != op::dot)
+    requires(inputs_of(O) == 1)
   auto operator()(const X& x, const S&... s) const {
     return call<S...>(settings(s...), x);
   }
   template <input X, input Y, class... S>
-    requires(O == op::dot)
+    requires(inputs_of(O) == 2)
   auto operator()(const X& x, const Y& y, const S&... s) const {
     static_assert(std::same_as<builtin_element_of<X>, builtin_element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(settings(s...), x, y);
@@ -304,118 +304,13 @@ struct function {
 /// two shapes. Elements that a reduction does not take are refused by the compiler. On a GPU: wf::gpu.
 /// \{
 
-/// Σx: exact, or native with wf::fast.
-/// All element types. Sums of integers are answered mod 2^64 in int64 or uint64; sums of bool count. Of nothing +0.
-///
-///     double s = wf::sum(values);                           // rounded once, whatever the order
-///     auto rows = wf::sum(matrix, wf::axis{1});             // of a wf::view, an answer for each row
-///     float r = wf::sum(floats, wf::rounding::down);        // the greatest float that is not above the true sum
-inline constexpr detail::function<op::sum> sum;
-/// Σx / n, rounded once.
-/// All element types; of integers a double. Of nothing NaN.
-///
-///     double m = wf::mean(values);
-inline constexpr detail::function<op::mean> mean;
-/// Πx, native under either accuracy, in the elements' order.
-/// All element types; products of integers are answered mod 2^64. Of nothing 1.
-///
-///     double p = wf::prod(values);
-inline constexpr detail::function<op::prod> prod;
-/// Σ|x - mean|² / (n - correction), rounded once; in the square of the elements' unit.
-/// All element types; of integers a double, of complex numbers real. Of nothing NaN, and where n - correction is not
-/// positive or an element is infinite.
-///
-///     double v = wf::var(values, wf::correction{1});
-inline constexpr detail::function<op::var> var;
-/// √var, rounded once; in the elements' unit.
-/// As var.
-///
-///     double d = wf::std_dev(values, wf::correction{1});
-inline constexpr detail::function<op::std_dev> std_dev;
-/// Mean and variance in one pass: a wf::mean_var_result.
-/// As mean and var.
-///
-///     auto [m, v] = wf::mean_var(values);
-inline constexpr detail::function<op::mean_var> mean_var;
-/// Σ|x|², rounded once.
-/// All element types; of integers mod 2^64, of complex numbers real. Of nothing +0.
-///
-///     double q = wf::sum_of_squares(values);
-inline constexpr detail::function<op::sum_of_squares> sum_of_squares;
-/// Σ|x|, rounded once.
-/// Real element types; of integers uint64, mod 2^64. Of nothing +0.
-///
-///     double n = wf::norm1(values);
-inline constexpr detail::function<op::norm1> norm1;
-/// √Σ|x|², rounded once; no square overflows or underflows.
-/// All element types; of integers a double, of complex numbers real. Of nothing +0.
-///
-///     double n = wf::norm2(values);   // or wf::norm(values)
-inline constexpr detail::function<op::norm2> norm2;
+// A function for each row of operations.def, whose comment is its docstring.
+#define WF_OPERATION(name, ...) inline constexpr detail::function<op::name> name;
+#include <warpfold/operations.def>
 /// The usual name of norm2: √Σ|x|², rounded once. Of nothing +0.
 ///
 ///     double n = wf::norm(values);
 inline constexpr detail::function<op::norm2> norm;
-/// The greatest |x|.
-/// Real element types; of integers uint64. Of nothing +0.
-///
-///     double n = wf::norm_inf(values);
-inline constexpr detail::function<op::norm_inf> norm_inf;
-/// Σxy of two inputs of one shape and one element type, rounded once. Nothing is conjugated.
-/// All element types; of integers mod 2^64. Of nothing +0. Inputs of two shapes throw wf::error (bad_argument).
-///
-///     double d = wf::dot(x, y);
-inline constexpr detail::function<op::dot> dot;
-/// The least element; -0 is below +0, and a NaN wins.
-/// Real element types. Of nothing +inf, or the greatest integer.
-///
-///     float least = wf::min(floats);
-inline constexpr detail::function<op::min> min;
-/// The greatest element; +0 is above -0, and a NaN wins.
-/// Real element types. Of nothing -inf, or the least integer.
-///
-///     float greatest = wf::max(floats);
-inline constexpr detail::function<op::max> max;
-/// The least and the greatest element in one pass: a wf::minmax_result.
-/// As min and max.
-///
-///     auto [low, high] = wf::minmax(floats);
-inline constexpr detail::function<op::minmax> minmax;
-/// The index of the first least element, or of the first NaN.
-/// Real element types; an int64, counted from the beginning of the answer's elements. Of nothing -1.
-///
-///     std::int64_t at = wf::argmin(values);
-inline constexpr detail::function<op::argmin> argmin;
-/// The index of the first greatest element, or of the first NaN.
-/// Real element types; an int64, counted from the beginning of the answer's elements. Of nothing -1.
-///
-///     std::int64_t at = wf::argmax(values);
-inline constexpr detail::function<op::argmax> argmax;
-/// Whether an element is not zero; a NaN is not.
-/// All element types. Of nothing false.
-///
-///     bool some = wf::any(flags);
-inline constexpr detail::function<op::any> any;
-/// Whether no element is zero.
-/// All element types. Of nothing true.
-///
-///     bool every = wf::all(flags);
-inline constexpr detail::function<op::all> all;
-/// The number of elements, an int64: of use by label.
-/// All element types.
-///
-///     auto sizes = wf::count(values, wf::by_label{labels, 10});
-inline constexpr detail::function<op::count> count;
-/// How many elements are not zero, an int64; a NaN is not.
-/// All element types.
-///
-///     std::int64_t n = wf::count_nonzero(values);
-inline constexpr detail::function<op::count_nonzero> count_nonzero;
-/// log Σexp(x) in f64, without overflow, under either accuracy.
-/// Real element types; of integers a double. Of nothing -inf.
-///
-///     double l = wf::logsumexp(log_weights);
-inline constexpr detail::function<op::logsumexp> logsumexp;
 
 /// \}
 
@@ -505,7 +400,7 @@ struct transformed_element {
 template <op O, class V>
 struct transformed_operand {
   using type = typename stands_for<V>::type;
-  static_assert(O != op::dot, "dot has two inputs, and wf::transform gives one: wf::reduce(x, y, wf::transform(product), wf::sum)");
+  static_assert(inputs_of(O) == 1, "dot has two inputs, and wf::transform gives one: wf::reduce(x, y, wf::transform(product), wf::sum)");
   static_assert(element<type>, "what the function of wf::transform gives is not an element type of warpfold: see warpfold/types.hpp");
   static_assert(takes<O, type>, "this reduction does not take what the function of wf::transform gives: see docs/reductions.md");
 };
@@ -554,7 +449,7 @@ namespace detail {
 /// What takes one input: all but dot.
 template <class F>
 inline constexpr bool can_be_fused = [] {
-  if constexpr (is_builtin<F>) return F::operation != op::dot;
+  if constexpr (is_builtin<F>) return inputs_of(F::operation) == 1;
   else return true;
 }();
 

@@ -20,8 +20,8 @@ using namespace wf;
 
 namespace {
 
-bool is_moments(op o) { return o == op::var || o == op::std_dev || o == op::mean_var; }
-bool is_place(op o) { return o == op::argmin || o == op::argmax; }
+bool is_moments(op o) { return operation_of(o).state == state_kind::moments; }
+bool is_place(op o) { return operation_of(o).state == state_kind::places; }
 
 template <class State>
 void to_canonical(void* s) {

@@ -29,7 +29,9 @@ def _first(*request: Any) -> Any:
 _core.use_general(_first)
 
 (_SUM, _MEAN, _PROD, _VAR, _STD, _MEAN_VAR, _SUM_OF_SQUARES, _NORM1, _NORM2, _NORM_INF, _DOT, _MIN, _MAX, _MINMAX, _ARGMIN, _ARGMAX,
- _ANY, _ALL, _COUNT, _COUNT_NONZERO, _LOGSUMEXP) = builtins.range(21)
+ _ANY, _ALL, _COUNT, _COUNT_NONZERO, _LOGSUMEXP) = builtins.map(_core.op_names.index, (
+    "sum", "mean", "prod", "var", "std", "mean_var", "sum_of_squares", "norm1", "norm2", "norm_inf", "dot", "min", "max", "minmax", "argmin",
+    "argmax", "any", "all", "count", "count_nonzero", "logsumexp"))
 
 _PARAMETERS = {
     "x": """x : array_like

@@ -25,7 +25,7 @@ enqueue_function find_integer_moments(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (integer<T>) {
       if (o == op::mean) return enqueue<T, terms::sum>;
-      if (o == op::var || o == op::std_dev || o == op::mean_var || o == op::norm2) return enqueue<T, terms::moments>;
+      if (operation_of(o).state == state_kind::moments || o == op::norm2) return enqueue<T, terms::moments>;
     }
     return nullptr;
   });

@@ -38,15 +38,16 @@ cudaError_t enqueue_complex(const device_request& r, workspace& w, cudaStream_t 
 enqueue_function find_native(op o, dtype t, accuracy a) {
   return for_dtype(t, [o, a]<class T>() -> enqueue_function {
     const bool fast = a == accuracy::fast;
+    const state_kind state = operation_of(o).state;
     if constexpr (complex_number<T>) {
-      if (o == op::prod || (fast && (o == op::sum || o == op::mean)))
+      if (state == state_kind::product || (fast && (o == op::sum || o == op::mean)))
         return enqueue_complex<typename T::value_type>;
-    } else if (o == op::logsumexp) {
+    } else if (state == state_kind::logsumexp) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
         return enqueue<logsumexp_fold<T>, T>({}, r, w, stream);
       };
     } else if constexpr (floating<T>) {
-      if (o == op::prod) {
+      if (state == state_kind::product) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
           return enqueue<native_product_fold<T>, T>({}, r, w, stream);
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// min, max, minmax, norm_inf, argmin, argmax, any, all, count, count_nonzero; the sum of bool.
+// Extremes and their places, what is not zero, count; the sum of bool.
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
 
 #include "table.cuh"
@@ -41,20 +41,21 @@ cudaError_t enqueue_count(const device_request& r, workspace&, cudaStream_t stre
 enqueue_function find_order(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     using zero = typename same_zero<T>::type;
-    if (o == op::count) return enqueue_count;
-    if (o == op::any || o == op::all || o == op::count_nonzero ||
+    const state_kind state = operation_of(o).state;
+    if (state == state_kind::count) return enqueue_count;
+    if (state == state_kind::nonzeros ||
         (std::is_same_v<T, bool> && (o == op::sum || o == op::norm1 || o == op::sum_of_squares))) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
         return enqueue<nonzero_fold<zero>, zero>({r.what}, r, w, stream);
       };
     }
     if constexpr (real<T>) {
-      if (o == op::min || o == op::max || o == op::minmax || o == op::norm_inf) {
+      if (state == state_kind::extremes) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
           return enqueue<extremes_fold<T>, T>({r.what}, r, w, stream);
         };
       }
-      if (o == op::argmin || o == op::argmax) {
+      if (state == state_kind::places) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
           return enqueue<arg_fold<T>, T>({r.what == op::argmax}, r, w, stream);
         };

@@ -48,7 +48,7 @@ enqueue_function find_products(op o, dtype t, accuracy a) {
     if constexpr (floating<T> || complex_number<T>) {
       if (o == op::dot) return enqueue<T, terms::products>;
       if (o == op::sum_of_squares || o == op::norm2) return enqueue<T, terms::squares>;
-      if (o == op::var || o == op::std_dev || o == op::mean_var) return enqueue<T, terms::moments>;
+      if (operation_of(o).state == state_kind::moments) return enqueue<T, terms::moments>;
     }
     return nullptr;
   });

@@ -30,7 +30,7 @@ rows_function exact_rows_of_floats(dtype t) {
 }
 
 inline bool is_spread_or_norm(op o) {
-  return o == op::var || o == op::std_dev || o == op::mean_var || o == op::norm2 || o == op::sum_of_squares;
+  return operation_of(o).state == state_kind::moments || (operation_of(o).state == state_kind::dots && inputs_of(o) == 1);
 }
 
 }  // namespace wf::device::inline WF_BUILD

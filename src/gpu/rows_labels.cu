@@ -170,7 +170,7 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
   if (r.length[0] >= UINT32_MAX || r.segments >= UINT32_MAX) return cudaErrorNotSupported;
   const auto n = static_cast<std::uint32_t>(r.length[0]), answers = static_cast<std::uint32_t>(r.segments);
   const auto size = static_cast<int>(info(r.element).size), align = static_cast<int>(info(r.element).part);
-  const int inputs = r.what == op::dot ? 2 : 1;
+  const int inputs = inputs_of(r.what);
   for (int k = 0; k < inputs && n != 0; ++k) {
     if (reinterpret_cast<std::uintptr_t>(r.x[static_cast<std::size_t>(k)]) % static_cast<std::uintptr_t>(align) != 0) return cudaErrorMisalignedAddress;
   }

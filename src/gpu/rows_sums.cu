@@ -5,7 +5,7 @@
 namespace wf::device::inline WF_BUILD {
 
 rows_function find_rows_sums(op o, dtype t) {
-  return o == op::sum || o == op::mean || o == op::norm1 ? exact_rows_of_floats<terms::sum>(t) : nullptr;
+  return operation_of(o).state == state_kind::sums ? exact_rows_of_floats<terms::sum>(t) : nullptr;
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows' sums of integers, and min, max, minmax, norm_inf, argmin and argmax of real numbers: a kernel a size.
+// Rows' sums of integers, and extremes and their places of real numbers: a kernel a size.
 #include <warpfold/detail/gpu/accumulate/rows_words.cuh>
 #include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
@@ -30,8 +30,8 @@ rows_function find_rows_words(op o, dtype t) {
   if (is_complex(t) || t == dtype::boolean) return nullptr;
   const std::size_t size = info(t).size;
   if (o == op::sum && is_integer(t)) return of_size<whole_sum_rows>(size);
-  if (o == op::min || o == op::max || o == op::minmax || o == op::norm_inf) return of_size<extreme_rows>(size);
-  return o == op::argmin || o == op::argmax ? of_size<arg_rows>(size) : nullptr;
+  if (operation_of(o).state == state_kind::extremes) return of_size<extreme_rows>(size);
+  return operation_of(o).state == state_kind::places ? of_size<arg_rows>(size) : nullptr;
 }
 
 }  // namespace wf::device::inline WF_BUILD

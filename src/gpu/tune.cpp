@@ -40,7 +40,7 @@ class trials {
     for (const workload& w : work) {
       for (const int shrink : {4, 2, 0}) {
         const std::uint64_t bytes = bytes_ >> shrink;
-        const bool two = w.what == op::dot;
+        const bool two = inputs_of(w.what) == 2;
         const auto size = static_cast<std::uint64_t>(info(w.element).size);
         const std::uint64_t n = bytes / size / (two ? 2 : 1);
         const auto* first = static_cast<const unsigned char*>(data_.get());

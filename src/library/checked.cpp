@@ -4,30 +4,33 @@
 #include "entry.hpp"
 #include "hot.hpp"
 
+#define WF_CHECKED_fits(name, inputs)
+#define WF_CHECKED_wraps(name, inputs) WF_ROW(checked_##name##_row, integer, checked_##name<T>, WF_ELEMENTS_##inputs);
+#define WF_ELEMENTS_1 T
+#define WF_ELEMENTS_2 T, T
+
 namespace wf::library {
 
 using namespace reductions;
 
-WF_ROW(checked_sum_row, integer, checked_sum<T>, T);
-WF_ROW(checked_prod_row, integer, checked_prod<T>, T);
-WF_ROW(checked_squares_row, integer, checked_squares<T>, T);
-WF_ROW(checked_norm1_row, integer, checked_norm1<T>, T);
-WF_ROW(checked_dot_row, integer, checked_dot<T>, T, T);
+#define WF_OPERATION(name, c, text, inputs, accepts, state, answer, overflow, ...) WF_CHECKED_##overflow(name, inputs)
+#include <warpfold/operations.def>
 
 }  // namespace wf::library
+
+#define WF_ROW_OF_fits(name) nullptr
+#define WF_ROW_OF_wraps(name) &library::checked_##name##_row
 
 namespace wf {
 
 const cpu::erased* find_checked(op o, dtype element) noexcept {
-  const auto in = [element](const library::row& r) { return r[static_cast<std::size_t>(element)]; };
-  switch (o) {
-    case op::sum: return in(library::checked_sum_row);
-    case op::prod: return in(library::checked_prod_row);
-    case op::sum_of_squares: return in(library::checked_squares_row);
-    case op::norm1: return in(library::checked_norm1_row);
-    case op::dot: return in(library::checked_dot_row);
-    default: return nullptr;
-  }
+  static constexpr const library::row* rows[] = {
+#define WF_OPERATION(name, c, text, inputs, accepts, state, answer, overflow, ...) WF_ROW_OF_##overflow(name),
+#include <warpfold/operations.def>
+  };
+  if (static_cast<std::size_t>(o) >= std::size(rows) || static_cast<std::size_t>(element) >= dtypes.size()) return nullptr;
+  const library::row* const found = rows[static_cast<std::size_t>(o)];
+  return found == nullptr ? nullptr : (*found)[static_cast<std::size_t>(element)];
 }
 
 }  // namespace wf

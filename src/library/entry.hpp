@@ -125,7 +125,7 @@ constexpr row for_dtypes(F f) {
           f.template operator()<c128>()};
 }
 
-/// WF_ROW(name, concept, reduction type of T): one `row` of a translation unit.
+/// WF_ROW(name, concept, reduction type of T, element types): one `row` of a translation unit.
 #define WF_ROW(name, accepts, ...)                                                      \
   extern const row name;                                                                \
   const row name = for_dtypes([]<class T>() -> const cpu::erased* {                     \

@@ -11,10 +11,10 @@ namespace wf::test {
 
 namespace {
 
-constexpr std::tuple functions(wf::sum, wf::mean, wf::prod, wf::var, wf::std_dev, wf::mean_var, wf::sum_of_squares, wf::norm1,
-                               wf::norm, wf::norm_inf, wf::dot, wf::min, wf::max, wf::minmax, wf::argmin, wf::argmax, wf::any,
-                               wf::all, wf::count, wf::count_nonzero, wf::logsumexp);
-static_assert(std::tuple_size_v<decltype(functions)> == op_count);
+#define WF_OPERATION(name, ...) , std::tuple(wf::name)
+constexpr std::tuple functions = std::tuple_cat(std::tuple()
+#include <warpfold/operations.def>
+);
 
 template <class Result>
 answers bytes_of(const Result& r) {

@@ -2,7 +2,7 @@
 #include "entries.hpp"
 #include "promises.hpp"
 
-#include <warpfold/io/dtype.hpp>
+#include <warpfold/operations.hpp>
 #include <warpfold/warpfold.h>
 
 #include <climits>
@@ -171,7 +171,7 @@ void check_c_api(std::span<const std::byte> content) {
   fuzz::taker in(content);
   const std::uint8_t function = in.byte();
   const std::uint8_t o = in.byte(), t = in.byte(), flags = in.byte();
-  const int op = o < 250 ? o % (WF_LOGSUMEXP + 1) : in.take<int>();
+  const int op = o < 250 ? o % wf::op_count : in.take<int>();
   const int type = t < 250 ? t % (WF_C128 + 1) : in.take<int>();
   const drawn_array x(in, type, nullptr);
   std::optional<drawn_array> y;
@@ -263,7 +263,7 @@ void check_c_api(std::span<const std::byte> content) {
     case 4: {
       if (y || x.is == sort::too_large) return;
       std::vector<int> ops{op};
-      for (int k = in.byte() % 4; k > 0; --k) ops.push_back(in.byte() % (WF_LOGSUMEXP + 3) - 1);
+      for (int k = in.byte() % 4; k > 0; --k) ops.push_back(in.byte() % (wf::op_count + 2) - 1);
       bool right = x.is == sort::real;
       std::vector<memory> outs;
       std::vector<void*> to;

@@ -17,14 +17,13 @@ inline bool is_native(wf::op o, wf::dtype t, wf::accuracy a) {
   if (o == wf::op::logsumexp) return true;
   if (o == wf::op::prod) return !wf::is_integer(t);
   if (a == wf::accuracy::exact) return false;
-  switch (o) {
-    case wf::op::min: case wf::op::max: case wf::op::minmax: case wf::op::norm_inf: case wf::op::argmin:
-    case wf::op::argmax: case wf::op::any: case wf::op::all: case wf::op::count: case wf::op::count_nonzero:
-      return false;
-    case wf::op::var: case wf::op::std_dev: case wf::op::mean_var: case wf::op::mean: case wf::op::norm2:
-      return true;  // of integers too, under fast
-    default: return !wf::is_integer(t);
+  switch (wf::operation_of(o).state) {
+    case wf::state_kind::extremes: case wf::state_kind::places: case wf::state_kind::nonzeros: case wf::state_kind::count: return false;
+    case wf::state_kind::sums: case wf::state_kind::dots: case wf::state_kind::moments:
+      return !wf::is_integer(t) || !wf::operation_of(o).wraps;  // means of integers too, under fast
+    case wf::state_kind::product: case wf::state_kind::logsumexp: case wf::state_kind::own: break;
   }
+  return !wf::is_integer(t);
 }
 
 /// Where an input lies.

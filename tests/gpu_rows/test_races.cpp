@@ -16,7 +16,7 @@ TEST_P(row_races, none) {
   std::mt19937_64 g(11 + static_cast<std::uint64_t>(GetParam()));
   for (int o = 0; o < wf::op_count; ++o) {
     const auto what = static_cast<wf::op>(o);
-    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (int k = 0; k < 12; ++k) {
       row_case c = random_row_case(g, what, GetParam());
       std::int64_t elements = 1;

@@ -114,7 +114,7 @@ shutil.copytree(source / "include", broken / "include")
 shutil.copy(source / "docs/reference/README.md", broken / "docs/reference")
 for header, words, symbol in (("rounding.hpp", r"  ///< toward 0$", "wf::rounding::zero"), ("view.hpp", r"  +///< dimensions$", "wf::view::rank"),
                               ("warpfold.h", r"  +/\*\*< how many axes \*/$", "wf_request::axis_count"),
-                              ("warpfold.hpp", r"^/// The greatest \|x\|\.\n/// .*\n///\n///  .*\n", "wf::norm_inf"),
+                              ("operations.def", r"^/// The greatest \|x\|\.\n/// .*\n///\n///  .*\n", "wf::norm_inf"),
                               ("context.hpp", r"^/// How a reduction is to be run\.\n///\n(///  .*\n)+", "wf::context")):
     file = broken / "include/warpfold" / header
     text, count = re.subn(words, "", file.read_text(), flags=re.M)

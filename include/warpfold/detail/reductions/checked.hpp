@@ -95,7 +95,7 @@ struct magnitude_term {
 };
 
 template <integer T>
-struct checked_squares : wide_terms<square_term, T>, options {
+struct checked_sum_of_squares : wide_terms<square_term, T>, options {
   checked<sum_type<T>> finish(const integer_fold_state& s, std::int64_t) const {
     return checked_value<sum_type<T>>(s);
   }

@@ -47,11 +47,13 @@ struct complex_product : native_complex<P> {
 template <op O, class T>
 constexpr auto fold_of_operation() {
   constexpr bool flags = std::is_same_v<T, bool> && (O == op::sum || O == op::norm1 || O == op::sum_of_squares);
-  if constexpr (O == op::count) return count_fold<T>{};
-  else if constexpr (flags || O == op::any || O == op::all || O == op::count_nonzero) return nonzero_fold<T>{O};
-  else if constexpr (O == op::min || O == op::max || O == op::minmax || O == op::norm_inf) return extremes_fold<T>{O};
-  else if constexpr (O == op::argmin || O == op::argmax) return arg_fold<T>{O == op::argmax};
-  else if constexpr (O == op::logsumexp) return logsumexp_fold<T>{};
+  constexpr state_kind state = operation_of(O).state;
+  static_assert(on_devices(O), "warpfold: there are no kernels of GPUs for a fused reduction; see docs/adding.md");
+  if constexpr (state == state_kind::count) return count_fold<T>{};
+  else if constexpr (flags || state == state_kind::nonzeros) return nonzero_fold<T>{O};
+  else if constexpr (state == state_kind::extremes) return extremes_fold<T>{O};
+  else if constexpr (state == state_kind::places) return arg_fold<T>{O == op::argmax};
+  else if constexpr (state == state_kind::logsumexp) return logsumexp_fold<T>{};
   else if constexpr (O == op::norm1 && !std::is_signed_v<T>) return integer_fold<T, op::sum>{};
   else if constexpr (integer<T>) return integer_fold<T, O>{};
   else if constexpr (complex_number<T>) return plain_fold<complex_product<typename T::value_type>, T>{{{op::prod}}};

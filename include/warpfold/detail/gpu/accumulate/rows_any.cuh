@@ -53,16 +53,18 @@ enum class row_work : std::uint8_t { count, nonzero, add, multiply, extremes, ar
 
 /// The work of an operation; that of floats' sums and moments is done elsewhere.
 inline row_work row_work_of(op o, dtype t) {
-  switch (o) {
-    case op::count: return row_work::count;
-    case op::any: case op::all: case op::count_nonzero: return row_work::nonzero;
-    case op::min: case op::max: case op::minmax: case op::norm_inf: return row_work::extremes;
-    case op::argmin: case op::argmax: return row_work::arg;
-    case op::logsumexp: return row_work::logsumexp;
-    case op::prod: return is_complex(t) ? row_work::complex_product : is_floating(t) ? row_work::product : row_work::multiply;
-    case op::mean: case op::var: case op::std_dev: case op::mean_var: case op::norm2: return row_work::moments;
-    default: return row_work::add;
+  switch (operation_of(o).state) {
+    case state_kind::count: return row_work::count;
+    case state_kind::nonzeros: return row_work::nonzero;
+    case state_kind::extremes: return row_work::extremes;
+    case state_kind::places: return row_work::arg;
+    case state_kind::logsumexp: return row_work::logsumexp;
+    case state_kind::product: return is_complex(t) ? row_work::complex_product : is_floating(t) ? row_work::product : row_work::multiply;
+    case state_kind::moments: return row_work::moments;
+    case state_kind::sums: case state_kind::dots: return operation_of(o).wraps ? row_work::add : row_work::moments;
+    case state_kind::own: break;
   }
+  return row_work::count;  // of what on_devices() denies
 }
 
 /// mean, var, std and norm2 of integers, from Σx in two's complement of 128 bits and Σx² in 192.

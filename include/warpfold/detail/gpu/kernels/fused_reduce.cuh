@@ -25,7 +25,7 @@ template <class F>
 inline constexpr op operation_of = [] {
   if constexpr (requires { F::operation; }) {
     static_assert(F::runs_on_devices, "reductions that are checked for overflow run on the CPU alone");
-    static_assert(F::operation != op::dot, "dot has two inputs: it cannot be fused");
+    static_assert(inputs_of(F::operation) == 1, "dot has two inputs: it cannot be fused");
     return F::operation;
   } else {
     return op::count;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operation that docs/adding.md adds, in a copy of the sources to which its diff was applied: by every door, against
+// the oracle of tests/cpu/judgement.cpp.
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include <warpfold/backend.hpp>
+#include <warpfold/warpfold.h>
+#include <warpfold/warpfold.hpp>
+
+#include "../cpu/judgement.hpp"
+
+namespace {
+
+int checks = 0;
+
+void expect(bool right, const char* what) {
+  ++checks;
+  if (right) return;
+  std::printf("%s is wrong\n", what);
+  std::exit(1);
+}
+
+using wf::op;
+
+/// Arrays of every type, against what judgement.cpp says of them.
+void judged() {
+  wf::test::generator random(3);
+  for (const wf::dtype type : wf::test::real_types)
+    for (const std::int64_t n : {0, 1, 2, 7, 30, 300})
+      for (const int kind : {0, 1}) {
+        const bool ordinary = wf::is_floating(type) && kind == 1;
+        const wf::test::numbers x = ordinary ? wf::test::make(type, wf::test::family::uniform, n, random)
+                                             : wf::test::random_elements(type, n, random, kind);
+        for (const int threads : {1, 2}) {
+          wf::test::how h;
+          h.c.threads = threads;
+          const wf::test::judgement right(x, x, h);
+          const wf::test::answer got = wf::test::reduce(op::prod_abs, x, h);
+          if (!right.accepts(op::prod_abs, got)) std::printf("%s, %s\n", wf::test::name(type).c_str(), right.difference(op::prod_abs, got).c_str());
+          expect(right.accepts(op::prod_abs, got), "an answer");
+        }
+      }
+}
+
+}  // namespace
+
+int main() {
+  // The front door, with an axis too; the name; C's number.
+  const std::vector<double> x{-2, 3, -0.5, 4};
+  expect(wf::prod_abs(x) == 12, "wf::prod_abs");
+  expect(wf::prod_abs(std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min(), -2}) == std::uint64_t{1} << 32, "wf::prod_abs of integers");
+  const auto rows = wf::prod_abs(wf::view<double>(x.data(), {2, 2}), wf::axis{1});
+  expect(rows.values.size() == 2 && rows.values[0] == 6 && rows.values[1] == 2, "wf::prod_abs of rows");
+  expect(wf::op_named("prod_abs") == op::prod_abs, "its name");
+  expect(wf::properties_of(op::prod_abs).elements == "real", "what is told of it");
+  expect(wf::find_builtin(op::prod_abs, wf::dtype::c64, wf::accuracy::exact) == nullptr, "what it takes");
+  expect(!wf::on_devices(op::prod_abs), "where it is");
+  double answer = 0;
+  const std::int64_t n = 4;
+  const wf_array array{x.data(), WF_F64, 1, &n, nullptr};
+  expect(wf_reduce(WF_PROD_ABS, &array, nullptr, nullptr, &answer) == WF_OK && answer == 12, "wf_reduce");
+
+  // States: two halves, merged.
+  const wf::state_form form = wf::form_of_states(op::prod_abs, wf::dtype::f64);
+  std::vector<std::byte> states[2];
+  for (std::size_t k = 0; k < 2; ++k) {
+    wf::request r;
+    r.what = op::prod_abs;
+    r.element = wf::dtype::f64;
+    r.inputs.data[0] = x.data() + 2 * k;
+    r.inputs.shape = {2};
+    r.inputs.strides[0] = {sizeof(double)};
+    r.wanted = wf::output::states;
+    states[k].resize(form.bytes);
+    r.out = states[k].data();
+    wf::cpu_backend().run(r);
+  }
+  wf::merge_states(form, states[0].data(), states[1].data(), 1);
+  wf::finish_states(form, {}, states[0].data(), 1, &answer);
+  expect(answer == 12, "the answer of merged states");
+  judged();
+  std::printf("%d checks of wf::prod_abs\n", checks);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sum, norm1, sum_of_squares, dot and prod of integers, modulo 2^64.
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "table.cuh"
 

@@ -3,6 +3,7 @@
 #include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "table.cuh"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extremes and their places, what is not zero, count; the sum of bool.
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "table.cuh"
 

@@ -11,7 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_column.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_terms.cuh>
+#include <warpfold/detail/gpu/domain/elements.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

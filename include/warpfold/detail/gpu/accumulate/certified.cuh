@@ -11,7 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/certified.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_terms.cuh>
+#include <warpfold/detail/gpu/domain/elements.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/epilogue/certified_answer.cuh>

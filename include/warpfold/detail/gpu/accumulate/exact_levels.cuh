@@ -27,7 +27,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_terms.cuh>
+#include <warpfold/detail/gpu/domain/elements.cuh>
 #include <warpfold/detail/gpu/accumulate/pack_numbers.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -38,7 +38,7 @@ inline constexpr int levels_of_products = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 
 /// Rest: the row set of the same terms, for what is not taken. Where lanes share its columns, a warp stays
 /// together: all its lanes call what adds, and hand things to the rest in turns. T is the type of an element,
 /// or of its parts where it is complex.
-template <class Rest, class T, terms Terms, int Threads, int Loads = Rest::loads,
+template <rest_rows Rest, class T, terms Terms, int Threads, int Loads = Rest::loads,
           int ProductLevels = levels_of_products<T>, bool Ahead = false>
 struct anchored_rows {
   using f = exact::format<T>;
@@ -51,20 +51,14 @@ struct anchored_rows {
   static constexpr int unit0 = Rest::unit0, unit1 = Rest::unit1, unit2 = unit_of_row<Rest>(rows - 1);
   static constexpr bool looks_ahead = true;  ///< start() wants the first packs
   static constexpr bool ahead = Ahead;  ///< the next packs are loaded before the last ones are added
-  static constexpr int share = [] {
-    if constexpr (requires { Rest::share; }) return Rest::share;
-    else return 1;
-  }();
+  static constexpr int share = share_of<Rest>;
   static constexpr bool together = share > 1;
-  static constexpr bool sums_only = requires { Rest::sums_only; };
+  static constexpr bool sums_only = has_sums_only<Rest>;
 
   /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
   static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
-  static constexpr bool magnitudes = [] {  ///< whether the second row of sums is Σ|x|
-    if constexpr (requires { Rest::magnitudes; }) return Rest::magnitudes;
-    else return false;
-  }();
+  static constexpr bool magnitudes = has_magnitudes<Rest>;
   static constexpr int sum_rows = sum_levels == 0 ? 0 : item_parts + (magnitudes ? 1 : 0);
   static constexpr int first_product = sum_levels * sum_rows;  ///< of the levels
   static constexpr int levels = first_product + product_levels * (rows - sum_rows);
@@ -156,7 +150,7 @@ struct anchored_rows {
     sums = reinterpret_cast<std::int64_t*>(wf_dynamic_shared + Rest::shared_bytes) + threadIdx.x;
 #pragma unroll
     for (int l = 0; l < levels; ++l) sums[l * Threads] = 0;
-    if constexpr (requires { Rest::clear(); }) Rest::clear();
+    if constexpr (cleared_together<Rest>) Rest::clear();
     if constexpr (fixed) {
       anchor(least_limit);
     } else {

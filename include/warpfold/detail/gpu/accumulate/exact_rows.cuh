@@ -1,22 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_rows.cuh
-/// What exact reductions add up: one to three rows of exact digits. Row sets give
-///   rows                       how many
-///   digits0, digits1, digits2  of each row: how many digits
-///   unit0, unit1, unit2        and the exponent of the weight of the first
-///   watches                    how many sets of special values: one for each row, but for what stands behind the sums
-///                              of the same elements: their magnitudes' (`magnitudes`: whether there is one), their squares'
-///   shared_bytes, loads, item_size, inputs
-///   resident_threads           of a multiprocessor, as far as shared memory allows; not behind anchored_rows
-///   start(), add(packs), add_item(x…), after_batch(), finish(); neither items nor finish() behind anchored_rows, which
-///                              makes packs, but complex products
-///   kinds(watch)               of this thread, as bits of `special`
-///   sums_only                  if there: it is never asked for norm1
-///   clear()                    if given: static, by all threads, before a barrier behind which start() may be called
-///   share                      if given: lanes of a warp to a column, which never add at once, nor start()
-///   together                   whether all lanes of a warp call add() as long as one has packs
-///   sum_over_block(room, digits)   by all threads: the carry-save digits of all rows, one after
-///                              the other, within ±2^46; complete after a barrier
+/// Row sets (row_set_concept.cuh) of floats: columns of exact digits, which take any element.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,6 +11,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_column.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
+#include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/device/shared_memory.cuh>
 
@@ -40,22 +25,6 @@ using sum_column =
 template <class T, int Threads>
 using product_column = slot_column<2 * exact::format<T>::mantissa_bits + 2,
                                    2 * exact::format<T>::max_shift + 2, sizeof(T) >= 4 ? 53 : 32, Threads>;
-
-/// Digits of a row of a set, and the exponent of their unit.
-template <class Rows>
-__host__ __device__ constexpr int digits_of_row(int row) {
-  if constexpr (Rows::rows == 3) {
-    if (row == 2) return Rows::digits2;
-  }
-  return row == 0 ? Rows::digits0 : Rows::digits1;
-}
-template <class Rows>
-__host__ __device__ constexpr int unit_of_row(int row) {
-  if constexpr (Rows::rows == 3) {
-    if (row == 2) return Rows::unit2;
-  }
-  return row == 0 ? Rows::unit0 : Rows::unit1;
-}
 
 template <class T>
 inline constexpr int sum_spacing = sizeof(T) == 8 ? 51 : 32;

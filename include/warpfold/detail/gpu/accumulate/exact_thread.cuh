@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_thread.cuh
-/// The level of a thread for exact sums: where one thread keeps the elements that it has added.
-///
-/// An accumulator of T gives
-///   `unit`       the exponent of the weight of digit 0
-///   `digits`     how many 32-bit digits its sums take
-///   `shared_bytes(threads)`
-///   `start()`, `add(pack)`, `after_batch(packs)`, `finish()`
-///   `sum_over_block<Threads>(room)`: carry-save digits, one int64 a lane and j, in warp 0
-///   `kinds()`    which kinds of special values it saw, as bits of `special`
+/// Exact sums of a thread (thread_sum.cuh): of f32 a column of its own, of f16 registers; and how columns of a block are summed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,23 +8,12 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/exact/format.hpp>
+#include <warpfold/detail/gpu/epilogue/special.cuh>
 #include <warpfold/device/shared_memory.cuh>
 #include <warpfold/device/thread.cuh>
 #include <warpfold/device/warp.cuh>
 
-template <>
-struct wf::exact::format<__half> : wf::exact::float_format<__half, wf::exact::ieee_f16> {};
-template <>
-struct wf::exact::format<__nv_bfloat16>
-    : wf::exact::float_format<__nv_bfloat16, wf::exact::ieee_bf16> {};
-
 namespace wf::device::inline WF_BUILD {
-
-/// What decides a sum whatever its digits are, and that something else than -0 was there.
-namespace special {
-inline constexpr std::uint32_t nan = 1, pos_inf = 2, neg_inf = 4, ordinary = 8;
-}
 
 /// The pieces of a block's sum on their way from its warps to warp 0.
 template <int Slots>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file folds.cuh
-/// The library's own reductions as folds of reduce.cuh: what plain_fold does for any reduction, with
+/// The library's own reductions as folds (fold.cuh): what plain_fold does for any reduction, with
 /// fewer instructions an element. At the full speed of an H100's memory a multiprocessor has 18
 /// operations of integer or FP64 units for each 4 bytes, so elements of 8 bits leave 4 each.
 ///
@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/fold.cuh>
 #include <warpfold/detail/gpu/accumulate/keys.cuh>
-#include <warpfold/detail/gpu/kernels/reduce.cuh>
 #include <warpfold/results.hpp>
 
 namespace wf::device::inline WF_BUILD {

@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/fold.cuh>
 #include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
-#include <warpfold/detail/gpu/kernels/reduce.cuh>
 #include <warpfold/results.hpp>
 
 namespace wf::device::inline WF_BUILD {

@@ -10,28 +10,14 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
+#include <warpfold/detail/gpu/domain/elements.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-/// A complex number as it lies in memory: aligned as std::complex is, to its parts.
-template <class P>
-struct parts {
-  P re, im;
-};
-
-/// Elements as kernels know them, and the numbers that they are made of.
-template <class T>
-struct kernel_element_of { using type = T; using number = T; };
-template <class P>
-struct kernel_element_of<std::complex<P>> { using type = parts<P>; using number = P; };
-template <class T>
-using kernel_element = typename kernel_element_of<T>::type;
 
 /// By the hardware, exactly.
 template <class T>

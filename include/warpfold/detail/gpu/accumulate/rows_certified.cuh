@@ -13,7 +13,7 @@
 #include <warpfold/detail/gpu/accumulate/binned_rows.cuh>
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
-#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+#include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -245,7 +245,7 @@ struct certified_rows {
 #pragma unroll
     for (int j = 0; j < each; ++j) {
       const unsigned k = thread + static_cast<unsigned>(j) * threads;
-      w[j] = k < bins::digits ? rows_message<bins>::settled(digits, static_cast<int>(k)) : 0;
+      w[j] = k < bins::digits ? settled<bins>(digits, static_cast<int>(k)) : 0;
     }
     sync();
 #pragma unroll

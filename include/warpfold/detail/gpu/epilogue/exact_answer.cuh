@@ -11,7 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/rational.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
+#include <warpfold/detail/gpu/epilogue/special.cuh>
 #include <warpfold/detail/gpu/epilogue/exact_round.cuh>
 #include <warpfold/device/warp.cuh>
 #include <warpfold/results.hpp>

@@ -10,7 +10,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/ieee.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
+#include <warpfold/detail/gpu/epilogue/special.cuh>
 #include <warpfold/device/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {

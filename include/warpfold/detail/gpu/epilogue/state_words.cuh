@@ -10,12 +10,13 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/format.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_column.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_terms.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
+#include <warpfold/detail/gpu/domain/elements.cuh>
+#include <warpfold/detail/gpu/epilogue/special.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/device/launch.cuh>
+#include <warpfold/device/warp.cuh>
 #include <warpfold/device/workspace.cuh>
+#include <warpfold/operations.hpp>
 #include <warpfold/types.hpp>
 
 namespace wf::device::inline WF_BUILD {

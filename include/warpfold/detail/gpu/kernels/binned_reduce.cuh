@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
 #pragma unroll
     for (int j = 0; j < each; ++j) {
       const int k = static_cast<int>(threadIdx.x) + j * binned_threads;
-      v[j] = k < bins::digits ? rows_message<bins>::settled(block.digits, k) : 0;
+      v[j] = k < bins::digits ? settled<bins>(block.digits, k) : 0;
     }
     __syncthreads();
 #pragma unroll

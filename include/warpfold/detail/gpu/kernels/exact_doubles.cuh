@@ -87,7 +87,7 @@ struct column_rows : sum_rows<double, Threads> {
 };
 
 /// Two levels of doubles and Rest, to carry-save digits in the first warp.
-template <class Rest, int Threads, int Loads>
+template <rest_rows Rest, int Threads, int Loads>
 struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true> {
   using base = anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true>;
   struct room : base::room {
@@ -154,7 +154,7 @@ struct doubles_part {
   float kept;  ///< the share that is to stay in L2, in (0, 1]
 };
 
-template <class Rest, int Threads, int Loads>
+template <rest_rows Rest, int Threads, int Loads>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_kernel(doubles_part part, bool doubles, double* out, std::uint64_t* tallies) {
   await_stream();
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(Threads)
 
 /// With a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest: the
 /// row set for what is not anchored.
-template <class Rest, int Threads, int Loads>
+template <rest_rows Rest, int Threads, int Loads>
 cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                  std::uint32_t workers) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
@@ -233,7 +233,7 @@ cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, 
   }
   part.packs = n / 2;
   if (n % 2 != 0) part.single[part.singles++] = part.x + (n - 1);
-  if constexpr (requires { Rest::most_items; }) {
+  if constexpr (bounded_rows<Rest>) {
     const std::uint64_t threads = std::uint64_t{workers} * Threads;
     if ((part.packs + part.singles + threads - 1) / threads * 2 * Threads > Rest::most_items) return cudaErrorInvalidValue;
   }

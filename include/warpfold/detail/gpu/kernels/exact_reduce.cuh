@@ -16,77 +16,16 @@
 #include <warpfold/detail/gpu/accumulate/exact_complex.cuh>
 #include <warpfold/detail/gpu/accumulate/exact_levels.cuh>
 #include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
+#include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
-#include <warpfold/detail/gpu/epilogue/exact_answer.cuh>
+#include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
 #include <warpfold/detail/gpu/epilogue/state_words.cuh>
-#include <warpfold/detail/gpu/merge/exact_message.cuh>
+#include <warpfold/detail/gpu/merge/rows_message.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-/// The message of a block: its digits, and a word of special values for each watch.
-template <class Rows>
-struct rows_message {
-  static constexpr int digits = [] {
-    int all = 0;
-    for (int r = 0; r < Rows::rows; ++r) all += digits_of_row<Rows>(r);
-    return all;
-  }();
-  static constexpr int words = digits + Rows::watches;
-  static constexpr int stride = (words + 15) / 16 * 16;
-  static constexpr int copies = static_cast<int>(workspace::tally_words) / stride;
-  using tally_type = tally<words, (copies < 4 ? copies : 4)>;
-
-  /// One step of carrying, so that a digit is within ±2^34. The top digits keep what they have.
-  static __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
-    bool first = false, top = false;
-    int begin = 0;
-#pragma unroll
-    for (int r = 0; r < Rows::rows; ++r) {
-      first |= k == begin;
-      begin += digits_of_row<Rows>(r);
-      top |= k == begin - 1;
-    }
-    return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
-  }
-};
-
-/// Whether the last row is of the squares of what the first are the sums of.
-template <class Rows>
-inline constexpr bool has_moments = (Rows::rows > Rows::watches);
-
-/// Digits that n·Σ|x|² - Σ(Σx)² takes.
-template <class Rows>
-inline constexpr int spread_digits = has_moments<Rows> ? digits_of_row<Rows>(Rows::rows - 1) + 2 : 0;
-
-/// The numbers of a row set, by one warp, from the carry-save digits of the whole array and room for spread_digits
-/// behind them: the rows', and n·Σ|x|² - Σ(Σx)² where there are squares and it is wanted.
-template <class Rows>
-inline constexpr int numbers_of = Rows::rows + (has_moments<Rows> ? 1 : 0);
-template <class Rows>
-__device__ __forceinline__ void make_numbers(shared_number (&number)[numbers_of<Rows>], std::int64_t* digits,
-                                             std::uint64_t n, bool spread) {
-  constexpr int rows = Rows::rows;
-  [&]<int... R>(std::integer_sequence<int, R...>) {
-    ((number[R] = shared_number_of<digits_of_row<Rows>(R)>(digits, unit_of_row<Rows>(R)),
-      digits += digits_of_row<Rows>(R)), ...);
-  }(std::make_integer_sequence<int, rows>());
-  if constexpr (has_moments<Rows>) {
-    number[rows] = number[rows - 1];
-    if (spread) number[rows] = spread_of<spread_digits<Rows>, Rows::watches>(number, n, digits);
-  }
-}
-
-/// The answers to a question. Out is the type of one number of the answer.
-template <class Rows, class Out>
-__device__ __forceinline__ void answer_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
-                                               const exact_question& q, Out* out) {
-  shared_number number[numbers_of<Rows>];
-  make_numbers<Rows>(number, digits, n, is_spread(q.what));
-  answer_by_lanes<Rows::watches>(number, kinds, n, q, out);
-}
 
 /// What else is made of the elements that a row set is fed with: here nothing.
 struct nothing_beside {
@@ -97,7 +36,7 @@ struct nothing_beside {
 };
 
 /// This thread's share of the arrays into a row set, and to what is beside it.
-template <class Rows, class Beside, class... T>
+template <any_row_set Rows, class Beside, class... T>
 __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
                                      typename Rows::room& room, const Beside& beside) {
   const auto with_item = [&](std::uint64_t i, auto add) {
@@ -105,7 +44,7 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
       add((i < a.n ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
     }(std::index_sequence_for<T...>());
   };
-  if constexpr (requires { Rows::looks_ahead; }) {
+  if constexpr (anchored_row_set<Rows>) {
     constexpr int inputs = sizeof...(T), loads = Rows::loads;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
@@ -179,15 +118,16 @@ __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, 
 }
 
 /// Static shared memory of a block that feeds a row set.
-template <class Rows, int Threads>
+template <any_row_set Rows, int Threads>
 struct rows_block {
   typename Rows::room room;
-  std::int64_t digits[rows_message<Rows>::digits + spread_digits<Rows>];
+  std::int64_t digits[all_digits<Rows> + spread_digits<Rows>];
   std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
 };
 
 /// What the threads of a block have fed: into its digits and kinds, for all threads to read.
-template <class Rows, int Threads>
+template <any_row_set Rows, int Threads>
+  requires sums_over_block<Rows>
 __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, Threads>& block) {
 #pragma unroll
   for (int w = 0; w < Rows::watches; ++w) {
@@ -204,40 +144,12 @@ __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, T
   __syncthreads();
 }
 
-/// The blocks' digits and kinds into those of the last one: true there.
-template <class Rows, int Threads>
-__device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_t* kinds, std::uint64_t* tallies) {
-  using message = rows_message<Rows>;
-  using tally_type = typename message::tally_type;
-  if (gridDim.x == 1) return true;
-  if (!is_last_block()) {
-    for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
-      tally_type::post(tallies, k, k < message::digits ? message::settled(digits, k) : spread_kinds(kinds[k - message::digits]));
-    }
-    return false;
-  }
-  constexpr int each = (message::words + Threads - 1) / Threads;  // all of a thread's at once: a look takes 0.5 µs
-  const int first = static_cast<int>(threadIdx.x) * each;
-  if (first < message::words) {
-    std::int64_t others[each];
-    tally_type::template collect<each>(tallies, first, gridDim.x - 1, others);
-#pragma unroll
-    for (int j = 0; j < each; ++j) {
-      const int k = first + j;
-      if (k < message::digits) digits[k] += others[j];
-      else if (k < message::words) kinds[k - message::digits] |= gather_kinds(others[j]);
-    }
-  }
-  __syncthreads();
-  return true;
-}
-
-template <class Rows, int Threads>
+template <any_row_set Rows, int Threads>
 __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, std::uint64_t* tallies) {
   return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
 }
 
-template <class Rows, class Out, int Threads, int MinBlocks, class... T>
+template <any_row_set Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
   await_stream();
@@ -260,7 +172,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
-template <class Rows, int Threads>
+template <any_row_set Rows, int Threads>
 inline constexpr int exact_resident = [] {
   constexpr int by_threads = Rows::resident_threads / Threads;
   constexpr int by_shared = static_cast<int>(232448 / (Rows::shared_bytes + sizeof(typename Rows::room) + 4096));
@@ -276,7 +188,7 @@ std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, con
 
 /// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
 /// inputs as Rows takes them.
-template <class Rows, class Out, int Threads, class... T>
+template <any_row_set Rows, class Out, int Threads, class... T>
 cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
                          std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
                          std::uint32_t workers = 0) {

@@ -13,6 +13,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_bf16.cuh>
 #include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
+#include <warpfold/detail/gpu/accumulate/thread_sum.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/kernels/exact_doubles.cuh>
 #include <warpfold/detail/gpu/kernels/exact_small.cuh>
@@ -26,7 +27,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// By all threads of each block, with what they have added.
-template <int Threads, class T, class Accumulator>
+template <int Threads, class T, thread_sum Accumulator>
 __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename Accumulator::room& room,
                                                        std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, T* out,
                                                        std::uint64_t* rows) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
   answer_of_blocks<Accumulator::unit>(v, kinds, out, rows);
 }
 
-template <class T, class Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
   await_stream();
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 }
 
 /// The same by way of shared memory, see bulk.cuh.
-template <class T, class Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_bulk_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
   await_stream();
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 
 /// With a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more that
 /// only collects; fewer than workspace::most_blocks blocks. `kept` is array_part's.
-template <class T, class Accumulator, int Threads, class Walk, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, class Walk, int MinBlocks>
 cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scratch,
                              cudaStream_t stream, std::uint32_t workers, bool collector = false,
                              float kept = 1) {
@@ -106,7 +107,7 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
 }
 
 /// The same by way of shared memory.
-template <class T, class Accumulator, int Threads, int Each, int Stages, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, int MinBlocks>
 cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream,
                            std::uint32_t workers, float kept) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;

@@ -17,6 +17,7 @@
 #include <warpfold/detail/gpu/accumulate/fused_folds.cuh>
 #include <warpfold/detail/gpu/accumulate/row_sets.cuh>
 #include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -72,7 +73,7 @@ struct fused_question {
 };
 
 /// By one warp, from the digits of the whole array.
-template <class Rows, class T, class Out, int Count>
+template <any_row_set Rows, class T, class Out, int Count>
 __device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
                                                 const fused_question<Count>& q) {
   shared_number number[numbers_of<Rows>];
@@ -128,7 +129,7 @@ struct fold_beside {
 };
 
 /// As feed(), for a fold that must be given the elements in their order: see reduce_in_order_kernel.
-template <class Rows, class Fold, class T>
+template <any_row_set Rows, class Fold, class T>
 __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const arrays<1>& a, const exact_question& q,
                                                               typename Rows::room& room, const Fold& fold,
                                                               const unsigned char* table) {
@@ -140,7 +141,7 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
   const std::uint64_t tiles = (a.n + 32 * each - 1) / (32 * each);
   const std::uint64_t end = tiles * (warp + 1) / warps;
   const loader<cache::keep> load(1);
-  constexpr bool looks_ahead = requires { Rows::looks_ahead; };
+  constexpr bool looks_ahead = anchored_row_set<Rows>;
   auto s = fold.identity();
   bool started = false;
   std::uint64_t tile = tiles * warp / warps;
@@ -195,24 +196,24 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
 
 /// Dynamic shared memory of a block: the columns, which then make room for a state a warp; and behind them what the
 /// fold keeps there.
-template <class Rows, class Fold, int Threads>
+template <any_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_room = [] {
   std::size_t states = 0;
   if constexpr (!std::is_same_v<Fold, no_fold>) states = Threads / 32 * sizeof(typename Fold::state);
   return ((states > Rows::shared_bytes ? states : Rows::shared_bytes) + 15) / 16 * 16;
 }();
-template <class Rows, class Fold, int Threads>
+template <any_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_dynamic_bytes = fused_room<Rows, Fold, Threads> + fold_bytes<Fold>;
-template <class Rows, class Fold, int Threads>
+template <any_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_shared_bytes = fused_dynamic_bytes<Rows, Fold, Threads> + sizeof(rows_block<Rows, Threads>);
 
 /// T is the element type; Out the type of one number of an exact answer.
-template <class Rows, class Fold, class T, class Out, int Threads, int MinBlocks, int Count>
+template <any_row_set Rows, class Fold, class T, class Out, int Threads, int MinBlocks, int Count>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     fused_kernel(Fold fold, arrays<1> a, fused_question<Count> q, std::uint64_t* tallies, std::uint64_t* boxes) {
   unsigned char* const table = wf_dynamic_shared + fused_room<Rows, Fold, Threads>;
   fill_shared(fold, table);
-  if constexpr (fold_bytes<Fold> != 0) __syncthreads();
+  if constexpr (keeps_shared<Fold>) __syncthreads();
   await_stream();
   __shared__ rows_block<Rows, Threads> block;
   Rows rows{};

@@ -70,11 +70,11 @@ struct mapped_fold {
 };
 
 /// This thread's share of what F makes of the arrays, into a row set.
-template <class Rows, class F, class U, class... T>
+template <any_row_set Rows, class F, class U, class... T>
 __device__ __forceinline__ void feed_mapped(Rows& rows, const F& f, const arrays<sizeof...(T)>& a, const exact_question& q,
                                             typename Rows::room& room) {
   using E = kernel_element<U>;
-  constexpr bool looks_ahead = requires { Rows::looks_ahead; };
+  constexpr bool looks_ahead = anchored_row_set<Rows>;
   const auto add = [&](bool there, const T&... x) {
     if constexpr (looks_ahead) {
       rows.add_item(there, there ? __builtin_bit_cast(E, f(x...)) : E{});
@@ -122,7 +122,7 @@ __device__ __forceinline__ void feed_mapped(Rows& rows, const F& f, const arrays
   rows.finish();
 }
 
-template <class Rows, class F, class U, class Out, int Threads, int MinBlocks, int Count, class... T>
+template <any_row_set Rows, class F, class U, class Out, int Threads, int MinBlocks, int Count, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     mapped_kernel(F f, arrays<sizeof...(T)> a, fused_question<Count> q, std::uint64_t* tallies) {
   await_stream();

@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file reduce.cuh
 /// The general kernel: any reduction of reduction.hpp over whole arrays, in one launch.
-///
-/// What a thread keeps while it adds is up to a *fold*:
-///   running start()                              its registers
-///   add(running&, const pack (&)[inputs], v)     pack v of each input
-///   add_item(running&, i, x…)                    element i
-///   state total(running, arrays)                 what they come to
-///   state identity(), combine(a, b)              as of a reduction
-///   write(state, n, void* out)                   the answer; write(state, n, first, out) where indexes matter
-/// and, where it keeps something in shared memory beside the states that warps have there:
-///   shared_bytes                                 how much, a multiple of 16
-///   fill(shared)                                 by all threads of the block, a barrier follows
-///   start(shared)                                in place of start()
-/// plain_fold makes one of any reduction; folds.cuh has faster ones of the library's own.
+/// What a thread keeps while it adds is up to a fold (fold.cuh).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,6 +10,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/fold.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
@@ -30,63 +19,6 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Any reduction as a fold. Small states are kept several times over, so that one element need not
-/// wait for the one before it.
-template <class R, class... T>
-struct plain_fold {
-  using state = state_of<R>;
-  static constexpr int inputs = sizeof...(T);
-  static constexpr bool packs = all_packable<T...>, ordered = !commutes<R>;
-  static constexpr int item_size = static_cast<int>((sizeof(T) + ...) / inputs);  // of packs
-  static constexpr int loads = 4;
-  static constexpr int items = packs ? 16 / item_size : 1;
-  static constexpr int chains = commutes<R> && sizeof(state) <= 16 ? (items < 4 ? items : 4) : 1;
-  R r;
-
-  struct running {
-    state chain[chains];
-  };
-  __device__ __forceinline__ state identity() const { return r.identity(); }
-  __device__ __forceinline__ state combine(const state& a, const state& b) const {
-    return r.combine(a, b);
-  }
-  __device__ __forceinline__ running start() const {
-    return start(std::make_index_sequence<chains>());
-  }
-  __device__ __forceinline__ void add(running& s, const pack (&p)[inputs], std::uint64_t v) const {
-    if constexpr (packs) {
-#pragma unroll
-      for (int i = 0; i < items; ++i) {
-        add_items(s.chain[i % chains], p, i, static_cast<std::int64_t>(v) * items + i,
-                  std::index_sequence_for<T...>());
-      }
-    }
-  }
-  __device__ __forceinline__ void add_item(running& s, std::uint64_t i, const T&... x) const {
-    s.chain[0] = r.combine(s.chain[0], r.lift(x..., static_cast<std::int64_t>(i)));
-  }
-  __device__ __forceinline__ state total(const running& s, const arrays<inputs>&) const {
-    state t = s.chain[0];
-#pragma unroll
-    for (int i = 1; i < chains; ++i) t = r.combine(t, s.chain[i]);
-    return t;
-  }
-  __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const {
-    *static_cast<result_of<R>*>(out) = r.finish(s, static_cast<std::int64_t>(n));
-  }
-
- private:
-  template <std::size_t... K>
-  __device__ __forceinline__ running start(std::index_sequence<K...>) const {
-    return {{(static_cast<void>(K), r.identity())...}};
-  }
-  template <std::size_t... K>
-  __device__ __forceinline__ void add_items(state& s, const pack (&p)[inputs], int i,
-                                            std::int64_t index, std::index_sequence<K...>) const {
-    s = r.combine(s, r.lift(item_of<T>(p[K], i)..., index));
-  }
-};
-
 template <class Fold, class... T, std::size_t... K>
 __device__ __forceinline__ void add_one(const Fold& fold, typename Fold::running& s,
                                         const arrays<sizeof...(T)>& a, std::uint64_t i,
@@ -94,27 +26,12 @@ __device__ __forceinline__ void add_one(const Fold& fold, typename Fold::running
   fold.add_item(s, i, load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
 }
 
-/// Shared memory that a fold keeps.
-template <class Fold>
-inline constexpr std::size_t fold_bytes = [] {
-  if constexpr (requires { Fold::shared_bytes; }) return std::size_t{Fold::shared_bytes};
-  else return std::size_t{0};
-}();
-template <class Fold>
-__device__ __forceinline__ void fill_shared(const Fold& fold, unsigned char* shared) {
-  if constexpr (fold_bytes<Fold> != 0) fold.fill(shared);
-}
-template <class Fold>
-__device__ __forceinline__ typename Fold::running start_fold(const Fold& fold, const unsigned char* shared) {
-  if constexpr (fold_bytes<Fold> != 0) return fold.start(shared);
-  else return fold.start();
-}
 /// First in a kernel: what no one else reads or writes can be filled before the stream's earlier work is done.
 /// What is behind it is free for states.
 template <class Fold>
 __device__ __forceinline__ unsigned char* prepare(const Fold& fold) {
   fill_shared(fold, wf_dynamic_shared);
-  if constexpr (fold_bytes<Fold> != 0) __syncthreads();
+  if constexpr (keeps_shared<Fold>) __syncthreads();
   await_stream();
   return wf_dynamic_shared + fold_bytes<Fold>;
 }
@@ -129,13 +46,13 @@ struct written {
 template <class Fold>
 __device__ __forceinline__ void write_fold(const Fold& fold, const typename Fold::state& s, std::uint64_t n, const written& w, void* out) {
   if (!w.state) {
-    if constexpr (requires { fold.write(s, n, w.first, out); }) fold.write(s, n, w.first, out);
+    if constexpr (writes_places<Fold>) fold.write(s, n, w.first, out);
     else fold.write(s, n, out);
     return;
   }
   auto* const words = static_cast<std::uint64_t*>(out);
   words[0] = n;
-  if constexpr (requires { fold.write_state(s, n, w.first, words + 1); }) {
+  if constexpr (writes_words<Fold>) {
     fold.write_state(s, n, w.first, words + 1);
   } else {
     constexpr int count = static_cast<int>((sizeof s + 7) / 8);
@@ -150,6 +67,7 @@ inline constexpr int most_reduce_threads = 512;
 
 /// For reductions that commute: threads take packs in turn.
 template <class Fold, class... T>
+  requires fold_of<Fold, T...>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
   unsigned char* const room = prepare(fold);
@@ -168,6 +86,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
 /// combines the lanes of each tile in order. Loads of neighbouring lanes lie 64 bytes apart, so each
 /// line is used by four loads in a row, the last three of them from L1.
 template <class Fold, class... T>
+  requires fold_of<Fold, T...>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_in_order_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
   unsigned char* const room = prepare(fold);
@@ -208,13 +127,6 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
   if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }
 
-/// Whether a fold must be given the elements in their order.
-template <class Fold>
-inline constexpr bool keeps_order = [] {
-  if constexpr (requires { Fold::ordered; }) return Fold::ordered;
-  else return false;
-}();
-
 template <class Fold, class... T>
 constexpr auto kernel_of() {
   if constexpr (keeps_order<Fold>) return reduce_in_order_kernel<Fold, T...>;
@@ -241,6 +153,7 @@ constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm, c
 /// Enqueues one kernel: the fold of n elements of each input, written to *out. A shape with no threads
 /// stands for the library's own choice.
 template <class Fold, class... T>
+  requires fold_of<Fold, T...>
 cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64_t* stride,
                         std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
                         reduce_shape shape = {0, 0}, const written& what = {}) {

@@ -3,16 +3,7 @@
 /// Rows by groups of lanes: a group of 1 … 32 lanes of a warp reduces a row, the groups of a warp reduce neighbouring rows. A lane has
 /// several loads on their way before it adds what they bring: of one row, or of several where a row is one load of each lane. A warp
 /// gathers the states of up to 32 rows in shared memory; then each lane makes an answer.
-///
-/// What is reduced is up to an accumulator:
-///   running start()                              a thread's registers
-///   add_item(running&, const pack (&)[inputs], i)  an element of each input, of index i
-///   add(running&, const pack (&)[inputs], i)     16 bytes of each input, the first element of index i, where `packs`
-///   state total(running)                         what they come to; where `proves`, total(running, terms at most)
-///   state identity(), combine(a, b)              as of a reduction
-///   bool answer(state, n, facts, void* out)      by one thread; false: uncertain, where `proves`
-///   exactly(room, …)                             what is done then, by a warp or a block
-/// and on the host item_size(), item_align(), result_size(), facts(n, length, merges).
+/// What is reduced is up to an accumulator (row_accumulator.cuh).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,6 +11,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/row_accumulator.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
@@ -75,8 +67,7 @@ using facts_of = decltype(std::declval<const Acc&>().facts(0, 0, 0));
 struct no_room {};
 template <class Acc>
 struct room_of { using type = no_room; };
-template <class Acc>
-  requires(Acc::proves)
+template <proving_accumulator Acc>
 struct room_of<Acc> { using type = typename Acc::room; };
 
 /// What a thread's registers come to. Where a certificate follows, chains are cut, as it is the surer the shorter they are.

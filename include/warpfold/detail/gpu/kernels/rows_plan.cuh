@@ -33,7 +33,7 @@ inline int group_log2_of(std::uint64_t units, int unit_bytes) {
   return log2;
 }
 
-template <class Acc>
+template <row_accumulator Acc>
 cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scratch, cudaStream_t stream) {
   constexpr int inputs = Acc::inputs;
   if (r.labels != nullptr) return cudaErrorNotSupported;  // they are sorted first

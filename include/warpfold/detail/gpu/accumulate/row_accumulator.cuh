@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file row_accumulator.cuh
+/// The protocol of what kernels of rows (rows_kernel.cuh) keep of a row.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/domain/items.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// An accumulator that keeps a certificate: its answer may be uncertain, and exactly(room, …) then adds the row again, by a warp or
+/// a block. Its total is told how many terms a thread has added one after the other, at most.
+template <class A>
+concept proving_accumulator = A::proves && requires(const A& acc, const typename A::running& r, std::uint64_t terms) {
+  typename A::room;  // of shared memory, for exactly()
+  { acc.total(r, terms) } -> std::convertible_to<typename A::state>;
+};
+/// An accumulator that takes 16 bytes of each input at a time too.
+template <class A>
+concept packing_accumulator = A::packs && requires(const A& acc, typename A::running& r, const pack (&p)[A::inputs], std::uint64_t first) {
+  { A::items } -> std::convertible_to<int>;  // of a pack
+  acc.add(r, p, first);                      // `first`: the index of the first element
+};
+/// An accumulator of rows.
+template <class A>
+concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,
+                                   void* out) {
+  requires std::is_trivially_copyable_v<typename A::state>;
+  { A::fixed_size } -> std::convertible_to<int>;                     // of an element; 0 where it is known at run time
+  { acc.start() } -> std::convertible_to<typename A::running>;       // a thread's registers
+  acc.add_item(r, p, i);                                             // an element of each input, of index i
+  { acc.identity() } -> std::convertible_to<typename A::state>;      // these two as of a reduction
+  { acc.combine(s, s) } -> std::convertible_to<typename A::state>;
+  { acc.item_size() } -> std::convertible_to<int>;
+  { acc.item_align() } -> std::convertible_to<int>;
+  { acc.result_size() } -> std::convertible_to<std::size_t>;
+  { acc.answer(s, i, acc.facts(i, i, i), out) } -> std::same_as<bool>;  // of i elements, by one thread; false: uncertain
+  requires proving_accumulator<A> || (!A::proves && requires { { acc.total(r) } -> std::convertible_to<typename A::state>; });
+  requires packing_accumulator<A> || !A::packs;
+};
+
+}  // namespace wf::device::inline WF_BUILD

@@ -24,7 +24,7 @@
 
 #include <cstdint>
 
-#include <warpfold/builtin.hpp>
+#include <warpfold/operations.hpp>
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/format.hpp>
 

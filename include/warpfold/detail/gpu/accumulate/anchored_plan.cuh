@@ -130,7 +130,7 @@ struct anchored_plan {
   /// Product j of element i, of one with itself where elements are not complex: re·re and -im·im, which are of the real
   /// part, and re·im and im·re.
   static constexpr int products_an_item = item_parts * item_parts;
-  static WF_HD constexpr int products(int items) { return Terms == terms::products ? products_an_item * items : 1; }
+  static WF_HD constexpr int products(int elements) { return Terms == terms::products ? products_an_item * elements : 1; }
   static __device__ __forceinline__ double left_factor(const pack (&p)[inputs], int i, int j) {
     const double x = double_of<T>(p[0], item_parts * i + j % item_parts);
     return item_parts == 2 && j == 1 ? -x : x;

@@ -61,7 +61,7 @@ int run_profile(const profile_command& q) {
   // simt's rungs are the GPU's: what is wrong with the name is told where there is no GPU, too.
   if (!asked.reduction) lens::profile::rung_to_profile(ladder::open_simt()->rungs(asked.type), asked);
   const auto gpu = ladder::open_cuda();
-  const std::uint64_t bytes = asked.n * wf::info(asked.type).size * static_cast<std::uint64_t>(wf::inputs_of(asked.reduction));
+  const std::uint64_t bytes = asked.n * wf::info(asked.type).size * (asked.reduction ? static_cast<std::uint64_t>(wf::inputs_of(*asked.reduction)) : 1);
   if (bytes > gpu->facts().free_bytes)
     throw wf::error(wf::errc::bad_argument, "--n " + q.n + ": takes " + std::to_string(bytes >> 20) +
                                                 " MiB, and the GPU has " +

@@ -136,7 +136,7 @@ PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep) {
   }
 
   const wf::result_kind kind = wf::result_of_builtin(o, *element);
-  const bool one_axis = operation_of(o).state == state_kind::places;  // the words for others are general code's
+  const bool one_axis = wf::operation_of(o).state == wf::state_kind::places;  // the words for others are general code's
   if (given_axes == Py_None || b.ndim > wf::max_rank || kind.values != 1 || (one_axis && !PyLong_Check(given_axes))) return nullptr;
   std::vector<int> axes;
   if (!read_axes(given_axes, b.ndim, axes) || (axes.size() == static_cast<std::size_t>(b.ndim) && !keep)) return nullptr;

@@ -20,8 +20,8 @@ using namespace wf;
 
 namespace {
 
-bool is_moments(op o) { return operation_of(o).state == state_kind::moments; }
-bool is_place(op o) { return operation_of(o).state == state_kind::places; }
+bool is_moments(op o) { return wf::operation_of(o).state == wf::state_kind::moments; }
+bool is_place(op o) { return wf::operation_of(o).state == wf::state_kind::places; }
 
 template <class State>
 void to_canonical(void* s) {

@@ -164,11 +164,6 @@ void yield_lane();
 /// Lets all others run; `site` is where the kernel waits.
 void spin_at(std::uintptr_t site);
 
-/// A read that a spin loop would make (a volatile one): now and then lets all others run.
-inline void spin_hint() {
-  if (this_thread && (meter.weight += load_weight) >= spin_limit) spin_yield();
-}
-
 /// Ends the launch with this fault of the running CUDA thread; nothing of its stack is unwound.
 [[noreturn]] void fail(fault what, std::uintptr_t address, std::uintptr_t site);
 /// The same with words to put into the report's text.

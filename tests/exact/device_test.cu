@@ -159,10 +159,6 @@ TEST(nvcc, compiles_the_host_side) {
   s.add(std::vector<int>(3000, -1));
   EXPECT_EQ(s.value(), 0);
   EXPECT_EQ(exact_sum::from_bytes(s.to_bytes()), s);
-  const std::vector<double> x(6000, 3.0);
-  auto pair = exact::complex_sum_state<double>::identity();
-  exact::accumulate_complex(pair, x.data(), 3000);
-  EXPECT_EQ(pair.im.value(), 9000);
   auto moments = exact::moments_state<float>::identity();
   const std::vector<float> y(6000, 3.0f);
   exact::accumulate(moments, y.data(), y.size());

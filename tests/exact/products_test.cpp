@@ -167,22 +167,6 @@ TYPED_TEST(products, moments_merge_in_any_order) {
   }
 }
 
-TYPED_TEST(products, complex_sums_are_two_sums) {
-  using T = TypeParam;
-  generator random(seed());
-  for (const family k : {family::normal, family::random_bits}) {
-    for (const std::size_t n : {0, 5, 3000, 70000}) {
-      const auto x = make<T>(k, 2 * n, random);
-      auto want = exact::complex_sum_state<T>::identity(), got = want;
-      for (std::size_t i = 0; i < n; ++i) want.add(x[2 * i], x[2 * i + 1]);
-      exact::accumulate_complex(got, x.data(), n);
-      want.normalise();
-      got.normalise();
-      EXPECT_EQ(std::memcmp(&got, &want, sizeof got), 0) << name(k) << " n " << n;
-    }
-  }
-}
-
 // (n·Σx² - (Σx)²) / (n(n - c)) where n needs 63 bits and the divisor 126.
 TEST(moments, counts_up_to_2_to_the_62) {
   auto m = exact::moments_state<double>::identity();

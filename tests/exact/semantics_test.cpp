@@ -177,11 +177,6 @@ void states_of_a_type_refuse_more_than_2_to_the_63() {
   state(exact::dot_state<T>::identity(), greatest, greatest);
   state(exact::squares_state<T>::identity(), greatest);
   state(exact::moments_state<T>::identity(), greatest);
-  auto one = exact::complex_sum_state<T>::identity();
-  one.add(greatest, greatest);
-  refuses_more_than_2_to_the_63(
-      one, [&](auto& s) { s.add(greatest, greatest); },
-      [&](auto& s, std::size_t n) { exact::accumulate_complex(s, many.data(), n / 2); });
 }
 
 TEST(semantics, capacity_is_that_of_every_state) {

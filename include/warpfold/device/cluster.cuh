@@ -20,9 +20,6 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Blocks of a cluster at most; 16 need an attribute of the kernel's own.
-inline constexpr unsigned most_cluster_blocks = 16;
-
 /// Whether this block is its cluster's first one. Below CC 9.0, where a block is a cluster, always.
 __device__ __forceinline__ bool leads_cluster() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900

@@ -67,28 +67,4 @@ inline void accumulate(moments_state<T>& to, const T* x, std::size_t n) {
   }
 }
 
-/// Adds n complex numbers, re and im in turn at x[0 … 2n).
-template <class T>
-inline void accumulate_complex(complex_sum_state<T>& to, const T* x, std::size_t n) {
-  constexpr std::size_t block_size = 1 << 15;  // read twice, the second time from a cache
-  reserve(to.re, n);
-  reserve(to.im, n);
-  while (n != 0) {
-    const std::size_t block = std::min(n, block_size);
-    for (int part_index = 0; part_index < 2; ++part_index) {
-      const T* from = x + part_index;
-      sum_state<T>& sum = part_index == 0 ? to.re : to.im;
-      if (block < bucket_threshold<T>) {
-        for (std::size_t i = 0; i < block; ++i) sum.add(from[2 * i]);
-        continue;
-      }
-      accumulate_filled<T>(sum, block, [&](T* part, std::size_t first, std::size_t m) {
-        for (std::size_t i = 0; i < m; ++i) part[i] = from[2 * (first + i)];
-      });
-    }
-    x += 2 * block;
-    n -= block;
-  }
-}
-
 }  // namespace wf::exact

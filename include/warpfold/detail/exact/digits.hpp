@@ -87,11 +87,6 @@ struct digits {
     d[Count - 1] += carry;
   }
 
-  /// Of any form whose digits are above -2^63; canonical if `normalise` follows.
-  WF_HD void negate() {
-    for (int k = 0; k < Count; ++k) d[k] = -d[k];
-  }
-
   // The rest reads canonical form.
 
   WF_HD bool is_zero() const {

@@ -186,27 +186,4 @@ struct moments_state {
   }
 };
 
-/// Re and im apart: the sum of complex numbers, each part by the rules of a sum.
-template <class T>
-struct complex_sum_state {
-  sum_state<T> re;
-  sum_state<T> im;
-
-  static WF_HD complex_sum_state identity() {
-    return {sum_state<T>::identity(), sum_state<T>::identity()};
-  }
-  WF_HD void add(T x, T y) {
-    re.add(x);
-    im.add(y);
-  }
-  WF_HD void merge(const complex_sum_state& o) {
-    re.merge(o.re);
-    im.merge(o.im);
-  }
-  WF_HD void normalise() {
-    re.normalise();
-    im.normalise();
-  }
-};
-
 }  // namespace wf::exact

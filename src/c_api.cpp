@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <warpfold/warpfold.h>
 
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -124,6 +125,8 @@ void reduce_over(request& r, const int* axes, int count) {
   r.by.axes = {axes, static_cast<std::size_t>(count)};
 }
 
+static_assert(sizeof(wf_checked) == sizeof(checked<std::int64_t>) && offsetof(wf_checked, overflow) == offsetof(checked<std::int64_t>, overflow));
+
 /// Answers of integers, and whether they fit, each to its own place.
 void run_checked(request& r, void* out, unsigned char* overflow) {
   require(out, "out");
@@ -196,6 +199,8 @@ int wf_run(const wf_request* q) {
     r.first = q->first;
     r.wanted = static_cast<output>(q->output);
     r.out = q->out;
+    if (q->place != nullptr && r.wanted == output::checked && q->overflow != nullptr)
+      refuse("overflow: on a place `out` is room for a wf_checked, which says it; a null `overflow` is right");
     if (q->place != nullptr) q->place->backend->run(r);
     else if (r.wanted == output::checked) run_checked(r, q->out, q->overflow);
     else cpu_backend().run(r);

@@ -89,11 +89,13 @@ void fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
   const cpu::operands o = detail::operands_of(x);
   std::uint64_t n = 1;
   for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
-  const std::int64_t stride = device_place::stride_of(o.shape, o.strides[0], sizeof(T));
+  place.look_at(o, static_cast<std::int64_t>(n), nullptr, who);
+  for (const void* to : out) place.look_at({}, 0, to, who);
+  const std::int64_t stride = device_stream::stride_of(o.shape, o.strides[0], sizeof(T));
   const cudaError_t e = device::fused_reduce<T>(parts_, out, told.options, o.data[0], stride, n,
                                                 *static_cast<device::workspace*>(place.scratch()),
                                                 static_cast<cudaStream_t>(place.stream()));
-  place.kernels().fail(static_cast<int>(e), who);
+  place.machine().fail(static_cast<int>(e), who);
 }
 
 }  // namespace wf

@@ -17,7 +17,7 @@
 /// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
 /// 2.1 MiB of scratch memory from the stream's pool, in stream order.
 /// Errors of the call are thrown as wf::error with CUDA's own text; those of the kernel come where
-/// the stream is waited for. Needs no nvcc: link warpfold::gpu.
+/// the stream is waited for; without NDEBUG a pointer to memory of the other side is refused (check_pointers). Needs no nvcc: link warpfold::gpu; of its archive a program gets the kernels that its calls name.
 #pragma once
 
 #include <warpfold/config.hpp>  // first: it says what a compiler must be set to
@@ -28,7 +28,6 @@
 #include <memory>
 #include <ranges>
 #include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -109,49 +108,27 @@ void* out_of(A&& a) {
 
 }  // namespace detail
 
-WF_API const device_library& cuda_library();  ///< in warpfold::gpu
-const device_library& simt_library();  ///< in warpfold_simt: for tests, and for machines with no GPU
+/// All kernels of warpfold::gpu, for code that learns operations and types at run time.
+inline const device_library& cuda_library() { return cuda_kernels::library(); }
+/// The same of warpfold_simt: for tests, and for machines with no GPU.
+inline const device_library& simt_library() { return simt_kernels::library(); }
+
+class device_place;
 
 /// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may
 /// use a place; streams that may run at once need a place each. It must not outlive its stream, and
 /// must outlive graphs that captured its reductions. Before a capture, reduce once: that
 /// allocates the memory.
-class WF_API device_place : public backend {
+class WF_API device_stream {
  public:
   static constexpr bool is_place = true;  ///< told from inputs by this
 
-  /// A stream of the current device, for kernels of that library.
-  device_place(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
-
   /// "cuda" or "simt".
-  std::string_view name() const noexcept override { return kernels_->name; }
-  /// Whether it carries out such requests, whatever their shapes and pointers.
-  bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
-  /// Enqueues a request: what wf::sum and the others call.
-  void run(const request& r) const override;
-
-  void* stream() const { return stream_; }                           ///< a cudaStream_t
-  const device_library& kernels() const { return *kernels_; }        ///< the compiled kernels
-  /// A device::workspace of the build that `kernels` come from.
-  void* scratch() const {
-    if (!scratch_) scratch_ = {kernels_->make_scratch(), {kernels_, stream_}};
-    return scratch_.get();
-  }
-
-  /// Operation O: run<O>(x, out, settings…) enqueues it, run<O>(x, settings…) waits and gives the answer.
-  template <op O, class X, class... A>
-    requires(inputs_of(O) == 1)
-  auto run(const X& x, A&&... a) const {
-    return ask<O, detail::builtin_element_of<detail::as_input_t<X>>>(std::tie(x), std::forward<A>(a)...);
-  }
-  /// The same of two inputs.
-  template <op O, class X, class Y, class... A>
-    requires(inputs_of(O) == 2)
-  auto run(const X& x, const Y& y, A&&... a) const {
-    using T = detail::builtin_element_of<detail::as_input_t<X>>;
-    static_assert(std::same_as<T, detail::builtin_element_of<detail::as_input_t<Y>>>, "dot takes two inputs of one element type");
-    return ask<O, T>(std::tie(x, y), std::forward<A>(a)...);
-  }
+  std::string_view name() const noexcept { return memory_->machine->name; }
+  void* stream() const { return memory_->stream; }                           ///< a cudaStream_t
+  const device_machine& machine() const { return *memory_->machine; }        ///< the kind of device
+  /// A device::workspace of the build that the kernels come from.
+  void* scratch() const { return memory_->get(); }
 
   /// Work that waits: work(self, inputs, out) is called with inputs of the device, those of the host copied there, and room for
   /// `bytes` of answers on the device, which are then copied to `to`. Throws wf::error (bad_argument) of an input that the
@@ -159,80 +136,234 @@ class WF_API device_place : public backend {
   void fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
              void (*work)(const void* self, const cpu::operands& in, void* out)) const;
 
+  /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
+  /// in place of a fault somewhere later. It takes about a microsecond a pointer; a wf::gpu does unless NDEBUG is defined.
+  void check_pointers(bool yes) const { memory_->checks = yes; }
+  /// That check, if it is asked for: of inputs of `n` elements and of where answers go.
+  void look_at(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
+    if (memory_->checks) refuse_unreachable(in, n, out, who);
+  }
+
   /// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another
   /// without gaps. Throws wf::error (unsupported) of others.
   static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size);
 
+ protected:
+  device_stream(const device_machine& machine, void* stream) : memory_(std::make_shared<memory>(&machine, stream)) {}
+  struct same {  ///< stream and memory as another place
+    const device_stream& as;
+  };
+  explicit device_stream(const same& other) : memory_(other.as.memory_) {}
+  device_stream(device_stream&&) = default;
+  device_stream& operator=(device_stream&&) = default;
+  ~device_stream() = default;
+
+  /// Enqueues a request, by kernels that it may need.
+  void run(const request& r, const call_kernels& kernels) const;
+  /// A request, its answers in memory of the host.
+  void fetch(const request& r, const call_kernels& kernels, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const;
+  /// This place as one that takes any request.
+  const device_place& with_all(const device_library& library) const;
+
  private:
-  struct deleter {
-    const device_library* kernels;
+  struct memory {
+    memory(const device_machine* m, void* s) : machine(m), stream(s) {}
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+    ~memory() {
+      if (scratch != nullptr) machine->free_scratch(scratch, stream);
+    }
+    void* get() {
+      if (scratch == nullptr) scratch = machine->make_scratch();
+      return scratch;
+    }
+    const device_machine* machine;
     void* stream;
-    void operator()(void* scratch) const { kernels->free_scratch(scratch, stream); }
+    void* scratch = nullptr;
+    bool checks = false;
   };
 
-  template <op O, class T, class... X, class... A>
-  auto ask(const std::tuple<const X&...>& x, A&&... a) const {
-    static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
-    static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
-    using first = std::tuple_element_t<0, std::tuple<A..., context>>;
-    if constexpr (detail::out_like<first>) {
-      static_assert(!(detail::host_array<X> || ...), "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own "
-                                                     "memory, or no place for the answer, as in wf::sum(place, x), and the array is copied");
-      enqueue<O, T>(x, std::forward<A>(a)...);
-    } else {
-      return value<O, T>(x, a...);
-    }
-  }
+  void refuse_unreachable(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const;
+  void run_whole(const request& r, const call_kernels& kernels) const;
+  bool run_few_long(const request& r, const rows_request& q, const call_kernels& kernels) const;
 
-  template <op O, class T, class... S>
-  static request asked(const cpu::operands& o, const detail::settings& told) {
-    static_assert(detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
-    request r;
-    r.what = O;
-    r.element = dtype_of<T>;
-    r.options = told.options;
-    r.context = told.context;
-    r.inputs = o;
-    r.by = told.by;
-    return r;
-  }
-  template <op O, class T, class... X, class Out, class... S>
-  void enqueue(const std::tuple<const X&...>& x, Out&& out, const S&... s) const {
-    const cpu::operands o = std::apply([](const auto&... one) { return detail::operands_of(detail::as_input(one)...); }, x);
-    const detail::settings told(s...);
-    if constexpr (detail::places<S...> == 1) detail::shape_of_answers(o, told, op_names[static_cast<int>(O)]);  // labels are as many as elements
-    request r = asked<O, T, S...>(o, told);
-    r.out = detail::out_of<result<O, T>>(out);
-    run(r);
-  }
-  template <op O, class T, class... X, class... S>
-  auto value(const std::tuple<const X&...>& x, const S&... s) const {
-    const auto in = std::apply([](const auto&... one) { return detail::inputs_of_call(one...); }, x);
-    const detail::settings told(s...);
-    const request r = asked<O, T, S...>(in.operands, told);
-    if constexpr (detail::places<S...> == 1) {
-      array<result<O, T>> out;
-      detail::make_room(out, detail::shape_of_answers(in.operands, told, op_names[static_cast<int>(O)]), op_names[static_cast<int>(O)]);
-      fetch(r, in, out.values.data(), out.values.size() * sizeof(result<O, T>));
-      return out;
-    } else {
-      result<O, T> out;
-      fetch(r, in, &out, sizeof out);
-      return out;
-    }
-  }
-  /// A request, its answers in memory of the host.
-  void fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const;
-
-  void run_whole(const request& r) const;
-  bool run_few_long(const request& r, const rows_request& q) const;
-
-  const device_library* kernels_;
-  void* stream_;
-  mutable std::unique_ptr<void, deleter> scratch_{nullptr, {nullptr, nullptr}};
+  std::shared_ptr<memory> memory_;
+  mutable std::shared_ptr<const device_place> all_;  ///< made by with_all()
 };
 
-/// A stream of the current CUDA device.
+namespace detail {
+
+/// Whether an input may have dimensions that do not lie in one another.
+template <class X>
+inline constexpr bool may_have_rows = !host_range<as_input_t<X>>;
+
+template <class First, class...>
+struct first_type { using type = First; };
+template <class... A>
+using first_of = typename first_type<A...>::type;
+
+inline request asked(op what, dtype element, const cpu::operands& inputs, const settings& told, bool checked) {
+  request r;
+  r.what = what;
+  r.element = element;
+  r.options = told.options;
+  r.context = told.context;
+  r.inputs = inputs;
+  r.by = told.by;
+  if (checked) r.wanted = output::checked;
+  return r;
+}
+
+/// The calls of a place. Self::kernels_for<operation, element, checked, native, rows>() says by which kernels: `native` and `rows`
+/// where those may be needed.
+template <class Self>
+class device_calls : public device_stream {
+ public:
+  /// Operation O: run<O>(x, out, settings…) enqueues it, run<O>(x, settings…) waits and gives the answer; Checked in a wf::checked.
+  template <op O, bool Checked = false, class X, class... A>
+    requires(inputs_of(O) == 1)
+  auto run(const X& x, A&&... a) const {
+    return ask<O, Checked, builtin_element_of<as_input_t<X>>, host_array<X>, may_have_rows<X>>(inputs_of_call(x), std::forward<A>(a)...);
+  }
+  /// The same of two inputs.
+  template <op O, bool Checked = false, class X, class Y, class... A>
+    requires(inputs_of(O) == 2)
+  auto run(const X& x, const Y& y, A&&... a) const {
+    using T = builtin_element_of<as_input_t<X>>;
+    static_assert(std::same_as<T, builtin_element_of<as_input_t<Y>>>, "dot takes two inputs of one element type");
+    return ask<O, Checked, T, host_array<X> || host_array<Y>, may_have_rows<X> || may_have_rows<Y>>(inputs_of_call(x, y), std::forward<A>(a)...);
+  }
+
+ protected:
+  using device_stream::device_stream;
+
+ private:
+  template <op O, class T, bool Checked>
+  struct answer_type { using type = result<O, T>; };
+  template <op O, class T>
+  struct answer_type<O, T, true> { using type = checked<result<O, T>>; };
+
+  /// Host: an input is an array of the host. Rows: one may have gaps.
+  template <op O, bool Checked, class T, bool Host, bool Rows, class... A>
+  auto ask(const inputs_anywhere& in, A&&... a) const {
+    static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
+    static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
+    static_assert(!Checked || integer<T>, "only reductions of integers can overflow");
+    if constexpr (out_like<first_of<A..., context>>) {
+      static_assert(!Host, "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own "
+                           "memory, or no place for the answer, as in wf::sum(place, x), and the array is copied");
+      enqueue<O, Checked, T, Rows>(in.operands, std::forward<A>(a)...);
+    } else {
+      return value<O, Checked, T, Rows>(in, a...);
+    }
+  }
+
+  /// What a call may need: native kernels where a setting may ask for them, rows where there may be several, or gaps.
+  template <op O, bool Checked, class T, bool Rows, class... S>
+  call_kernels kernels_of_call() const {
+    constexpr bool native = ((std::same_as<S, context> || std::same_as<S, wf::accuracy>) || ...);
+    static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    static_assert(!Checked || places<S...> == 0, "on a GPU, whether an answer overflowed is told of whole arrays only so far");
+    return static_cast<const Self&>(*this).template kernels_for<O, T, Checked, native, !Checked && (places<S...> != 0 || Rows)>();
+  }
+  template <op O, bool Checked, class T, bool Rows, class Out, class... S>
+  void enqueue(const cpu::operands& o, Out&& out, const S&... s) const {
+    const settings told(s...);
+    if constexpr (places<S...> == 1) shape_of_answers(o, told, op_names[static_cast<int>(O)]);  // labels are as many as elements
+    request r = asked(O, dtype_of<T>, o, told, Checked);
+    r.out = out_of<typename answer_type<O, T, Checked>::type>(out);
+    device_stream::run(r, kernels_of_call<O, Checked, T, Rows, S...>());
+  }
+  template <op O, bool Checked, class T, bool Rows, class... S>
+  auto value(const inputs_anywhere& in, const S&... s) const {
+    const settings told(s...);
+    const request r = asked(O, dtype_of<T>, in.operands, told, Checked);
+    const call_kernels kernels = kernels_of_call<O, Checked, T, Rows, S...>();
+    using answer = typename answer_type<O, T, Checked>::type;
+    if constexpr (places<S...> == 1) {
+      array<answer> out;
+      make_room(out, shape_of_answers(in.operands, told, op_names[static_cast<int>(O)]), op_names[static_cast<int>(O)]);
+      device_stream::fetch(r, kernels, in, out.values.data(), out.values.size() * sizeof(answer));
+      return out;
+    } else {
+      answer out;
+      device_stream::fetch(r, kernels, in, &out, sizeof out);
+      return out;
+    }
+  }
+};
+
+/// Self's kernels are those of Kernels: a call names its own.
+template <class Self, class Kernels>
+class place_on : public device_calls<Self> {
+ public:
+  /// As a backend, which takes requests that are made at run time: it links all kernels.
+  operator const device_place&() const { return this->with_all(Kernels::library()); }
+  /// All kernels.
+  const device_library& kernels() const { return Kernels::library(); }
+  using device_calls<Self>::run;
+  /// Enqueues a request. Throws wf::error as wf::backend does.
+  void run(const request& r) const;
+  /// Whether it carries out such requests, whatever their shapes and pointers.
+  bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept;
+
+ protected:
+  explicit place_on(void* stream) : device_calls<Self>(Kernels::machine(), stream) {}
+
+ private:
+  friend device_calls<Self>;
+  template <op O, class T, bool Checked, bool Native, bool Rows>
+  static constexpr call_kernels kernels_for() {
+    constexpr auto family = [](accuracy a) { return family_of(O, dtype_of<T>, a); };
+    call_kernels k{};
+    if constexpr (Checked) {
+      k.checked = kernel_of<Kernels, kernel_family::checked>();
+    } else {
+      k.whole[0] = kernel_of<Kernels, family(accuracy::exact)>();
+      if constexpr (Native) k.whole[1] = kernel_of<Kernels, family(accuracy::fast)>();
+    }
+    if constexpr (Rows) k.rows = Kernels::rows;
+    return k;
+  }
+};
+
+}  // namespace detail
+
+/// A place that carries out any request: what a wf::gpu is as a wf::backend.
+class WF_API device_place : public backend, public detail::device_calls<device_place> {
+ public:
+  /// A stream of the current device, for kernels of that library.
+  device_place(const device_library& kernels, void* stream) : device_calls(kernels, stream), kernels_(&kernels) {}
+
+  std::string_view name() const noexcept override { return device_stream::name(); }
+  bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
+  /// Enqueues a request: what wf::sum and the others do.
+  void run(const request& r) const override;
+  using device_calls::run;
+  const device_library& kernels() const { return *kernels_; }  ///< the compiled kernels
+
+ private:
+  friend device_stream;
+  friend detail::device_calls<device_place>;
+  device_place(const device_library& kernels, const same& other) : device_calls(other), kernels_(&kernels) {}
+  template <op, class, bool, bool, bool>
+  const call_kernels& kernels_for() const { return kernels_->kernels; }
+
+  const device_library* kernels_;
+};
+
+namespace detail {
+
+template <class Self, class Kernels>
+void place_on<Self, Kernels>::run(const request& r) const { this->with_all(Kernels::library()).run(r); }
+template <class Self, class Kernels>
+bool place_on<Self, Kernels>::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
+  return this->with_all(Kernels::library()).takes(what, element, a, by, wanted);
+}
+
+}  // namespace detail
+
+/// A stream of the current CUDA device. A program links the kernels that its calls name; as a wf::backend, all of them.
 ///
 ///     cudaStream_t stream;
 ///     cudaStreamCreate(&stream);
@@ -240,10 +371,15 @@ class WF_API device_place : public backend {
 ///     wf::sum(place, std::span(device_values, n), device_out);  // on the stream; nothing waits
 ///     float s = wf::sum(place, std::span(device_values, n));    // waits, and gives the answer
 ///     double m = wf::mean(place, host_vector);                  // copies, waits
-class gpu : public device_place {
+///     const wf::backend& any = place;                           // what is known at run time
+class gpu : public detail::place_on<gpu, cuda_kernels> {
  public:
   /// A cudaStream_t; none is the default stream.
-  explicit gpu(::CUstream_st* stream = nullptr) : device_place(cuda_library(), stream) {}
+  explicit gpu(::CUstream_st* stream = nullptr) : place_on(stream) {
+#ifndef NDEBUG
+    check_pointers(true);
+#endif
+  }
   /// What owns or names a stream, as cuda::stream_ref does.
   template <class S>
     requires requires(const S& s) { { s.get() } -> std::same_as<::CUstream_st*>; }
@@ -251,10 +387,10 @@ class gpu : public device_place {
 };
 
 /// The same on simt, where kernels run on the CPU and have ended when the call returns.
-class simulated_gpu : public device_place {
+class simulated_gpu : public detail::place_on<simulated_gpu, simt_kernels> {
  public:
   /// A place on simt.
-  explicit simulated_gpu(void* stream = nullptr) : device_place(simt_library(), stream) {}
+  explicit simulated_gpu(void* stream = nullptr) : place_on(stream) {}
 };
 
 }  // namespace wf

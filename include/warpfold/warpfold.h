@@ -100,6 +100,13 @@ typedef enum wf_output {
   WF_CHECKED,  /**< answers of integers, and whether the true ones fit */
   WF_STATES    /**< what was reduced so far */
 } wf_output;
+/** What WF_CHECKED writes on a place: an integer answer, and what the true one is, high[1]*2^128 + high[0]*2^64 + value in two's
+ * complement. Of a product `high` is zero. */
+typedef struct wf_checked {
+  uint64_t value;         /**< the true answer mod 2^64 */
+  uint64_t high[2];       /**< what lies above it */
+  unsigned char overflow; /**< 1: the true answer does not fit its type */
+} wf_checked;
 /** How elements are shared among answers. */
 typedef enum wf_partition {
   WF_WHOLE,           /**< one answer */
@@ -146,7 +153,8 @@ typedef struct wf_request {
   int64_t first;            /**< index of the first element of each answer: pieces of an array keep argmin's places */
   int output;               /**< wf_output */
   void* out;                /**< room for all answers (wf_result_type) or states (wf_state_size), C-ordered */
-  unsigned char* overflow;  /**< WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0 */
+  unsigned char* overflow;  /**< WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0; null
+                                 on a place, where `out` is room for a wf_checked */
   wf_options options;       /**< accuracy, rounding, correction, threads */
   const wf_place* place;    /**< null: the CPU */
 } wf_request;

@@ -261,13 +261,13 @@ template <op O, class Answer = plain_answer<O>>
 struct function {
   static constexpr op operation = O;
   using kind = Answer;
-  static constexpr bool runs_on_devices = std::same_as<Answer, plain_answer<O>>;
+  static constexpr bool is_checked = !std::same_as<Answer, plain_answer<O>>;
 
   /// On another place than the CPU: see gpu.hpp.
   template <class P, class... A>
-    requires(P::is_place && runs_on_devices)
+    requires(P::is_place)
   auto operator()(const P& where, A&&... a) const {
-    return where.template run<O>(std::forward<A>(a)...);
+    return where.template run<O, is_checked>(std::forward<A>(a)...);
   }
   template <input X, class... S>
     requires(inputs_of(O) == 1)
@@ -318,27 +318,27 @@ inline constexpr detail::function<op::norm2> norm;
 template <op O>
   requires can_overflow<O>
 using checked_function = detail::function<O, detail::checked_answer<O>>;
-/// Σx of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// Σx of integers, and whether the true answer fits 64 bits: a wf::checked.
 /// \ingroup reductions
 ///
 ///     auto [value, high, overflow] = wf::checked_sum(integers);
 inline constexpr checked_function<op::sum> checked_sum;
-/// Πx of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// Πx of integers, and whether the true answer fits 64 bits: a wf::checked.
 /// \ingroup reductions
 ///
 ///     bool fits = !wf::checked_prod(integers).overflow;
 inline constexpr checked_function<op::prod> checked_prod;
-/// Σx² of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// Σx² of integers, and whether the true answer fits 64 bits: a wf::checked.
 /// \ingroup reductions
 ///
 ///     bool fits = !wf::checked_sum_of_squares(integers).overflow;
 inline constexpr checked_function<op::sum_of_squares> checked_sum_of_squares;
-/// Σ|x| of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// Σ|x| of integers, and whether the true answer fits 64 bits: a wf::checked.
 /// \ingroup reductions
 ///
 ///     bool fits = !wf::checked_norm1(integers).overflow;
 inline constexpr checked_function<op::norm1> checked_norm1;
-/// Σxy of integers, and whether the true answer fits 64 bits: a wf::checked. On the CPU.
+/// Σxy of integers, and whether the true answer fits 64 bits: a wf::checked.
 /// \ingroup reductions
 ///
 ///     bool fits = !wf::checked_dot(x, y).overflow;

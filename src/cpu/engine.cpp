@@ -315,31 +315,4 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     r.finish(self, s[a], seen[a], static_cast<std::byte*>(out) + static_cast<std::size_t>(a) * r.result_size);
 }
 
-per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who) {
-  per_dimension<int> out;
-  for (const int given : axes) {
-    const int d = given < 0 ? given + rank : given;
-    if (rank == 0)
-      refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of 0 dimensions, which has no axes");
-    if (d < 0 || d >= rank)
-      refuse(std::string(who) + ": axis " + std::to_string(given) + " of an array of " +
-             std::to_string(rank) + " dimensions; axes are " + std::to_string(-rank) + " to " +
-             std::to_string(rank - 1));
-    if (std::find(out.begin(), out.end(), d) != out.end())
-      refuse(std::string(who) + ": axis " + std::to_string(given) + " is named twice");
-    out.push_back(d);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-extents kept_shape(const extents& shape, std::span<const int> axes, bool keepdims) {
-  extents out;
-  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-    if (std::find(axes.begin(), axes.end(), d) == axes.end()) out.push_back(shape[d]);
-    else if (keepdims) out.push_back(1);
-  }
-  return out;
-}
-
 }  // namespace wf::cpu

@@ -19,9 +19,7 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
       r.out, w, stream);
 }
 
-}  // namespace
-
-enqueue_function find_integer_moments(op o, dtype t, accuracy) {
+enqueue_function find(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (integer<T>) {
       if (o == op::mean) return enqueue<T, terms::sum>;
@@ -31,4 +29,8 @@ enqueue_function find_integer_moments(op o, dtype t, accuracy) {
   });
 }
 
+}  // namespace
+
 }  // namespace wf::device::inline WF_BUILD
+
+WF_KERNEL_FAMILY(integer_moments, find)

@@ -20,9 +20,7 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   }
 }
 
-}  // namespace
-
-enqueue_function find_integers(op o, dtype t, accuracy) {
+enqueue_function find(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (integer<T>) {
       // Modulo 2^64 the sign of 64 bits does not matter.
@@ -42,4 +40,8 @@ enqueue_function find_integers(op o, dtype t, accuracy) {
   });
 }
 
+}  // namespace
+
 }  // namespace wf::device::inline WF_BUILD
+
+WF_KERNEL_FAMILY(integers, find)

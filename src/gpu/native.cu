@@ -34,9 +34,7 @@ cudaError_t enqueue_complex(const device_request& r, workspace& w, cudaStream_t 
   return enqueue<plain_fold<native_complex<P>, parts<P>>, parts<P>>({{r.what}}, r, w, stream);
 }
 
-}  // namespace
-
-enqueue_function find_native(op o, dtype t, accuracy a) {
+enqueue_function find(op o, dtype t, accuracy a) {
   return for_dtype(t, [o, a]<class T>() -> enqueue_function {
     const bool fast = a == accuracy::fast;
     const state_kind state = operation_of(o).state;
@@ -83,4 +81,8 @@ enqueue_function find_native(op o, dtype t, accuracy a) {
   });
 }
 
+}  // namespace
+
 }  // namespace wf::device::inline WF_BUILD
+
+WF_KERNEL_FAMILY(native, find)

@@ -6,10 +6,10 @@
 
 #if WF_LIBRARY_IS_SIMT
 int wf_open_simt(wf_place** place) {
-  return wf::open_place(place, [](void*) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::simulated_gpu>(); }, nullptr);
+  return wf::open_place(place, [](void*) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::device_place>(wf::simt_library(), nullptr); }, nullptr);
 }
 #else
 int wf_open_gpu(void* stream, wf_place** place) {
-  return wf::open_place(place, [](void* s) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::gpu>(static_cast<::CUstream_st*>(s)); }, stream);
+  return wf::open_place(place, [](void* s) -> std::unique_ptr<wf::backend> { return std::make_unique<wf::device_place>(wf::cuda_library(), s); }, stream);
 }
 #endif

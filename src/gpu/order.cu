@@ -37,9 +37,7 @@ cudaError_t enqueue_count(const device_request& r, workspace&, cudaStream_t stre
   return launch(write_count, {1, 1, 0, stream}, r.n, r.states, static_cast<std::int64_t*>(r.out));
 }
 
-}  // namespace
-
-enqueue_function find_order(op o, dtype t, accuracy) {
+enqueue_function find(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     using zero = typename same_zero<T>::type;
     const state_kind state = operation_of(o).state;
@@ -66,4 +64,8 @@ enqueue_function find_order(op o, dtype t, accuracy) {
   });
 }
 
+}  // namespace
+
 }  // namespace wf::device::inline WF_BUILD
+
+WF_KERNEL_FAMILY(order, find)

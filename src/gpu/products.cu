@@ -39,10 +39,8 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   }
 }
 
-}  // namespace
-
 /// Of complex numbers under either accuracy: there are no faster ones.
-enqueue_function find_products(op o, dtype t, accuracy a) {
+enqueue_function find(op o, dtype t, accuracy a) {
   if (a != accuracy::exact && !is_complex(t)) return nullptr;
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (floating<T> || complex_number<T>) {
@@ -54,4 +52,8 @@ enqueue_function find_products(op o, dtype t, accuracy a) {
   });
 }
 
+}  // namespace
+
 }  // namespace wf::device::inline WF_BUILD
+
+WF_KERNEL_FAMILY(products, find)

@@ -4,6 +4,7 @@
 #include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 #include "rows.cuh"
+#include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
 
@@ -31,3 +32,11 @@ rows_function find_rows(op o, dtype t, accuracy) {
 }
 
 }  // namespace wf::device::inline WF_BUILD
+
+#ifdef WF_LIBRARY_IS_SIMT  // not in tests of rows alone
+int wf::device::built_kernels::rows(const rows_request& r, void* scratch, void* stream) {
+  const device::rows_function f = device::find_rows(r.what, r.element, r.accuracy);
+  if (f == nullptr) return cudaErrorNotSupported;
+  return f(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));
+}
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file table.cuh
-/// The compiled kernels, one translation unit a family, behind functions that look them up.
+/// The compiled kernels, one translation unit a family, behind functions that look them up: family_of() says in which a
+/// reduction is, and WF_KERNEL_FAMILY what programs link of it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,13 +15,20 @@ namespace wf::device::inline WF_BUILD {
 /// Enqueues a request whose operation and type are those that it was looked up for.
 using enqueue_function = cudaError_t (*)(const device_request&, workspace&, cudaStream_t);
 
-// Null where a family has no such reduction.
-enqueue_function find_order(op, dtype, accuracy);
-enqueue_function find_integers(op, dtype, accuracy);
-enqueue_function find_integer_moments(op, dtype, accuracy);
-enqueue_function find_native(op, dtype, accuracy);
-enqueue_function find_sums(op, dtype, accuracy);
-enqueue_function find_products(op, dtype, accuracy);
+/// The library that this is a part of.
+#if WF_LIBRARY_IS_SIMT
+using built_kernels = simt_kernels;
+#else
+using built_kernels = cuda_kernels;
+#endif
+
+/// WF_KERNEL_FAMILY(name, find): the family of that name. find(request) is an enqueue_function, or null where there is none.
+#define WF_KERNEL_FAMILY(name, find)                                                                               \
+  int wf::device::built_kernels::name(const device_request& r, void* scratch, void* stream) {                      \
+    const device::enqueue_function f = device::find(r.what, r.element, r.accuracy);                                \
+    if (f == nullptr) return cudaErrorNotSupported;                                                                \
+    return f(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));                     \
+  }
 
 /// f.template operator()<T>() for the element type: an enqueue_function or null.
 template <class F>

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to a device, brought into the form that its kernels take.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <warpfold/gpu.hpp>
+#include <warpfold/results.hpp>
+
+#include "shapes.hpp"
 
 namespace wf {
 
 namespace {
+
+/// Bytes of an answer.
+template <op O>
+constexpr auto answer_sizes = []<class... T>(std::tuple<T...>*) {
+  const auto size = []<class E>(std::type_identity<E>) -> std::size_t {
+    if constexpr (takes<O, E>) return sizeof(result<O, E>);
+    else return 0;
+  };
+  return std::array<std::size_t, dtypes.size()>{size(std::type_identity<T>())...};
+}(static_cast<std::tuple<f16, bf16, float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+                         std::uint64_t, bool, c64, c128>*>(nullptr));
+std::size_t answer_size(op o, dtype t) {
+  static constexpr auto sizes = []<std::size_t... O>(std::index_sequence<O...>) {
+    return std::array{answer_sizes<static_cast<op>(O)>...};
+  }(std::make_index_sequence<op_count>());
+  return sizes[static_cast<std::size_t>(o)][static_cast<std::size_t>(t)];
+}
 
 /// A stride in elements. Throws wf::error (unsupported) of strides that are no multiple of their size.
 std::int64_t in_elements(std::int64_t bytes, std::size_t size) {
@@ -39,6 +63,11 @@ bool has_one_stride(const request& r) {
   return true;
 }
 
+[[noreturn]] void refuse_input(const char* who, std::size_t k) {
+  throw error(errc::bad_argument, std::string(who) + ": input " + std::to_string(k) + " is memory of the host, which the GPU cannot read; "
+                                      "give it memory of its own, or an array of the host (std::vector, std::array), which is copied");
+}
+
 /// The elements of all inputs make one answer.
 bool one_answer(const request& r) {
   return r.by.kind == partition::kinds::whole ||
@@ -47,7 +76,7 @@ bool one_answer(const request& r) {
 
 }  // namespace
 
-std::int64_t device_place::stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
+std::int64_t device_stream::stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
   const std::optional<std::int64_t> stride = one_stride(shape, byte_strides);
   if (!stride)
     throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
@@ -115,26 +144,30 @@ rows_request along_indexes(const request& r) {
 
 }  // namespace
 
-bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
-  if (by == partition::kinds::whole)
-    return wanted != output::checked && kernels_->takes(what, element, a, wanted == output::states);
-  return wanted == output::answers && kernels_->takes_rows(what, element, a);
+void device_stream::refuse_unreachable(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
+  if (n != 0)
+    for (std::size_t k = 0; k < in.data.size(); ++k)
+      if (in.data[k] != nullptr && !machine().reads(in.data[k])) refuse_input(who, k);
+  if (out != nullptr && !machine().reads(out))
+    throw error(errc::bad_argument, std::string(who) + ": the answer goes to memory of the host that is not pinned, where the GPU cannot write; give it "
+                                                       "memory of its own, or no place for the answer, as in wf::sum(place, x), which waits");
 }
 
-void device_place::run(const request& r) const {
-  const extents answers = check(r);
+void device_stream::run(const request& r, const call_kernels& kernels) const {
+  const extents answers = check_shapes(r);
+  look_at(r.inputs, *detail::product(r.inputs.shape), detail::product(answers) == 0 ? nullptr : r.out, op_names[static_cast<int>(r.what)]);
   using kinds = partition::kinds;
   const char* const who = op_names[static_cast<int>(r.what)];
   const auto refuse = [&](const char* what) {
     throw error(errc::unsupported, std::string(who) + " on " + (name() == "simt" ? "simt" : "a GPU") + ": " + what);
   };
-  if (r.wanted == output::checked) refuse("whether an answer overflowed is told on the CPU alone");
   if (r.swapped[0] || r.swapped[1]) refuse("elements of the other byte order; give them in the machine's");
   if (one_answer(r)) {
-    if (r.wanted == output::states || r.first != 0 || has_one_stride(r)) run_whole(r);
-    else kernels_->run_rows(all_axes(r), scratch(), stream_);
+    if (r.wanted != output::answers || r.first != 0 || has_one_stride(r)) run_whole(r, kernels);
+    else detail::run_rows(machine(), kernels, all_axes(r), scratch(), stream());
     return;
   }
+  if (r.wanted == output::checked) refuse("whether an answer overflowed is told of whole arrays only so far");
   if (r.wanted == output::states) refuse("states of whole arrays only so far; ask for answers, or for one row at a time");
   if (r.first != 0) refuse("`first` of whole arrays only so far");
   if (detail::product(answers) == 0) return;
@@ -142,13 +175,13 @@ void device_place::run(const request& r) const {
     case kinds::whole: return;
     case kinds::axes: {
       const rows_request q = along_axes(r, who);
-      if (!run_few_long(r, q)) kernels_->run_rows(q, scratch(), stream_);
+      if (!run_few_long(r, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
       return;
     }
     case kinds::labels:
       if (r.by.index_bytes != 8) refuse("labels of 4 bytes; 8 are right");
       [[fallthrough]];
-    case kinds::segments: kernels_->run_rows(along_indexes(r), scratch(), stream_); return;
+    case kinds::segments: detail::run_rows(machine(), kernels, along_indexes(r), scratch(), stream()); return;
     case kinds::equal_segments: break;
   }
   // Equal segments are the rows of a matrix; what is left is one more.
@@ -163,7 +196,7 @@ void device_place::run(const request& r) const {
     for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
       part.inputs.strides[k] = {r.inputs.strides[k][0] * length, r.inputs.strides[k][0]};
     const rows_request q = along_axes(part, who);
-    if (!run_few_long(part, q)) kernels_->run_rows(q, scratch(), stream_);
+    if (!run_few_long(part, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
   }
   if (whole * length == n) return;
   part.by = {};
@@ -171,12 +204,12 @@ void device_place::run(const request& r) const {
   part.inputs.shape = {n - whole * length};
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
     part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
-  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * builtin(r.what, r.element, r.context.accuracy).result_size;
-  run_whole(part);
+  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * answer_size(r.what, r.element);
+  run_whole(part, kernels);
 }
 
 /// Few answers of many elements, each of one stride: one whole array after the other, by the kernels of whole arrays.
-bool device_place::run_few_long(const request& r, const rows_request& q) const {
+bool device_stream::run_few_long(const request& r, const rows_request& q, const call_kernels& kernels) const {
   constexpr std::int64_t most_answers = 64, least_elements = std::int64_t{1} << 18;
   const auto kept = static_cast<std::size_t>(q.kept), ranks = kept + static_cast<std::size_t>(q.reduced);
   std::int64_t answers = 1, elements = 1;
@@ -193,7 +226,7 @@ bool device_place::run_few_long(const request& r, const rows_request& q) const {
     whole.stride[k] = *stride;
   }
   const auto size = static_cast<std::int64_t>(info(r.element).size);
-  const std::size_t result = builtin(r.what, r.element, r.context.accuracy).result_size;
+  const std::size_t result = answer_size(r.what, r.element);
   for (std::int64_t a = 0; a < answers; ++a) {
     for (std::size_t k = 0; k < inputs; ++k) {
       std::int64_t rest = a, at = 0;
@@ -201,19 +234,19 @@ bool device_place::run_few_long(const request& r, const rows_request& q) const {
       whole.x[k] = static_cast<const std::byte*>(q.x[k]) + at * size;
     }
     whole.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(a) * result;
-    kernels_->run(whole, scratch(), stream_);
+    detail::run_whole(machine(), kernels, whole, scratch(), stream());
   }
   return true;
 }
 
-void device_place::run_whole(const request& r) const {
+void device_stream::run_whole(const request& r, const call_kernels& kernels) const {
   device_request d{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, *detail::product(r.inputs.shape), r.out,
-                   r.first, r.wanted == output::states};
+                   r.first, r.wanted == output::states, r.wanted == output::checked};
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k) {
     d.x[k] = r.inputs.data[k];
     d.stride[k] = stride_of(r.inputs.shape, r.inputs.strides[k], info(r.element).size);
   }
-  kernels_->run(d, scratch(), stream_);
+  detail::run_whole(machine(), kernels, d, scratch(), stream());
 }
 
 namespace {
@@ -221,7 +254,7 @@ namespace {
 /// Memory of a device, given back in the stream's order.
 class lent {
  public:
-  lent(const device_library& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
+  lent(const device_machine& kernels, void* stream) : kernels_(&kernels), stream_(stream) {}
   ~lent() {
     if (at_ != nullptr) kernels_->give_back(at_, stream_);
   }
@@ -236,36 +269,36 @@ class lent {
   }
 
  private:
-  const device_library* kernels_;
+  const device_machine* kernels_;
   void* stream_;
   void* at_ = nullptr;
 };
 
 }  // namespace
 
-void device_place::fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
+void device_stream::fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
                          void (*work)(const void* self, const cpu::operands& in, void* out)) const {
-  lent x(*kernels_, stream_), y(*kernels_, stream_), out(*kernels_, stream_);
+  lent x(machine(), stream()), y(machine(), stream()), out(machine(), stream());
   lent* const copies[] = {&x, &y};
   cpu::operands here = in.operands;
   for (std::size_t k = 0; k < here.data.size(); ++k) {
     if (in.host_bytes[k] != 0) {
       here.data[k] = copies[k]->copy(here.data[k], in.host_bytes[k]);
-    } else if (here.data[k] != nullptr && detail::product(here.shape) != 0 && !kernels_->reads(here.data[k])) {
-      throw error(errc::bad_argument, std::string(who) + ": input " + std::to_string(k) + " is memory of the host, which the GPU cannot read; "
-                                          "give it memory of its own, or an array of the host (std::vector, std::array), which is copied");
+    } else if (here.data[k] != nullptr && detail::product(here.shape) != 0 && !machine().reads(here.data[k])) {
+      refuse_input(who, k);
     }
   }
   work(self, here, out.take(bytes));
-  if (bytes != 0) kernels_->copy_back(to, out.get(), bytes, stream_);
+  if (bytes != 0) machine().copy_back(to, out.get(), bytes, stream());
 }
 
-void device_place::fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const {
+void device_stream::fetch(const request& r, const call_kernels& kernels, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const {
   struct {
-    const device_place* place;
+    const device_stream* place;
+    const call_kernels* kernels;
     request asked;
     lent indexes;
-  } it{this, r, {*kernels_, stream_}};
+  } it{this, &kernels, r, {machine(), stream()}};
   if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
     const bool labels = r.by.kind == partition::kinds::labels;
     const std::int64_t elements = in.operands.shape[0], n = labels ? elements : r.by.count + 1;
@@ -283,7 +316,7 @@ void device_place::fetch(const request& r, const detail::inputs_anywhere& in, vo
     request q = asked.asked;
     q.inputs = here;
     q.out = out;
-    asked.place->run(q);
+    asked.place->run(q, *asked.kernels);
   });
 }
 

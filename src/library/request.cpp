@@ -12,6 +12,7 @@
 
 #include "../cpu/environment.hpp"
 #include "adapted.hpp"
+#include "shapes.hpp"
 
 namespace wf {
 
@@ -19,45 +20,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
-std::int64_t length_of_one_dimension(const extents& shape, const char* who) {
-  if (shape.size() != 1)
-    refuse(std::string(who) + ": segments and labels of an input of " + std::to_string(shape.size()) +
-           " dimensions; it must have 1");
-  return shape[0];
-}
-
 }  // namespace
-
-extents shape_of_answers(const extents& shape, const partition& by, const char* who) {
-  using kinds = partition::kinds;
-  switch (by.kind) {
-    case kinds::whole: return {};
-    case kinds::axes: {
-      const extents kept = cpu::kept_shape(shape, cpu::checked_axes(by.axes, static_cast<int>(shape.size()), who), by.keepdims);
-      if (!detail::product(kept))
-        refuse(std::string(who) + ": answers of the shape " + detail::text_of(kept) + "; there may be at most 2^63 - 1");
-      return kept;
-    }
-    case kinds::equal_segments: {
-      const std::int64_t n = length_of_one_dimension(shape, who);
-      if (by.length <= 0)
-        refuse(std::string(who) + ": segments of " + std::to_string(by.length) + " elements; they must have 1 or more");
-      return {n / by.length + (n % by.length != 0 ? 1 : 0)};
-    }
-    case kinds::segments:
-    case kinds::labels: break;
-  }
-  length_of_one_dimension(shape, who);
-  const bool labels = by.kind == kinds::labels;
-  if (by.count < 0)
-    refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; there must be 0 or more");
-  if (by.index_bytes != 4 && by.index_bytes != 8)
-    refuse(std::string(who) + ": " + (labels ? "labels" : "offsets") + " of " + std::to_string(int{by.index_bytes}) +
-           " bytes; they have 4 or 8");
-  if (by.indexes == nullptr && (!labels || shape[0] != 0))
-    refuse(std::string(who) + ": no " + (labels ? "labels; there is one for each element" : "offsets; n segments have n + 1 offsets"));
-  return {by.count};
-}
 
 extents check(const request& r) {
   const char* const who = op_names[static_cast<int>(r.what)];
@@ -65,18 +28,7 @@ extents check(const request& r) {
   if (r.wanted == output::checked && find_checked(r.what, r.element) == nullptr)
     throw error(errc::unsupported, std::string(who) + " of " + std::string(info(r.element).name) +
                                        " cannot overflow; sum, prod, sum_of_squares, norm1 and dot of integers can");
-  const auto elements = detail::product(r.inputs.shape);
-  if (!elements) refuse(std::string(who) + ": inputs of the shape " + detail::text_of(r.inputs.shape) + "; more than 2^63 - 1 elements");
-  for (int k = 0; k < inputs_of(r.what); ++k) {
-    if (r.inputs.strides[static_cast<std::size_t>(k)].size() != r.inputs.shape.size())
-      refuse(std::string(who) + ": an input of " + std::to_string(r.inputs.shape.size()) + " dimensions has " +
-             std::to_string(r.inputs.strides[static_cast<std::size_t>(k)].size()) + " strides");
-    if (*elements != 0 && r.inputs.data[static_cast<std::size_t>(k)] == nullptr)
-      refuse(std::string(who) + ": input " + std::to_string(k) + " is null, but has " + std::to_string(*elements) + " elements");
-  }
-  const extents answers = shape_of_answers(r.inputs.shape, r.by, who);
-  if (r.out == nullptr && detail::product(answers) != 0) refuse(std::string(who) + ": nowhere to put the answer");
-  return answers;
+  return check_shapes(r);
 }
 
 namespace cpu {

@@ -93,6 +93,9 @@ struct polynomial {
 struct polynomial_of_one : polynomial {
   WF_HD state lift(std::int64_t x, std::int64_t i) const { return {static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(i), 0x9e3779b97f4a7c15u}; }
 };
+struct twice_float {
+  WF_HD float operator()(float x) const { return 2 * x; }
+};
 struct twice {
   WF_HD std::int64_t operator()(std::int32_t x) const { return 2 * std::int64_t{x}; }
 };
@@ -112,6 +115,63 @@ std::string answers_that_are_waited_for() {
   const auto of_host = refusal([&] { wf::sum(place(), std::span(x)); });
   if (of_host.find("input 0 is memory of the host") == of_host.npos) return of_host;
   return "";
+}
+
+std::string pointers_of_the_wrong_side() {
+  const auto x = numbers<float>(100, 3);
+  const device_array<float> d(x);
+  float out = 0;
+  wf::simulated_gpu strict;
+  strict.check_pointers(true);
+  for (const auto& [said, wanted] :
+       {std::pair{refusal([&] { wf::sum(strict, std::span(x), d.data().p); }), "sum: input 0 is memory of the host"},
+        {refusal([&] { wf::dot(strict, d.span(), std::span(x), d.data().p); }), "dot: input 1 is memory of the host"},
+        {refusal([&] { wf::sum(strict, d.span(), &out); }), "sum: the answer goes to memory of the host"},
+        {refusal([&] { wf::reduce(strict, d.span(), &out, wf::transform(twice_float{}), wf::max); }), "reduce on a GPU: the answer goes to memory"},
+        {refusal([&] { wf::reduce(strict, std::span(x), d.data().p, wf::transform(twice_float{}), wf::max); }), "reduce on a GPU: input 0 is memory"},
+        {refusal([&] { wf::fuse(wf::min, wf::max)(strict, d.span(), d.data().p, &out); }), "fuse on a GPU: the answer goes to memory"}})
+    if (said.find(wanted) == said.npos) return std::string(wanted) + ", not: " + said;
+  wf::sum(strict, d.span(), d.data().p);
+  CHECK_SAME(wf::max(strict, x), wf::max(x));
+  return "";
+}
+
+std::string checked_answers() {
+  const auto differ = [](const auto& got, const auto& want) {
+    return got.value != want.value || got.high != want.high || got.overflow != want.overflow;
+  };
+  const std::vector<std::int64_t> x{INT64_MAX, INT64_MAX, -5};
+  const std::vector<std::uint8_t> y{200, 200, 0};
+  const device_array<std::int64_t> d(x);
+  wf::checked<std::int64_t> out{};
+  wf::checked_sum(place(), d.span(), &out);
+  if (differ(out, wf::checked_sum(x)) || !out.overflow) return "checked_sum";
+  if (differ(wf::checked_sum(place(), x), wf::checked_sum(x))) return "checked_sum that waits";
+  if (differ(wf::checked_sum_of_squares(place(), x), wf::checked_sum_of_squares(x))) return "checked_sum_of_squares";
+  if (differ(wf::checked_norm1(place(), x), wf::checked_norm1(x))) return "checked_norm1";
+  if (differ(wf::checked_dot(place(), x, x), wf::checked_dot(x, x))) return "checked_dot";
+  if (differ(wf::checked_prod(place(), x), wf::checked_prod(x)) || !wf::checked_prod(place(), x).overflow) return "checked_prod";
+  if (differ(wf::checked_prod(place(), y), wf::checked_prod(y)) || wf::checked_prod(place(), y).overflow) return "checked_prod with a zero";
+  wf::request r;
+  r.what = wf::op::sum;
+  r.element = wf::dtype::i64;
+  r.inputs.data[0] = d.span().data();
+  r.inputs.shape = {3, 1};
+  r.inputs.strides[0] = {8, 8};
+  r.wanted = wf::output::checked;
+  r.out = &out;
+  out = {};
+  const wf::backend& any = place();
+  any.run(r);
+  if (differ(out, wf::checked_sum(x))) return "a request";
+  if (!any.takes(wf::op::sum, wf::dtype::i64, wf::accuracy::exact, wf::partition::kinds::whole, wf::output::checked)) return "takes";
+  if (any.takes(wf::op::max, wf::dtype::i64, wf::accuracy::exact, wf::partition::kinds::whole, wf::output::checked)) return "takes max";
+  r.inputs.shape = {1, 3};
+  const int last[] = {1};
+  r.by.kind = wf::partition::kinds::axes;
+  r.by.axes = last;
+  const auto of_rows = refusal([&] { any.run(r); });
+  return of_rows.find("of whole arrays only so far") != of_rows.npos ? "" : of_rows;
 }
 
 std::string arrays_of_the_host() {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "data.hpp"
@@ -49,20 +50,22 @@ class device_inputs {
 inline void check_cell(const machine& m, const wf::device_place& place, wf::op o, wf::dtype t, wf::accuracy a,
                        const std::string& family, const layout& s, const device_inputs& in,
                        const std::vector<unsigned char>& x, const std::vector<unsigned char>& y,
-                       const wf::options& options) {
+                       const wf::options& options, bool checked = false) {
   const auto size = static_cast<std::int64_t>(wf::info(t).size);
-  const std::string what = name_of(o, t, a, family, s);
+  const std::string what = (checked ? "checked " : "") + name_of(o, t, a, family, s);
   const std::int64_t first = s.skipped + (s.stride < 0 ? -s.stride * std::max<std::int64_t>(s.n - 1, 0) : 0);
   const strided hx{x.data() + first * size, s.n, s.stride}, hy{y.data() + first * size, s.n, s.stride};
   wf::device_request r{o, t, a, options, {in.x() + first * size, in.y() + first * size}, {s.stride, s.stride}, s.n, in.out()};
+  r.checked = checked;
   std::vector<unsigned char> poison(64, 0xa5), got(64);
   ASSERT_EQ(m.upload(in.out(), poison.data(), 64), "") << what;
   place.kernels().run(r, place.scratch(), place.stream());
   ASSERT_EQ(m.download(got.data(), in.out(), 64), "") << what;
-  const auto want = cpu_answer(o, t, a, options, hx, hy);
+  auto want = cpu_answer(o, t, a, options, hx, hy, checked ? wf::find_checked(o, t) : nullptr);
   for (std::size_t i = want.size(); i < got.size(); ++i) ASSERT_EQ(got[i], 0xa5) << what << ": wrote past its answer";
+  if (checked) want.resize(offsetof(wf::checked<std::int64_t>, overflow) + 1);  // what follows means nothing
   got.resize(want.size());
-  if (is_native(o, t, a)) check_native(o, t, family, hx, hy, options, got, what);
+  if (!checked && is_native(o, t, a)) check_native(o, t, family, hx, hy, options, got, what);
   else ASSERT_EQ(hex(got), hex(want)) << what;
 }
 
@@ -90,6 +93,9 @@ inline void check_row(const machine& m, const wf::device_place& place, wf::dtype
       check_cell(m, place, o, t, a, family, s, in, x, y, options);
       if (::testing::Test::HasFatalFailure()) return;
     }
+    ASSERT_EQ(wf::is_checked_on_devices(o, t), wf::find_checked(o, t) != nullptr) << wf::op_names[k];
+    if (wf::find_checked(o, t) != nullptr) check_cell(m, place, o, t, wf::accuracy::exact, family, s, in, x, y, {}, true);
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU library on a GPU, against the CPU. Skipped where there is no GPU.
+#include "containers.hpp"
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_table.hpp"
@@ -77,6 +78,12 @@ TEST_P(types, the_same_bytes_on_cpu_gpu_and_simt) {
 
 INSTANTIATE_TEST_SUITE_P(gpu, types, ::testing::ValuesIn(all_dtypes),
                          [](const auto& given) { return std::string(wf::info(given.param).name); });
+
+TEST(containers, of_thrust_and_of_libcudacxx) {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  EXPECT_EQ(containers_on_gpu(), "");
+}
 
 TEST(complex_numbers, at_any_multiple_of_their_parts) {
   skip_without_gpu();

@@ -185,6 +185,19 @@ TEST(c_interface, reduces_rows_and_gives_states_on_a_place) {
   EXPECT_EQ(wf_run(&q), WF_OK) << wf_last_error();
   EXPECT_EQ(total, 3);
   EXPECT_EQ(overflow, 0);
+  q.place = place;
+  EXPECT_EQ(wf_run(&q), WF_BAD_ARGUMENT);  // it has no room for what lies above
+  EXPECT_EQ(total, 3);
+  const std::int64_t large[] = {INT64_MAX, INT64_MAX};
+  const wf_array z{large, WF_I64, 1, &two, nullptr};
+  wf_checked above{};
+  q.x = &z;
+  q.out = &above;
+  q.overflow = nullptr;
+  EXPECT_EQ(wf_run(&q), WF_OK) << wf_last_error();
+  EXPECT_EQ(above.value, ~std::uint64_t{1});
+  EXPECT_EQ(above.high[0] | above.high[1], 0u);
+  EXPECT_EQ(above.overflow, 1);
   q.version = 7;
   EXPECT_EQ(wf_run(&q), WF_BAD_ARGUMENT);
   wf_close(place);

@@ -18,7 +18,8 @@ __global__ void kernel(level at, const T* x, std::int64_t n, std::int64_t stretc
                        std::uint64_t* out) {
   __shared__ wf::block_states<R, 1024> room;
   const R r;
-  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t in_block = std::int64_t{blockDim.x} * blockDim.y * blockDim.z;
+  const std::int64_t thread = blockIdx.x * in_block + wf::thread_in_block();
   const std::int64_t first = thread * stretch, end = first + stretch < n ? first + stretch : n;
   auto s = wf::thread_reduce(r, x, first, end);
   std::int64_t group = thread, threads = 1;
@@ -32,8 +33,8 @@ __global__ void kernel(level at, const T* x, std::int64_t n, std::int64_t stretc
       break;
     case level::block:
       s = wf::block_reduce(r, s, room.of_warp);
-      threads = blockDim.x;
-      writes = threadIdx.x == 0;
+      threads = in_block;
+      writes = wf::thread_in_block() == 0;
       break;
     case level::cluster:
       s = wf::cluster_reduce(r, s, room.of_warp);
@@ -71,7 +72,7 @@ level_answers run(const level_request& q) {
   for (int twice = 0; twice < 2 && e == cudaSuccess; ++twice) {  // the boxes are left empty
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(q.blocks);
-    config.blockDim = dim3(q.threads);
+    config.blockDim = q.wide == 0 ? dim3(q.threads) : dim3(q.wide, q.high, q.threads / q.wide / q.high);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = q.cluster;

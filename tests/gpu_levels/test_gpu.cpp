@@ -17,5 +17,11 @@ TEST_P(levels_on_gpu, are_right_over_lengths_and_shapes) {
   check_level(GetParam(), run_on_gpu, {0, 1, 33, 1000, 9001, 1000003});
 }
 
+TEST(levels_on_gpu_, blocks_have_any_shape) {
+  const auto why = gpu_machine().why_not();
+  if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  check_shapes_of_blocks(run_on_gpu);
+}
+
 INSTANTIATE_TEST_SUITE_P(gpu, levels_on_gpu, ::testing::ValuesIn(all_levels),
                          [](const auto& given) { return std::string(name_of(given.param)); });

@@ -19,5 +19,14 @@ TEST_P(level_races, none) {
   }
 }
 
+TEST(level_races_, none_in_blocks_of_any_shape) {
+  const auto before = simt::current_options();
+  simt::race_detector detector;
+  simt::current_options().watch = &detector;
+  check_shapes_of_blocks(run_on_lens);
+  simt::current_options() = before;
+  for (const auto& race : detector.races()) ADD_FAILURE() << simt::to_string(race);
+}
+
 INSTANTIATE_TEST_SUITE_P(lens, level_races, ::testing::ValuesIn(all_levels),
                          [](const auto& given) { return std::string(name_of(given.param)); });

@@ -15,5 +15,7 @@ TEST_P(levels_on_simt, are_right_over_lengths_and_shapes) {
   simt::current_options() = before;
 }
 
+TEST(levels_on_simt_, blocks_have_any_shape) { check_shapes_of_blocks(run_on_simt); }
+
 INSTANTIATE_TEST_SUITE_P(simt, levels_on_simt, ::testing::ValuesIn(all_levels),
                          [](const auto& given) { return std::string(name_of(given.param)); });

@@ -73,14 +73,17 @@ __device__ __forceinline__ state_of<R> warp_reduce(const R& r, state_of<R> s) {
   return s;
 }
 
+/// A thread's place in its block, whose first dimension varies fastest: warps are 32 of them in a row.
+__device__ __forceinline__ unsigned thread_in_block() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+
 /// What block_reduce needs of shared memory, without a constructor: states need not have a trivial one.
 template <class R, int Threads>
 struct block_states {
-  alignas(16) unsigned char of_warp[sizeof(state_of<R>) * (Threads / 32)];
+  alignas(16) unsigned char of_warp[sizeof(state_of<R>) * ((Threads + 31) / 32)];
 };
 
-/// The states of all threads of the block in order, in thread 0 only. A block of whole warps, all of
-/// whose threads call; `room` holds a state a warp, is free before the call and may be used again
+/// The states of all threads of the block in order, in thread 0 only. A block of whole warps in one dimension, all of
+/// whose threads call: what kernels of the library are launched with; `room` holds a state a warp, is free before the call and may be used again
 /// after a barrier. One barrier.
 template <class R>
 __device__ __forceinline__ state_of<R> block_reduce(const R& r, state_of<R> s, void* room) {
@@ -97,6 +100,44 @@ __device__ __forceinline__ state_of<R> block_reduce(const R& r, state_of<R> s, v
   }
   return s;
 }
+
+/// Levels for blocks of any shape.
+namespace any_shape {
+
+/// The states of all threads of the block, in thread 0 only, in the order of thread_in_block(). Blocks have one, two or three
+/// dimensions and any number of threads, all of which call; `room` holds a state a warp (block_states), is free before the call
+/// and may be used again after a barrier. One barrier.
+template <class R>
+__device__ __forceinline__ state_of<R> block_reduce(const R& r, state_of<R> s, void* room) {
+  using state = state_of<R>;
+  const unsigned threads = blockDim.x * blockDim.y * blockDim.z, thread = thread_in_block();
+  const unsigned lane = thread % warp_lanes, warp = thread / warp_lanes, left = threads - warp * warp_lanes;
+  if (left >= warp_lanes) {
+    s = warp_reduce(r, s);
+  } else {  // the last warp, of fewer threads
+    const unsigned mask = (1u << left) - 1;
+    for (unsigned step = 1; step < left; step *= 2) {
+      auto w = state_words<state>::of(s);
+      const bool is_there = lane + step < left;
+#pragma unroll
+      for (int j = 0; j < w.count; ++j) w.word[j] = __shfl_sync(mask, w.word[j], static_cast<int>(is_there ? lane + step : lane));
+      state above = s;
+      w.to(above);
+      if (is_there) s = r.combine(s, above);
+    }
+  }
+  if (threads <= warp_lanes) return s;
+  auto* of_warp = static_cast<state*>(room);
+  if (lane == 0) of_warp[warp] = s;
+  __syncthreads();
+  if (warp == 0) {
+    s = lane < (threads + warp_lanes - 1) / warp_lanes ? of_warp[lane] : r.identity();
+    s = warp_reduce(r, s);
+  }
+  return s;
+}
+
+}  // namespace any_shape
 
 /// A box a block for a state of any size: see grid.cuh. 32 bits of it and a mark in each word.
 template <class State>
@@ -146,7 +187,7 @@ struct state_boxes {
 /// The states of all blocks in order, in thread 0 of the last block only; true there. `s` is the
 /// block's own state, in its thread 0. All threads of the block call. `boxes` hold
 /// gridDim.x · state_boxes::words zeroed words, which are zero again when the kernel has ended; they
-/// serve launches that follow each other. `room` is block_reduce's.
+/// serve launches that follow each other. `room` is block_reduce's. Blocks of whole warps in one dimension.
 template <class R>
 __device__ __forceinline__ bool grid_reduce(const R& r, state_of<R>& s, void* room,
                                             std::uint64_t* boxes) {
@@ -174,10 +215,11 @@ __device__ __forceinline__ bool grid_reduce(const R& r, state_of<R>& s, void* ro
 }  // namespace wf::device::inline WF_BUILD
 
 namespace wf {
-using device::block_reduce;
+using device::any_shape::block_reduce;
 using device::block_states;
 using device::grid_reduce;
 using device::state_boxes;
+using device::thread_in_block;
 using device::thread_reduce;
 using device::warp_reduce;
 }  // namespace wf

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file library.hpp
-/// How host code asks the compiled kernels for a reduction; gpu.hpp is the front door.
+/// How host code asks the compiled kernels for a reduction; gpu.hpp is the front door. Kernels come in families, each an
+/// object of the library by itself. A call whose operation and type the compiler knows names its family, and a program links
+/// what its calls name; requests that are made at run time link all families.
 #pragma once
 
 #include <array>
@@ -12,6 +14,7 @@
 #include <warpfold/context.hpp>
 #include <warpfold/detail/gpu/launch_choices.hpp>
 #include <warpfold/detail/gpu/rows.hpp>
+#include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/types.hpp>
 
@@ -29,15 +32,67 @@ struct device_request {
   void* out;
   std::int64_t first = 0;  ///< index of the first element
   bool states = false;     ///< a state is wanted, not an answer
+  bool checked = false;    ///< of integers: an answer in a wf::checked
 };
 
-/// The kernels as compiled for one kind of device.
-struct device_library {
+/// The families of kernels: src/gpu has a file for each.
+enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, checked };
+
+/// The family that reduces whole arrays so; none if none does.
+constexpr kernel_family family_of(op o, dtype t, accuracy a) {
+  if (static_cast<std::size_t>(t) >= dtypes.size()) return kernel_family::none;
+  const bool whole = is_integer(t), complex = is_complex(t), natively = a == accuracy::fast;
+  switch (o) {
+    case op::count: case op::count_nonzero: case op::any: case op::all: return kernel_family::order;
+    case op::min: case op::max: case op::minmax: case op::norm_inf: case op::argmin: case op::argmax:
+      return complex ? kernel_family::none : kernel_family::order;
+    case op::logsumexp: return complex ? kernel_family::none : kernel_family::native;
+    case op::prod: return whole ? kernel_family::integers : kernel_family::native;
+    case op::dot:
+      if (whole) return kernel_family::integers;
+      return natively && !complex ? kernel_family::native : kernel_family::products;
+    case op::norm1:
+      if (complex) return kernel_family::none;
+      [[fallthrough]];
+    case op::sum:
+      if (t == dtype::boolean) return kernel_family::order;
+      if (whole) return kernel_family::integers;
+      return natively ? kernel_family::native : kernel_family::sums;
+    case op::mean:
+      if (whole) return kernel_family::integer_moments;
+      return natively ? kernel_family::native : kernel_family::sums;
+    case op::sum_of_squares:
+      if (t == dtype::boolean) return kernel_family::order;
+      if (whole) return kernel_family::integers;
+      return natively && !complex ? kernel_family::native : kernel_family::products;
+    case op::var: case op::std_dev: case op::mean_var: case op::norm2:
+      if (whole) return kernel_family::integer_moments;
+      return natively && !complex ? kernel_family::native : kernel_family::products;
+  }
+  return kernel_family::none;
+}
+
+/// Whether whole arrays can be reduced to a wf::checked.
+constexpr bool is_checked_on_devices(op o, dtype t) {
+  return is_integer(t) && (o == op::sum || o == op::prod || o == op::sum_of_squares || o == op::norm1 || o == op::dot);
+}
+
+/// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
+using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
+using run_rows_kernel = int (*)(const rows_request&, void* scratch, void* stream);
+/// As cudaErrorNotSupported.
+inline constexpr int no_such_kernel = 801;
+
+/// The kernels that a call may need; null where it needs none.
+struct call_kernels {
+  std::array<run_kernel, 2> whole;  ///< by accuracy
+  run_kernel checked;
+  run_rows_kernel rows;
+};
+
+/// A kind of device, but for its kernels.
+struct device_machine {
   const char* name;
-  bool (*takes)(op, dtype, accuracy, bool states) noexcept;
-  void (*run)(const device_request&, void* scratch, void* stream);  ///< throws wf::error
-  bool (*takes_rows)(op, dtype, accuracy) noexcept;
-  void (*run_rows)(const rows_request&, void* scratch, void* stream);  ///< many answers; throws wf::error
   void* (*make_scratch)();
   /// Gives the memory back in the stream's order.
   void (*free_scratch)(void* scratch, void* stream) noexcept;
@@ -55,7 +110,70 @@ struct device_library {
   void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
   void (*release)(void*);
   void (*copy_out)(void* to, const void* from, std::size_t bytes);  ///< from the device, after all its work
-  double (*microseconds)(const device_request&, void* scratch, int runs);  ///< the median, on the default stream
+  double (*microseconds_of)(const void* self, void (*work)(const void* self), int runs);  ///< the median, on the default stream
 };
+
+/// The same with all of its kernels, for requests that are made at run time.
+struct device_library : device_machine {
+  call_kernels kernels;
+
+  bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
+  void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
+  bool takes_rows(op o, dtype t, accuracy a) const noexcept;
+  void run_rows(const rows_request& r, void* scratch, void* stream) const;  ///< many answers; throws wf::error
+  double microseconds(const device_request& r, void* scratch, int runs) const;  ///< the median, on the default stream
+};
+
+namespace detail {
+
+/// Enqueues a request by those kernels. Throws wf::error.
+WF_API void run_whole(const device_machine&, const call_kernels&, const device_request&, void* scratch, void* stream);
+WF_API void run_rows(const device_machine&, const call_kernels&, const rows_request&, void* scratch, void* stream);
+
+}  // namespace detail
+
+/// What warpfold::gpu is made of, each but the whole in an object of its own.
+struct cuda_kernels {
+  WF_API static const device_machine& machine();
+  WF_API static int order(const device_request&, void* scratch, void* stream);
+  WF_API static int integers(const device_request&, void* scratch, void* stream);
+  WF_API static int integer_moments(const device_request&, void* scratch, void* stream);
+  WF_API static int native(const device_request&, void* scratch, void* stream);
+  WF_API static int sums(const device_request&, void* scratch, void* stream);
+  WF_API static int products(const device_request&, void* scratch, void* stream);
+  WF_API static int checked(const device_request&, void* scratch, void* stream);
+  WF_API static int rows(const rows_request&, void* scratch, void* stream);
+  WF_API static const device_library& library();  ///< all of it
+};
+/// The same of warpfold_simt.
+struct simt_kernels {
+  static const device_machine& machine();
+  static int order(const device_request&, void* scratch, void* stream);
+  static int integers(const device_request&, void* scratch, void* stream);
+  static int integer_moments(const device_request&, void* scratch, void* stream);
+  static int native(const device_request&, void* scratch, void* stream);
+  static int sums(const device_request&, void* scratch, void* stream);
+  static int products(const device_request&, void* scratch, void* stream);
+  static int checked(const device_request&, void* scratch, void* stream);
+  static int rows(const rows_request&, void* scratch, void* stream);
+  static const device_library& library();
+};
+
+namespace detail {
+
+/// The function of a family.
+template <class Kernels, kernel_family F>
+constexpr run_kernel kernel_of() {
+  if constexpr (F == kernel_family::order) return Kernels::order;
+  else if constexpr (F == kernel_family::integers) return Kernels::integers;
+  else if constexpr (F == kernel_family::integer_moments) return Kernels::integer_moments;
+  else if constexpr (F == kernel_family::native) return Kernels::native;
+  else if constexpr (F == kernel_family::sums) return Kernels::sums;
+  else if constexpr (F == kernel_family::products) return Kernels::products;
+  else if constexpr (F == kernel_family::checked) return Kernels::checked;
+  else return nullptr;
+}
+
+}  // namespace detail
 
 }  // namespace wf

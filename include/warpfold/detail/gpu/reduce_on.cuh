@@ -41,7 +41,7 @@ struct flat_inputs {
   explicit flat_inputs(const cpu::operands& o) {
     for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
     constexpr std::size_t sizes[] = {sizeof(T)...};
-    for (std::size_t k = 0; k < sizeof...(T); ++k) stride[k] = device_place::stride_of(o.shape, o.strides[k], sizes[k]);
+    for (std::size_t k = 0; k < sizeof...(T); ++k) stride[k] = device_stream::stride_of(o.shape, o.strides[k], sizes[k]);
   }
 };
 
@@ -62,7 +62,7 @@ struct mapped_job {
   static constexpr bool builtin = wf::detail::is_builtin<R>;
   static constexpr auto answer_type() {
     if constexpr (builtin) {
-      static_assert(R::runs_on_devices, "whether an answer overflowed is told on the CPU alone");
+      static_assert(!R::is_checked, "after wf::transform, whether an answer overflowed is told on the CPU alone");
       return std::type_identity<result<R::operation, typename wf::detail::transformed_operand<R::operation, element>::type>>();
     } else {
       static_assert(wf::detail::require_reduction<R, element>());
@@ -87,7 +87,7 @@ struct mapped_job {
 
 /// Inputs have been told apart; a: where the answer goes, if it is told, then a transform, if there is one, the reduction, settings.
 template <class... X, class... A>
-auto reduce_on(const device_place& place, const std::tuple<const X&...>& x, A&&... a) {
+auto reduce_on(const device_stream& place, const std::tuple<const X&...>& x, A&&... a) {
   constexpr bool told_where = wf::detail::out_like<std::tuple_element_t<0, std::tuple<A...>>>;
   const auto with = [&](auto&& out, const auto& work, const auto&... settings) {
     static_assert(wf::detail::places<std::remove_cvref_t<decltype(settings)>...> == 0, "on a GPU, whole arrays only so far");
@@ -98,9 +98,10 @@ auto reduce_on(const device_place& place, const std::tuple<const X&...>& x, A&&.
       constexpr const char* who = "reduce on a GPU";
       if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put the answer");
       const flat_inputs<wf::detail::element_of<wf::detail::as_input_t<X>>...> in(o);
+      place.look_at(o, static_cast<std::int64_t>(in.n), to, who);
       const cudaError_t e = work.enqueue(told.options, o.data.data(), in, to, *static_cast<workspace*>(place.scratch()),
                                          static_cast<cudaStream_t>(place.stream()));
-      place.kernels().fail(static_cast<int>(e), who);
+      place.machine().fail(static_cast<int>(e), who);
     };
     if constexpr (told_where) {
       static_assert(!(wf::detail::host_array<X> || ...), "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its "

@@ -25,7 +25,7 @@ namespace wf::device::inline WF_BUILD {
 template <class F>
 inline constexpr op operation_of = [] {
   if constexpr (requires { F::operation; }) {
-    static_assert(F::runs_on_devices, "reductions that are checked for overflow run on the CPU alone");
+    static_assert(!F::is_checked, "reductions that are checked for overflow run on the CPU alone");
     static_assert(inputs_of(F::operation) == 1, "dot has two inputs: it cannot be fused");
     return F::operation;
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device_library of this build: CUDA's, or simt's.
+// The device of this build but for its kernels: CUDA's, or simt's.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -8,7 +8,6 @@
 #include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
 
-#include "rows.cuh"
 #include "table.cuh"
 
 namespace wf {
@@ -16,18 +15,6 @@ namespace wf {
 namespace device::inline WF_BUILD {
 
 namespace {
-
-enqueue_function find(op o, dtype t, accuracy a) {
-  for (const auto family : {find_order, find_integers, find_integer_moments, find_native, find_sums, find_products}) {
-    if (const enqueue_function f = family(o, t, a)) return f;
-  }
-  return nullptr;
-}
-
-/// States of logsumexp: those of floats are kept as the host keeps them.
-bool takes_it(op o, dtype t, accuracy a, bool states) noexcept {
-  return find(o, t, a) != nullptr && !(states && o == op::logsumexp && !is_floating(t));
-}
 
 void fail(int code, const char* who) {
   const auto e = static_cast<cudaError_t>(code);
@@ -38,32 +25,6 @@ void fail(int code, const char* who) {
   }
   const bool none = e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver;
   throw error(none ? errc::no_device : errc::device, std::string(who) + ": " + cudaGetErrorString(e));
-}
-
-void run(const device_request& r, void* scratch, void* stream) {
-  const auto who = [&] { return std::string(properties_of(r.what).name) + " on " + (WF_LIBRARY_IS_SIMT ? "simt" : "a GPU"); };
-  const enqueue_function f = find(r.what, r.element, r.accuracy);
-  if (f == nullptr || !takes_it(r.what, r.element, r.accuracy, r.states)) {
-    throw error(errc::unsupported, who() + ": " + (f != nullptr ? "states of " : "") + "elements of type " +
-                                       std::string(info(r.element).name) + " are not among those that it takes there: see docs/gpu.md");
-  }
-  if (r.n < 0) throw error(errc::bad_argument, who() + ": " + std::to_string(r.n) + " elements; 0 or more are right");
-  if (r.out == nullptr) throw error(errc::bad_argument, who() + ": nowhere to put the answer");
-  const cudaError_t e = f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream));
-  if (e != cudaSuccess) fail(static_cast<int>(e), who().c_str());
-}
-
-bool takes_rows(op o, dtype t, accuracy a) noexcept { return find_rows(o, t, a) != nullptr; }
-
-void run_rows(const rows_request& r, void* scratch, void* stream) {
-  const auto who = [&] { return std::string(properties_of(r.what).name) + " of rows on " + (WF_LIBRARY_IS_SIMT ? "simt" : "a GPU"); };
-  const rows_function f = find_rows(r.what, r.element, r.accuracy);
-  const cudaError_t e = f == nullptr ? cudaErrorNotSupported : f(r, *static_cast<workspace*>(scratch), static_cast<cudaStream_t>(stream));
-  if (e == cudaErrorNotSupported) {
-    throw error(errc::unsupported, who() + ": elements of type " + std::string(info(r.element).name) +
-                                       (r.labels != nullptr ? " by label" : "") + " are not among those that it takes there: see docs/gpu.md");
-  }
-  if (e != cudaSuccess) fail(static_cast<int>(e), who().c_str());
 }
 
 std::string device_name() {
@@ -114,7 +75,7 @@ void copy_out(void* to, const void* from, std::size_t bytes) {
   fail(static_cast<int>(e), "an answer");
 }
 
-double microseconds(const device_request& r, void* scratch, int runs) {
+double microseconds_of(const void* self, void (*work)(const void* self), int runs) {
   const auto check = [](cudaError_t e) { fail(static_cast<int>(e), "timing"); };
   struct events {
     cudaEvent_t from = nullptr, to = nullptr;
@@ -128,7 +89,7 @@ double microseconds(const device_request& r, void* scratch, int runs) {
   std::vector<float> times;
   for (int k = -2; k < runs; ++k) {  // two to warm up
     check(cudaEventRecord(e.from, nullptr));
-    run(r, scratch, nullptr);
+    work(self);
     check(cudaEventRecord(e.to, nullptr));
     check(cudaEventSynchronize(e.to));
     float ms = 0;
@@ -176,20 +137,15 @@ bool reads(const void* p) {
   return any != 0;
 }
 
-constexpr device_library functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", takes_it, run, takes_rows, run_rows, make_scratch,
-                                      free_scratch, fail, take, give_back, copy_in, copy_back, reads, device_name, table_choices, choose, allocate, release, copy_out,
-                                      microseconds};
+constexpr device_machine functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", make_scratch, free_scratch, fail, take, give_back, copy_in, copy_back, reads,
+                                      device_name, table_choices, choose, allocate, release, copy_out, microseconds_of};
 
 }  // namespace
 
 }  // namespace device::inline WF_BUILD
 
-#if WF_LIBRARY_IS_SIMT
-const device_library& simt_library();
-const device_library& simt_library() { return device::functions; }
-#else
-const device_library& cuda_library();
-const device_library& cuda_library() { return device::functions; }
-#endif
+static_assert(no_such_kernel == static_cast<int>(cudaErrorNotSupported));
+
+const device_machine& device::built_kernels::machine() { return device::functions; }
 
 }  // namespace wf

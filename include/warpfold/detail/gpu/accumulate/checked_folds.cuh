@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file checked_folds.cuh
+/// Reductions of integers that say whether their answer fits: sums of terms in 192 bits, which hold 2^63 products of two integers of
+/// 64, and products beside their magnitude while it fits. A kernel a size of element; its sign, and which sum it is, are
+/// known at run time.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/results.hpp>
+
+namespace wf::device::inline WF_BUILD {
+
+template <int Size>
+using word_of_size = std::conditional_t<Size == 1, std::uint8_t, std::conditional_t<Size == 2, std::uint16_t,
+                     std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Elements as 64 bits in two's complement.
+template <int Size>
+struct widened {
+  bool is_signed, is_bool;
+
+  static widened of(dtype t) { return {t >= dtype::i8 && t <= dtype::i64, t == dtype::boolean}; }
+  __device__ __forceinline__ std::uint64_t operator()(word_of_size<Size> x) const {
+    if (is_bool) return x != 0 ? 1 : 0;
+    if (is_signed) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::make_signed_t<word_of_size<Size>>>(x)});
+    return x;
+  }
+  __device__ __forceinline__ bool negative(std::uint64_t v) const { return is_signed && static_cast<std::int64_t>(v) < 0; }
+  __device__ __forceinline__ std::uint64_t magnitude(std::uint64_t v) const { return negative(v) ? 0 - v : v; }
+};
+
+/// A wf::checked of an integer, as words.
+__device__ __forceinline__ void write_checked(void* out, std::uint64_t value, std::uint64_t high0, std::uint64_t high1, bool overflow) {
+  auto* const to = static_cast<std::uint64_t*>(out);
+  to[0] = value;
+  to[1] = high0;
+  to[2] = high1;
+  to[3] = overflow ? 1 : 0;
+}
+static_assert(sizeof(checked<std::int64_t>) == 32);
+
+/// sum, norm1 and sum_of_squares of one input, dot of two.
+template <int Size, int Inputs>
+struct checked_sum_fold {
+  /// Two's complement, the low word first.
+  struct state {
+    std::uint64_t word[3];
+  };
+  using running = state;
+  static constexpr int inputs = Inputs, item_size = Size, loads = 4;
+  static constexpr bool packs = true;
+  op what;
+  widened<Size> wide;
+
+  __device__ __forceinline__ state identity() const { return {{0, 0, 0}}; }
+  __device__ __forceinline__ state combine(const state& a, const state& b) const {
+    state s = a;
+    join(s, b.word[0], b.word[1], b.word[2]);
+    return s;
+  }
+  __device__ __forceinline__ running start() const { return identity(); }
+  __device__ __forceinline__ void add(running& s, const pack (&p)[Inputs], std::uint64_t) const {
+    constexpr int items = 16 / Size;
+    const bool fits = Size <= 2 || (Size == 4 && Inputs == 1 && what != op::sum_of_squares);  // a pack's terms together fit 64 bits
+    std::int64_t part = 0;
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      const auto x = item_of<word_of_size<Size>>(p[0], i), y = item_of<word_of_size<Size>>(p[Inputs - 1], i);
+      if (fits) part += static_cast<std::int64_t>(small_term(wide(x), wide(y)));
+      else add_term(s, wide(x), wide(y));
+    }
+    if (fits) {
+      const std::uint64_t sign = part < 0 ? ~std::uint64_t{0} : 0;
+      join(s, static_cast<std::uint64_t>(part), sign, sign);
+    }
+  }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word_of_size<Size> x) const { add_term(s, wide(x), wide(x)); }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word_of_size<Size> x, word_of_size<Size> y) const {
+    add_term(s, wide(x), wide(y));
+  }
+  __device__ __forceinline__ state total(const running& s, const arrays<Inputs>&) const { return s; }
+  __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
+    const bool answer_is_signed = what != op::norm1 && (wide.is_signed || wide.is_bool);
+    const std::uint64_t sign = answer_is_signed && static_cast<std::int64_t>(s.word[0]) < 0 ? ~std::uint64_t{0} : 0;
+    write_checked(out, s.word[0], s.word[1], s.word[2], s.word[1] != sign || s.word[2] != sign);
+  }
+
+ private:
+  static __device__ __forceinline__ void join(state& s, std::uint64_t low, std::uint64_t middle, std::uint64_t high) {
+    s.word[0] += low;
+    const std::uint64_t carry = s.word[0] < low ? 1 : 0, with_carry = middle + carry;
+    s.word[1] += with_carry;
+    s.word[2] += high + (with_carry < carry ? 1 : 0) + (s.word[1] < with_carry ? 1 : 0);
+  }
+  __device__ __forceinline__ bool product() const { return Inputs == 2 || what == op::sum_of_squares; }
+  __device__ __forceinline__ std::uint64_t small_term(std::uint64_t x, std::uint64_t y) const {
+    if (product()) return x * y;
+    return what == op::norm1 ? wide.magnitude(x) : x;
+  }
+  __device__ __forceinline__ void add_term(state& s, std::uint64_t x, std::uint64_t y) const {
+    if (product()) {
+      const auto high = wide.is_signed ? static_cast<std::uint64_t>(__mul64hi(static_cast<long long>(x), static_cast<long long>(y))) : __umul64hi(x, y);
+      join(s, x * y, high, wide.negative(high) ? ~std::uint64_t{0} : 0);
+    } else if (what == op::norm1) {
+      join(s, wide.magnitude(x), 0, 0);
+    } else {
+      const std::uint64_t sign = wide.negative(x) ? ~std::uint64_t{0} : 0;
+      join(s, x, sign, sign);
+    }
+  }
+};
+
+/// Products modulo 2^64, and beside them their magnitude while it fits 64 bits.
+template <int Size>
+struct checked_product_fold {
+  struct state {
+    std::uint64_t value, magnitude;
+    std::uint32_t negative, too_large, zero;
+  };
+  using running = state;
+  static constexpr int inputs = 1, item_size = Size, loads = 4;
+  static constexpr bool packs = true;
+  widened<Size> wide;
+
+  __device__ __forceinline__ state identity() const { return {1, 1, 0, 0, 0}; }
+  __device__ __forceinline__ state combine(const state& a, const state& b) const {
+    return {a.value * b.value, a.magnitude * b.magnitude, a.negative ^ b.negative,
+            a.too_large | b.too_large | (__umul64hi(a.magnitude, b.magnitude) != 0 ? 1u : 0u), a.zero | b.zero};
+  }
+  __device__ __forceinline__ running start() const { return identity(); }
+  __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
+#pragma unroll
+    for (int i = 0; i < 16 / Size; ++i) add_item(s, 0, item_of<word_of_size<Size>>(p[0], i));
+  }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word_of_size<Size> x) const {
+    const std::uint64_t v = wide(x);
+    s = combine(s, {v, wide.magnitude(v), wide.negative(v) ? 1u : 0u, 0, v == 0 ? 1u : 0u});
+  }
+  __device__ __forceinline__ state total(const running& s, const arrays<1>&) const { return s; }
+  __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
+    bool fits = s.zero != 0 || s.too_large == 0;
+    if (s.zero == 0 && (wide.is_signed || wide.is_bool)) fits = fits && s.magnitude <= (std::uint64_t{1} << 63) - (s.negative != 0 ? 0 : 1);
+    write_checked(out, s.value, 0, 0, !fits);
+  }
+};
+
+}  // namespace wf::device::inline WF_BUILD

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places that take any request. A program that makes none links nothing of this.
+#include <warpfold/gpu.hpp>
+
+namespace wf {
+
+const device_place& device_stream::with_all(const device_library& library) const {
+  if (!all_) all_ = std::shared_ptr<const device_place>(new device_place(library, same{*this}));
+  return *all_;
+}
+
+bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
+  if (by != partition::kinds::whole) return wanted == output::answers && kernels_->takes_rows(what, element, a);
+  if (wanted == output::checked) return is_checked_on_devices(what, element);
+  return kernels_->takes(what, element, a, wanted == output::states);
+}
+
+void device_place::run(const request& r) const {
+  check(r);
+  device_stream::run(r, kernels_->kernels);
+}
+
+}  // namespace wf

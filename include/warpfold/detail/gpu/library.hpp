@@ -117,11 +117,11 @@ struct device_machine {
 struct device_library : device_machine {
   call_kernels kernels;
 
-  bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
-  void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
-  bool takes_rows(op o, dtype t, accuracy a) const noexcept;
-  void run_rows(const rows_request& r, void* scratch, void* stream) const;  ///< many answers; throws wf::error
-  double microseconds(const device_request& r, void* scratch, int runs) const;  ///< the median, on the default stream
+  WF_API bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
+  WF_API void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
+  WF_API bool takes_rows(op o, dtype t, accuracy a) const noexcept;
+  WF_API void run_rows(const rows_request& r, void* scratch, void* stream) const;  ///< many answers; throws wf::error
+  WF_API double microseconds(const device_request& r, void* scratch, int runs) const;  ///< the median, on the default stream
 };
 
 namespace detail {

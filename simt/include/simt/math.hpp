@@ -82,12 +82,14 @@ SIMT_NOT_OBSERVED inline wide erfcx(wide x) {
   return sum / (x * std::sqrt(pi));
 }
 
+SIMT_NOT_OBSERVED inline wide erfinv(wide y);
 /// Newton's method, from an approximation by logarithms.
 SIMT_NOT_OBSERVED inline wide erfcinv(wide y) {
   using limits = std::numeric_limits<wide>;
   if (!(y >= 0 && y <= 2)) return limits::quiet_NaN();
   if (y == 0) return limits::infinity();
   if (y == 2) return -limits::infinity();
+  if (y > 0.5L && y < 1.5L) return erfinv(1 - y);  // erfc is about 1 there, and what it differs by would be lost
   if (y > 1) return -erfcinv(2 - y);
   const wide t = std::sqrt(-2 * std::log(y / 2));
   wide x = (t - (2.30753L + 0.27061L * t) / (1 + t * (0.99229L + t * 0.04481L))) / root_of_2;
@@ -156,7 +158,7 @@ SIMT_MATH_1(erfcx, math::erfcx(x))
 SIMT_MATH_1(erfinv, math::erfinv(x))
 SIMT_MATH_1(erfcinv, math::erfcinv(x))
 SIMT_MATH_1(normcdf, std::erfc(-x / math::root_of_2) / 2)
-SIMT_MATH_1(normcdfinv, -math::root_of_2 * math::erfcinv(2 * x))
+SIMT_MATH_1(normcdfinv, 0 - math::root_of_2 * math::erfcinv(2 * x))  // 0 of 1/2, not -0
 SIMT_MATH_1(cyl_bessel_i0, math::bessel_i(0, x))
 SIMT_MATH_1(cyl_bessel_i1, math::bessel_i(1, x))
 #undef SIMT_MATH_1

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #if defined(__CUDACC__)
-#define MATH_CASE static __device__ __host__ __forceinline__
+#define MATH_CASE static __device__ __forceinline__
 #else
 #define MATH_CASE static inline
 #endif

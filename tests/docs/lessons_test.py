@@ -119,6 +119,16 @@ def check_links(page, text):
             fail(page, f"a link to {target}, which is not there")
 
 
+def check_parts(page, text):
+    """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
+    if page.name == "README.md":
+        return
+    for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("H100 or a word on times", r"H100|[Tt]imes|时间", 1),
+                                 ("a drawing", r"^```text\n|^lane  0  |^shuffle, add, line \d+ +\d+ [#.-]+ ", 1)):
+        if len(re.findall(pattern, text, re.M)) < least:
+            fail(page, f"has not {least} of what each lesson has: {what}")
+
+
 def main():
     if not pages:
         fail(root, "no lessons")
@@ -129,6 +139,7 @@ def main():
         check_times(page, text)
         check_quotes(page, text)
         check_links(page, text)
+        check_parts(page, text)
     for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
         if page not in pages:
             check_links(page, page.read_text())

@@ -123,7 +123,7 @@ def check_parts(page, text):
     """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
     if page.name == "README.md":
         return
-    for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("H100 or a word on times", r"H100|[Tt]imes|时间", 1),
+    for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("H100 or a word on times", r"H100|h100|[Tt]imes|时间", 1),
                                  ("a drawing", r"^```text\n|^lane  0  |^shuffle, add, line \d+ +\d+ [#.-]+ ", 1)):
         if len(re.findall(pattern, text, re.M)) < least:
             fail(page, f"has not {least} of what each lesson has: {what}")

@@ -131,7 +131,7 @@ namespace {
 
 /// Names that programs leave to their compilers, and others that CUDA's headers have.
 bool is_cudas(const std::string& name) {
-  for (const char* family : {"__", "tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "cuda"})
+  for (const char* family : {"__", "texture", "surface", "tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "cuda"})
     if (name.starts_with(family)) return true;
   return false;
 }
@@ -149,7 +149,20 @@ std::string library_of(const std::string& header) {
   return {};
 }
 
+[[noreturn]] void refuse(const std::string& place, const std::string& header, const std::string& library) {
+  throw wf::error(wf::errc::unsupported, place + ": <" + header + "> is of " + library + ", which simt does not have: it runs kernels that are "
+                                             "CUDA C++ alone. Write that part as a kernel, or run the program by nvcc on a GPU");
+}
+
 }  // namespace
+
+void refuse_library(const std::string& place, const std::string& path) {
+  const auto root = path.rfind("include/");
+  if (root == path.npos) return;
+  std::string header = path.substr(root + 8);
+  if (header.starts_with("cccl/")) header.erase(0, 5);
+  if (const std::string library = library_of(header); !library.empty()) refuse(place, header, library);
+}
 
 void refuse_known_mistake(const std::string& file, const std::string& said, const std::string& log) {
   // The assembler's errors: of g++, which calls one, and of clang++, which blames the line.
@@ -161,14 +174,12 @@ void refuse_known_mistake(const std::string& file, const std::string& said, cons
   static const std::regex missing(R"((?:'([^']+)' file not found|error: ([^ :]+): No such file|: ([^ :]+): No such file))");
   if (std::smatch name; std::regex_search(said, name, missing)) {
     const std::string header = name[1].str() + name[2].str() + name[3].str(), library = library_of(header);
-    if (!library.empty())
-      throw wf::error(wf::errc::unsupported, place + ": <" + header + "> is of " + library + ", which simt does not have: it runs kernels that are "
-                                                 "CUDA C++ alone. Write that part as a kernel, or run the program by nvcc on a GPU");
+    if (!library.empty()) refuse(place, header, library);
     throw wf::error(wf::errc::bad_input, place + ": no file " + header + " beside the program, nor among the compiler's");
   }
-  static const std::regex unknown(R"((?:(?:‘|')(\w+)(?:’|') was not declared|undeclared identifier '(\w+)'))");
-  if (std::smatch name; std::regex_search(said, name, unknown) && is_cudas(name[1].str() + name[2].str()))
-    throw wf::error(wf::errc::unsupported, place + ": simt does not have CUDA's " + name[1].str() + name[2].str() + " (docs/simt.md says what it has)");
+  static const std::regex unknown(R"((?:(?:‘|')(\w+)(?:’|') was not declared|(?:undeclared identifier|unknown type name|no template named) '(\w+)'|(?:‘|')(\w+)(?:’|') (?:does not name a type|has not been declared)))");
+  if (std::smatch name; std::regex_search(said, name, unknown) && is_cudas(name[1].str() + name[2].str() + name[3].str()))
+    throw wf::error(wf::errc::unsupported, place + ": simt does not have CUDA's " + name[1].str() + name[2].str() + name[3].str() + " (docs/simt.md says what it has)");
   static const std::regex member(R"((?:‘|')(\w+)(?:’|') is not a member of (?:‘|')(?:cg|cooperative_groups)|no member named '(\w+)' in namespace 'cooperative_groups)");
   if (std::smatch name; std::regex_search(said, name, member))
     throw wf::error(wf::errc::unsupported, place + ": simt does not have cooperative_groups::" + name[1].str() + name[2].str() + " (docs/simt.md says what it has)");

@@ -46,6 +46,8 @@ surroundings find_surroundings();
 /// The first error of a compiler's or linker's log, as `file:line: what`; with how many follow.
 std::string first_error(const std::string& log);
 
+/// An error if a header that was found, /usr/local/include/curand.h, is of a library that simt does not have; `place` includes it.
+void refuse_library(const std::string& place, const std::string& path);
 /// Throws wf::error (unsupported) for what simt does not have: inline PTX, a function of CUDA's, a library.
 void refuse_known_mistake(const std::string& file, const std::string& said, const std::string& log);
 

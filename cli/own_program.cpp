@@ -40,16 +40,23 @@ std::string find_clang(const fs::path& log) {
                                                     : said + "; simt compiles CUDA C++ as far as docs/simt.md says");
 }
 
-/// Libraries that are installed among the compiler's headers are found, and then not understood.
+/// Libraries that are installed among the compiler's headers are found, and then not understood: `# 1 "FILE" 1 3` enters one.
 void refuse_libraries(const own_program_request& q, const std::string& preprocessed) {
-  static const std::regex line(R"(\n# \d+ "[^"\n]*/(cub|thrust)/([^"\n]*)\")");
-  std::smatch found;
-  const auto at = std::min(preprocessed.find("/cub/"), preprocessed.find("/thrust/"));
-  if (at == preprocessed.npos) return;
-  const auto begin = preprocessed.rfind('\n', at), end = preprocessed.find('\n', at);
-  const std::string marker = preprocessed.substr(begin, end - begin);
-  if (std::regex_search(marker, found, line))
-    refuse_known_mistake(q.file, q.file + ":1: '" + found[1].str() + "/" + found[2].str() + "' file not found", "");
+  static const std::regex marker(R"re(# (\d+) "([^"]*)"((?: \d)*))re");
+  std::string file;
+  std::size_t line = 0;
+  bool is_systems = false;
+  std::istringstream in(preprocessed);
+  for (std::string text; std::getline(in, text); ++line) {
+    std::smatch found;
+    if (text.empty() || text[0] != '#' || !std::regex_match(text, found, marker)) continue;
+    const std::string entered = found[2].str(), flags = found[3].str();
+    if (!is_systems && flags.starts_with(" 1") && flags.ends_with("3"))
+      refuse_library(file.empty() ? q.file : file + ":" + std::to_string(line), entered);
+    file = entered;
+    line = std::stoul(found[1].str()) - 1;  // of the next line, less what the loop adds
+    is_systems = flags.ends_with("3");
+  }
 }
 
 [[noreturn]] void does_not_link(const own_program_request& q, const std::string& log) {

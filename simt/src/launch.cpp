@@ -132,6 +132,7 @@ cudaError_t code_of(fault what) {
   switch (what) {
     case fault::out_of_bounds: return cudaErrorIllegalAddress;
     case fault::misaligned: return cudaErrorMisalignedAddress;
+    case fault::unsupported: return cudaErrorNotSupported;  // which does not stay, so that other kernels run
     default: return cudaErrorLaunchFailure;
   }
 }

@@ -4,6 +4,8 @@
 #include <simt/program.hpp>
 #include <simt/runtime_api.hpp>
 
+#include "thread.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -25,7 +27,7 @@ known_kernels& known() {
 
 /// A program that never asks for errors would end as if nothing had been.
 void end_with_failure(int status, void*) {
-  if (status != 0) return;
+  if (status != 0 || on_launch != nullptr) return;  // who explains the launches has the last word
   std::fflush(nullptr);
   _exit(1);
 }
@@ -43,6 +45,20 @@ body_maker maker_of(const void* kernel) {
   const std::lock_guard lock(k.mutex);
   const auto found = k.all.find(kernel);
   return found == k.all.end() ? nullptr : found->second;
+}
+
+void inline_ptx() {
+  if (this_thread != nullptr)
+    fail_with(fault::unsupported, 0, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1,
+              "inline PTX, which simt does not run: give it a twin under #if defined(__SIMT__)");
+  std::fputs("warpfold: a function of the host has inline assembly with a semicolon, which is taken for PTX\n", stderr);
+  std::_Exit(1);
+}
+
+void refuse_launch_in_kernel() {
+  if (this_thread != nullptr)
+    fail_with(fault::unsupported, 0, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1,
+              "a launch from within a kernel, which simt does not run: launch it from the host");
 }
 
 void tell_fault(cudaError_t e) {

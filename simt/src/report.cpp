@@ -23,6 +23,7 @@ const char* to_string(fault what) {
     case fault::misaligned: return "misaligned";
     case fault::too_much_shared: return "too much shared memory";
     case fault::too_long: return "too long to record";
+    case fault::unsupported: return "not supported";
   }
   return "?";
 }

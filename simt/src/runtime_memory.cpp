@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation, copies and fills.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "runtime_state.hpp"
@@ -71,11 +72,12 @@ cudaError_t copy_on(cudaStream_t stream, const block& b, cudaMemcpyKind kind) {
   return report(submit(stream, [=] { return copy(b, s); }));
 }
 
-cudaError_t fill_on(cudaStream_t stream, void* to, int byte, std::size_t size) {
-  if (size == 0) return report(enter());
+cudaError_t fill_on(cudaStream_t stream, void* to, int byte, std::size_t pitch, std::size_t width, std::size_t height) {
+  if (width > pitch) return report(cudaErrorInvalidValue);
+  if (width == 0 || height == 0) return report(enter());
   return report(submit(stream, [=] {
-    if (!on_device(to, size)) return cudaErrorInvalidValue;
-    std::memset(to, byte, size);
+    if (!on_device(to, (height - 1) * pitch + width)) return cudaErrorInvalidValue;
+    for (std::size_t row = 0; row < height; ++row) std::memset(static_cast<char*>(to) + row * pitch, byte, width);
     return cudaSuccess;
   }));
 }
@@ -219,11 +221,28 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
 }
 
 cudaError_t cudaMemset(void* to, int byte, std::size_t size) {
-  return fill_on(nullptr, to, byte, size);
+  return fill_on(nullptr, to, byte, size, size, 1);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t size, cudaStream_t stream) {
-  return fill_on(stream, to, byte, size);
+  return fill_on(stream, to, byte, size, size, 1);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  if (pointer == nullptr || pitch == nullptr) return report(cudaErrorInvalidValue);
+  constexpr std::size_t apart = 512;
+  if (width > SIZE_MAX - apart) return report(cudaErrorMemoryAllocation);
+  *pitch = (width + apart - 1) / apart * apart;
+  if (height != 0 && *pitch > SIZE_MAX / height) return report(cudaErrorMemoryAllocation);
+  return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t height) {
+  return fill_on(nullptr, to, byte, pitch, width, height);
+}
+
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t height, cudaStream_t stream) {
+  return fill_on(stream, to, byte, pitch, width, height);
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

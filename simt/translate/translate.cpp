@@ -8,6 +8,8 @@
 //   pointer<<<grid, block>>>(x)       by_pointer(pointer)(configuration(grid, block), x)
 //   (void*)k                          (void*)known(k)
 //
+//   asm("…;" …)                       a call that fails the launch which comes to it, since simt runs no PTX
+//
 // So nvcc does it too: overloads, deduced and default arguments are left to the compiler. Standard output names the
 // arrays `extern __shared__`, a line each.
 #include <clang-c/Index.h>
@@ -273,6 +275,79 @@ class translation {
   std::set<std::string> shared_;
 };
 
+/// The text of a preprocessed program, `# LINE "FILE" FLAGS` at the begin of a line: 3 is the flag of a system's header.
+class without_ptx {
+ public:
+  explicit without_ptx(std::string text) : text_(std::move(text)) {}
+
+  /// Statements `asm("… ;" …)` of the program's own files become calls; all of PTX ends with a semicolon, assembler labels have none.
+  std::string result() {
+    while (at_ < text_.size()) step();
+    return std::move(text_);
+  }
+
+ private:
+  bool is_word(char c) const { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  void step() {
+    const char c = text_[at_];
+    const bool begins_line = at_ == 0 || text_[at_ - 1] == '\n';
+    if (begins_line && c == '#') return see_marker();
+    if (is_word(c)) return see_word();
+    if (c == '"' || c == '\'') at_ = end_of_literal(at_);
+    else ++at_;
+  }
+  void see_marker() {
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size()), quote = text_.rfind('"', end);
+    if (quote != text_.npos && quote > at_) is_systems_ = text_.substr(quote, end - quote).find(" 3") != std::string::npos;
+    at_ = end;
+  }
+  void see_word() {
+    const std::size_t from = at_;
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    const std::string_view word = std::string_view(text_).substr(from, at_ - from);
+    if (at_ < text_.size() && text_[at_] == '"' && word.back() == 'R') return skip_raw();
+    if (is_systems_ || (word != "asm" && word != "__asm__" && word != "__asm")) return;
+    std::size_t open = at_;
+    while (open < text_.size() && (std::isspace(static_cast<unsigned char>(text_[open])) != 0 || is_word(text_[open]))) ++open;  // volatile
+    if (open == text_.size() || text_[open] != '(') return;
+    bool has_semicolon = false;
+    int depth = 0;
+    std::size_t k = open;
+    do {
+      if (text_[k] == '"') {
+        const std::size_t end = end_of_literal(k);
+        has_semicolon |= text_.substr(k, end - k).find(';') != std::string::npos;
+        k = end;
+        continue;
+      }
+      depth += text_[k] == '(' ? 1 : text_[k] == ')' ? -1 : 0;
+      ++k;
+    } while (depth > 0 && k < text_.size());
+    if (depth != 0 || !has_semicolon) return;
+    std::string call = std::string(names) + "inline_ptx()";
+    for (std::size_t n = from; n < k; ++n)
+      if (text_[n] == '\n') call += '\n';  // no line moves
+    text_.replace(from, k - from, call);
+    at_ = from + call.size();
+  }
+  std::size_t end_of_literal(std::size_t from) const {
+    const char quote = text_[from];
+    std::size_t k = from + 1;
+    while (k < text_.size() && text_[k] != quote && text_[k] != '\n') k += text_[k] == '\\' ? 2 : 1;
+    return std::min(k + 1, text_.size());
+  }
+  void skip_raw() {
+    const std::size_t open = text_.find('(', at_);
+    const std::string close = ")" + text_.substr(at_ + 1, open - at_ - 1) + "\"";
+    const std::size_t end = text_.find(close, open);
+    at_ = end == text_.npos ? text_.size() : end + close.size();
+  }
+
+  std::string text_;
+  std::size_t at_ = 0;
+  bool is_systems_ = false;
+};
+
 /// False if the parser found an error; the first is told.
 bool is_clean(CXTranslationUnit unit) {
   const unsigned count = clang_getNumDiagnostics(unit);
@@ -299,16 +374,18 @@ int main(int argc, char** argv) {
   }
   const char* const options[] = {"-x", "cuda-cpp-output", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w",
                                  "-Xclang", "-fcuda-allow-variadic-functions"};
+  std::ifstream in(argv[1], std::ios::binary);
+  const std::string text = without_ptx(std::string(std::istreambuf_iterator<char>(in), {})).result();
+  CXUnsavedFile file{argv[1], text.data(), text.size()};
   const CXIndex index = clang_createIndex(0, 0);
   CXTranslationUnit unit = nullptr;
-  if (clang_parseTranslationUnit2(index, argv[1], options, static_cast<int>(std::size(options)), nullptr, 0, CXTranslationUnit_None, &unit) !=
+  if (clang_parseTranslationUnit2(index, argv[1], options, static_cast<int>(std::size(options)), &file, 1, CXTranslationUnit_None, &unit) !=
       CXError_Success) {
     std::fprintf(stderr, "warpfold-translate: %s cannot be parsed\n", argv[1]);
     return 2;
   }
   if (!is_clean(unit)) return 1;
-  std::ifstream in(argv[1], std::ios::binary);
-  translation t(unit, std::string(std::istreambuf_iterator<char>(in), {}));
+  translation t(unit, text);
   t.see_all();
   std::ofstream out(argv[2], std::ios::binary);
   out << t.result();

@@ -59,6 +59,36 @@ class programs(unittest.TestCase):
         answer = run("run", PRINTED / "launches.cu")
         self.assertEqual(answer.stdout, 'x0 47, x9 46, x40 40, x99 5; d -1, sum 6; a <<< in a string, R"(and >>>)": no error\n', answer.stderr)
 
+    def test_calls_of_the_host(self):
+        answer = run("run", PRINTED / "calls.cu")
+        self.assertEqual(answer.stdout, (PRINTED / "calls.txt").read_text(), answer.stderr)
+        self.assertEqual(answer.returncode, 1)  # for the store beyond all memory, which is told, too
+        self.assertIn("calls.cu:22: out of bounds", answer.stderr)
+
+    PTX = ('#include <cstdio>\n__device__ unsigned lane() {\n  unsigned r;\n  asm volatile("mov.u32 %0, %%laneid;"\n               : "=r"(r));\n  return r;\n}\n'
+           "__global__ void by_ptx(unsigned* x) { x[threadIdx.x] = lane(); }\n"
+           "__global__ void plain(unsigned* x) { x[threadIdx.x] = threadIdx.x * 2; }\n"
+           "__global__ void parent(unsigned* x) {\n  plain<<<1, 1>>>(x);\n}\n"
+           'const char* text = R"(asm("in a string;"))";\n'
+           "int main() {\n  unsigned *d, h[32];\n  cudaMalloc(&d, sizeof h);\n"
+           "  by_ptx<<<1, 32>>>(d);\n  cudaError_t e = cudaGetLastError();\n"
+           "  plain<<<1, 32>>>(d);\n  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);\n"
+           '  printf("%s, then %u, %s %zu\\n", cudaGetErrorName(e), h[5], text, sizeof(unsigned));\n  parent<<<1, 1>>>(d);\n}\n')
+
+    def test_a_kernel_with_ptx_or_a_launch_fails_alone(self):
+        path = self.written(self.PTX)
+        answer = run("run", path)
+        self.assertEqual(answer.stdout, 'cudaErrorNotSupported, then 10, asm("in a string;") 4\n', answer.stderr)
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("by_ptx, block 0, thread 0, ", answer.stderr)
+        self.assertIn("program.cu:4: not supported: inline PTX, which simt does not run", answer.stderr)
+        self.assertIn("not supported: a launch from within a kernel, which simt does not run: launch it from the host", answer.stderr)
+        if IS_WHOLE:
+            answer = run("explain", path, "--json")
+            self.assertEqual(answer.returncode, 1)
+            self.assertEqual([k["name"] for k in json.loads(answer.stdout)["kernels"]], ["plain"])
+            self.assertIn("program.cu:4: not supported: inline PTX", answer.stderr)
+
     def test_arguments_and_status_are_the_programs(self):
         path = self.written('#include <cstdio>\n__global__ void k() { printf("%d of %d\\n", threadIdx.x, blockDim.x); }\n'
                             'int main(int n, char** a) { k<<<1, 2>>>(); cudaDeviceSynchronize(); printf("%d %s %s\\n", n, a[1], a[2]); return 7; }\n')
@@ -75,10 +105,13 @@ class programs(unittest.TestCase):
     def test_libraries_are_refused_by_name(self):
         self.refused("#include <cstdio>\n#include <cub/cub.cuh>\nint main() {}\n", "program.cu:2: <cub/cub.cuh> is of CUB")
         self.refused("#include <thrust/device_vector.h>\nint main() {}\n", "program.cu:1: <thrust/device_vector.h> is of Thrust")
+        # Found in the toolkit, or not found at all: told in the same words.
+        self.refused("#include <cstdio>\n#include <mma.h>\nint main() {}\n", "program.cu:2: <mma.h> is of the tensor cores'")
         self.refused('#include "mine.h"\nint main() {}\n', "program.cu:1: no file mine.h")
 
     def test_what_simt_lacks_is_named(self):
-        self.refused('__global__ void k(int* x) { asm("mov.u32 %0, %laneid;" : "=r"(*x)); }\nint main() { k<<<1, 1>>>(nullptr); }\n', "inline PTX")
+        self.refused("__global__ void k(cudaTextureObject_t t, float* x) { *x = tex1Dfetch<float>(t, 0); }\nint main() {}\n",
+                     "program.cu:1: simt does not have CUDA's cudaTextureObject_t")
         self.refused("__global__ void k(float* x) { *x = __frobnicate(*x); }\nint main() { k<<<1, 1>>>(nullptr); }\n",
                      "program.cu:1: simt does not have CUDA's __frobnicate")
 
@@ -164,7 +197,7 @@ class programs(unittest.TestCase):
     def test_nvcc_takes_them_as_they_are(self):
         # To PTX: nvcc's own front end reads all of the file; what else it would do says nothing of the language.
         with tempfile.TemporaryDirectory() as folder:
-            for path in [*PROGRAMS, PRINTED / "launches.cu"]:
+            for path in [*PROGRAMS, PRINTED / "launches.cu", PRINTED / "calls.cu"]:
                 with self.subTest(path.stem):
                     compiled = subprocess.run([NVCC, "-std=c++17", "-arch=sm_90", "-ptx", "-o", f"{folder}/program.ptx", path], capture_output=True, text=True)
                     self.assertEqual(compiled.returncode, 0, compiled.stderr)

@@ -50,6 +50,7 @@ enum class fault : std::uint8_t {
   misaligned,          ///< an access whose address is no multiple of its size
   too_much_shared,     ///< more static shared variables than a block may have
   too_long,            ///< more events than the observer can hold
+  unsupported,         ///< inline PTX, in a whole program
 };
 
 const char* to_string(fault);

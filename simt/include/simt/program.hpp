@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <simt/launch.hpp>
+#include <simt/program_api.hpp>
 
 namespace simt {
 namespace detail {
@@ -30,6 +31,10 @@ body_maker maker_of(const void* kernel);
 
 /// On standard error, once, what the launch's kernel died of; and that the program then does not exit with 0.
 void tell_fault(cudaError_t);
+
+[[noreturn]] void inline_ptx();
+/// A kernel that launches another dies of it.
+void refuse_launch_in_kernel();
 
 }  // namespace detail
 
@@ -47,7 +52,8 @@ struct configuration {
 
 /// The kernel's parameter types are given, so of several kernels of the name the right one is taken.
 template <class... Parameters>
-void launch(const configuration& c, void (*kernel)(std::type_identity_t<Parameters>...), Parameters... values) {
+SIMT_INLINE void launch(const configuration& c, void (*kernel)(std::type_identity_t<Parameters>...), Parameters... values) {
+  detail::refuse_launch_in_kernel();
   detail::tell_fault(detail::launch(c.shape(), reinterpret_cast<const void*>(kernel), c.stream, body_of(kernel, std::move(values)...)));
 }
 
@@ -64,6 +70,9 @@ std::function<void()> remade_body(const void* kernel, void** arguments) {
   return body_from(reinterpret_cast<void (*)(Parameters...)>(reinterpret_cast<std::uintptr_t>(kernel)), arguments,
                    std::index_sequence_for<Parameters...>());
 }
+
+/// Stands where a program has inline PTX: the launch that comes to it fails, with cudaErrorNotSupported.
+[[noreturn]] SIMT_INLINE void inline_ptx() { detail::inline_ptx(); }
 
 /// For a kernel that is about to become a void*.
 template <class... Parameters>

@@ -45,6 +45,11 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 std::size_t size, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int byte, std::size_t size);
+/// Rows begin 512 bytes or a multiple apart, as on GPUs.
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t height);
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t height,
+                              cudaStream_t stream = nullptr);
 /// Memory of both sides: the device's is the host's own here.
 inline cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned int = cudaMemAttachGlobal) {
   return cudaMalloc(pointer, size);
@@ -185,6 +190,10 @@ bool nonportable_clusters(const void* kernel);
 template <class T>
 SIMT_INLINE cudaError_t cudaMalloc(T** pointer, std::size_t size) {
   return cudaMalloc(reinterpret_cast<void**>(pointer), size);
+}
+template <class T>
+SIMT_INLINE cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
 }
 template <class T>
 SIMT_INLINE cudaError_t cudaMallocManaged(T** pointer, std::size_t size, unsigned int = cudaMemAttachGlobal) {

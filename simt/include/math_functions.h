@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file math_functions.h
+/// simt's own: what cuda_runtime.h has.
+#pragma once
+
+#include <cuda_runtime.h>

@@ -19,5 +19,13 @@
 #define SIMT_NOT_OBSERVED __attribute__((no_sanitize_thread, no_sanitize_coverage))
 #endif
 
+/// clang++ would copy a call that waits for other lanes into both ways of a branch before it, and the lanes of a warp would come to it
+/// at two places, which nvcc does not let happen. So all that stands between a kernel and such a call says so.
+#if defined(__clang__)
+#define SIMT_CONVERGENT __attribute__((convergent))
+#else
+#define SIMT_CONVERGENT
+#endif
+
 /// For the few functions of `simt` that have a body in a header.
-#define SIMT_INLINE inline __attribute__((always_inline))
+#define SIMT_INLINE SIMT_CONVERGENT inline __attribute__((always_inline))

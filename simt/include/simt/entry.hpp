@@ -4,6 +4,8 @@
 /// everything here lives outside of SIMT_BUILD. Kernels do not use it by name.
 #pragma once
 
+#include <simt/build.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,7 +28,7 @@ namespace simt::detail {
 enum class vote : std::uint8_t { none, count, all, any };
 
 /// Waits for all threads of the block; the votes are counted as told.
-int block_barrier(vote, int predicate);
+SIMT_CONVERGENT int block_barrier(vote, int predicate);
 
 enum class collective : std::uint8_t {
   sync, gather, ballot, match_any, match_all,
@@ -34,15 +36,15 @@ enum class collective : std::uint8_t {
 };
 
 /// All lanes of `mask` meet, and each gets its own result. `source` is the lane to read, for gather.
-std::uint64_t warp_collective(collective, std::uint32_t mask, std::uint64_t value, std::uint32_t source = 0);
+SIMT_CONVERGENT std::uint64_t warp_collective(collective, std::uint32_t mask, std::uint64_t value, std::uint32_t source = 0);
 
 /// The lanes of the warp that reach this call while the rest of the warp waits elsewhere.
-std::uint32_t active_mask();
+SIMT_CONVERGENT std::uint32_t active_mask();
 
-void grid_barrier();
+SIMT_CONVERGENT void grid_barrier();
 /// The two halves of a cluster's barrier; arrive gives the phase to wait for.
-std::uint64_t cluster_arrive();
-void cluster_wait(std::uint64_t phase);
+SIMT_CONVERGENT std::uint64_t cluster_arrive();
+SIMT_CONVERGENT void cluster_wait(std::uint64_t phase);
 /// The same place of shared memory in another block of the cluster.
 void* cluster_map(const void* shared, unsigned rank);
 /// Which block of the cluster has it in its shared memory.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include <lens/advice.hpp>
@@ -125,6 +126,23 @@ TEST(lens_advice, a_missing_barrier_between_the_racing_lines) {
   EXPECT_FALSE(advice_on(subject::with_barrier).says(rule::missing_barrier));
   EXPECT_HAS(advice_on(subject::in_place_shift).text(rule::missing_barrier), "between what it reads and what it writes");
   EXPECT_HAS(advice_on(subject::between_blocks).text(rule::missing_barrier), "an atomic does within a kernel");
+}
+
+// The table of the rules: a kernel that each speaks of, and one that it is silent on.
+TEST(lens_advice, each_rule_has_both_kernels) {
+  const struct {
+    rule what;
+    subject triggers, silent;
+  } table[] = {{rule::bank_conflicts, subject::column_of_tile, subject::padded_tile}, {rule::uncoalesced, subject::every_eighth, subject::neighbours},
+               {rule::divergence, subject::odd_lanes_work, subject::whole_warps_work}, {rule::one_address, subject::all_to_one, subject::warp_adds_first},
+               {rule::occupancy, subject::one_warp_blocks, subject::full_blocks}, {rule::memory_bound, subject::one_flop_a_word, subject::many_flops_a_word},
+               {rule::missing_barrier, subject::no_barrier, subject::with_barrier}};
+  EXPECT_EQ(std::size(table), static_cast<std::size_t>(rule::missing_barrier) + 1) << "missing_barrier is the last rule";
+  for (std::size_t k = 0; k < std::size(table); ++k) {
+    EXPECT_EQ(static_cast<std::size_t>(table[k].what), k);
+    EXPECT_TRUE(advice_on(table[k].triggers).says(table[k].what)) << lens::name_of(table[k].what);
+    EXPECT_FALSE(advice_on(table[k].silent).says(table[k].what)) << lens::name_of(table[k].what);
+  }
 }
 
 }  // namespace

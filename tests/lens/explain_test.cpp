@@ -60,6 +60,11 @@ TEST(explain, json_tells_counters_by_kernel_and_line) {
     if (line["file"] == "ladder/08_tree_strided.cuh" && line["counters"].contains("shared_load"))
       conflicts += line["counters"]["shared_load"]["conflicts"].get<std::uint64_t>();
   EXPECT_EQ(conflicts, 17920u);
+  // A warp each in every table: 8 warps of 256 blocks come to 9 barriers, and the lines' make up the kernel's.
+  std::uint64_t barriers = 0;
+  for (const auto& line : kernel["lines"]) barriers += line["counters"].value("barriers", std::uint64_t{0});
+  EXPECT_EQ(kernel["counters"]["barriers"], 8 * 256 * 9);
+  EXPECT_EQ(barriers, 8u * 256 * 9);
   EXPECT_EQ(j["versus"]["kernels"][0]["counters"]["shared_load"]["conflicts"], 0);
   const auto& changes = j["changes"];
   EXPECT_NE(std::find(changes.begin(), changes.end(), "new: 26880 bank conflicts"), changes.end());

@@ -1,6 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# warpfold from a library that is built already, so that trying the Python package does not compile it again.
+# warpfold from libraries that are built already, so that trying the Python package does not compile them again: WARPFOLD_PREBUILT is the
+# CPU library, WARPFOLD_PREBUILT_SIMT and WARPFOLD_PREBUILT_GPU are lists of archives, that of the kernels first.
 find_package(Threads REQUIRED)
 add_library(warpfold STATIC IMPORTED)
 set_target_properties(warpfold PROPERTIES IMPORTED_LOCATION ${WARPFOLD_PREBUILT}
   INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/include INTERFACE_LINK_LIBRARIES Threads::Threads)
+
+function(wf_prebuilt_kernels target archives)
+  list(POP_FRONT archives kernels)
+  add_library(${target} STATIC IMPORTED)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${kernels} INTERFACE_LINK_LIBRARIES "${archives};warpfold;${ARGN}")
+endfunction()
+if(WARPFOLD_PREBUILT_SIMT)
+  wf_prebuilt_kernels(warpfold_simt "${WARPFOLD_PREBUILT_SIMT}" dw elf dl)
+  target_include_directories(warpfold_simt INTERFACE ${PROJECT_SOURCE_DIR}/simt/include)
+endif()
+if(WARPFOLD_PREBUILT_GPU)
+  find_package(CUDAToolkit REQUIRED)
+  wf_prebuilt_kernels(warpfold_gpu "${WARPFOLD_PREBUILT_GPU}" CUDA::cudart_static)
+endif()

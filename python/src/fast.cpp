@@ -23,7 +23,7 @@ std::array<PyObject*, wf::dtypes.size()> scalar_types{};
 std::array<PyObject*, wf::dtypes.size()> dtypes{};
 PyObject *exact_name, *nearest_name, *general, *empty;
 
-enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, arguments };
+enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, stream, arguments };
 
 PyObject* number_of(dtype type, const void* p) {
   const auto read = [p]<class T>(T x) {
@@ -69,7 +69,7 @@ bool is(PyObject* given, PyObject* text) {
 }
 
 bool all_default(PyObject* const* a) {
-  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[correction] == Py_None && is(a[accuracy], exact_name) &&
+  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[stream] == Py_None && a[correction] == Py_None && is(a[accuracy], exact_name) &&
          is(a[rounding], nearest_name) && (a[keepdims] == Py_False || (a[keepdims] == Py_True && a[axis] != Py_None));
 }
 
@@ -156,10 +156,10 @@ PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep) {
   return answers.release().ptr();
 }
 
-/// (op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out)
+/// (op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream)
 PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
   if (n != arguments) {
-    PyErr_SetString(PyExc_TypeError, "reduce takes 10 arguments");
+    PyErr_SetString(PyExc_TypeError, "reduce takes 11 arguments");
     return nullptr;
   }
   if (ndarray_type != nullptr && Py_TYPE(a[array]) == reinterpret_cast<PyTypeObject*>(ndarray_type) && all_default(a)) {

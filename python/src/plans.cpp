@@ -8,22 +8,6 @@
 
 namespace wfpy {
 
-wf::rounding rounding_named(nb::handle name) {
-  static constexpr const char* names[] = {"nearest", "zero", "away", "up", "down"};
-  if (PyUnicode_Check(name.ptr()))
-    for (int k = 0; k < 5; ++k)
-      if (PyUnicode_CompareWithASCIIString(name.ptr(), names[k]) == 0) return static_cast<wf::rounding>(k);
-  throw wf::error(wf::errc::bad_argument, std::string("rounding=") + nb::repr(name).c_str() +
-                                              "; it may be 'nearest', 'zero', 'away', 'up' or 'down'");
-}
-wf::accuracy accuracy_named(nb::handle name) {
-  if (PyUnicode_Check(name.ptr())) {
-    if (PyUnicode_CompareWithASCIIString(name.ptr(), "exact") == 0) return wf::accuracy::exact;
-    if (PyUnicode_CompareWithASCIIString(name.ptr(), "fast") == 0) return wf::accuracy::fast;
-  }
-  throw wf::error(wf::errc::bad_argument, std::string("accuracy=") + nb::repr(name).c_str() + "; it may be 'exact' or 'fast'");
-}
-
 namespace {
 
 struct bound_plan {

@@ -4,43 +4,12 @@
 #include <cstring>
 #include <string>
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 namespace wfpy {
 
 using wf::dtype;
-
-namespace {
-
-constexpr dtype integer_of(Py_ssize_t size, bool is_signed) {
-  const int step = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-  return static_cast<dtype>(static_cast<int>(is_signed ? dtype::i8 : dtype::u8) + step);
-}
-
-std::optional<dtype> type_of_dlpack(nb::dlpack::dtype d) {
-  if (d.lanes != 1) return std::nullopt;
-  using code = nb::dlpack::dtype_code;
-  switch (static_cast<code>(d.code)) {
-    case code::Bool: return d.bits == 8 ? std::optional(dtype::boolean) : std::nullopt;
-    case code::Int: return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64 ? std::optional(integer_of(d.bits / 8, true)) : std::nullopt;
-    case code::UInt: return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64 ? std::optional(integer_of(d.bits / 8, false)) : std::nullopt;
-    case code::Float:
-      if (d.bits == 16) return dtype::f16;
-      if (d.bits == 32) return dtype::f32;
-      if (d.bits == 64) return dtype::f64;
-      return std::nullopt;
-    case code::Bfloat: return d.bits == 16 ? std::optional(dtype::bf16) : std::nullopt;
-    case code::Complex:
-      if (d.bits == 64) return dtype::c64;
-      if (d.bits == 128) return dtype::c128;
-      return std::nullopt;
-    default: return std::nullopt;
-  }
-}
-
-}  // namespace
 
 std::optional<dtype> type_of_format(const char* f, Py_ssize_t size) noexcept {
   if (f == nullptr) return size == 1 ? std::optional(dtype::u8) : std::nullopt;
@@ -89,7 +58,7 @@ std::optional<view> view_of_buffer(PyObject* x) {
 
 std::optional<view> view_of_dlpack(nb::handle x) {
   nb::ndarray<nb::ro> a;
-  if (!nb::try_cast(x, a, false) || a.device_type() != nb::device::cpu::value) return std::nullopt;
+  if (!nb::try_cast(x, a, false) || (a.device_type() != nb::device::cpu::value && a.device_type() != nb::device::cuda_host::value)) return std::nullopt;
   const auto type = type_of_dlpack(a.dtype());
   if (!type || a.ndim() > std::size_t{wf::max_rank}) return std::nullopt;
   const auto size = static_cast<std::int64_t>(wf::info(*type).size);
@@ -100,11 +69,6 @@ std::optional<view> view_of_dlpack(nb::handle x) {
   }
   v.held = std::make_shared<nb::ndarray<nb::ro>>(std::move(a));
   return v;
-}
-
-dtype dtype_of_code(int code) {
-  if (code < 0 || code > static_cast<int>(dtype::c128)) throw wf::error(wf::errc::bad_argument, "no such element type");
-  return static_cast<dtype>(code);
 }
 
 void add_views(nb::module_& m) {

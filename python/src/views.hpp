@@ -9,10 +9,9 @@
 #include <nanobind/nanobind.h>
 
 #include "engine.hpp"
+#include "told_by_python.hpp"
 
 namespace wfpy {
-
-namespace nb = nanobind;
 
 /// Memory that Python owns, held while the view lives. Made and destroyed with the GIL.
 struct view {
@@ -25,12 +24,8 @@ std::optional<wf::dtype> type_of_format(const char* format, Py_ssize_t size) noe
 
 /// Of what has the buffer protocol; nothing for other objects, and other elements. Sets no Python error.
 std::optional<view> view_of_buffer(PyObject* x);
-/// Of what has __dlpack__, on the CPU.
+/// Of what has __dlpack__, in the CPU's memory, pinned or not.
 std::optional<view> view_of_dlpack(nb::handle x);
-
-wf::dtype dtype_of_code(int code);
-wf::rounding rounding_named(nb::handle name);
-wf::accuracy accuracy_named(nb::handle name);
 
 void add_arrow(nb::module_& m);
 void add_call(nb::module_& m);

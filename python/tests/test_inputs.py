@@ -93,14 +93,9 @@ def test_buffers_are_released():
     assert gone() is None
 
 
-def test_other_devices_are_refused_in_a_sentence():
+def test_other_devices_are_refused_in_a_sentence():  # CUDA's: test_gpu.py
     with pytest.raises(TypeError, match="another device"):
-        wf.sum(Dlpack(np.arange(3.0), device=(2, 0)))
-
-    class Cuda:
-        __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (8, False), "version": 3}
-    with pytest.raises(TypeError, match="on a GPU"):
-        wf.sum(Cuda())
+        wf.sum(Dlpack(np.arange(3.0), device=(8, 0)))
 
 
 def test_array_interface():

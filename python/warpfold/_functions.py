@@ -23,7 +23,7 @@ def _general() -> Any:
 
 
 def _first(*request: Any) -> Any:
-    return _general().reduce(*request)
+    return _general().reduce(*request[:-1], False, request[-1])
 
 
 _core.use_general(_first)
@@ -35,7 +35,7 @@ _core.use_general(_first)
 
 _PARAMETERS = {
     "x": """x : array_like
-        Any array in the CPU's memory, of any strides, alignment and byte order; numbers, or what can be iterated over.""",
+        Any array, of any strides, alignment and byte order; numbers, or what can be iterated over. On a GPU, aligned and of its own order.""",
     "axis": """axis : int, tuple of ints or None
         The axes to reduce over, negative ones from the last; None: all.""",
     "one_axis": """axis : int or None
@@ -52,8 +52,11 @@ _PARAMETERS = {
         Of the true answer.""",
     "where": """where : array_like of bool, optional
         The elements that count; broadcast to the shape of x.""",
-    "out": """out : numpy.ndarray, optional
-        Where the answer goes, of its shape and dtype.""",
+    "out": """out : array, optional
+        Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+    "stream": """stream : stream, optional
+        Of elements on a GPU: where the reduction is put, a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
+        current one of the array's library. Nothing waits for it.""",
     "offsets": """offsets : int or array_like of int
         Segment k is x[offsets[k]:offsets[k + 1]]; an int is the length of each, the last may be shorter.""",
 }
@@ -85,9 +88,9 @@ def _document(*names: str) -> Callable[[F], F]:
     return put
 
 
-@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum: the true one, rounded once.
 
     Sums of integers are int64 or uint64, modulo 2^64; those of bool count. Of nothing it is 0.
@@ -112,11 +115,11 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
     >>> float(wf.sum([1.0, 2.0**-60], rounding="up"))
     1.0000000000000002
     """
-    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out)
+    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "dtype", "keepdims", "where", "out")
+@_document("x", "axis", "dtype", "keepdims", "where", "out", "stream")
 def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, where: Any = None, out:
-         Any = None) -> Any:
+         Any = None, stream: Any = None) -> Any:
     """The product, of floats by f64 in C order: the same bits on every run, but not rounded only once.
 
     Products of integers are taken modulo 2^64. Of nothing it is 1.
@@ -137,11 +140,11 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     >>> int(wf.prod([1, 2, 3, 4]))
     24
     """
-    return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-         "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+         "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean: the true sum divided by the number of elements, rounded once. Of nothing it is NaN.
 
     Parameters
@@ -160,11 +163,11 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     >>> float(wf.mean([1e308, 1e308]))
     1e+308
     """
-    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out)
+    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
 def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance, from the exact sum and the exact sum of squares, rounded once: nothing cancels, at any offset.
 
     Parameters
@@ -183,11 +186,11 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> float(wf.var([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16], correction=1))
     30.0
     """
-    return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out)
+    return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
 def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation: the root of the variance, rounded once.
 
     Parameters
@@ -206,11 +209,11 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> float(wf.std([1, 3]))
     1.0
     """
-    return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out)
+    return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where")
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "stream")
 def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-             "exact", rounding: str = "nearest", where: Any = None) -> Any:
+             "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> Any:
     """Mean and variance in one pass, each rounded once.
 
     Parameters
@@ -229,11 +232,11 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     >>> float(mean), float(var)
     (2.0, 1.0)
     """
-    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None)
+    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None, stream)
 
-@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-                   rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of squares, of complex numbers of |x|²: exact products, rounded once.
 
     Parameters
@@ -252,11 +255,11 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     >>> float(wf.sum_of_squares([3.0, 4.0]))
     25.0
     """
-    return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+    return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
-         "nearest", where: Any = None, out: Any = None) -> Any:
+         "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm, the correctly rounded root of the exact sum of squares: no overflow on the way.
 
     Parameters
@@ -275,11 +278,11 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     >>> float(wf.norm([1e200, 0.0]))
     1e+200
     """
-    return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+    return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
-          "nearest", where: Any = None, out: Any = None) -> Any:
+          "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of magnitudes, rounded once.
 
     Parameters
@@ -298,11 +301,11 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> float(wf.norm1([3.0, -4.0]))
     7.0
     """
-    return _reduce(_NORM1, x, axis, None, keepdims, None, accuracy, rounding, where, out)
+    return _reduce(_NORM1, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
+@_document("x", "axis", "keepdims", "where", "out", "stream")
 def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
-             out: Any = None) -> Any:
+             out: Any = None, stream: Any = None) -> Any:
     """The largest magnitude; of nothing it is 0.
 
     Parameters
@@ -321,10 +324,10 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     >>> float(wf.norm_inf([3.0, -4.0]))
     4.0
     """
-    return _reduce(_NORM_INF, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_NORM_INF, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
-def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "out", "stream")
+def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The least element; a NaN if there is one, and -0 before +0.
 
     Parameters
@@ -344,10 +347,10 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> int(wf.min([3, 1, 2]))
     1
     """
-    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
-def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "out", "stream")
+def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The greatest element; a NaN if there is one, and +0 after -0.
 
     Parameters
@@ -367,10 +370,10 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> int(wf.max([3, 1, 2]))
     3
     """
-    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where")
-def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "stream")
+def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, stream: Any = None) -> Any:
     """The least and the greatest element in one pass.
 
     Parameters
@@ -390,10 +393,10 @@ def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> int(low), int(high)
     (1, 3)
     """
-    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None)
+    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None, stream)
 
-@_document("x", "one_axis", "keepdims", "out")
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None) -> Any:
+@_document("x", "one_axis", "keepdims", "out", "stream")
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
     """The index of the first least element, or of the first NaN.
 
     Parameters
@@ -413,10 +416,10 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmin([3, 1, 2]))
     1
     """
-    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out)
+    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream)
 
-@_document("x", "one_axis", "keepdims", "out")
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None) -> Any:
+@_document("x", "one_axis", "keepdims", "out", "stream")
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
     """The index of the first greatest element, or of the first NaN.
 
     Parameters
@@ -436,10 +439,10 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmax([3, 1, 2]))
     0
     """
-    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out)
+    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
-def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "out", "stream")
+def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Whether any element is other than zero; a NaN is. Of nothing it is False.
 
     Parameters
@@ -458,10 +461,10 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> bool(wf.any([0, 0, 3]))
     True
     """
-    return _reduce(_ANY, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_ANY, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
-def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "out", "stream")
+def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Whether all elements are other than zero; a NaN is. Of nothing it is True.
 
     Parameters
@@ -480,11 +483,11 @@ def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> bool(wf.all([0, 0, 3]))
     False
     """
-    return _reduce(_ALL, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_ALL, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
+@_document("x", "axis", "keepdims", "where", "out", "stream")
 def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any =
-                  None) -> Any:
+                  None, stream: Any = None) -> Any:
     """How many elements are other than zero.
 
     Parameters
@@ -503,11 +506,11 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
     >>> int(wf.count_nonzero([0, 5, 3]))
     2
     """
-    return _reduce(_COUNT_NONZERO, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_COUNT_NONZERO, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
-@_document("x", "axis", "keepdims", "where", "out")
+@_document("x", "axis", "keepdims", "where", "out", "stream")
 def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
-              out: Any = None) -> Any:
+              out: Any = None, stream: Any = None) -> Any:
     """log Σ exp(x) without overflow, by f64 in C order: the same bits on every run. Of nothing it is -inf.
 
     Parameters
@@ -526,7 +529,7 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     >>> bool(abs(wf.logsumexp([1000.0, 1000.0]) - 1000.6931471805599) < 1e-12)
     True
     """
-    return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out)
+    return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
 def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
@@ -639,9 +642,9 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     """
     return _general().reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, True)
 
-@_document("x", "axis", "keepdims", "accuracy", "rounding")
+@_document("x", "axis", "keepdims", "accuracy", "rounding", "stream")
 def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest") -> Any:
+        rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -666,7 +669,7 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
     1.0
     """
-    return _general().dot(x, y, axis, keepdims, accuracy, rounding)
+    return _general().dot(x, y, axis, keepdims, accuracy, rounding, stream)
 
 
 def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
@@ -680,7 +683,7 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     Returns
     -------
     callable
-        ``f(x, /, *, axis, keepdims, correction, accuracy, rounding, where)``, whose answers are a tuple, each as the function alone
+        ``f(x, /, *, axis, keepdims, correction, accuracy, rounding, where, stream)``, whose answers are a tuple, each as the function alone
         gives it.
 
     Raises
@@ -700,8 +703,8 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
         raise TypeError("fuse: nothing to fuse; name one reduction or more")
 
     def fused(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
-              accuracy: str = "exact", rounding: str = "nearest", where: Any = None) -> tuple[Any, ...]:
-        answers: tuple[Any, ...] = _general().fused(names, x, axis, keepdims, correction, accuracy, rounding, where)
+              accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
+        answers: tuple[Any, ...] = _general().fused(names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
         return answers
     return fused
 
@@ -728,9 +731,9 @@ def _name_of(reduction: Any, who: str) -> str:
     return _BY_NAME[given]
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding")
+@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
 def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
-                   rounding: str = "nearest") -> Any:
+                   rounding: str = "nearest", stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
     What a segment of no elements gives is what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
@@ -752,18 +755,19 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
     [1, 0]
     """
     if _is_own(reduction, "segment_reduce", correction, accuracy, rounding):
-        return _general().parted([], x, None, accuracy, rounding, "segment_reduce", offsets=offsets, own=reduction)[0]
-    return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding)
+        return _general().parted([], x, None, accuracy, rounding, "segment_reduce", offsets=offsets, own=reduction, stream=stream)[0]
+    return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding, stream)
 
 
-def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
+              stream: Any = None) -> Any:
     general = _general()
     who = "segment_" + general.PUBLIC[name]
-    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets)[0]
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets, stream=stream)[0]
 
 
-@_document("x", "offsets", "accuracy", "rounding")
-def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "stream")
+def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -783,11 +787,11 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
     >>> wf.segment_sum([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [3, 12]
     """
-    return _segments("sum", x, offsets, None, accuracy, rounding)
+    return _segments("sum", x, offsets, None, accuracy, rounding, stream=stream)
 
 
-@_document("x", "offsets", "accuracy", "rounding")
-def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "stream")
+def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The mean of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -807,11 +811,11 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     >>> wf.segment_mean([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [1.0, 4.0]
     """
-    return _segments("mean", x, offsets, None, accuracy, rounding)
+    return _segments("mean", x, offsets, None, accuracy, rounding, stream=stream)
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding")
-def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
+def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The variance of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -831,11 +835,11 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     >>> wf.segment_var([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
     [1.0, 4.0]
     """
-    return _segments("var", x, offsets, correction, accuracy, rounding)
+    return _segments("var", x, offsets, correction, accuracy, rounding, stream=stream)
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding")
-def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
+def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The standard deviation of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -855,11 +859,11 @@ def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     >>> wf.segment_std([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
     [1.0, 2.0]
     """
-    return _segments("std", x, offsets, correction, accuracy, rounding)
+    return _segments("std", x, offsets, correction, accuracy, rounding, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_min(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_min(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The least element of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -879,11 +883,11 @@ def segment_min(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_min([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 3]
     """
-    return _segments("min", x, offsets)
+    return _segments("min", x, offsets, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_max(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_max(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The greatest element of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -903,11 +907,11 @@ def segment_max(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_max([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 5]
     """
-    return _segments("max", x, offsets)
+    return _segments("max", x, offsets, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_prod(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_prod(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The product of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -927,11 +931,11 @@ def segment_prod(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_prod([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 60]
     """
-    return _segments("prod", x, offsets)
+    return _segments("prod", x, offsets, stream=stream)
 
 
-@_document("x", "offsets", "accuracy", "rounding")
-def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "stream")
+def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The Euclidean norm of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -951,11 +955,11 @@ def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     >>> wf.segment_norm([3.0, 4.0, 6.0, 8.0], 2).tolist()
     [5.0, 10.0]
     """
-    return _segments("norm2", x, offsets, None, accuracy, rounding)
+    return _segments("norm2", x, offsets, None, accuracy, rounding, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_argmin(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_argmin(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first least element.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -975,11 +979,11 @@ def segment_argmin(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_argmin([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 0]
     """
-    return _segments("argmin", x, offsets)
+    return _segments("argmin", x, offsets, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_argmax(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_argmax(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first greatest element.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -999,11 +1003,11 @@ def segment_argmax(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_argmax([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 2]
     """
-    return _segments("argmax", x, offsets)
+    return _segments("argmax", x, offsets, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_count_nonzero(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_count_nonzero(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """How many elements of each segment are other than zero.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -1023,11 +1027,11 @@ def segment_count_nonzero(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_count_nonzero([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 3]
     """
-    return _segments("count_nonzero", x, offsets)
+    return _segments("count_nonzero", x, offsets, stream=stream)
 
 
-@_document("x", "offsets")
-def segment_logsumexp(x: Any, offsets: Any, /) -> Any:
+@_document("x", "offsets", "stream")
+def segment_logsumexp(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """log Σ exp(x) of each segment.
 
     Of a segment without elements, what `segment_reduce` says.
@@ -1047,13 +1051,13 @@ def segment_logsumexp(x: Any, offsets: Any, /) -> Any:
     >>> wf.segment_logsumexp([0.0, 5.0], 1).tolist()
     [0.0, 5.0]
     """
-    return _segments("logsumexp", x, offsets)
+    return _segments("logsumexp", x, offsets, stream=stream)
 
 
-@_document("x", "correction", "accuracy", "rounding")
+@_document("x", "correction", "accuracy", "rounding", "stream")
 def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
                     "exact",
-                    rounding: str = "nearest") -> Any:
+                    rounding: str = "nearest", stream: Any = None) -> Any:
     """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
     Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
@@ -1078,14 +1082,14 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     [2, 7]
     """
     if _is_own(reduction, "reduce_by_label", correction, accuracy, rounding):
-        return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction)[0]
+        return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction, stream=stream)[0]
     general, name = _general(), _name_of(reduction, "reduce_by_label")
     return general.parted([general.OP[name]], x, correction, accuracy, rounding, "reduce_by_label", labels=labels,
-                          answers=answers)[0]
+                          answers=answers, stream=stream)[0]
 
 
-@_document("x", "accuracy", "rounding")
-def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+@_document("x", "accuracy", "rounding", "stream")
+def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
 
     Parameters
@@ -1107,7 +1111,7 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
     [3.0, 2.0]
     """
     general = _general()
-    return general.parted([_SUM], x, None, accuracy, rounding, "sum_by_label", labels=labels, answers=answers)[0]
+    return general.parted([_SUM], x, None, accuracy, rounding, "sum_by_label", labels=labels, answers=answers, stream=stream)[0]
 
 
 @_document("x", "accuracy", "rounding")

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, code_of, is_complex, is_integer, mask_of, of_numpy,
-                      one_piece, take)
+from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
+                      lies_on_gpu, one_piece, take)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
 SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
@@ -125,8 +125,11 @@ def into(out: Any, answer: Any, who: str) -> Any:
 
 
 def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
-           out: Any, skip_nans: bool = False) -> Any:
+           out: Any, skip_nans: bool = False, stream: Any = None) -> Any:
     name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
+    if type(x) is not np.ndarray and lies_on_gpu(x):
+        return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)[0]
+    no_stream(stream, name)
     source = take(x, name)
     if source.more is not None:
         answer = of_pieces([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
@@ -137,6 +140,36 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
     if isinstance(answer, tuple):
         raise TypeError(f"{name}: out= is for one answer, and this has two")
     return into(out, answer, name)
+
+
+def no_stream(stream: Any, name: str) -> None:
+    if stream is not None:
+        raise ValueError(f"{name}: stream= of an array in the CPU's memory; it is for those on a GPU")
+
+
+def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
+           out: Any, stream: Any, skip_nans: bool, name: str) -> list[Any]:
+    """As of_source, by kernels on the stream; each operation reads the array for itself."""
+    from . import _device
+    if where is not None and where is not True:
+        raise TypeError(f"{name}: where= of an array on a GPU; reduce those elements alone, as {name}(x[where])")
+    if skip_nans:
+        raise TypeError(f"{name}: NaNs of an array on a GPU are not left out; put others in their place before, by its own library")
+    here = _device.Inputs(x, None, _device.Asked(name, accuracy, rounding, correction_of(correction, name), stream))
+    shape = here.a.shape
+    if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
+        raise TypeError(f"{name}: axis={axis!r}; it is one axis, or None")
+    axes = axes_of(axis, len(shape), name)
+    for op in ops:
+        check_not_empty(op, shape, axes, name)
+    if dtype is not None and (want := code_of(dtype, name)) != (natural := _core.answer_of(ops[0], here.a.dtype)[0]):
+        if converted(ops[0], here.a.dtype, want, name) == "wrap" and out is None:
+            [answer] = on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, None, None, stream, False, name)
+            return [_device.converted(answer, name, natural, want, stream)]
+        x = _device.converted(x, name, here.a.dtype if is_floating(here.a.dtype) or is_complex(here.a.dtype) else -1, want, stream)
+        return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, None, out, stream, False, name)
+    kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    return [here.run(op, out, kept, axes=axes if len(axes) < len(shape) else None) for op in ops]
 
 
 def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
@@ -253,7 +286,31 @@ def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], a
     return answer
 
 
-def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any) -> Any:
+def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any) -> Any:
+    from . import _device
+    if not (lies_on_gpu(x) and lies_on_gpu(y)):
+        raise TypeError("dot: one array on a GPU, and one in the CPU's memory; copy one of them")
+    here = _device.Inputs(x, y, _device.Asked("dot", accuracy, rounding, 0, stream))
+    assert here.b is not None
+    if here.a.dtype != here.b.dtype:
+        raise TypeError(f"dot: {NAMES[here.a.dtype]} and {NAMES[here.b.dtype]} on a GPU; convert them to one type")
+    shape = common_shape(here.a.shape, here.b.shape)
+    axes = axes_of(axis, len(shape), "dot")
+    kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    return here.run(DOT, None, kept, shape, axes if len(axes) < len(shape) else None)
+
+
+def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise ValueError(f"dot: arrays of the shapes {a} and {b}, which cannot be broadcast to one") from None
+
+
+def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any = None) -> Any:
+    if lies_on_gpu(x) or lies_on_gpu(y):
+        return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, stream)
+    no_stream(stream, "dot")
     a, b = one_piece(take(x, "dot"), "dot"), one_piece(take(y, "dot"), "dot")
     if a.mask is not None or b.mask is not None:
         raise TypeError("dot: an array with a mask; fill the masked elements")
@@ -265,10 +322,7 @@ def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any) 
         if common.kind in "fc" and any(8 * size > np.finfo(common).nmant for size in whole):
             raise TypeError(f"dot: {NAMES[a.view.dtype]} and {NAMES[b.view.dtype]}; no one type holds both exactly")
         a, b = (s if s.view.dtype == CODES[common] else cast(s, common) for s in (a, b))
-    try:
-        shape = np.broadcast_shapes(a.view.shape, b.view.shape)
-    except ValueError:
-        raise ValueError(f"dot: arrays of the shapes {a.view.shape} and {b.view.shape}, which cannot be broadcast to one") from None
+    shape = common_shape(a.view.shape, b.view.shape)
     va, vb = (s.view if s.view.shape == shape else s.view.broadcast(shape, "dot: an array") for s in (a, b))
     axes = axes_of(axis, len(shape), "dot")
     plan = _core.Plan([DOT], va.dtype, False, None, False, accuracy, rounding, 0)
@@ -290,8 +344,13 @@ def whole_numbers(x: Any, who: str) -> Array:
 
 
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
-           labels: Any = None, answers: Any = None, own: Any = None) -> list[Any]:
+           labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None) -> list[Any]:
     """By segments or labels; `own`: a Reduction, in place of `ops`."""
+    if own is None and lies_on_gpu(x):
+        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, stream)
+    no_stream(stream, who)
+    if lies_on_gpu(offsets if labels is None else labels):
+        raise TypeError(f"{who}: {'offsets' if labels is None else 'labels'} on a GPU, and elements in the CPU's memory; copy them there")
     source = one_piece(take(x, who), who)
     view = source.view
     if len(view.shape) != 1:
@@ -329,7 +388,45 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     return found.all((count,), source)
 
 
+def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, offsets: Any, labels: Any, answers: Any,
+                  stream: Any) -> list[Any]:
+    from . import _device
+    here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
+    if len(here.a.shape) != 1:
+        raise ValueError(f"{who}: an array of {len(here.a.shape)} dimensions; it must have 1")
+    n = here.a.shape[0]
+    if labels is not None:
+        if answers is None:
+            if lies_on_gpu(labels):
+                raise TypeError(f"{who}: labels on a GPU, and no number of answers, for which all would have to be waited for; give it")
+            at = whole_numbers(labels, f"{who}: labels")
+            answers = int(at.max()) + 1 if at.size else 0
+        count = operator.index(answers)
+        if count < 0:
+            raise ValueError(f"{who}: {count} answers; there may be 0 or more")
+        found, held = _device.indexes_of(here, labels, "labels", count)
+        if found.shape[0] != n:
+            raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
+        answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
+    elif hasattr(offsets, "__index__") and not isinstance(offsets, np.ndarray) and not lies_on_gpu(offsets):
+        length = operator.index(offsets)
+        if length <= 0:
+            raise ValueError(f"{who}: segments of {length} elements; they must have 1 or more")
+        return [here.run(op, None, (-(-n // length),), length=length) for op in ops]
+    else:
+        found, held = _device.indexes_of(here, offsets, "offsets", None)
+        if found.shape[0] == 0:
+            raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
+        count = found.shape[0] - 1
+        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops]
+    if here.library is not None:
+        here.library.used(held, stream)
+    return answer
+
+
 def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
+    if lies_on_gpu(x) or lies_on_gpu(keys):
+        raise TypeError("sum_by_key: not on a GPU; sum_by_label() takes labels there")
     given = np.asarray(keys)
     if given.ndim != 1:
         raise ValueError(f"sum_by_key: keys in {given.ndim} dimensions; they must be in 1")
@@ -338,8 +435,11 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
 
 
 def fused(names: Sequence[str], x: Any, axis: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
-          where: Any) -> tuple[Any, ...]:
+          where: Any, stream: Any = None) -> tuple[Any, ...]:
     ops = [OP[n] for n in names]
+    if lies_on_gpu(x):
+        return tuple(on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, where, None, stream, False, "fuse"))
+    no_stream(stream, "fuse")
     source = take(x, "fuse")
     run = of_source if source.more is None else of_pieces
     return tuple(run(ops, source, axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse"))

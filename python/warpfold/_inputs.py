@@ -125,6 +125,14 @@ def add_to(state: Any, source: Source) -> None:
         state.add_view(view, mask)
 
 
+def lies_on_gpu(x: Any) -> bool:
+    """Whether an array is in CUDA's own or managed memory, by DLPack's types of devices or its __cuda_array_interface__."""
+    kind = type(x)
+    if hasattr(kind, "__dlpack_device__"):
+        return int(x.__dlpack_device__()[0]) in (2, 13)
+    return hasattr(kind, "__cuda_array_interface__") or (not hasattr(kind, "__array_interface__") and hasattr(x, "__cuda_array_interface__"))
+
+
 def take(x: Any, who: str) -> Source:
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
@@ -136,8 +144,8 @@ def take(x: Any, who: str) -> Source:
         return take(numbers(x, who), who)
     kind = type(x)
     library = kind.__module__.partition(".")[0]
-    if hasattr(kind, "__cuda_array_interface__") and not hasattr(kind, "__dlpack__"):
-        raise TypeError(f"{who}: an array on a GPU; this package reduces arrays in the CPU's memory")
+    if lies_on_gpu(x):
+        raise TypeError(f"{who}: an array on a GPU; it is for arrays in the CPU's memory, so copy it there")
     if library == "pandas" and isinstance(getattr(x, "dtype", None), np.dtype):
         return take(np.asarray(x), who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
@@ -148,7 +156,7 @@ def take(x: Any, who: str) -> Source:
             return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         device = int(x.__dlpack_device__()[0])
-        if device != 1:
+        if device not in (1, 3):  # 3: pinned
             raise TypeError(f"{who}: an array on another device than the CPU (DLPack's type {device}); copy it to the CPU")
         view = _core.view_of_dlpack(x)
         if view is None:

@@ -50,7 +50,7 @@ def fsum(iterable: Iterable[Any], /) -> float:
         from ._inputs import F64, add_to, take
         view = _core.view_of_buffer(iterable)
         if view is not None and view.dtype == F64:  # without a state, where the answer is not to be looked into
-            value = float(_core.reduce(0, iterable, None, None, False, None, "exact", "nearest", None, None))
+            value = float(_core.reduce(0, iterable, None, None, False, None, "exact", "nearest", None, None, None))
             if -math.inf < value < math.inf:
                 return value + 0.0
         state = _core.Sum()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact reductions of PyTorch's tensors on the CPU: as operators with derivatives, and as a mode that makes PyTorch's own exact.
+"""Exact reductions of PyTorch's tensors: as operators with derivatives, and as a mode that makes PyTorch's own exact.
 
 ``torch.ops.warpfold.sum``, ``mean``, ``var``, ``norm`` and ``logsumexp`` take a tensor, ``dim`` and ``keepdim`` (`var` also ``correction``, all but
 `logsumexp` also ``rounding``). They have fake implementations and derivatives, so `torch.compile` and autograd go through them.
@@ -133,7 +133,7 @@ def _register(name: str, op: str, run: Callable[..., Any], gradient: Callable[..
     # What PyTorch makes its schema of.
     kinds = {"x": _Tensor, "dim": Optional[Sequence[int]], "keepdim": bool, "correction": int, "rounding": str, "return": _Tensor}
     run.__annotations__ = {parameter: kinds[parameter] for parameter in run.__annotations__}
-    made = _library.custom_op(f"warpfold::{name}", run, mutates_args=(), device_types="cpu")
+    made = _library.custom_op(f"warpfold::{name}", run, mutates_args=(), device_types=("cpu", "cuda"))
     takes_correction = name == "var"
 
     def fake(x: Any, dim: Any = None, *rest: Any) -> Any:
@@ -214,7 +214,7 @@ _EXACT: dict[Any, Callable[..., Any]] = {_aten.sum: _sum_or_mean("sum"), _aten.m
 
 
 class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
-    """A mode in which PyTorch's own sums, means, variances, norms and logsumexp of CPU tensors are exact, however they are called.
+    """A mode in which PyTorch's own sums, means, variances, norms and logsumexp are exact, however they are called.
 
     It covers `torch.sum`, `mean`, `var`, `std`, `var_mean`, `std_mean`, `norm` and `linalg.vector_norm` of orders 1, 2 and inf, `logsumexp`, their
     methods, and the same inside derivatives. It does not reach into kernels that sum by themselves, as `layer_norm` and `matmul`, nor
@@ -223,7 +223,8 @@ class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
     Raises
     ------
     TypeError
-        A tensor on another device than the CPU, or of a type that cannot be summed exactly.
+        A tensor on another device than the CPU or CUDA, or of a type that cannot be summed exactly; on CUDA also where the package was built
+        without it.
 
     Examples
     --------
@@ -239,9 +240,9 @@ class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
         x = args[0] if args else None
         if run is None or not isinstance(x, _Tensor) or x.device.type == "meta" or _named(func):
             return func(*args, **given)
-        if x.device.type != "cpu" or x.layout != _torch.strided or x.dtype not in _CODES:
+        if x.device.type not in ("cpu", "cuda") or x.layout != _torch.strided or x.dtype not in _CODES:
             raise TypeError(f"warpfold.torch.exact: {func.overloadpacket.__name__} of a tensor of {x.dtype} on {x.device}, {x.layout}; exact are "
-                            f"strided ones on the CPU of {', '.join(NAMES)}")
+                            f"strided ones on the CPU or CUDA of {', '.join(NAMES)}")
         out = given.pop("out", None)
         answer = run(*args, **given)
         if answer is NotImplemented:

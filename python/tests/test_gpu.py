@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on a GPU: what is read of them, on which stream, where answers go. With the module for simt (tests/python builds it) on arrays
+that only say that they are there; and on those of PyTorch, CuPy and Numba wherever there is a GPU, with the module for CUDA."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import warpfold as wf
+from arrays import laid_out, same, with_axes
+from device_arrays import Cuda, Interface, host, real_libraries
+from warpfold import _device
+
+os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
+try:
+    SIMT = importlib.import_module("warpfold._simt") is not None
+except ImportError:  # not there, or not preloaded: its memory of threads is more than a module may bring later
+    SIMT = False
+REAL = real_libraries() if importlib.util.find_spec("warpfold._gpu") is not None else {}
+simt = pytest.mark.skipif(not SIMT, reason="no module warpfold._simt in LD_PRELOAD: tests/python builds the package with it, and runs this file so")
+
+
+@pytest.fixture(autouse=True)
+def simulated(request):
+    if SIMT and not request.node.get_closest_marker("real"):
+        _device.on_simt()
+    yield
+    _device.on_simt(False)
+
+
+def both(name, x, place=Cuda, **how):
+    """The function on the GPU and on the CPU, which must give the same."""
+    there = getattr(wf, name)(place(x), **how)
+    here = getattr(wf, name)(x, **how)
+    for a, b in zip(there if isinstance(there, tuple) else (there,), here if isinstance(here, tuple) else (here,)):
+        assert type(a) is Cuda
+        same(a.x, np.asarray(b))
+
+
+REDUCTIONS = ["sum", "prod", "mean", "var", "std", "min", "max", "minmax", "argmin", "argmax", "any", "all", "count_nonzero", "norm", "norm1",
+              "norm_inf", "sum_of_squares", "mean_var"]
+
+
+@simt
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16", "uint8", "bool"])
+def test_every_reduction_is_that_of_the_cpu(name, dtype):
+    rng = np.random.default_rng(3)
+    x = (rng.standard_normal((5, 7, 3)) * 50).astype(dtype)
+    if name == "prod" and x.dtype.kind == "f":
+        x = np.ldexp(np.ones(x.shape), rng.integers(-1, 2, x.shape)).astype(dtype)
+    both(name, x)
+    both(name, x, axis=1)
+    both(name, x, axis=-1, keepdims=True)
+    both(name, x.transpose(2, 0, 1), axis=0)
+    if not name.startswith("arg"):
+        both(name, x[:, ::2], axis=(0, 2))
+
+
+@simt
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers(dtype):
+    x = (np.arange(12) - 5j * np.arange(12) ** 2).astype(dtype).reshape(3, 4)
+    for name in ("sum", "mean", "var", "norm", "mean_var", "count_nonzero"):
+        both(name, x)
+        both(name, x, axis=1)
+
+
+@simt
+@given(with_axes(laid_out(["float32", "int16"], max_dims=3)))
+def test_layouts(x_and_axis):
+    x, axis = x_and_axis
+    if not x.dtype.isnative or not x.flags.aligned:
+        return  # refused, see below
+    if not x.flags.writeable:
+        x = x.copy()  # NumPy gives no capsules of others
+    both("sum", x, axis=axis)
+    both("max" if x.size else "sum", x, axis=axis, keepdims=True)
+
+
+@simt
+def test_rounding_and_accuracy_and_correction():
+    x = np.array([1.0, 2.0**-60, 3.0])
+    for rounding in ("nearest", "zero", "up", "down", "away"):
+        both("sum", x, rounding=rounding)
+    both("sum", x, accuracy="fast")
+    both("var", x, correction=1)
+    with pytest.raises(ValueError, match="'nearest', 'zero'"):
+        wf.sum(Cuda(x), rounding="even")
+
+
+@simt
+def test_the_cuda_array_interface():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    out = Interface(np.zeros((), np.float32))
+    assert wf.sum(Interface(x), out=out) is out and out.x == x.sum()
+    rows = Interface(np.zeros((2, 4), np.float32))
+    wf.sum(Interface(x[:, ::-1]), axis=1, out=rows)
+    assert (rows.x == x.sum(axis=1)).all()
+    for dtype in ["bool", *(f"{k}{n}" for k in ("int", "uint") for n in (8, 16, 32, 64)), "float16", "float32", "float64", "complex64", "complex128"]:
+        x = np.arange(5).astype(dtype)
+        total = wf.sum(x)
+        out = Interface(np.zeros((), total.dtype))
+        same(wf.sum(Interface(x), out=out).x, total)
+    wf.sum(Interface(x, strides="left out", stream="left out", version=2), out=out)
+    assert out.x == x.sum()
+
+
+@simt
+def test_streams_are_asked_for_and_kept_in_order():
+    x = Cuda(np.arange(10.0))
+    wf.sum(x)
+    assert x.asked[-1] == 1  # DLPack's word for the default stream
+    for stream, address in [(0, 1), (1, 1), (2, 2)]:
+        wf.sum(x, stream=stream)
+        assert x.asked[-1] == address
+
+    class Pytorchs:
+        cuda_stream = 0
+
+    class Cupys:
+        ptr = 2
+
+    class Cores:
+        def __cuda_stream__(self):
+            return 0, 2
+
+    class Numbas:
+        class handle:
+            value = None
+    for stream, address in [(Pytorchs(), 1), (Cupys(), 2), (Cores(), 2), (Numbas(), 1)]:
+        wf.sum(x, stream=stream)
+        assert x.asked[-1] == address
+    for nonsense in ("s", 1.5, -1, True):
+        with pytest.raises(TypeError, match="stream="):
+            wf.sum(x, stream=nonsense)
+    y = Interface(np.arange(10.0), stream=2)
+    ordered = []
+    _device.kernels("sum")
+    real = _device._kernels
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        @staticmethod
+        def in_order(device, before, after):
+            ordered.append((before, after))
+            real.in_order(device, before, after)
+    _device._kernels = Watched()
+    out = Interface(np.zeros(()))
+    assert wf.sum(y, out=out).x == 45 and ordered == []  # on its own stream
+    assert wf.sum(y, out=out, stream=1).x == 45 and ordered == [(2, 1)]
+    with pytest.raises(ValueError, match="stream 0"):
+        wf.sum(Interface(np.arange(3.0), stream=0), out=out)
+    with pytest.raises(ValueError, match="stream= of an array in the CPU's memory"):
+        wf.sum(np.arange(3.0), stream=1)
+
+
+@simt
+def test_out_takes_the_answer():
+    x = np.arange(6.0).reshape(2, 3)
+    out = Cuda(np.empty(3))
+    assert wf.sum(Cuda(x), axis=0, out=out) is out and out.x.tolist() == [3, 5, 7]
+    pinned = Cuda(np.empty(()), kind=3)
+    assert wf.mean(Cuda(x), out=pinned).x == 2.5
+    for wrong, kind, words in [(Cuda(np.empty(2)), ValueError, "has the shape"), (Cuda(np.empty(3, np.float32)), TypeError, "holds float32"),
+                               (Cuda(np.empty(6)[::2]), ValueError, "gaps"), (np.empty(3), TypeError, "on the GPU"), ([0.0], TypeError, "on the GPU")]:
+        with pytest.raises(kind, match=words) as e:
+            wf.sum(Cuda(x), axis=0, out=wrong)
+        assert "\n" not in str(e.value)
+    frozen = np.empty(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        wf.sum(Cuda(x), axis=0, out=Interface(frozen))
+    with pytest.raises(TypeError, match="two"):
+        _device.Inputs(Cuda(x), None, _device.Asked("minmax", "exact", "nearest", 0, None)).run(_device._core.op_names.index("minmax"), out, ())
+    with pytest.raises(TypeError, match="NumPy array"):
+        wf.sum(x, axis=0, out=Cuda(np.empty(3)))
+
+
+@simt
+def test_pinned_memory_is_the_cpus_and_managed_memory_the_gpus():
+    assert wf.sum(Cuda(np.arange(4.0), kind=3)) == 6.0
+    assert type(wf.sum(Cuda(np.arange(4.0), kind=13))) is Cuda
+
+
+@simt
+def test_nothing_and_numbers():
+    assert host(wf.sum(Cuda(np.zeros(0)))) == 0 and np.isnan(host(wf.mean(Cuda(np.zeros(0)))))
+    assert host(wf.sum(Cuda(np.zeros((0, 3), np.float32)), axis=0)).tolist() == [0, 0, 0]
+    assert host(wf.sum(Cuda(np.zeros((3, 0), np.float32)), axis=0)).shape == (0,)
+    assert host(wf.sum(Cuda(np.full((), 2.5)))) == 2.5
+    with pytest.raises(ValueError, match="no elements"):
+        wf.min(Cuda(np.zeros(0)))
+
+
+@simt
+def test_dot_segments_labels_and_several():
+    x = np.arange(12.0)
+    same(host(wf.dot(Cuda(x), Cuda(x[::-1]))), wf.dot(x, x[::-1]))
+    m = x.reshape(3, 4)
+    same(host(wf.dot(Cuda(m), Cuda(m[0]), axis=1)), wf.dot(m, m[0], axis=1))
+    for offsets in (5, [0, 3, 3, 12], np.array([2, 7])):
+        same(host(wf.segment_sum(Cuda(x), offsets)), wf.segment_sum(x, offsets))
+        same(host(wf.segment_reduce("max", Cuda(x), offsets)), wf.segment_reduce("max", x, offsets))
+    at = np.array([0, 4, 12])
+    same(host(wf.segment_mean(Cuda(x), Cuda(at))), wf.segment_mean(x, at))
+    same(host(wf.segment_mean(Cuda(x), Cuda(at.astype(np.int32)))), wf.segment_mean(x, at))
+    labels = np.array([0, 1, 2] * 4)
+    same(host(wf.sum_by_label(Cuda(x), labels)), wf.sum_by_label(x, labels))
+    same(host(wf.sum_by_label(Cuda(x), Cuda(labels), 4)), wf.sum_by_label(x, labels, 4))
+    same(host(wf.reduce_by_label("min", Cuda(x), labels)), wf.reduce_by_label("min", x, labels))
+    total, least = wf.fuse(["sum", "min"])(Cuda(m), axis=0)
+    same(host(total), m.sum(axis=0))
+    same(host(least), m.min(axis=0))
+
+
+@simt
+@pytest.mark.parametrize(("call", "kind", "words"), [
+    (lambda x: wf.sum(x, where=[True]), TypeError, r"sum\(x\[where\]\)"),
+    (lambda x: wf.nansum(x), TypeError, "NaNs"),
+    (lambda x: wf.sum(x, axis=3), np.exceptions.AxisError if hasattr(np, "exceptions") else IndexError, "axis 3"),
+    (lambda x: wf.argmax(x, axis=(0, 1)), TypeError, "one axis"),
+    (lambda x: wf.sum(x, dtype="float32"), TypeError, "convert the elements"),
+    (lambda x: wf.sum(x, dtype="int32"), TypeError, "convert the elements|cut off"),
+    (lambda x: wf.sum_by_key(Cuda(np.ones(3)), [1, 1, 2]), TypeError, "not on a GPU"),
+    (lambda x: wf.ExactSum(x), TypeError, "copy it there"),
+    (lambda x: wf.dot(x, np.ones((2, 3))), TypeError, "one array on a GPU"),
+    (lambda x: wf.dot(x, Cuda(np.ones((2, 3), np.float32))), TypeError, "float64 and float32"),
+    (lambda x: wf.dot(x, Cuda(np.ones(5))), ValueError, "broadcast"),
+    (lambda x: wf.segment_sum(x, 2), ValueError, "must have 1"),
+    (lambda x: wf.segment_sum(Cuda(np.ones(3)), [0, 9]), ValueError, "offsets rise"),
+    (lambda x: wf.segment_sum(Cuda(np.ones(3)), []), ValueError, "no offsets"),
+    (lambda x: wf.segment_sum(Cuda(np.ones(3)), Cuda(np.ones(2))), TypeError, "float64"),
+    (lambda x: wf.segment_sum(np.ones(3), Cuda(np.array([0, 3]))), TypeError, "offsets on a GPU"),
+    (lambda x: wf.sum_by_label(Cuda(np.ones(3)), [0, -1, 0]), ValueError, "labels lie in"),
+    (lambda x: wf.sum_by_label(Cuda(np.ones(3)), [0, 1]), ValueError, "2 labels for 3"),
+    (lambda x: wf.sum_by_label(Cuda(np.ones(3)), Cuda(np.zeros(3, int))), TypeError, "number of answers"),
+    (lambda x: wf.sum(Interface(np.ones(3))), TypeError, "give out="),
+    (lambda x: wf.sum(Interface(np.ones(3, ">f8")), out=Interface(np.ones(()))), TypeError, "byte order"),
+    (lambda x: wf.sum(Interface(np.ones(3), mask=Interface(np.ones(3, bool))), out=Interface(np.ones(()))), TypeError, "mask"),
+    (lambda x: wf.sum(Interface(np.ones(3), shape="left out")), ValueError, "without 'shape'"),
+    (lambda x: wf.sum(Interface(np.ones(3), shape=(-3,))), ValueError, "negative"),
+    (lambda x: wf.sum(Interface(np.ones(3), strides=(8, 8))), ValueError, "one a dimension"),
+    (lambda x: wf.sum(Interface(np.ones(3), data=(1,))), ValueError, "address"),
+    (lambda x: wf.sum(Interface(np.frombuffer(bytes(25), np.uint8)[1:].view(np.float64)), out=Interface(np.ones(()))), ValueError, "alignment"),
+    (lambda x: wf.sum(Interface(np.zeros(2, [("a", "f4"), ("b", "u1")])["a"]), out=Interface(np.ones((), np.float32))), TypeError, "multiple of their size"),
+    (lambda x: wf.sum(Interface(np.zeros(3, np.longdouble))), TypeError, "they may be real and complex numbers"),
+    (lambda x: wf.sum(Interface(np.ones(3), shape="three")), ValueError, "another type"),
+])
+def test_errors_are_one_clear_line(call, kind, words):
+    with pytest.raises(kind, match=words) as e:
+        call(Cuda(np.ones((2, 3))))
+    assert "\n" not in str(e.value)
+
+
+def test_a_package_without_cuda_says_how_to_get_it(monkeypatch):
+    _device.on_simt(False)
+    monkeypatch.setitem(sys.modules, "warpfold._gpu", None)
+    for x in (Cuda(np.ones(3)), Interface(np.ones(3))):
+        with pytest.raises(TypeError, match=r"sum: an array on a GPU, and this package was built without CUDA; `pip install \. -C cmake.define"):
+            wf.sum(x)
+
+
+@simt
+def test_arrays_of_the_cpu_do_not_load_the_kernels():
+    code = "import sys, numpy, warpfold as wf; wf.sum(numpy.ones((3, 4), 'f4'), axis=0, where=True); print('warpfold._device' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("warpfold._gpu") is None or bool(REAL) or os.path.exists("/dev/nvidiactl"),
+                    reason="built without CUDA, or on a machine with a GPU")
+def test_a_machine_without_a_gpu_says_so():
+    _device.on_simt(False)
+    with pytest.raises(RuntimeError, match="driver|no CUDA-capable device") as e:
+        wf.sum(Cuda(np.ones(3)))
+    assert "\n" not in str(e.value)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not REAL, reason="no PyTorch, CuPy or Numba with a GPU, or a package without CUDA")
+@pytest.mark.parametrize("library", sorted(REAL) or ["none"])
+def test_real_arrays(library):
+    on = REAL[library]
+    rng = np.random.default_rng(1)
+    for dtype in ("float32", "float64", "int32"):
+        for shape in ((1000,), (64, 300), (3, 5, 7)):
+            x = (rng.standard_normal(shape) * 100).astype(dtype)
+            for name in REDUCTIONS:
+                if name == "prod":
+                    continue
+                for axis in (None, *range(len(shape))):
+                    there, here = getattr(wf, name)(on(x), axis=axis), getattr(wf, name)(x, axis=axis)
+                    for a, b in zip(there if isinstance(there, tuple) else (there,), here if isinstance(here, tuple) else (here,)):
+                        assert type(a).__module__.partition(".")[0] == library
+                        same(host(a), np.asarray(b))
+    x = rng.standard_normal(1 << 20)
+    same(host(wf.segment_sum(on(x), 1000)), wf.segment_sum(x, 1000))
+    same(host(wf.sum_by_label(on(x[:999]), np.arange(999) % 7)), wf.sum_by_label(x[:999], np.arange(999) % 7))
+    if library == "torch":
+        import torch
+        side = torch.cuda.Stream()
+        y = on(x)
+        with torch.cuda.stream(side):
+            z = y * 2
+            total = wf.sum(z)
+        side.synchronize()
+        assert float(total) == 2 * wf.sum(x)
+        other = wf.sum(y, stream=side)
+        side.synchronize()
+        assert float(other) == wf.sum(x)
+        assert wf.sum(on(np.float32([1, 2])), dtype="float64").dtype == torch.float64
+        from warpfold.torch import exact
+        with exact():
+            assert float(y.sum()) == wf.sum(x)

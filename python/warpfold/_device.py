@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on a GPU: whose they are, on which stream they are reduced, and where the answers go. Nothing here waits for a device."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import operator
+import sys
+from typing import Any, NamedTuple
+
+from . import _core
+from ._inputs import I64, NAMES, lies_on_gpu, to_type
+
+INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
+           "to the CPU")
+_module = "_gpu"
+_kernels: Any = None
+_AS_OUT = (2, 3, 13)  # DLPack's types of CUDA's own, pinned and managed memory
+
+
+def on_simt(wanted: bool = True) -> None:
+    """For tests alone: simt is the GPU, and memory of the CPU a GPU's. Only a package that was built for its tests has the module."""
+    global _module, _kernels
+    _module, _kernels = "_simt" if wanted else "_gpu", None
+
+
+def kernels(who: str) -> Any:
+    """The compiled module, loaded when the first array on a GPU comes."""
+    global _kernels
+    if _kernels is None:
+        try:
+            _kernels = importlib.import_module("warpfold." + _module)
+        except ModuleNotFoundError:
+            raise TypeError(f"{who}: an array on a GPU, and {INSTALL}") from None
+    return _kernels
+
+
+def handle_of(stream: Any, who: str) -> int:
+    """The address of a stream, or 1 and 2, CUDA's names of default streams."""
+    found: Any = stream
+    if hasattr(stream, "__cuda_stream__"):
+        told = stream.__cuda_stream__
+        found = (told() if callable(told) else told)[1]
+    else:
+        for name in ("cuda_stream", "ptr", "handle"):  # PyTorch's, CuPy's, Numba's
+            if hasattr(stream, name):
+                found = getattr(stream, name)
+                break
+    found = getattr(found, "value", found)  # of ctypes
+    if found is None and stream is not None:
+        return 1
+    try:
+        address = operator.index(found)
+    except TypeError:
+        address = -1
+    if address < 0 or isinstance(stream, bool):
+        raise TypeError(f"{who}: stream={stream!r}; it is a stream of CuPy, PyTorch, Numba or cuda.core, or the address of a cudaStream_t")
+    return address or 1
+
+
+class _Library:
+    """A library of arrays on a GPU: its current stream, and its arrays for answers."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def stream(self, x: Any) -> int:
+        return 1
+
+    def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
+        """An array like x for answers, and its address."""
+        raise NotImplementedError
+
+    def copied(self, x: Any, numbers: Any, stream: int) -> Any:
+        """A NumPy array of int64 on the device of x."""
+        raise NotImplementedError
+
+    def used(self, x: Any, stream: Any) -> None:
+        """Its memory is not to be given away before that stream has come to here."""
+
+
+class _Torch(_Library):
+    def stream(self, x: Any) -> int:
+        return int(self.module.cuda.current_stream(x.device).cuda_stream) or 1
+
+    def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
+        made = x.new_empty(shape, dtype=getattr(self.module, NAMES[code]))
+        return made, made.data_ptr()
+
+    def copied(self, x: Any, numbers: Any, stream: int) -> Any:
+        return self.module.from_numpy(numbers).to(x.device)
+
+    def used(self, x: Any, stream: Any) -> None:
+        if isinstance(stream, self.module.cuda.Stream):
+            x.record_stream(stream)
+
+
+class _Cupy(_Library):
+    def stream(self, x: Any) -> int:
+        return int(self.module.cuda.get_current_stream().ptr) or 1
+
+    def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
+        with x.device, self.module.cuda.ExternalStream(stream):
+            made = self.module.empty(shape, NAMES[code])
+        return made, made.data.ptr
+
+    def copied(self, x: Any, numbers: Any, stream: int) -> Any:
+        with x.device, self.module.cuda.ExternalStream(stream):
+            return self.module.asarray(numbers)
+
+
+class _Numba(_Library):
+    def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
+        made = self.module.cuda.device_array(shape, NAMES[code])
+        return made, made.device_ctypes_pointer.value or 0
+
+    def copied(self, x: Any, numbers: Any, stream: int) -> Any:
+        return self.module.cuda.to_device(numbers)
+
+
+class _Standard(_Library):
+    """What has the array API standard's namespace."""
+
+    def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
+        xp = x.__array_namespace__()
+        made = xp.empty(shape, dtype=getattr(xp, NAMES[code]), device=x.device)
+        return made, array_of(made, stream, "out").address
+
+    def copied(self, x: Any, numbers: Any, stream: int) -> Any:
+        return x.__array_namespace__().asarray(numbers, device=x.device)
+
+
+_libraries: dict[type, _Library | None] = {}
+
+
+def library_of(x: Any) -> _Library | None:
+    kind = type(x)
+    if kind not in _libraries:
+        found: _Library | None = None
+        for base in kind.__mro__:
+            name = base.__module__.partition(".")[0]
+            known = {"torch": _Torch, "cupy": _Cupy, "numba": _Numba}.get(name)
+            if known is not None:
+                found = known(sys.modules[name])
+                break
+            if name in ("jax", "jaxlib"):
+                break  # its arrays are never written
+        else:
+            if hasattr(kind, "__array_namespace__"):
+                found = _Standard(None)
+        _libraries[kind] = found
+    return _libraries[kind]
+
+
+def array_of(x: Any, stream: int, who: str) -> Any:
+    """An array as the compiled module knows it, whose elements are there when `stream` has come to here."""
+    compiled = kernels(who)
+    if hasattr(type(x), "__dlpack__"):
+        return compiled.of_capsule(x.__dlpack__(stream=stream), who)
+    found = compiled.of_interface(x.__cuda_array_interface__, who)
+    if found.stream is not None and found.stream != stream:
+        compiled.in_order(found.device, found.stream, stream)
+    return found
+
+
+class Asked(NamedTuple):
+    """What is told of a reduction beside the array."""
+
+    who: str
+    accuracy: Any
+    rounding: Any
+    correction: int
+    stream: Any
+
+
+class Inputs:
+    """One or two arrays on one GPU, the stream of the call, and the room for its answers."""
+
+    def __init__(self, x: Any, y: Any, asked: Asked) -> None:
+        self.asked, self.x, self.y, self.library = asked, x, y, library_of(x)
+        compiled = kernels(asked.who)
+        if asked.stream is not None:
+            self.stream = handle_of(asked.stream, asked.who)
+        elif self.library is not None and type(self.library) not in (_Numba, _Standard):
+            self.stream = self.library.stream(x)
+        elif hasattr(type(x), "__dlpack__"):
+            self.stream = 1
+        else:  # the stream that its elements are made on
+            self.stream = compiled.of_interface(x.__cuda_array_interface__, asked.who).stream or 1
+        self.a = array_of(x, self.stream, asked.who)
+        self.b = None if y is None else array_of(y, self.stream, asked.who)
+        if self.b is not None and self.b.device != self.a.device:
+            raise ValueError(f"{asked.who}: arrays on the GPUs {self.a.device} and {self.b.device}; they must be on one")
+        if asked.stream is not None and self.library is not None:
+            self.library.used(x, asked.stream)
+
+    def place(self, out: Any, shape: tuple[int, ...], code: int) -> tuple[Any, int]:
+        """Where answers of that shape and type go: the caller's array, or one of the kind that x is."""
+        who = self.asked.who
+        if out is None:
+            if self.library is None:
+                raise TypeError(f"{who}: an array on a GPU of type {type(self.x).__module__}.{type(self.x).__name__}, whose library is not known; "
+                                "give out=, an array there for the answer")
+            made, address = self.library.room(self.x, shape, code, self.stream)
+            if self.asked.stream is not None:
+                self.library.used(made, self.asked.stream)
+            return made, address
+        kind = type(out)
+        device = int(out.__dlpack_device__()[0]) if hasattr(kind, "__dlpack_device__") else 2 if hasattr(out, "__cuda_array_interface__") else 0
+        if device not in _AS_OUT:
+            raise TypeError(f"{who}: out= of type {kind.__name__}; it is an array on the GPU, as the elements are")
+        to = array_of(out, self.stream, who)
+        if to.shape != shape:
+            raise ValueError(f"{who}: out= has the shape {to.shape}; the answer has {shape}")
+        if to.dtype != code:
+            raise TypeError(f"{who}: out= holds {NAMES[to.dtype]}; the answer is {NAMES[code]}, which would be rounded or read another time")
+        if device != 3 and to.device != self.a.device and math.prod(shape):
+            raise ValueError(f"{who}: out= on the GPU {to.device}; the elements are on {self.a.device}")
+        if to.read_only:
+            raise ValueError(f"{who}: out= is read-only")
+        if not to.contiguous():
+            raise ValueError(f"{who}: out= has gaps, or is not in C order; kernels write answers one behind the other")
+        if self.asked.stream is not None and self.library is not None:
+            self.library.used(out, self.asked.stream)
+        return out, to.address
+
+    def run(self, op: int, out: Any, kept: tuple[int, ...], shape: tuple[int, ...] | None = None, axes: tuple[int, ...] | None = None,
+            offsets: Any = None, labels: Any = None, count: int = 0, length: int = 0) -> Any:
+        """An answer, or the two of `minmax` and `mean_var`, as arrays of the caller's."""
+        if _core.op_names[op] in ("minmax", "mean_var"):
+            if out is not None:
+                raise TypeError(f"{self.asked.who}: out= is for one answer, and this has two")
+            parts = ("min", "max") if _core.op_names[op] == "minmax" else ("mean", "var")
+            return tuple(self.run(_core.op_names.index(p), None, kept, shape, axes, offsets, labels, count, length) for p in parts)
+        code, _ = _core.answer_of(op, self.a.dtype)
+        to, address = self.place(out, kept, code)
+        if math.prod(kept):
+            a = self.asked
+            kernels(a.who).reduce(op, a.accuracy, a.rounding, a.correction, self.a, self.b, shape, axes, offsets, labels, count, length,
+                                  self.stream, address)
+        return to
+
+
+# The types that hold all of another, by their codes.
+_WIDER = {0: (2, 3), 1: (2, 3), 2: (3,), 13: (14,)}
+
+
+def converted(x: Any, who: str, code: int, want: int, stream: Any) -> Any:
+    """x as elements of another type, by its own library: for types that hold all of its own, and for answers modulo a power of 2."""
+    library = library_of(x)
+    if type(library) in (_Torch, _Cupy) and stream is None and (want in _WIDER.get(code, ()) or code >= I64 - 3):
+        assert library is not None
+        return to_type(getattr(library.module, NAMES[want]))(x)
+    raise TypeError(f"{who}: dtype={NAMES[want]} of these elements on a GPU is not to be had here; convert the elements before, which loses nothing "
+                    "where the type is wider")
+
+
+def indexes_of(x: Inputs, given: Any, what: str, most: int | None) -> Any:
+    """Offsets or labels as an array of the device. Those of the CPU are checked and copied there; those of the GPU nobody looks at."""
+    who = f"{x.asked.who}: {what}"
+    if lies_on_gpu(given):
+        found = array_of(given, x.stream, who)
+        allowed = (I64, I64 - 1) if what == "offsets" else (I64,)
+        if found.dtype not in allowed or len(found.shape) != 1 or not found.contiguous():
+            raise TypeError(f"{who} of type {NAMES[found.dtype]} in {len(found.shape)} dimensions; on a GPU they are int64 in one, without gaps")
+        if found.device != x.a.device:
+            raise ValueError(f"{who} on the GPU {found.device}; the elements are on {x.a.device}")
+        return found, given
+    from ._general import whole_numbers
+    at = whole_numbers(given, who)
+    n = x.a.shape[0]
+    if what == "offsets" and at.size and (int(at[0]) < 0 or int(at[-1]) > n or bool((at[1:] < at[:-1]).any())):
+        raise ValueError(f"{x.asked.who}: offsets rise from 0 or more to the {n} elements at most")
+    if what == "labels" and at.size and (int(at.min()) < 0 or (most is not None and int(at.max()) >= most)):
+        raise ValueError(f"{who} lie in [0, {most})")
+    if x.library is None:
+        raise TypeError(f"{who} in the CPU's memory, and elements on a GPU of a library that is not known; put them on the GPU")
+    there = x.library.copied(x.x, at, x.stream)
+    return array_of(there, x.stream, who), there
+
+

@@ -2,10 +2,12 @@
 """The ladder and explanations: as text, as HTML, as data; the program's complaints as errors."""
 
 import html
+import importlib.util
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import warpfold as wf
@@ -92,3 +94,36 @@ def test_a_program_that_fails_is_told(monkeypatch, tmp_path):
         monkeypatch.setenv("WARPFOLD_PROGRAM", str(program))
         with pytest.raises(kind, match=message):
             wf.ladder()
+
+
+def test_numbas_rungs_are_climbed_or_say_what_is_missing():
+    if importlib.util.find_spec("numba") is None:
+        with pytest.raises(ModuleNotFoundError, match="pip install numba"):
+            wf.ladder(n=64, only="numba")
+        pytest.skip("no Numba")
+    climbed = wf.ladder(n=100, only="numba", block=32, device="simt")
+    assert [r["name"] for r in climbed.rows()] == ["numba/" + k for k in ("shared_atomic", "block_tree", "block_atomic", "grid_stride")]
+    for r in climbed.rows():
+        assert r["verdict"] == "right, of 100 on Numba's simulator" and abs(r["error"]) <= r["error_bound"]
+    assert "numba/grid_stride" in str(climbed) and "<td>numba/block_tree</td>" in climbed._repr_html_()
+    if _program.find() is not None:
+        program = wf.ladder(n=100, only=["cpu/exact"])
+        assert program.data["exact"] == climbed.data["exact"]  # the same elements, by the same counters
+
+
+def test_numbas_rungs_can_be_found_wrong():
+    from warpfold import _numba
+    x = _numba.elements(np, "f32", "uniform", 1000, 1)
+    right = _numba.judged(np, x, wf.sum(x), 10)
+    assert right["right"] and right["digits_right"] == "all"
+    assert not _numba.judged(np, x, x[1:].sum(dtype=np.float64), 10)["right"]
+    whole = _numba.whole_numbers(np, "i32", 1000)
+    assert _numba.judged(np, whole, whole.sum(), 10)["right"] and not _numba.judged(np, whole, whole.sum() + 1, 10)["right"]
+
+
+@pytest.mark.parametrize(("how", "words"), [({"only": "numba/nothing"}, "no rung numba/nothing"), ({"dtype": "f16"}, "of f16"), ({"block": 48}, "blocks of 48"),
+                                            ({"data": "hard"}, "data='hard'"), ({"n": "many"}, "n='many'")])
+def test_numbas_rungs_refuse_in_a_line(how, words):
+    with pytest.raises(ValueError, match=words) as e:
+        wf.ladder(**{"n": 64, "only": "numba", **how})
+    assert "\n" not in str(e.value)

@@ -161,7 +161,9 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     dtype : {"f32", "f64", "i32", "f16"}
         Their type.
     only : sequence of str, optional
-        Names of rungs, as ``["atomic", "cpu/kahan"]``.
+        Names of rungs, as ``["atomic", "cpu/kahan"]``. ``"numba"`` stands for rungs that Numba compiles, where it is installed:
+        ``"numba/shared_atomic"``, ``"numba/block_tree"``, ``"numba/block_atomic"``, ``"numba/grid_stride"``; without a GPU, on its simulator
+        and of at most 1024 elements.
     block : int, optional
         Threads a block, a multiple of 32.
     data : {"uniform", "ones", "normal", "hard"}
@@ -192,8 +194,32 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     >>> [rung["verdict"] for rung in climbed.rows()]  # doctest: +SKIP
     ['wrong as expected', 'right']
     """
-    words = _options(n=n, dtype=dtype, only=only, block=block, data=data, seed=seed, device=device)
-    return Ladder(json.loads(output_of(["ladder", *words, "--json"], "ladder")))
+    names = [only] if isinstance(only, str) else None if only is None else list(only)
+    numba = [k for k in names or [] if k.partition("/")[0] == "numba"]
+    if names is not None and numba:
+        names = [k for k in names if k not in numba]
+    told: dict[str, Any] = {}
+    if names is None or names:
+        words = _options(n=n, dtype=dtype, only=names, block=block, data=data, seed=seed, device=device)
+        told = json.loads(output_of(["ladder", *words, "--json"], "ladder"))
+    if numba:
+        from . import _numba
+        wanted = list(_numba.NAMES) if "numba" in numba else [k.removeprefix("numba/") for k in numba]
+        climbed = _numba.rungs_of(wanted, _count(n), dtype, block or 256, data, seed, device)
+        told = {**climbed, **told, "rungs": told.get("rungs", []) + climbed["rungs"]}
+    return Ladder(told)
+
+
+def _count(n: int | str) -> int:
+    """1000, "64K", "2^16", as the program reads them."""
+    try:
+        text = str(n)
+        if "^" in text:
+            base, _, power = text.partition("^")
+            return int(int(base)**int(power))
+        return int(text[:-1]) << {"K": 10, "M": 20, "G": 30}[text[-1]] if text[-1:] in "KMG" else int(text)
+    except (ValueError, KeyError):
+        raise ValueError(f"ladder: n={n!r}; it is a number, as 1000, '64K' or '2^16'") from None
 
 
 def explain(what: str, *, vs: str | None = None, n: int | str | None = None, block: int | str | None = None, dtype: str | None = None,

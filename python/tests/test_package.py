@@ -96,3 +96,8 @@ def test_the_documents_code_runs(page):
                 lines[k] = "x = x[0, 0]; " + line
         exec("\n".join(lines), given)
         assert "wf" in given
+
+
+def test_the_page_of_the_api_is_that_of_the_docstrings():
+    import api_page
+    assert api_page.PAGE.read_text(encoding="utf-8") == api_page.page(), "run python python/tests/api_page.py"

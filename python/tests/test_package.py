@@ -37,23 +37,26 @@ def test_every_function_is_documented_with_an_example(name):
         assert section in doc, section
 
 
-def test_types_are_checked(tmp_path):
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """A command of both tests below: the second finds in the folder what the first has read of NumPy."""
     pytest.importorskip("mypy")
-    run = [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir=/dev/null"]
-    done = subprocess.run([*run, "--strict", "-p", "warpfold"], capture_output=True, text=True, cwd=tmp_path)
+    return [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path_factory.mktemp('mypy')}"]
+
+
+def test_types_are_checked(tmp_path, mypy):
+    done = subprocess.run([*mypy, "-p", "warpfold"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (HERE / "py.typed").exists()
 
 
-def test_callers_types_are_checked(tmp_path):
-    pytest.importorskip("mypy")
+def test_callers_types_are_checked(tmp_path, mypy):
     (tmp_path / "caller.py").write_text("import warpfold as wf\n"
                                         "s: float = wf.ExactSum([1.0]).value()\n"
                                         "wf.sum([1.0], axis=0, rounding='up')\n"
                                         "wf.sum([1.0], axis='0')\n"
                                         "t: str = wf.fsum([1.0])\n")
-    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir=/dev/null", "caller.py"], capture_output=True,
-                          text=True, cwd=tmp_path)
+    done = subprocess.run([*mypy, "caller.py"], capture_output=True, text=True, cwd=tmp_path)
     lines = [line for line in done.stdout.splitlines() if "error" in line and line.startswith("caller.py")]
     assert [int(line.split(":")[1]) for line in lines] == [4, 5], done.stdout
 
@@ -101,3 +104,14 @@ def test_the_documents_code_runs(page):
 def test_the_page_of_the_api_is_that_of_the_docstrings():
     import api_page
     assert api_page.PAGE.read_text(encoding="utf-8") == api_page.page(), "run python python/tests/api_page.py"
+
+
+def test_the_widest_kernels_of_this_processor_run():
+    import os
+    cpus = pathlib.Path("/proc/cpuinfo")
+    if os.environ.get("WARPFOLD_CPU_TARGET") or not cpus.exists() or "flags" not in cpus.read_text():
+        pytest.skip("a target that was asked for, or no x86-64")
+    flags = set(cpus.read_text().partition("flags")[2].partition("\n")[0].split())
+    avx2 = {"avx2", "fma", "bmi2", "f16c"} <= flags
+    wide = avx2 and {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags
+    assert importlib.import_module("warpfold._core").cpu_target() == ("avx512" if wide else "avx2" if avx2 else "scalar")

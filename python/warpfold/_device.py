@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import operator
@@ -101,13 +102,21 @@ class _Cupy(_Library):
         return int(self.module.cuda.get_current_stream().ptr) or 1
 
     def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
-        with x.device, self.module.cuda.ExternalStream(stream):
+        with self.there(x, stream):
             made = self.module.empty(shape, NAMES[code])
         return made, made.data.ptr
 
     def copied(self, x: Any, numbers: Any, stream: int) -> Any:
-        with x.device, self.module.cuda.ExternalStream(stream):
+        with self.there(x, stream):
             return self.module.asarray(numbers)
+
+    def there(self, x: Any, stream: int) -> Any:
+        """Its device, and the stream where that is not the current one: CuPy's memory belongs to one of each."""
+        both = contextlib.ExitStack()
+        both.enter_context(x.device)
+        if stream != self.stream(x):
+            both.enter_context(self.module.cuda.ExternalStream(stream))
+        return both
 
 
 class _Numba(_Library):

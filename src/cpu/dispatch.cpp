@@ -6,6 +6,10 @@
 #include <iterator>
 #include <string>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <warpfold/error.hpp>
 #include <warpfold/target.hpp>
 
@@ -23,6 +27,24 @@ std::atomic<const kernel_table*> active_kernels{nullptr};
 
 namespace {
 
+#if defined(__x86_64__)
+struct features {
+  bool avx2 = false, avx512 = false;
+};
+/// What the processor has and the operating system keeps. __builtin_cpu_supports would say the same, but that it denies everything
+/// where the compiler's runtime library does not fill its table in, as zig's.
+features found() {
+  unsigned a = 0, b = 0, c = 0, d = 0, kept = 0, high = 0;
+  constexpr unsigned first = bit_OSXSAVE | bit_FMA | bit_F16C, ymm = 0x6, zmm = 0xe6;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & first) != first) return {};
+  __asm__ volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return {};
+  constexpr unsigned wide = bit_AVX2 | bit_BMI2, widest = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+  const bool avx2 = (kept & ymm) == ymm && (b & wide) == wide;
+  return {avx2, avx2 && (kept & zmm) == zmm && (b & widest) == widest};
+}
+#endif
+
 struct built {
   target which;
   std::string_view name;
@@ -33,17 +55,8 @@ struct built {
 constexpr built all_built[] = {
     {target::scalar, "scalar", target_scalar::table, [] { return true; }},
 #if defined(__x86_64__)
-    {target::avx2, "avx2", target_avx2::table,
-     [] {
-       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-              __builtin_cpu_supports("bmi2");
-     }},
-    {target::avx512, "avx512", target_avx512::table,
-     [] {
-       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-     }},
+    {target::avx2, "avx2", target_avx2::table, [] { return found().avx2; }},
+    {target::avx512, "avx512", target_avx512::table, [] { return found().avx512; }},
 #elif defined(__aarch64__)
     {target::neon, "neon", target_neon::table, [] { return true; }},
 #endif

@@ -152,6 +152,52 @@ inline row_case random_row_case(std::mt19937_64& g, wf::op what, wf::dtype type)
   return c;
 }
 
+/// How lengths of segments are drawn.
+enum class ragged : int { power_law, mostly_empty, one_huge, all_in_one, none };
+inline constexpr int ragged_kinds = 5;
+
+/// Offsets of about `n` elements, of which the first may belong to no segment.
+inline std::vector<std::int64_t> ragged_offsets(std::mt19937_64& g, ragged kind, std::int64_t n) {
+  std::vector<std::int64_t> offsets = {static_cast<std::int64_t>(g() % 4)};
+  const auto put = [&](std::int64_t length) { offsets.push_back(offsets.back() + length); };
+  const auto below = [&](std::int64_t most) { return static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(most)); };
+  if (kind == ragged::none) {
+    for (std::int64_t k = below(3000); k-- > 0;) put(0);
+    return offsets;
+  }
+  const std::int64_t huge = kind == ragged::all_in_one ? 0 : kind == ragged::one_huge ? below(n / 8 + 1) : -1;
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (std::int64_t k = 0; offsets.back() < n; ++k) {
+    if (k == huge) put(kind == ragged::all_in_one ? n : n - n / 3);
+    else if (kind == ragged::one_huge) put(below(4));
+    else if (kind == ragged::mostly_empty) put(g() % 10 == 0 ? below(40) : 0);
+    else put(static_cast<std::int64_t>(std::min(1 / unit(g), 1e9)) - 1 < n ? static_cast<std::int64_t>(std::min(1 / unit(g), static_cast<double>(n))) - 1 : 0);
+  }
+  return offsets;
+}
+
+inline row_case ragged_case(std::mt19937_64& g, wf::op what, wf::dtype type, ragged kind, std::int64_t n) {
+  row_case c;
+  c.what = what;
+  c.type = type;
+  const auto families = row_families(type);
+  c.family = families[g() % families.size()];
+  c.seed = g() % 1000;
+  c.offsets = ragged_offsets(g, kind, n);
+  c.offset_bytes = g() % 2 == 0 ? 4 : 8;
+  c.shape = {c.offsets.back() + static_cast<std::int64_t>(g() % 3)};
+  c.axes = {0};
+  for (int k = 0; k < c.inputs(); ++k) make_strides(c, k, g);
+  if (g() % 2 == 0) {  // side by side
+    for (int k = 0; k < c.inputs(); ++k) {
+      c.strides[k] = {1};
+      c.first[k] = g() % 2 == 0 ? 0 : 1;
+      c.count[k] = c.shape[0] + 1;
+    }
+  }
+  return c;
+}
+
 /// Empty if the device's answers are the CPU's.
 inline std::string difference(const rows_machine& m, const row_case& c) {
   const auto size = wf::info(c.type).size;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rows_machine.cuh"
 
+#include <array>
 #include <atomic>
 
 #include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_words.cuh>
 #include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 const rows_machine& simt_rows() {
@@ -27,6 +29,26 @@ struct counted_rows : wf::device::certified_rows<float, wf::device::terms::sum> 
   }
 };
 
+std::array<std::atomic<std::uint64_t>, wf::device::workspace::row_tickets * wf::device::ragged_warps> of_warp = {};
+
+/// Sums of i32 that tell how many elements each warp added.
+struct watched_rows : wf::device::whole_sum_rows<4> {
+  using base = wf::device::whole_sum_rows<4>;
+  __device__ void add(running& r, const wf::device::pack (&p)[1], std::uint64_t i) const {
+    count(items);
+    base::add(r, p, i);
+  }
+  __device__ void add_item(running& r, const wf::device::pack (&p)[1], std::uint64_t i) const {
+    count(1);
+    base::add_item(r, p, i);
+  }
+
+ private:
+  static void count(std::uint64_t elements) {
+    of_warp[blockIdx.x * std::size_t{wf::device::ragged_warps} + static_cast<std::size_t>(wf::device::warp_index())] += elements;
+  }
+};
+
 }  // namespace
 
 }  // namespace machines::inline WF_BUILD
@@ -37,4 +59,12 @@ int simt_uncertain_rows(const wf::rows_request& r) {
   const machines::counted_rows sums{{{r.what, r.options.rounding, r.options.correction}}};
   if (enqueue_rows(sums, r, w, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return -1;
   return machines::added_again;
+}
+
+std::vector<std::uint64_t> simt_elements_of_warps(const wf::rows_request& r) {
+  for (auto& w : machines::of_warp) w = 0;
+  wf::device::workspace w;
+  const machines::watched_rows sums{wf::device::whole_sum_rows<4>::of(r)};
+  if (enqueue_rows(sums, r, w, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return {};
+  return {machines::of_warp.begin(), machines::of_warp.end()};
 }

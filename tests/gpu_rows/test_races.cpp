@@ -70,6 +70,26 @@ TEST(uncertain_row_races, none) {
   }
 }
 
+/// Segments that blocks share.
+TEST(ragged_races, none) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(3);
+  int k = 0;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::i8}) {
+    for (const wf::op what : {wf::op::sum, wf::op::argmax, wf::op::prod}) {
+      for (const ragged kind : {ragged::power_law, ragged::one_huge, ragged::all_in_one}) {
+        const row_case c = ragged_case(g, what, t, kind, 4000);
+        simt::race_detector detector;
+        simt::current_options().order = orders[k++ % 3];
+        simt::current_options().watch = &detector;
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+        simt::current_options() = before;
+        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      }
+    }
+  }
+}
+
 /// Labels over several blocks, in one pass of the sort and in two.
 TEST(label_races, none) {
   const auto before = simt::current_options();

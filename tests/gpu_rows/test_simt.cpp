@@ -64,6 +64,67 @@ TEST_P(rows, that_many_blocks_share) {
   simt::current_options() = before;
 }
 
+/// Segments of every kind of lengths, over many blocks.
+TEST_P(rows, of_ragged_segments) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(31 * number_of_environment("WF_ROWS_SEED", 1) + static_cast<std::uint64_t>(GetParam()));
+  int k = static_cast<int>(GetParam()), failures = 0;
+  for (int o = 0; o < wf::op_count && failures < 3; ++o) {
+    const auto what = static_cast<wf::op>(o);
+    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    for (int times = 0; times < 2; ++times, ++k) {
+      const row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(k % ragged_kinds), times == 0 ? 2000 : 30000);
+      simt::current_options().order = orders[g() % 3];
+      const std::string trouble = difference(simt_rows(), c);
+      failures += trouble.empty() ? 0 : 1;
+      EXPECT_EQ(trouble, "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// No warp adds more elements than its share of elements and segments, however they are cut; and together they add each once.
+TEST(ragged_segments, are_shared_among_warps) {
+  const rows_machine& m = simt_rows();
+  std::mt19937_64 g(5);
+  constexpr std::int64_t n = 200000;
+  for (int kind = 0; kind < ragged_kinds; ++kind) {
+    const auto offsets = ragged_offsets(g, static_cast<ragged>(kind), n);
+    const auto elements = static_cast<std::uint64_t>(offsets.back() - offsets.front()), segments = offsets.size() - 1;
+    void* const data = m.allocate(static_cast<std::size_t>(offsets.back()) * 4 + 4);
+    void* const by = m.allocate(offsets.size() * 8);
+    void* const out = m.allocate(segments * 8 + 8);
+    const std::vector<std::int32_t> ones(static_cast<std::size_t>(offsets.back()) + 1, 1);
+    EXPECT_EQ(m.upload(data, ones.data(), ones.size() * 4) + m.upload(by, offsets.data(), offsets.size() * 8), "");
+    wf::rows_request r{};
+    r.what = wf::op::sum;
+    r.element = wf::dtype::i32;
+    r.x[0] = data;
+    r.reduced = 1;
+    r.length[0] = offsets.back();
+    r.stride[0][0] = 1;
+    r.offsets = by;
+    r.offset_bytes = 8;
+    r.segments = static_cast<std::int64_t>(segments);
+    r.out = out;
+    const auto of_warp = simt_elements_of_warps(r);
+    ASSERT_FALSE(of_warp.empty());
+    std::uint64_t all = 0, most = 0;
+    for (const auto x : of_warp) {
+      all += x;
+      most = std::max(most, x);
+    }
+    // 4 multiprocessors hold 64 blocks of 4 warps in two waves; each has 256 units to do, or there are fewer. A segment is 8 units.
+    const std::uint64_t units = elements + 8 * segments, warps = std::min<std::uint64_t>(256, 4 * ((units + 1023) / 1024 + 1));
+    EXPECT_EQ(all, elements) << kind;
+    EXPECT_LE(most, units / warps + 256) << kind;
+    std::vector<std::int64_t> got(segments);
+    EXPECT_EQ(m.download(got.data(), out, segments * 8), "");
+    for (std::size_t k = 0; k < segments; ++k) ASSERT_EQ(got[k], offsets[k + 1] - offsets[k]) << kind << ", segment " << k;
+    for (void* p : {data, by, out}) m.free(p);
+  }
+}
+
 /// Long rows of ordinary numbers whose sums lie 2^-20 beside the middle of two floats, 2^-14 apart: what a certificate takes to be
 /// lost must be less. With the range of all elements in place of each thread's own it would be 2^-14.
 TEST(long_rows, of_ordinary_numbers_are_certain) {

@@ -76,10 +76,9 @@ struct certified_rows {
   }
   static WF_HD std::uint64_t chain_of(std::uint64_t length) { return length * traits::numbers * traits::numbers + 4; }
 
-  /// Of one row whose length no other row has, and which a warp walks: as of its facts.
-  __device__ __forceinline__ std::uint64_t chain_here(std::uint64_t n) const { return chain_of(n / warp_lanes + 1); }
-  __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, void* to) const {
-    return answer(s, n, facts(n, n / warp_lanes + 1, 0), to);
+  /// Of one row whose length no other row has: facts of its own.
+  __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, std::uint64_t length, std::uint64_t merges, void* to) const {
+    return answer(s, n, facts(n, length, merges), to);
   }
 
   __device__ __forceinline__ running start() const {

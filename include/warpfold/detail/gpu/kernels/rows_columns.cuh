@@ -38,7 +38,7 @@ __device__ __forceinline__ bool last_to_come(std::uint32_t* ticket, std::uint32_
   __syncthreads();
   if (threadIdx.x == 0) {
     last = atomicAdd(ticket, 1u) == parts - 1;
-    if (last) *ticket = 0;
+    if (last) atomicExch(ticket, 0u);
   }
   __syncthreads();
   if (last) __threadfence();

@@ -40,11 +40,17 @@ __device__ __forceinline__ pack load_unit(const Acc& acc, const unsigned char* p
   else if constexpr (Whole) return load_bytes(p, 16);
   else return load_element(p, Acc::fixed_size, Acc::fixed_align);
 }
+/// Onto r; `index` is that of its first element.
 template <bool Whole, class Acc>
-__device__ __forceinline__ void add_unit(const Acc& acc, typename Acc::running& r, const pack (&p)[Acc::inputs], std::uint64_t unit) {
-  if constexpr (Whole) acc.add(r, p, unit * Acc::items);
-  else acc.add_item(r, p, unit);
+__device__ __forceinline__ void add_unit(const Acc& acc, typename Acc::running& r, const pack (&p)[Acc::inputs], std::uint64_t index) {
+  if constexpr (Whole) acc.add(r, p, index);
+  else acc.add_item(r, p, index);
 }
+/// Elements of a unit.
+template <bool Whole, class Acc>
+inline constexpr unsigned items_of_unit = 1;
+template <class Acc>
+inline constexpr unsigned items_of_unit<true, Acc> = Acc::items;
 /// f.template operator()<whether units are whole>().
 template <class Acc, class F>
 __device__ __forceinline__ void by_unit(bool whole, F f) {
@@ -78,12 +84,13 @@ __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const ty
   else return acc.total(r);
 }
 
-/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; the line's first unit is number `index` of its row.
+/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row.
 template <bool Whole, class Acc>
 __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs],
                                          const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
                                          std::uint64_t index) {
   constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
+  constexpr unsigned items = items_of_unit<Whole, Acc>;
   std::uint64_t u = first;
   const auto load = [&](pack (&p)[inputs], std::uint64_t unit) {
 #pragma unroll
@@ -97,7 +104,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
 #pragma unroll
     for (int j = 0; j < ahead; ++j) load(p[j], u + static_cast<unsigned>(j) * step);
 #pragma unroll
-    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + u + static_cast<unsigned>(j) * step);
+    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * items);
   }
   if (u >= end) return;
   pack p[ahead - 1][inputs] = {};
@@ -107,7 +114,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   }
 #pragma unroll
   for (int j = 0; j < ahead - 1; ++j) {
-    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + u + static_cast<unsigned>(j) * step);
+    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * items);
   }
 }
 
@@ -134,7 +141,7 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
 #pragma unroll 1
     for (unsigned j = 0; j < ahead && step + j < steps; ++j) {
       typename Acc::running r = acc.start();
-      if (mine && row + (step + j) * groups < v.rows) add_unit<Whole>(acc, r, p[0], member);
+      if (mine && row + (step + j) * groups < v.rows) add_unit<Whole>(acc, r, p[0], member * items_of_unit<Whole, Acc>);
 #pragma unroll
       for (int i = 0; i + 1 < ahead; ++i) {
 #pragma unroll
@@ -143,6 +150,26 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
       give(total_of(acc, r, facts), step + j);
     }
   }
+}
+
+/// The states of each group of 2^log2 lanes in order, in its first lane. In a loop: combining states is much code.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state lanes_total(const Acc& acc, typename Acc::state s, int log2) {
+#pragma unroll 1
+  for (unsigned m = 1; m < 1u << log2; m *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(m)));
+  return s;
+}
+/// The states of all threads of a block in order, in thread 0; `room` has one for each warp. One barrier.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typename Acc::state s, typename Acc::state* room) {
+  s = lanes_total(acc, s, 5);
+  if (lane_index() == 0) room[warp_index()] = s;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) s = acc.combine(s, room[w]);
+  }
+  return s;
 }
 
 template <class Acc>
@@ -160,20 +187,12 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
   const std::uint64_t batch_rows = std::uint64_t{groups} * steps;
   const std::uint64_t batches = (v.rows + batch_rows - 1) / batch_rows;
   const auto my_warp = static_cast<unsigned>(warp_index());
-  const bool ragged = v.offsets != nullptr;
 
   for (std::uint64_t batch = blockIdx.x * std::uint64_t{rows_warps} + my_warp; batch < batches; batch += std::uint64_t{gridDim.x} * rows_warps) {
     const std::uint64_t first = batch * batch_rows;
-    // A batch has 32 segments at most: a lane reads the offsets of one, for all.
-    std::uint64_t segment = 0, length = ragged ? 0 : v.n;
-    if (ragged && first + in_warp < v.rows) {
-      segment = v.offset(first + in_warp);
-      length = v.offset(first + in_warp + 1) - segment;
-    }
     // The states of the groups' rows of a step; those of 32 rows, or the last ones, become answers.
     const auto finish = [&](state s, unsigned step) {
-#pragma unroll 1
-      for (unsigned m = 1; m < lanes; m *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(m)));
+      s = lanes_total(acc, s, w.group_log2);
       const unsigned turn = step & (lanes - 1);
       if (member == 0) slots[my_warp][turn * groups + group] = s;
       if (turn != lanes - 1 && step != steps - 1) return;
@@ -182,11 +201,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
       bool sure = true;
       if (in_warp < (turn + 1) * groups && row < v.rows) {
         unsigned char* const to = out + row * w.answer_bytes;
-        if constexpr (Acc::proves) {
-          sure = ragged ? acc.answer_here(slots[my_warp][in_warp], length, to) : acc.answer(slots[my_warp][in_warp], v.n, facts, to);
-        } else {
-          acc.answer(slots[my_warp][in_warp], length, facts, to);
-        }
+        sure = acc.answer(slots[my_warp][in_warp], v.n, facts, to);
       }
       if constexpr (Acc::proves) {
         for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
@@ -207,26 +222,18 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
     for (unsigned step = 0; step < steps; ++step) {
       const std::uint64_t row = first + step * groups + group;
       const unsigned char* from[inputs];
-      std::uint64_t units = row < v.rows ? w.units : 0;
-      if (ragged) {
-        const std::uint64_t begin = __shfl_sync(all_lanes, segment, static_cast<int>(step));
-        units = __shfl_sync(all_lanes, length, static_cast<int>(step));
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) from[k] = v.x[k] + static_cast<std::int64_t>(begin) * v.stride[k][0];
-      } else {
-        v.begin(row < v.rows ? row : 0, from);
-      }
+      const std::uint64_t units = row < v.rows ? w.units : 0;
+      v.begin(row < v.rows ? row : 0, from);
       typename Acc::running r = acc.start();
 #pragma unroll 1
       for (std::uint64_t line = 0; line < w.lines; ++line) {
         const unsigned char* p[inputs];
 #pragma unroll
         for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
-        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.step_bytes, member, lanes, units, line * w.units); });
+        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.step_bytes, member, lanes, units, line * w.units * items_of_unit<Whole, Acc>); });
       }
       __syncwarp();
-      if constexpr (Acc::proves) finish(acc.total(r, ragged ? acc.chain_here(units) : facts.chain), step);
-      else finish(acc.total(r), step);
+      finish(total_of(acc, r, facts), step);
     }
   }
 }

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4)
 #pragma unroll 1
     for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
       const std::uint64_t until = min(last, unit + most);
-      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, line * w.row.units); });
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, line * w.row.units * items_of_unit<Whole, Acc>); });
       if constexpr (Acc::proves) {
         rounds += static_cast<unsigned>((until - unit) >> w.side_log2) + 1;
         if (rounds >= rounds_of_chain) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4)
       }
     }
   }
-  s = block_reduce(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
+  s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
   if (w.parts > 1) {
     auto* const box = reinterpret_cast<state*>(partials) + row * w.parts;
     if (threadIdx.x == 0) box[part] = s;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4)
     s = acc.identity();
     const std::uint32_t many = (w.parts + long_threads - 1) / long_threads;
     for (std::uint32_t j = threadIdx.x * many; j < min(w.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
-    s = block_reduce(acc, s, of_warp);
+    s = block_total(acc, s, of_warp);
   }
   unsigned char* const to = out + row * w.row.answer_bytes;
   if constexpr (Acc::proves) {

@@ -9,13 +9,14 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
+#include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
 /// Whether lines are side by side in memory, and all of them whole multiples of 16 bytes at multiples of 16.
 template <int Inputs>
 bool are_whole(const row_view<Inputs>& v, int item_size) {
-  if (v.offsets != nullptr || v.dims == v.kept) return false;  // where a segment begins only the device knows
+  if (v.dims == v.kept) return false;
   std::uintptr_t all = v.length[v.dims - 1] * static_cast<unsigned>(item_size);
   for (int k = 0; k < Inputs; ++k) {
     if (v.stride[k][v.dims - 1] != item_size) return false;
@@ -44,6 +45,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const bool any_order = r.what != op::argmin && r.what != op::argmax;
   if (!make_row_view(v, r, size, align, any_order)) return cudaErrorMisalignedAddress;
   if (v.rows == 0) return cudaSuccess;
+  if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
   if constexpr (Acc::packs) {
     if (v.n != 0 && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
   }
@@ -52,18 +54,18 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const int items = w.whole ? 16 / size : 1;
   for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
   w.answer_bytes = acc.result_size();
-  const std::uint64_t line = v.n == 0 || v.offsets != nullptr ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
+  const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
   w.units = line / static_cast<unsigned>(items);
   w.lines = line == 0 ? 1 : v.n / line;
   if constexpr (Acc::packs) {
     const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
     const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
-    if (v.offsets == nullptr && (bytes >= (1 << 18) || (few && bytes > 8192))) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+    if (bytes >= (1 << 18) || (few && bytes > 8192)) return enqueue_long_rows(acc, v, w, r, scratch, stream);
   }
-  w.group_log2 = v.offsets != nullptr ? 5 : group_log2_of(w.units, w.whole ? 16 : size);
+  w.group_log2 = group_log2_of(w.units, w.whole ? 16 : size);
   const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
-  w.single = v.offsets == nullptr && v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
+  w.single = v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
   w.steps = w.single && w.group_log2 < 2 ? 4 : 1 << w.group_log2;
   while (w.steps > 1 && v.rows / (groups * static_cast<unsigned>(w.steps)) < resident * rows_warps) w.steps /= 2;
   const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_ragged.cuh
+/// Segments of any lengths, balanced: what there is to do is counted in units, one for each element and `segment_units` for each segment,
+/// and each warp takes as many of them as any other, wherever segments begin and end (Merrill and Garland, "Merge-based parallel sparse
+/// matrix-vector multiplication", SC 2016). A warp finds its first segment by a search of the offsets. Segments that it has whole
+/// are answered by lanes, by groups of 8 or by all of it, as they are long. What it has of cut ones is put together in
+/// order: by the block in shared memory, and of segments that blocks share by the last of them that is done.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/rows_columns.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr int ragged_threads = 128, ragged_warps = ragged_threads / warp_lanes;
+/// Units of a segment, beside its elements: an offset is read, an answer made and written.
+inline constexpr std::uint64_t segment_units = 8;
+/// Elements of a segment that a lane adds alone, and that 8 lanes do.
+inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
+
+/// How segments are walked; made by the host.
+struct ragged_walk {
+  std::uint64_t segments;
+  bool packs;  ///< elements lie side by side, so that 16 bytes can be loaded at once
+  std::int64_t step_bytes[2];
+  std::size_t answer_bytes;
+};
+
+/// Where segments lie among the units: first their elements, then the units of the segment itself.
+template <class Acc>
+struct unit_line {
+  const row_view<Acc::inputs>& v;
+  std::uint64_t segments, base, all, each;  ///< `each`: of a warp
+
+  __device__ __forceinline__ unit_line(const row_view<Acc::inputs>& view, std::uint64_t many)
+      : v(view), segments(many), base(view.offset(0)), all(view.offset(many) - base + many * segment_units) {
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * ragged_warps;
+    each = (all + warps - 1) / warps;
+  }
+  /// The first unit of a segment.
+  __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.offset(k) - base + k * segment_units; }
+  __device__ __forceinline__ std::uint64_t of_warp(std::uint64_t warp) const { return min(all, warp * each); }
+  /// Segments that end at unit d or before: by all lanes, 32 offsets at once.
+  __device__ __forceinline__ std::uint64_t ended(std::uint64_t d) const {
+    std::uint64_t low = 0, high = segments;
+    while (low < high) {
+      const std::uint64_t step = (high - low + warp_lanes - 1) / warp_lanes;
+      const std::uint64_t k = low + (static_cast<unsigned>(lane_index()) + 1) * step;
+      const bool before = k <= high && begin(k) <= d;
+      low += static_cast<unsigned>(__popc(__ballot_sync(all_lanes, before))) * step;
+      high = min(high, low + step - 1);
+    }
+    return low;
+  }
+};
+
+/// Terms that a lane adds one after the other to a segment of n elements, of which it gets `here` at most: before its chain is cut, and how often
+/// that is.
+template <class Acc>
+__device__ __forceinline__ void ragged_chain(std::uint64_t n, std::uint64_t here, std::uint64_t& length, std::uint64_t& cuts) {
+  constexpr unsigned items = Acc::packs ? 16 / static_cast<unsigned>(Acc::fixed_size == 0 ? 16 : Acc::fixed_size) : 1;
+  const std::uint64_t most = rounds_of_chain * items + 2, all = n <= group_elements ? lane_elements : min(n, here) / warp_lanes + items + lane_elements;
+  length = min(most, all);
+  cuts = all / rounds_of_chain + 1;
+}
+
+/// One thread's answer; `parts`: blocks that share the segment.
+template <class Acc>
+__device__ __forceinline__ bool ragged_answer(const Acc& acc, const typename Acc::state& s, std::uint64_t n, std::uint64_t here,
+                                              std::uint64_t parts, unsigned char* to) {
+  if constexpr (Acc::proves) {
+    std::uint64_t length, cuts;
+    ragged_chain<Acc>(n, here, length, cuts);
+    return acc.answer_here(s, n, length, cuts + parts, to);
+  } else {
+    return acc.answer(s, n, facts_of<Acc>{}, to);
+  }
+}
+
+/// `elements` elements from `from` on, by 2^log2 lanes of which this is number `member`; the first has this index in its segment. The
+/// lane's own sum of them.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const ragged_walk& w, const unsigned char* const (&from)[Acc::inputs],
+                                                         std::uint64_t elements, std::uint64_t index, unsigned member, int log2) {
+  typename Acc::running r = acc.start();
+  typename Acc::state s = acc.identity();
+  const unsigned lanes = 1u << log2;
+  std::uint64_t at = 0, terms = 0;
+  const auto total = [&] {
+    if constexpr (Acc::proves) return acc.total(r, acc.chain_of(terms));
+    else return acc.total(r);
+  };
+  // Rounds up to `end`; a chain that is long enough is cut.
+  const auto walk = [&]<bool Whole>(const unsigned char* const (&p)[Acc::inputs], std::uint64_t begin, std::uint64_t end, std::uint64_t first) {
+    const std::uint64_t most = std::uint64_t{rounds_of_chain} << log2;
+#pragma unroll 1
+    for (std::uint64_t u = begin; u < end; u += most) {
+      const std::uint64_t until = min(end, u + most);
+      add_line<Whole>(acc, r, p, w.step_bytes, u + member, lanes, until, first);
+      if constexpr (Acc::proves) {
+        terms += (((until - u - 1) >> log2) + 1) * (Whole ? Acc::items : 1);
+        if (until - u == most) {
+          s = acc.combine(s, total());
+          r = acc.start();
+          terms = 0;
+        }
+      }
+    }
+  };
+  if constexpr (Acc::packs) {
+    constexpr unsigned size = Acc::fixed_size;
+    bool packs = w.packs && elements > group_elements;
+    if constexpr (Acc::inputs == 2) packs = packs && (reinterpret_cast<std::uintptr_t>(from[0]) ^ reinterpret_cast<std::uintptr_t>(from[1])) % 16 == 0;
+    if (packs) {  // by all lanes; what is before a multiple of 16, and behind the last, is less than an element a lane
+      const unsigned before = static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(from[0]) % 16) / size;
+      const std::uint64_t whole = (elements - before) / Acc::items;
+      const unsigned char* p[Acc::inputs];
+#pragma unroll
+      for (int k = 0; k < Acc::inputs; ++k) p[k] = from[k] + before * size;
+      if (member < before) {
+        pack one[Acc::inputs];
+#pragma unroll
+        for (int k = 0; k < Acc::inputs; ++k) one[k] = load_unit<false>(acc, from[k] + member * size);
+        acc.add_item(r, one, index + member);
+      }
+      terms = 1;
+      walk.template operator()<true>(p, 0, whole, index + before);
+      at = before + whole * Acc::items;
+    }
+  }
+  walk.template operator()<false>(from, at, elements, index);
+  return acc.combine(s, total());
+}
+
+template <class Acc>
+__global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, 8))
+    ragged_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc,
+                  unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+  await_stream();
+  constexpr int inputs = Acc::inputs;
+  using state = typename Acc::state;
+  __shared__ state slots[ragged_warps][warp_lanes];
+  __shared__ state heads[ragged_warps], tails[ragged_warps];  // of a warp's first segment, and of the one that it does not end
+  __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];  // the first segment, and the first that it does not end
+  __shared__ typename room_of<Acc>::type rooms[ragged_warps];
+  const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
+  const unit_line<Acc> line(v, w.segments);
+  const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + warp;
+  const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
+  const std::uint64_t first = begin < line.all ? line.ended(begin) : w.segments;
+  if (lane == 0) {
+    heads[warp] = tails[warp] = acc.identity();
+    firsts[warp] = nexts[warp] = first;
+  }
+  __syncwarp();
+#pragma unroll 1
+  for (std::uint64_t batch = first; batch < w.segments; batch += warp_lanes) {
+    // Of a segment a lane: where it begins and ends, here and as a whole.
+    const std::uint64_t segment = batch + lane;
+    std::uint64_t from = 0, length = 0, elements = 0, skipped = 0;
+    bool there = segment < w.segments, ends = false;
+    if (there) {
+      from = v.offset(segment);
+      length = elements = v.offset(segment + 1) - from;
+      const std::uint64_t unit = from - line.base + segment * segment_units;
+      there = unit < end;
+      ends = there && unit + length + segment_units <= end;
+      if (!there) elements = 0;
+      else if (!ends) elements = min(length, end - unit);
+      if (unit < begin) skipped = min(elements, begin - unit);
+      elements -= skipped;
+    }
+    if (elements == 0) slots[warp][lane] = acc.identity();
+    __syncwarp();
+#pragma unroll 1
+    for (int log2 = 0; log2 <= 5; log2 = log2 == 0 ? 3 : log2 + 2) {  // by a lane, 8 lanes, 32
+      unsigned todo = __ballot_sync(all_lanes, elements != 0 && (log2 == 0   ? elements <= lane_elements
+                                                                : log2 == 3 ? elements > lane_elements && elements <= group_elements
+                                                                            : elements > group_elements));
+      const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
+#pragma unroll 1
+      while (todo != 0) {
+        unsigned mine = todo;
+        if (log2 == 0) {
+          mine = todo >> lane << lane;  // its own, if at all
+          if ((todo >> lane & 1) == 0) mine = 0;
+          todo = 0;
+        } else {
+          for (unsigned g = 0; g < 32u >> log2; ++g) {
+            if (g == group) mine = todo;
+            todo &= todo - 1;
+          }
+        }
+        const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
+        const std::uint64_t where = __shfl_sync(all_lanes, from + skipped, pick), index = __shfl_sync(all_lanes, skipped, pick);
+        std::uint64_t many = __shfl_sync(all_lanes, elements, pick);
+        if (mine == 0) many = 0;
+        const unsigned char* p[inputs];
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[k] = v.x[k] + static_cast<std::int64_t>(where) * w.step_bytes[k];
+        state s = add_piece(acc, w, p, many, index, member, log2);
+        __syncwarp();
+        s = lanes_total(acc, s, log2);
+        if (mine != 0 && member == 0) slots[warp][pick] = s;
+      }
+    }
+    __syncwarp();
+    const bool is_first = segment == first;
+    bool sure = true;
+    if (is_first) heads[warp] = slots[warp][lane];
+    else if (ends) sure = ragged_answer(acc, slots[warp][lane], length, line.each, 0, out + segment * w.answer_bytes);
+    else if (there) tails[warp] = slots[warp][lane];
+    if constexpr (Acc::proves) {
+      for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
+        const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+        acc.exactly(rooms[warp], v, uncertain, false, out + uncertain * w.answer_bytes);
+      }
+    }
+    const unsigned all_end = __ballot_sync(all_lanes, ends);
+    if (lane == 0) nexts[warp] = batch + static_cast<unsigned>(__popc(all_end));
+    __syncwarp();
+    if (all_end != all_lanes) break;
+  }
+  __syncthreads();
+
+  // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
+  __shared__ state cut[2];                // of the segment that began in an earlier block, and of the one that begins here and does not end here
+  __shared__ std::uint64_t cut_segment[2];
+  __shared__ std::uint64_t again[ragged_warps];
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  const std::uint64_t share = blockIdx.x * std::uint64_t{ragged_warps} * line.each, share_end = line.of_warp((blockIdx.x + 1) * std::uint64_t{ragged_warps});
+  if (threadIdx.x < 2) cut_segment[threadIdx.x] = none;
+  if (threadIdx.x < ragged_warps) again[threadIdx.x] = none;
+  __syncthreads();
+  if (threadIdx.x <= ragged_warps) {
+    const unsigned me = threadIdx.x;
+    // The state of what is before the first end in warp `me`, since the last end before it; of the last lane, of what is behind all ends.
+    unsigned since = me;
+    while (since > 0 && nexts[since - 1] == firsts[since - 1]) --since;
+    state s = since > 0 ? tails[since - 1] : acc.identity();
+    for (unsigned k = since; k <= me && k < ragged_warps; ++k) s = acc.combine(s, heads[k]);
+    const bool ends = me < ragged_warps ? nexts[me] != firsts[me] : false;
+    const std::uint64_t segment = me < ragged_warps ? firsts[me] : nexts[ragged_warps - 1];
+    const bool last = me == ragged_warps;
+    if (segment < w.segments && (ends || last)) {
+      const std::uint64_t unit = line.begin(segment);
+      if (unit < share_end) {
+        if (unit < share || last) {
+          const int which = unit < share ? 0 : 1;
+          cut[which] = s;
+          cut_segment[which] = segment;
+        } else if (!ragged_answer(acc, s, v.offset(segment + 1) - v.offset(segment), line.each, ragged_warps, out + segment * w.answer_bytes)) {
+          again[me] = segment;
+        }
+      }
+    }
+  }
+  __syncthreads();
+  if constexpr (Acc::proves) {
+#pragma unroll 1
+    for (int k = 0; k < ragged_warps; ++k) {
+      if (again[k] != none) acc.exactly(rooms[0], v, again[k], true, out + again[k] * w.answer_bytes);
+    }
+  }
+  // Segments that blocks share: each has a box in its first block for the beginning, and one in each later block.
+  auto* const box = reinterpret_cast<state*>(partials);
+#pragma unroll 1
+  for (int which = 0; which < 2; ++which) {
+    const std::uint64_t segment = cut_segment[which];
+    if (segment == none) continue;
+    const std::uint64_t of_block = line.each * ragged_warps;
+    const auto from = static_cast<std::uint32_t>(line.begin(segment) / of_block);
+    const auto parts = static_cast<std::uint32_t>((line.begin(segment + 1) - 1) / of_block) - from + 1;
+    if (threadIdx.x == 0) box[2 * blockIdx.x + static_cast<unsigned>(which)] = cut[which];
+    if (!last_to_come(tickets + from, parts)) continue;
+    state s = acc.identity();
+    const std::uint32_t many = (parts + ragged_threads - 1) / ragged_threads;
+#pragma unroll 1
+    for (std::uint32_t j = threadIdx.x * many; j < min(parts, (threadIdx.x + 1) * many); ++j) {
+      s = acc.combine(s, box[j == 0 ? 2 * from + 1 : 2 * (from + j)]);
+    }
+    s = block_total(acc, s, heads);
+    unsigned char* const to = out + segment * w.answer_bytes;
+    const std::uint64_t n = v.offset(segment + 1) - v.offset(segment);
+    if constexpr (Acc::proves) {
+      __shared__ bool sure;
+      if (threadIdx.x == 0) sure = ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+      __syncthreads();
+      if (!sure) acc.exactly(rooms[0], v, segment, true, to);
+    } else if (threadIdx.x == 0) {
+      ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+    }
+    __syncthreads();
+  }
+}
+
+template <class Acc>
+cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  ragged_walk w{v.rows, true, {0, 0}, acc.result_size()};
+  for (int k = 0; k < Acc::inputs; ++k) {
+    w.step_bytes[k] = v.stride[k][0];
+    w.packs = w.packs && v.stride[k][0] == acc.item_size();
+  }
+  // Two waves of blocks at most, each warp with some units to do.
+  constexpr std::uint64_t least = 256 * ragged_warps;
+  std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * 2 * (1024 / ragged_threads);
+  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.n + v.rows * segment_units + least - 1) / least;
+  for (const std::uint64_t limit : {std::uint64_t{workspace::row_tickets}, most, fit}) {
+    if (blocks > limit) blocks = limit;
+  }
+  return launch(ragged_kernel<Acc>, {static_cast<unsigned>(blocks), ragged_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+                static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters());
+}
+
+}  // namespace wf::device::inline WF_BUILD

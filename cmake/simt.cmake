@@ -32,7 +32,8 @@ function(wf_add_simt_library name)
     if(WARPFOLD_SANITIZE)
       # Kernels are unrolled and inlined whole: with the sanitizers' checks in them, optimising takes
       # ten times as long as all that these tests then run.
-      target_compile_options(${name} PRIVATE -O0)
+      # Lines are a quarter of it: LINES' faults name functions alone.
+      target_compile_options(${name} PRIVATE -O0 $<$<BOOL:${arg_LINES}>:-g0>)
     endif()
     return()
   endif()

@@ -75,8 +75,17 @@ inline constexpr operation operations[] = {
 /// How many operations there are.
 inline constexpr int op_count = sizeof operations / sizeof operations[0];
 
+namespace detail {
+
+/// What an enumeration may hold that is none of its names.
+inline constexpr operation no_operation{static_cast<op>(255), "no operation", 1, false, state_kind::own, answer_kind::index, false};
+
+}  // namespace detail
+
 /// The row of an operation.
-constexpr const operation& operation_of(op o) { return operations[static_cast<int>(o)]; }
+constexpr const operation& operation_of(op o) {
+  return static_cast<int>(o) < op_count ? operations[static_cast<int>(o)] : detail::no_operation;
+}
 
 /// Their names, in the order of `op`: those of the command line and of Python. `std_dev` is "std".
 inline constexpr const char* op_names[op_count] = {

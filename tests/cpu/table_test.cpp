@@ -60,11 +60,22 @@ TEST(table, agrees_with_the_types) {
       if (t.type >= 0) {
         EXPECT_EQ(static_cast<int>(kind.type), t.type);
       }
-      EXPECT_EQ(found->inputs, o == op::dot ? 2 : 1);
+      EXPECT_EQ(found->inputs, inputs_of(o));
       if (t.checked_too) {
         EXPECT_EQ(find_checked(o, type)->result_size, sizeof(checked<std::uint64_t>));
       }
     }
+  }
+}
+
+// What programs were compiled with, and what states on their way say: new operations come after these.
+TEST(table, numbers_stay) {
+  const char* const first[] = {"sum", "mean", "prod", "var", "std", "mean_var", "sum_of_squares", "norm1", "norm2", "norm_inf", "dot",
+                               "min", "max", "minmax", "argmin", "argmax", "any", "all", "count", "count_nonzero", "logsumexp"};
+  ASSERT_GE(op_count, static_cast<int>(std::size(first)));
+  for (std::size_t k = 0; k < std::size(first); ++k) {
+    EXPECT_STREQ(op_names[k], first[k]);
+    EXPECT_EQ(operations[k].what, static_cast<op>(k));
   }
 }
 
@@ -83,6 +94,10 @@ TEST(table, has_nothing_beyond_its_ends) {
   EXPECT_THROW(builtin(op_beyond, dtype::f32, accuracy::exact), error);
   EXPECT_THROW(builtin(static_cast<op>(255), static_cast<dtype>(255), accuracy::exact), error);
   EXPECT_THROW(builtin(op::sum, type_beyond, accuracy::exact), error);
+  EXPECT_EQ(find_checked(op_beyond, dtype::i32), nullptr);
+  EXPECT_EQ(find_checked(op::sum, type_beyond), nullptr);
+  EXPECT_EQ(inputs_of(op_beyond), 1);
+  EXPECT_FALSE(on_devices(static_cast<op>(255)));
 }
 
 TEST(table, docs_are_current) {

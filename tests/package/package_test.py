@@ -312,6 +312,30 @@ class Package:
         expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
         self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
 
+    def shared_gpu(self):
+        """The shared libraries of a build with CUDA, linked from its archives, which hold the very objects: they show each other what they need,
+        and a program what it calls."""
+        if not self.has_gpu():
+            print("built without CUDA")
+            sys.exit(SKIPPED)
+        words = run("pkg-config", "--cflags", "warpfold-gpu", env=self.env).split()
+        runtime = run("pkg-config", "--variable=cuda_runtime", "warpfold-gpu", env=self.env).split()
+        shared = [self.a.cxx, "-shared", f"-Wl,--version-script={self.source}/src/exports.map", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs"]
+        archive = lambda name: str(next(self.prefix.rglob(f"lib{name}.a")))
+        whole = lambda name: ("-Wl,--whole-archive", archive(name), "-Wl,--no-whole-archive")
+        run(*shared, *whole("warpfold"), "-lpthread", "-o", self.folder / "libwarpfold.so")
+        run(*shared, *whole("warpfold_gpu"), archive("warpfold_tuning"), f"-L{self.folder}", "-lwarpfold", *runtime, "-o", self.folder / "libwarpfold_gpu.so")
+        run(self.a.cxx, "-std=c++20", "-O0", *words, f"-I{Path(self.a.nvcc).parent.parent}/include", HERE / "gpu_sum.cpp", f"-L{self.folder}",
+            f"-Wl,-rpath,{self.folder}", "-lwarpfold_gpu", "-lwarpfold", *runtime, "-o", self.folder / "gpu_sum")
+        said = run(self.folder / "gpu_sum")
+        expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
+        shown = run("nm", "-DC", "--defined-only", self.folder / "libwarpfold_gpu.so")
+        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf_open_gpu"):
+            expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
+        strange = [line for line in shown.splitlines() if not re.search(r" (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
+        expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
+        expect("wf::cuda_kernels" not in run("nm", "-C", "--defined-only", self.folder / "gpu_sum"), "a program has kernels in itself")
+
     def shared(self, library, load):
         """A shared library: its name, what it shows, and that it comes and goes."""
         version = self.version()
@@ -451,7 +475,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
+CASES = ("install", "find_package", "shared_gpu", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "conan")
 
 if __name__ == "__main__":

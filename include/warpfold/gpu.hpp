@@ -158,8 +158,8 @@ class WF_API device_stream {
   device_stream& operator=(device_stream&&) = default;
   ~device_stream() = default;
 
-  /// Enqueues a request, by kernels that it may need.
-  void run(const request& r, const call_kernels& kernels) const;
+  /// Enqueues a request, by kernels that it may need. state_bytes: where states of rows are wanted, those of each.
+  void run(const request& r, const call_kernels& kernels, std::size_t state_bytes = 0) const;
   /// A request, its answers in memory of the host.
   void fetch(const request& r, const call_kernels& kernels, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const;
   /// This place as one that takes any request.

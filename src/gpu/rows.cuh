@@ -18,6 +18,9 @@ using rows_function = cudaError_t (*)(const rows_request&, workspace&, cudaStrea
 /// allocated and freed in stream order. Elements whose label no answer has are left out. Refuses 2^32 - 1 elements or answers and more.
 cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request&, workspace&, cudaStream_t);
 
+/// Rows of what is neither sums nor moments of floats, by a kernel that learns operation and type when it runs (rows_any.cuh): states too.
+cudaError_t enqueue_any_rows(const rows_request&, workspace&, cudaStream_t);
+
 /// Rows and segments by a function, and with it labels.
 template <rows_function Rows>
 cudaError_t or_by_label(const rows_request& r, workspace& w, cudaStream_t stream) {

@@ -8,20 +8,16 @@
 
 namespace wf::device::inline WF_BUILD {
 
-namespace {
-
-cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_any_rows(const rows_request& r, workspace& w, cudaStream_t stream) {
   if (inputs_of(r.what) == 2) return enqueue_rows(any_rows<2>::of(r), r, w, stream);
   return enqueue_rows(any_rows<1>::of(r), r, w, stream);
 }
-
-}  // namespace
 
 rows_function find_rows_any(op o, dtype t) {
   if (!on_devices(o) || find_builtin(o, t, accuracy::exact) == nullptr) return nullptr;
   const row_work work = row_work_of(o, t);
   if (!is_integer(t) && (work == row_work::add || work == row_work::moments)) return nullptr;
-  return or_by_label<enqueue>;
+  return or_by_label<enqueue_any_rows>;
 }
 
 rows_function find_rows(op o, dtype t, accuracy) {

@@ -11,6 +11,7 @@ namespace {
 
 template <template <int> class Acc, int Size>
 cudaError_t enqueue(const rows_request& r, workspace& w, cudaStream_t stream) {
+  if (r.state_bytes != 0 || r.first != 0) return enqueue_any_rows(r, w, stream);
   return enqueue_rows(Acc<Size>::of(r), r, w, stream);
 }
 

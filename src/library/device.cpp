@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/gpu.hpp>
 #include <warpfold/results.hpp>
 
@@ -86,7 +87,7 @@ std::int64_t device_stream::stride_of(const extents& shape, const extents& byte_
 
 namespace {
 
-rows_request without_dimensions(const request& r) {
+rows_request without_dimensions(const request& r, std::size_t state_bytes) {
   rows_request q{};
   q.what = r.what;
   q.element = r.element;
@@ -94,11 +95,12 @@ rows_request without_dimensions(const request& r) {
   q.options = r.options;
   q.x = r.inputs.data;
   q.out = r.out;
+  q.first = r.first;
+  q.state_bytes = state_bytes;
   return q;
 }
-
-rows_request along_axes(const request& r, const char* who) {
-  rows_request q = without_dimensions(r);
+rows_request along_axes(const request& r, std::size_t state_bytes, const char* who) {
+  rows_request q = without_dimensions(r, state_bytes);
   const std::size_t size = info(r.element).size, rank = r.inputs.shape.size();
   const auto axes = cpu::checked_axes(r.by.axes, static_cast<int>(rank), who);
   for (const bool kept : {true, false}) {
@@ -115,19 +117,19 @@ rows_request along_axes(const request& r, const char* who) {
   return q;
 }
 
-rows_request all_axes(const request& r) {
+rows_request all_axes(const request& r, std::size_t state_bytes) {
   request whole = r;
   per_dimension<int> axes(r.inputs.shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   whole.by = {};
   whole.by.kind = partition::kinds::axes;
   whole.by.axes = {axes.data(), axes.size()};
-  return along_axes(whole, op_names[static_cast<int>(r.what)]);
+  return along_axes(whole, state_bytes, op_names[static_cast<int>(r.what)]);
 }
 
 /// Segments and labels: one dimension, a reduced one.
-rows_request along_indexes(const request& r) {
-  rows_request q = without_dimensions(r);
+rows_request along_indexes(const request& r, std::size_t state_bytes) {
+  rows_request q = without_dimensions(r, state_bytes);
   q.reduced = 1;
   q.length[0] = r.inputs.shape[0];
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
@@ -137,7 +139,8 @@ rows_request along_indexes(const request& r) {
     q.offsets = r.by.indexes;
     q.offset_bytes = r.by.index_bytes;
   } else {
-    q.labels = static_cast<const std::int64_t*>(r.by.indexes);
+    // Null says that there are no labels; those of no elements are nowhere, and are not read.
+    q.labels = static_cast<const std::int64_t*>(r.by.indexes != nullptr ? r.by.indexes : r.out);
   }
   return q;
 }
@@ -153,7 +156,7 @@ void device_stream::refuse_unreachable(const cpu::operands& in, std::int64_t n, 
                                                        "memory of its own, or no place for the answer, as in wf::sum(place, x), which waits");
 }
 
-void device_stream::run(const request& r, const call_kernels& kernels) const {
+void device_stream::run(const request& r, const call_kernels& kernels, std::size_t state_bytes) const {
   const extents answers = check_shapes(r);
   look_at(r.inputs, *detail::product(r.inputs.shape), detail::product(answers) == 0 ? nullptr : r.out, op_names[static_cast<int>(r.what)]);
   using kinds = partition::kinds;
@@ -163,25 +166,30 @@ void device_stream::run(const request& r, const call_kernels& kernels) const {
   };
   if (r.swapped[0] || r.swapped[1]) refuse("elements of the other byte order; give them in the machine's");
   if (one_answer(r)) {
-    if (r.wanted != output::answers || r.first != 0 || has_one_stride(r)) run_whole(r, kernels);
-    else detail::run_rows(machine(), kernels, all_axes(r), scratch(), stream());
-    return;
+    if (has_one_stride(r)) {
+      run_whole(r, kernels);
+      return;
+    }
   }
   if (r.wanted == output::checked) refuse("whether an answer overflowed is told of whole arrays only so far");
-  if (r.wanted == output::states) refuse("states of whole arrays only so far; ask for answers, or for one row at a time");
-  if (r.first != 0) refuse("`first` of whole arrays only so far");
+  if (r.wanted == output::states && state_bytes == 0)
+    refuse(r.context.accuracy == accuracy::fast ? "states of rows under accuracy::fast; ask for exact ones" : "states of such elements");
+  if (one_answer(r)) {
+    detail::run_rows(machine(), kernels, all_axes(r, state_bytes), scratch(), stream());
+    return;
+  }
   if (detail::product(answers) == 0) return;
   switch (r.by.kind) {
     case kinds::whole: return;
     case kinds::axes: {
-      const rows_request q = along_axes(r, who);
+      const rows_request q = along_axes(r, state_bytes, who);
       if (!run_few_long(r, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
       return;
     }
     case kinds::labels:
       if (r.by.index_bytes != 8) refuse("labels of 4 bytes; 8 are right");
       [[fallthrough]];
-    case kinds::segments: detail::run_rows(machine(), kernels, along_indexes(r), scratch(), stream()); return;
+    case kinds::segments: detail::run_rows(machine(), kernels, along_indexes(r, state_bytes), scratch(), stream()); return;
     case kinds::equal_segments: break;
   }
   // Equal segments are the rows of a matrix; what is left is one more.
@@ -195,7 +203,7 @@ void device_stream::run(const request& r, const call_kernels& kernels) const {
     part.inputs.shape = {whole, length};
     for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
       part.inputs.strides[k] = {r.inputs.strides[k][0] * length, r.inputs.strides[k][0]};
-    const rows_request q = along_axes(part, who);
+    const rows_request q = along_axes(part, state_bytes, who);
     if (!run_few_long(part, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
   }
   if (whole * length == n) return;
@@ -204,7 +212,7 @@ void device_stream::run(const request& r, const call_kernels& kernels) const {
   part.inputs.shape = {n - whole * length};
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
     part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
-  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * answer_size(r.what, r.element);
+  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * (state_bytes != 0 ? state_bytes : answer_size(r.what, r.element));
   run_whole(part, kernels);
 }
 
@@ -216,7 +224,7 @@ bool device_stream::run_few_long(const request& r, const rows_request& q, const 
   for (std::size_t d = 0; d < kept; ++d) answers *= q.length[d];
   for (std::size_t d = kept; d < ranks; ++d) elements *= q.length[d];
   if (answers > most_answers || elements < least_elements) return false;
-  device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out};
+  device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out, r.first, r.wanted == output::states};
   const auto inputs = static_cast<std::size_t>(inputs_of(r.what));
   for (std::size_t k = 0; k < inputs; ++k) {
     const extents shape(q.length.begin() + q.kept, q.length.begin() + q.kept + q.reduced);
@@ -226,7 +234,7 @@ bool device_stream::run_few_long(const request& r, const rows_request& q, const 
     whole.stride[k] = *stride;
   }
   const auto size = static_cast<std::int64_t>(info(r.element).size);
-  const std::size_t result = answer_size(r.what, r.element);
+  const std::size_t result = q.state_bytes != 0 ? q.state_bytes : answer_size(r.what, r.element);
   for (std::int64_t a = 0; a < answers; ++a) {
     for (std::size_t k = 0; k < inputs; ++k) {
       std::int64_t rest = a, at = 0;

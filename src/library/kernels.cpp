@@ -2,7 +2,7 @@
 // How a device's kernels are asked: what is refused, and in which words.
 #include <string>
 
-#include <warpfold/detail/gpu/library.hpp>
+#include <warpfold/gpu.hpp>
 #include <warpfold/error.hpp>
 
 namespace wf {

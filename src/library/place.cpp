@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that take any request. A program that makes none links nothing of this.
+#include <warpfold/backend.hpp>
 #include <warpfold/gpu.hpp>
 
 namespace wf {
@@ -10,14 +11,20 @@ const device_place& device_stream::with_all(const device_library& library) const
 }
 
 bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
-  if (by != partition::kinds::whole) return wanted == output::answers && kernels_->takes_rows(what, element, a);
+  if (by != partition::kinds::whole) {
+    if (wanted == output::checked || !kernels_->takes_rows(what, element, a)) return false;
+    // Rows are exact under either accuracy, and logsumexp of integers has states on the host alone.
+    return wanted == output::answers || (!(what == op::logsumexp && !is_floating(element)) &&
+                                         (a == accuracy::exact || form_of_states(what, element, a).canonical));
+  }
   if (wanted == output::checked) return is_checked_on_devices(what, element);
   return kernels_->takes(what, element, a, wanted == output::states);
 }
 
 void device_place::run(const request& r) const {
   check(r);
-  device_stream::run(r, kernels_->kernels);
+  const bool states = r.wanted == output::states && takes(r.what, r.element, r.context.accuracy, partition::kinds::axes, r.wanted);
+  device_stream::run(r, kernels_->kernels, states ? form_of_states(r.what, r.element, r.context.accuracy).bytes : 0);
 }
 
 }  // namespace wf

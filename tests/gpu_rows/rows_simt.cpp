@@ -17,7 +17,7 @@ namespace machines::inline WF_BUILD {
 
 namespace {
 
-std::atomic<int> added_again = 0;
+std::atomic<int> added_again = 0, added_by_many = 0;
 
 /// Sums of f32 that tell how many rows no certificate accepted.
 struct counted_rows : wf::device::certified_rows<float, wf::device::terms::sum> {
@@ -26,6 +26,11 @@ struct counted_rows : wf::device::certified_rows<float, wf::device::terms::sum> 
                           unsigned char* out) const {
     if ((by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(wf::device::lane_index())) == 0) ++added_again;
     base::exactly(shared, v, row, by_block, out);
+  }
+  __device__ void answer_exactly(typename base::exact_room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block,
+                                 unsigned char* out) const {
+    if (threadIdx.x == 0) ++added_by_many;
+    base::answer_exactly(shared, v, row, by_block, out);
   }
 };
 
@@ -55,11 +60,14 @@ struct watched_rows : wf::device::whole_sum_rows<4> {
 
 int simt_uncertain_rows(const wf::rows_request& r) {
   machines::added_again = 0;
+  machines::added_by_many = 0;
   wf::device::workspace w;
   const machines::counted_rows sums{{{r.what, r.options.rounding, r.options.correction}}};
   if (enqueue_rows(sums, r, w, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return -1;
-  return machines::added_again;
+  return machines::added_again + machines::added_by_many;
 }
+
+int simt_shared_uncertain_rows(const wf::rows_request& r) { return simt_uncertain_rows(r) < 0 ? -1 : machines::added_by_many.load(); }
 
 std::vector<std::uint64_t> simt_elements_of_warps(const wf::rows_request& r) {
   for (auto& w : machines::of_warp) w = 0;

@@ -70,6 +70,32 @@ TEST(uncertain_row_races, none) {
   }
 }
 
+/// Long rows and segments that blocks share and add again, and states, which come the same way.
+TEST(shared_again_races, none) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(8);
+  for (int k = 0; k < 4; ++k) {
+    row_case c;
+    if (k < 2) {
+      c.shape = {2, 36000};
+      c.axes = {1};
+      c.strides[0] = {36000, 1};
+      c.count[0] = 72000;
+    } else {
+      c = ragged_case(g, wf::op::sum, wf::dtype::f64, ragged::all_in_one, 40000);
+    }
+    c.what = wf::op::sum;
+    c.type = wf::dtype::f64;
+    c.family = "cancelling";
+    simt::race_detector detector;
+    simt::current_options().order = orders[k % 3];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+  }
+}
+
 /// Segments that blocks share.
 TEST(ragged_races, none) {
   const auto before = simt::current_options();

@@ -72,7 +72,7 @@ class workspace {
     static_assert(most_blocks * message_words <= mailbox_words);
     constexpr std::size_t bytes = std::size_t{8} * zeroed_words;
     void* p = nullptr;
-    e = cudaMallocAsync(&p, bytes + row_bytes, stream);
+    e = cudaMallocAsync(&p, bytes + row_bytes + std::size_t{8} * row_tickets, stream);
     if (e != cudaSuccess) return e;
     e = cudaMemsetAsync(p, 0, bytes, stream);
     if (e != cudaSuccess) {
@@ -101,6 +101,8 @@ class workspace {
   /// What a certified kernel says to the exact one behind it (certified_reduce.cuh); each writes it anew.
   std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words); }
   std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 2); }
+  /// Which rows, of those that many blocks share, are to be added again (rows_again.cuh); each launch that asks for it writes it anew.
+  std::uint64_t* row_verdicts() const { return words_ + zeroed_words + row_bytes / 8; }
   unsigned char* row_states() const { return reinterpret_cast<unsigned char*>(words_ + zeroed_words); }
   std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(multiprocessors_); }
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }

@@ -40,7 +40,7 @@ enum class kernel_family : std::uint8_t { none, order, integers, integer_moments
 
 /// The family that reduces whole arrays so; none if none does.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
-  if (static_cast<std::size_t>(t) >= dtypes.size()) return kernel_family::none;
+  if (static_cast<std::size_t>(t) >= dtypes.size() || !on_devices(o)) return kernel_family::none;
   const bool whole = is_integer(t), complex = is_complex(t), natively = a == accuracy::fast;
   switch (o) {
     case op::count: case op::count_nonzero: case op::any: case op::all: return kernel_family::order;
@@ -68,8 +68,8 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
     case op::var: case op::std_dev: case op::mean_var: case op::norm2:
       if (whole) return kernel_family::integer_moments;
       return natively && !complex ? kernel_family::native : kernel_family::products;
+    default: return kernel_family::none;
   }
-  return kernel_family::none;
 }
 
 /// Whether whole arrays can be reduced to a wf::checked.

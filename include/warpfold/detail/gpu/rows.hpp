@@ -32,6 +32,8 @@ struct rows_request {
   std::int64_t segments;       ///< answers of segments and of labels
   const std::int64_t* labels;  ///< null, or of each element its answer; one that no answer has leaves the element out
   void* out;
+  std::int64_t first = 0;       ///< index of each answer's first element
+  std::size_t state_bytes = 0;  ///< states of so many bytes are wanted; 0: answers
 };
 
 }  // namespace wf

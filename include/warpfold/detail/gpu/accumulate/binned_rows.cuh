@@ -32,6 +32,10 @@ struct binned_layout {
   static constexpr int adds = complex && Terms != terms::sum ? 2 : 1;
 };
 
+/// Copies of the bins: as many as a block has room for beside another of its kind.
+template <class T, terms Terms>
+inline constexpr int bin_copies = binned_layout<T, Terms>::bins * 32 * 4 <= 36 * 1024 ? 32 : 16;
+
 /// In shared memory; Copies: a power of two up to 32.
 template <class T, terms Terms, int Copies>
 struct binned_rows : binned_layout<T, Terms> {

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/kernels/reduce.cuh>
+#include <warpfold/detail/gpu/accumulate/fold.cuh>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/results.hpp>
 

@@ -14,6 +14,7 @@
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/detail/gpu/epilogue/state_words.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -116,9 +117,11 @@ struct any_rows {
   row_work work;
   std::int8_t size, align;  ///< of an element, bytes
   bool is_signed, is_float;
-  std::uint8_t answer_bytes;
+  bool states;                  ///< states are wanted, not answers
+  std::size_t answer_bytes;
   wf::rounding rounding;
   std::int64_t correction;
+  std::int64_t first_index;     ///< of a row's elements
 
   WF_HD int item_size() const { return size; }
   WF_HD int item_align() const { return align; }
@@ -132,7 +135,8 @@ struct any_rows {
     const dtype_info i = info(t);
     const bool sign = t == dtype::i8 || t == dtype::i16 || t == dtype::i32 || t == dtype::i64;
     any_rows a{r.what, t, row_work_of(r.what, t), static_cast<std::int8_t>(i.size), static_cast<std::int8_t>(i.part), sign, is_floating(t),
-               static_cast<std::uint8_t>(info(k.type).size * static_cast<std::size_t>(k.values)), r.options.rounding, r.options.correction};
+               r.state_bytes != 0, r.state_bytes != 0 ? r.state_bytes : info(k.type).size * static_cast<std::size_t>(k.values),
+               r.options.rounding, r.options.correction, r.first};
     return a;
   }
 
@@ -236,6 +240,10 @@ struct any_rows {
   }
 
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const facts_type&, void* out) const {
+    if (states) {
+      put_words(s, n, static_cast<std::int64_t*>(out));
+      return true;
+    }
     switch (work) {
       case row_work::count: write_as<std::int64_t>(out, static_cast<std::int64_t>(n)); break;
       case row_work::nonzero:
@@ -244,7 +252,7 @@ struct any_rows {
         else write_as<std::uint64_t>(out, s.w[0]);
         break;
       case row_work::add: case row_work::multiply: write_as<std::uint64_t>(out, s.w[0]); break;
-      case row_work::arg: write_as<std::uint64_t>(out, s.w[1]); break;
+      case row_work::arg: write_as<std::int64_t>(out, as_signed(s.w[1]) < 0 ? -1 : as_signed(s.w[1]) + first_index); break;
       case row_work::extremes:
         with_real(type, [&]<class T>(T) { extremes_fold<T>{what}.write({as_signed(s.w[0]), as_signed(s.w[1])}, n, out); });
         break;
@@ -274,6 +282,41 @@ struct any_rows {
   }
 
  private:
+  /// The words of a state, as docs/states.md has them.
+  __device__ __attribute__((noinline)) void put_words(const state& s, std::uint64_t n, std::int64_t* to) const {
+    auto* const own = reinterpret_cast<std::uint64_t*>(to + 1);
+    to[0] = static_cast<std::int64_t>(n);
+    switch (work) {
+      case row_work::count: own[0] = n; break;
+      case row_work::nonzero: case row_work::add: case row_work::multiply: case row_work::product: own[0] = s.w[0]; break;
+      case row_work::complex_product: case row_work::logsumexp:
+        own[0] = s.w[0];
+        own[1] = s.w[1];
+        break;
+      case row_work::extremes:
+        with_real(type, [&]<class T>(T) { extremes_fold<T>{what}.write_state({as_signed(s.w[0]), as_signed(s.w[1])}, n, first_index, own); });
+        break;
+      case row_work::arg: {
+        const std::int64_t index = as_signed(s.w[1]), rank = as_signed(s.w[0]);
+        const bool nan = index >= 0 && is_float && rank == INT64_MIN;
+        std::int64_t k = what == op::argmax ? ~rank : rank;
+        if (!is_signed && !is_float && type != dtype::boolean && size < 8) k += std::int64_t{1} << (8 * size - 1);
+        own[0] = index < 0 || nan ? 0 : static_cast<std::uint64_t>(k);
+        own[1] = static_cast<std::uint64_t>(index < 0 ? -1 : index + first_index);
+        own[2] = nan ? 1 : 0;
+        break;
+      }
+      case row_work::moments: {
+        std::int64_t digits[14] = {};  // of Σx six, of Σx² eight
+        for (int k = 0; k < 3; ++k) digits[k] = static_cast<std::int64_t>(s.w[k / 2] >> (32 * (k % 2)) & 0xffffffffu);
+        digits[3] = as_signed(s.w[1]) >> 32;
+        for (int k = 0; k < 6; ++k) digits[6 + k] = static_cast<std::int64_t>(s.w[2 + k / 2] >> (32 * (k % 2)) & 0xffffffffu);
+        if (what == op::mean) put_state<std::int64_t, terms::sum>(digits, nullptr, n, what, to);
+        else put_state<std::int64_t, terms::moments>(digits, nullptr, n, what, to);
+        break;
+      }
+    }
+  }
   static __device__ __forceinline__ std::uint64_t bits_of(double x) { return __builtin_bit_cast(std::uint64_t, x); }
   static __device__ __forceinline__ double number_of_bits(std::uint64_t b) { return __builtin_bit_cast(double, b); }
   static __device__ __forceinline__ double infinity() { return number_of_bits(std::uint64_t{0x7ff} << 52); }

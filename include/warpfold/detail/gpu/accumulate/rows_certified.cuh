@@ -14,6 +14,7 @@
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
 #include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
+#include <warpfold/detail/gpu/epilogue/state_words.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -49,6 +50,8 @@ struct certified_rows {
   using number = typename traits::number;
   using running = certified_running<T, Terms>;
   using bins = binned_rows<T, Terms, 1>;
+  static constexpr int wide_copies = bin_copies<T, Terms>;
+  using wide_bins = binned_rows<T, Terms, wide_copies>;
   static constexpr int inputs = traits::inputs, items = traits::items;
   static constexpr int size = static_cast<int>(sizeof(T)), align = static_cast<int>(alignof(T));
   static constexpr int fixed_size = size, fixed_align = align;
@@ -63,10 +66,13 @@ struct certified_rows {
   };
 
   certified::question q;
+  bool states = false;            ///< states are wanted, not answers: of each row the exact digits
+  std::size_t state_bytes = 0;
 
   int item_size() const { return size; }
   int item_align() const { return align; }
   std::size_t result_size() const {
+    if (states) return state_bytes;
     const bool mean = q.what == op::mean_var;
     const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;
     return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
@@ -143,6 +149,7 @@ struct certified_rows {
 
   /// One thread writes the answer; false if it is uncertain. Not inlined: several kernels share the code.
   __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
+    if (states) return false;
     auto* const out = static_cast<number*>(to);
     if (n == 0) {
       using format = exact::format<number>;
@@ -168,10 +175,13 @@ struct certified_rows {
     return certified::answer<traits::parts>(q, sum, squares, n, out);
   }
 
-  /// What the exact way needs of shared memory.
-  struct room {
-    bins rows;
+  /// What the exact way needs of shared memory: digits, and beside them bins.
+  struct exact_room {
     std::int64_t digits[bins::digits + spread_digits<bins>];
+    std::uint32_t kinds[bins::watches];
+  };
+  struct room : exact_room {
+    bins rows;
   };
   /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
@@ -189,56 +199,96 @@ struct certified_rows {
     if (thread < bins::watches) b.kinds[thread] = 0;
     for (unsigned k = thread; k < bins::digits; k += threads) shared.digits[k] = 0;
     typename bins::watch watch;
-    watch.start();
+    watch.start(states);
     const std::uint64_t round = bins::most_elements / threads * threads;
     for (std::uint64_t begin = 0; begin < n; begin += round) {
       sync();
-      const std::uint64_t end = min(n, begin + round);
-      for (std::uint64_t i = begin + thread; i < end; i += threads) {
-        const T x = element_at(p[0] + v.element(i, 0));
-        if constexpr (inputs == 2) b.add(watch, false, x, element_at(p[1] + v.element(i, 1)));
-        else b.add(watch, q.what == op::norm1, x);
-      }
+      add_range(b, watch, v, p, begin + thread, min(n, begin + round), threads);
       sync();
       for (unsigned k = thread; k < bins::digits; k += threads) {
         shared.digits[k] += b.bin[2 * k] + std::int64_t{b.bin[2 * k + 1]} * 65536;
         b.bin[2 * k] = b.bin[2 * k + 1] = 0;
       }
       sync();
-      settle_digits(shared.digits, thread, threads, sync);
+      settle(shared.digits, thread, threads, sync);
     }
     __syncwarp();
     b.tell(watch);
     sync();
-    if (thread < warp_lanes) {
+    if (thread < bins::watches) shared.kinds[thread] = b.kinds[thread];
+    sync();
+    answer_exactly(shared, v, row, by_block, out);
+  }
+
+  /// Elements first, first + step, … below `end` of a row that begins at p, into bins.
+  template <class Bins>
+  __device__ __forceinline__ void add_range(Bins& b, typename Bins::watch& watch, const row_view<inputs>& v, const unsigned char* const (&p)[inputs],
+                                            std::uint64_t first, std::uint64_t end, unsigned step) const {
+    for (std::uint64_t i = first; i < end; i += step) {
+      const T x = element_at(p[0] + v.element(i, 0));
+      if constexpr (inputs == 2) b.add(watch, false, x, element_at(p[1] + v.element(i, 1)));
+      else b.add(watch, q.what == op::norm1, x);
+    }
+  }
+  /// The answer or the state of digits that hold the whole row; by all threads of the block, or one warp.
+  __device__ __attribute__((noinline)) void answer_exactly(exact_room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
+                                                           unsigned char* out) const {
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    const auto sync = [by_block] {
+      if (by_block) __syncthreads();
+      else __syncwarp();
+    };
+    const unsigned char* p[inputs];
+    const std::uint64_t n = v.begin(row, p);
+    if (states) {
+      const auto put = [&]<terms Of>(const std::int64_t* digits) {
+        auto* const told = reinterpret_cast<std::int64_t*>(out);
+        if (thread == 0) shared.kinds[0] = put_state<T, Of>(digits, shared.kinds, n, q.what, told) ? 0 : 1;
+        sync();
+        if (shared.kinds[0] == 0) return;
+        specials_seen<T, Of> seen(q.what == op::norm1);
+        for (std::uint64_t i = thread; i < n; i += by_block ? unsigned{blockDim.x} : warp_lanes) {
+          const T x = element_at(p[0] + v.element(i, 0));
+          if constexpr (inputs == 2) seen.add(x, element_at(p[1] + v.element(i, 1)));
+          else seen.add(x);
+        }
+        __syncwarp();
+        seen.tell(told);
+      };
+      if constexpr (traits::squares) {
+        if (q.what == op::norm2 || q.what == op::sum_of_squares) {
+          if (thread == 0) {
+            for (int w = 1; w < bins::watches; ++w) shared.kinds[0] |= shared.kinds[w];
+            shared.kinds[0] |= special::ordinary;  // a square has no sign
+          }
+          put.template operator()<terms::squares>(shared.digits + bins::digits - bins::f::product_digits);
+          sync();
+          return;
+        }
+      }
+      // Of complex numbers the host asks for moments of each part alone.
+      if constexpr (Terms != terms::moments || !traits::complex) put.template operator()<Terms>(shared.digits);
+    } else if (thread < warp_lanes) {
       op what = q.what;
       if (traits::squares && (what == op::norm2 || what == op::sum_of_squares)) {  // a square has no sign
         if (thread == 0) {
           std::uint32_t k = 0;
 #pragma unroll
-          for (int w = 0; w < bins::watches; ++w) k |= b.kinds[w];
-          b.kinds[0] = special::ordinary | ((k & special::nan) != 0                             ? special::nan
-                                            : (k & (special::pos_inf | special::neg_inf)) != 0 ? special::pos_inf
-                                                                                               : 0u);
+          for (int w = 0; w < bins::watches; ++w) k |= shared.kinds[w];
+          shared.kinds[0] = special::ordinary | ((k & special::nan) != 0                             ? special::nan
+                                                 : (k & (special::pos_inf | special::neg_inf)) != 0 ? special::pos_inf
+                                                                                                    : 0u);
         }
         __syncwarp();
       }
       // Read where they are: of a copy of its own, nvcc 13.0 at -Xcicc=-O1 -Xptxas=-O1 reads what was there before.
-      answer_of_rows<bins>(shared.digits, b.kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
+      answer_of_rows<bins>(shared.digits, shared.kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
     }
     sync();
   }
-
- private:
-  __device__ __forceinline__ std::size_t result_size_on_device() const {
-    const bool mean = q.what == op::mean_var;
-    const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;
-    return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
-  }
-  static __device__ __forceinline__ T element_at(const unsigned char* p) { return item_of<T>(load_element(p, size, align), 0); }
   /// One step of carrying.
   template <class Sync>
-  static __device__ __forceinline__ void settle_digits(std::int64_t* digits, unsigned thread, unsigned threads, Sync sync) {
+  static __device__ __forceinline__ void settle(std::int64_t* digits, unsigned thread, unsigned threads, Sync sync) {
     constexpr int each = (bins::digits + warp_lanes - 1) / warp_lanes;
     std::int64_t w[each];
 #pragma unroll
@@ -254,6 +304,14 @@ struct certified_rows {
     }
     sync();
   }
+
+ private:
+  __device__ __forceinline__ std::size_t result_size_on_device() const {
+    const bool mean = q.what == op::mean_var;
+    const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;
+    return sizeof(number) * static_cast<std::size_t>((both || mean ? traits::numbers : 1) + (mean ? 1 : 0));
+  }
+  static __device__ __forceinline__ T element_at(const unsigned char* p) { return item_of<T>(load_element(p, size, align), 0); }
 };
 
 }  // namespace wf::device::inline WF_BUILD

@@ -109,58 +109,77 @@ __device__ __attribute__((noinline)) bool put_state(const std::int64_t* digits, 
   }
 }
 
-/// Counts NaNs and infinities into the counters of a state, if `plain` says that there are some. Leaves at once otherwise.
-template <terms Terms, class T, class... Ts>
-__global__ void __launch_bounds__(256) count_specials_kernel(arrays<1 + sizeof...(Ts)> a, bool magnitudes, std::int64_t* state,
-                                                             const std::uint32_t* plain) {
-  await_stream();
-  if (*plain != 0) return;
+/// How many NaNs, infinities and negative ones a thread has seen, of each part.
+template <class T, terms Terms>
+struct specials_seen {
   using layout = state_layout<T, Terms>;
   using number = typename layout::number;
   using f = typename layout::f;
-  std::uint32_t seen[layout::parts][3] = {};
-  const auto tell = [&](int part, bool nan, bool negative) {
-    ++seen[part][nan ? 0 : negative && !magnitudes && Terms != terms::squares ? 2 : 1];
-  };
-  const auto number_seen = [&](int part, number x) {
-    const auto b = f::to_bits(x);
-    if (!f::is_finite(b)) tell(part, f::is_nan(b), f::negative(b));
-  };
-  const auto product_seen = [&](int part, number x, number y, bool minus) {
-    const auto p = f::to_bits(x), q = f::to_bits(y);
-    if (f::is_finite(p) && f::is_finite(q)) return;
-    const auto zero = [](typename f::bits b) { return static_cast<typename f::bits>(b & ~f::sign_mask) == 0; };
-    tell(part, f::is_nan(p) || f::is_nan(q) || zero(p) || zero(q), (f::negative(p) != f::negative(q)) != minus);
-  };
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-  constexpr int last = layout::parts - 1;
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < a.n; i += threads) {
-    const T x = load_item<T>(a.x[0] + static_cast<std::int64_t>(i) * a.stride[0]);
-    if constexpr (Terms == terms::products) {
-      const T y = load_item<T>(a.x[1] + static_cast<std::int64_t>(i) * a.stride[1]);
-      if constexpr (layout::complex) {
-        product_seen(0, x.re, y.re, false);
-        product_seen(0, x.im, y.im, true);
-        product_seen(last, x.re, y.im, false);
-        product_seen(last, x.im, y.re, false);
-      } else {
-        product_seen(0, x, y, false);
-      }
-    } else if constexpr (layout::complex) {
+  static constexpr int last = layout::parts - 1;
+  bool magnitudes;
+  std::uint32_t seen[layout::parts][3];
+
+  explicit __device__ __forceinline__ specials_seen(bool of_magnitudes) : magnitudes(of_magnitudes), seen{} {}
+  __device__ __forceinline__ void add(const T& x) {
+    if constexpr (layout::complex) {
       number_seen(0, x.re);
       number_seen(last, x.im);
     } else {
       number_seen(0, x);
     }
   }
-  for (int part = 0; part < layout::parts; ++part) {
-    std::int64_t* counters = state + layout::first_counters + part * layout::part_words + 1;
-    for (int k = 0; k < 3; ++k) {
-      const std::uint32_t all = warp_sum(seen[part][k]);
-      if (lane_index() == 0 && all != 0)
-        atomicAdd(reinterpret_cast<unsigned long long*>(counters + k), static_cast<unsigned long long>(all));
+  __device__ __forceinline__ void add(const T& x, const T& y) {
+    if constexpr (layout::complex) {
+      product_seen(0, x.re, y.re, false);
+      product_seen(0, x.im, y.im, true);
+      product_seen(last, x.re, y.im, false);
+      product_seen(last, x.im, y.re, false);
+    } else {
+      product_seen(0, x, y, false);
     }
   }
+  /// Into the counters of a state; by all lanes of a warp.
+  __device__ __forceinline__ void tell(std::int64_t* state) const {
+    for (int part = 0; part < layout::parts; ++part) {
+      std::int64_t* counters = state + layout::first_counters + part * layout::part_words + 1;
+      for (int k = 0; k < 3; ++k) {
+        const std::uint32_t all = warp_sum(seen[part][k]);
+        if (lane_index() == 0 && all != 0)
+          atomicAdd(reinterpret_cast<unsigned long long*>(counters + k), static_cast<unsigned long long>(all));
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void count(int part, bool nan, bool negative) {
+    ++seen[part][nan ? 0 : negative && !magnitudes && Terms != terms::squares ? 2 : 1];
+  }
+  __device__ __forceinline__ void number_seen(int part, number x) {
+    const auto b = f::to_bits(x);
+    if (!f::is_finite(b)) count(part, f::is_nan(b), f::negative(b));
+  }
+  __device__ __forceinline__ void product_seen(int part, number x, number y, bool minus) {
+    const auto p = f::to_bits(x), q = f::to_bits(y);
+    if (f::is_finite(p) && f::is_finite(q)) return;
+    const auto zero = [](typename f::bits b) { return static_cast<typename f::bits>(b & ~f::sign_mask) == 0; };
+    count(part, f::is_nan(p) || f::is_nan(q) || zero(p) || zero(q), (f::negative(p) != f::negative(q)) != minus);
+  }
+};
+
+/// Counts NaNs and infinities into the counters of a state, if `plain` says that there are some. Leaves at once otherwise.
+template <terms Terms, class T, class... Ts>
+__global__ void __launch_bounds__(256) count_specials_kernel(arrays<1 + sizeof...(Ts)> a, bool magnitudes, std::int64_t* state,
+                                                             const std::uint32_t* plain) {
+  await_stream();
+  if (*plain != 0) return;
+  specials_seen<T, Terms> seen(magnitudes);
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < a.n; i += threads) {
+    const T x = load_item<T>(a.x[0] + static_cast<std::int64_t>(i) * a.stride[0]);
+    if constexpr (Terms == terms::products) seen.add(x, load_item<T>(a.x[1] + static_cast<std::int64_t>(i) * a.stride[1]));
+    else seen.add(x);
+  }
+  seen.tell(state);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -27,10 +27,6 @@ __device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std
   }(std::index_sequence_for<T...>());
 }
 
-/// Copies of the bins: as many as a block has room for beside another of its kind.
-template <class T, terms Terms>
-inline constexpr int bin_copies = binned_layout<T, Terms>::bins * 32 * 4 <= 36 * 1024 ? 32 : 16;
-
 inline constexpr int binned_threads = 512;
 
 /// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:

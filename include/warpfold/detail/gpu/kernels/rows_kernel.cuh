@@ -27,6 +27,7 @@ struct row_walk {
   int group_log2;               ///< lanes of a row
   int steps;                    ///< rows of a group in a batch
   bool whole;                   ///< a unit is 16 bytes
+  bool skip;                    ///< nothing is added on the way: states come of the exact way alone
   bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
   std::int64_t step_bytes[2];   ///< from a unit of a line to the next
   std::uint64_t units, lines;   ///< of a line; of a row

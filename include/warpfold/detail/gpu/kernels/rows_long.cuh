@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/kernels/rows_columns.cuh>
+#include <warpfold/detail/gpu/kernels/rows_again.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -24,7 +24,7 @@ struct long_walk {
 template <class Acc>
 __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4))
     long_rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ long_walk w, const __grid_constant__ Acc acc,
-                     const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+                     const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   await_stream();
   constexpr int inputs = Acc::inputs;
   using state = typename Acc::state;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4)
   const unsigned char* from[inputs];
   v.begin(row, from);
   const bool one = w.row.lines == 1;
-  const std::uint64_t begin = part * w.each, end = min(one ? w.row.units : w.row.lines, begin + w.each);
+  const std::uint64_t begin = part * w.each, end = w.row.skip ? begin : min(one ? w.row.units : w.row.lines, begin + w.each);
   const unsigned side = 1u << w.side_log2, member = threadIdx.x & (side - 1);
   typename Acc::running r = acc.start();
   state s = acc.identity();
@@ -73,7 +73,13 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4)
   unsigned char* const to = out + row * w.row.answer_bytes;
   if constexpr (Acc::proves) {
     __shared__ bool sure;
-    if (threadIdx.x == 0) sure = acc.answer(s, v.n, facts, to);
+    if (threadIdx.x == 0) {
+      sure = acc.answer(s, v.n, facts, to);
+      if (verdicts != nullptr) {  // rows_again.cuh adds it
+        verdicts[row] = sure ? 0 : row + 1;
+        sure = true;
+      }
+    }
     __syncthreads();
     if (!sure) acc.exactly(room, v, row, true, to);
   } else if (threadIdx.x == 0) {
@@ -102,9 +108,15 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 2;
   const std::uint64_t all = of_line * (one ? 1 : w.each * side / long_threads + 1), chain = all < 2 * rounds_of_chain ? all : 2 * rounds_of_chain;
   const std::uint64_t items = rows.whole ? 16u / static_cast<unsigned>(acc.item_size()) : 1u;
-  return launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), long_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1), static_cast<unsigned char*>(r.out), scratch.row_states(),
-                scratch.row_counters());
+  bool again = false;
+  if constexpr (Acc::proves) again = w.parts > 1;
+  const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), long_threads, 0, stream, scratch.overlaps()}, v, w,
+                               acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1), static_cast<unsigned char*>(r.out),
+                               scratch.row_states(), scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
+  if constexpr (Acc::proves) {
+    if (e == cudaSuccess && again) return enqueue_again(acc, v, static_cast<std::uint32_t>(v.rows), r, scratch, stream);
+  }
+  return e;
 }
 
 }  // namespace wf::device::inline WF_BUILD

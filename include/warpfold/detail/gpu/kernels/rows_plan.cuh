@@ -47,9 +47,12 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (v.rows == 0) return cudaSuccess;
   if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
   if constexpr (Acc::packs) {
-    if (v.n != 0 && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
+    bool walked = true;
+    if constexpr (Acc::proves) walked = !acc.states;
+    if (v.n != 0 && walked && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
   }
   row_walk w{};
+  if constexpr (Acc::proves) w.skip = acc.states;
   if constexpr (Acc::packs) w.whole = are_whole(v, size);
   const int items = w.whole ? 16 / size : 1;
   for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
@@ -62,6 +65,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
     if (bytes >= (1 << 18) || (few && bytes > 8192)) return enqueue_long_rows(acc, v, w, r, scratch, stream);
   }
+  if (w.skip) w.units = 0;
   w.group_log2 = group_log2_of(w.units, w.whole ? 16 : size);
   const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/kernels/rows_columns.cuh>
+#include <warpfold/detail/gpu/kernels/rows_again.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -25,6 +25,7 @@ inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
 /// How segments are walked; made by the host.
 struct ragged_walk {
   std::uint64_t segments;
+  bool skip;   ///< nothing is added on the way, as in row_walk
   bool packs;  ///< elements lie side by side, so that 16 bytes can be loaded at once
   std::int64_t step_bytes[2];
   std::size_t answer_bytes;
@@ -139,7 +140,7 @@ __device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const r
 template <class Acc>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, 8))
     ragged_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc,
-                  unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+                  unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   await_stream();
   constexpr int inputs = Acc::inputs;
   using state = typename Acc::state;
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       if (!there) elements = 0;
       else if (!ends) elements = min(length, end - unit);
       if (unit < begin) skipped = min(elements, begin - unit);
-      elements -= skipped;
+      elements = w.skip ? 0 : elements - skipped;
     }
     if (elements == 0) slots[warp][lane] = acc.identity();
     __syncwarp();
@@ -266,6 +267,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       if (again[k] != none) acc.exactly(rooms[0], v, again[k], true, out + again[k] * w.answer_bytes);
     }
   }
+  if (Acc::proves && verdicts != nullptr && threadIdx.x == 0 && cut_segment[1] == none) verdicts[blockIdx.x] = 0;
   // Segments that blocks share: each has a box in its first block for the beginning, and one in each later block.
   auto* const box = reinterpret_cast<state*>(partials);
 #pragma unroll 1
@@ -288,7 +290,13 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const std::uint64_t n = v.offset(segment + 1) - v.offset(segment);
     if constexpr (Acc::proves) {
       __shared__ bool sure;
-      if (threadIdx.x == 0) sure = ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+      if (threadIdx.x == 0) {
+        sure = ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+        if (verdicts != nullptr) {  // rows_again.cuh adds it
+          verdicts[from] = sure ? 0 : segment + 1;
+          sure = true;
+        }
+      }
       __syncthreads();
       if (!sure) acc.exactly(rooms[0], v, segment, true, to);
     } else if (threadIdx.x == 0) {
@@ -300,7 +308,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 
 template <class Acc>
 cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
-  ragged_walk w{v.rows, true, {0, 0}, acc.result_size()};
+  ragged_walk w{v.rows, false, true, {0, 0}, acc.result_size()};
+  if constexpr (Acc::proves) w.skip = acc.states;
   for (int k = 0; k < Acc::inputs; ++k) {
     w.step_bytes[k] = v.stride[k][0];
     w.packs = w.packs && v.stride[k][0] == acc.item_size();
@@ -312,8 +321,16 @@ cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const
   for (const std::uint64_t limit : {std::uint64_t{workspace::row_tickets}, most, fit}) {
     if (blocks > limit) blocks = limit;
   }
-  return launch(ragged_kernel<Acc>, {static_cast<unsigned>(blocks), ragged_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters());
+  // Where a segment that blocks share may be long.
+  bool again = false;
+  if constexpr (Acc::proves) again = blocks > 1 && v.n * static_cast<unsigned>(acc.item_size()) >= 1 << 18;
+  const cudaError_t e = launch(ragged_kernel<Acc>, {static_cast<unsigned>(blocks), ragged_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+                               static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters(),
+                               again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
+  if constexpr (Acc::proves) {
+    if (e == cudaSuccess && again) return enqueue_again(acc, v, static_cast<std::uint32_t>(blocks), r, scratch, stream);
+  }
+  return e;
 }
 
 }  // namespace wf::device::inline WF_BUILD

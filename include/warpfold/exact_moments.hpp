@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <string_view>
 #include <ranges>
 #include <span>
 #include <type_traits>

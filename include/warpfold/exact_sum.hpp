@@ -6,7 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <string_view>
 #include <limits>
 #include <ranges>
 #include <span>

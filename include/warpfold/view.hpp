@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -104,7 +103,7 @@ std::optional<std::int64_t> product(const Dimensions& dimensions, Length length_
   std::int64_t n = 1;
   bool fits = true;
   for (const auto& d : dimensions) {
-    const std::int64_t length = std::invoke(length_of, d);
+    const std::int64_t length = length_of(d);
     if (length == 0) return 0;
     fits = fits && !__builtin_mul_overflow(n, length, &n);
   }

@@ -14,7 +14,7 @@ cudaError_t enqueue_any_rows(const rows_request& r, workspace& w, cudaStream_t s
 }
 
 rows_function find_rows_any(op o, dtype t) {
-  if (!on_devices(o) || find_builtin(o, t, accuracy::exact) == nullptr) return nullptr;
+  if (family_of(o, t, accuracy::exact) == kernel_family::none) return nullptr;
   const row_work work = row_work_of(o, t);
   if (!is_integer(t) && (work == row_work::add || work == row_work::moments)) return nullptr;
   return or_by_label<enqueue_any_rows>;

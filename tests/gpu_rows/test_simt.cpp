@@ -66,6 +66,9 @@ std::string state_difference(const wf::device_place& place, const row_case& c, s
   return "";
 }
 
+/// Which of the larger cases are done: all but under the sanitizers.
+wf::test::some_of_all chosen;
+
 /// Few cases, of every operation and type still.
 bool brief() { return number_of_environment("WF_ROWS_CASES", 10) < 5; }
 
@@ -101,6 +104,7 @@ TEST_P(rows, that_many_blocks_share) {
     const auto what = static_cast<wf::op>(o);
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const bool columns : {false, true}) {
+      if (!chosen()) continue;
       row_case c;
       c.what = what;
       c.type = GetParam();
@@ -129,6 +133,7 @@ TEST_P(rows, of_ragged_segments) {
     const auto what = static_cast<wf::op>(o);
     if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
     for (int times = 0; times < (brief() ? 1 : 2); ++times, ++k) {
+      if (!chosen()) continue;
       const row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(k % ragged_kinds), times == 0 ? 2000 : 20000);
       simt::current_options().order = orders[g() % 3];
       const std::string trouble = difference(simt_rows(), c);
@@ -193,6 +198,7 @@ TEST_P(rows, states_of_random_views) {
     const bool there = place.takes(what, GetParam(), wf::accuracy::exact, wf::partition::kinds::axes, wf::output::states);
     EXPECT_EQ(there, what != wf::op::logsumexp || is_floating(GetParam())) << wf::op_names[o];
     for (int times = brief() ? 4 : 1; there && times < 5; ++times) {
+      if (!chosen()) continue;
       const row_case c = times == 4 ? ragged_case(g, what, GetParam(), static_cast<ragged>(g() % ragged_kinds), 3000) : random_row_case(g, what, GetParam());
       simt::current_options().order = orders[g() % 3];
       const std::string trouble = state_difference(place, c, static_cast<std::int64_t>(g() % 5));
@@ -214,7 +220,7 @@ TEST_P(rows, states_of_pieces_merge) {
     const auto what = static_cast<wf::op>(o);
     if (!place.takes(what, GetParam(), wf::accuracy::exact, wf::partition::kinds::axes, wf::output::states)) continue;
     const wf::state_form form = wf::form_of_states(what, GetParam());
-    if (!form.canonical) continue;
+    if (!form.canonical || !chosen()) continue;
     const auto x = make_bytes(GetParam(), families[g() % families.size()], many * n, g() % 100), y = make_bytes(GetParam(), families[0], many * n, 9);
     const auto piece = [&](const wf::backend& by, std::int64_t from, std::int64_t count) {
       static constexpr int last[] = {1};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -47,7 +46,7 @@ class transformed {
     for (std::int64_t at = 0; at < n; at += most) {
       const std::int64_t here = std::min(most, n - at);
       for (std::int64_t i = 0; i < here; ++i)
-        std::construct_at(to + i, static_cast<V>(std::invoke(f_, cpu::detail::load_any<T>(x[K], at + i)...)));
+        std::construct_at(to + i, static_cast<V>(f_(cpu::detail::load_any<T>(x[K], at + i)...)));
       const void* const block[] = {room, nullptr};
       r_.accumulate(self_, s, block, here, first + at);
     }

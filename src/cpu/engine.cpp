@@ -39,8 +39,9 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
     const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
     (is_reduced ? p.reduced : p.kept).push_back(dim);
   }
-  const auto answers = wf::detail::product(p.kept, &dimension::length);
-  const auto elements = wf::detail::product(p.reduced, &dimension::length);
+  const auto length_of = [](const dimension& d) { return d.length; };
+  const auto answers = wf::detail::product(p.kept, length_of);
+  const auto elements = wf::detail::product(p.reduced, length_of);
   if (!answers) throw error(errc::bad_argument, "more than 2^63 answers");
   p.answers = *answers;
   p.elements = elements.value_or(1);  // of no answers
@@ -92,12 +93,40 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
-  const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,
-                              std::int64_t group, std::int64_t begin, std::int64_t end) {
+  // The group's first answer, how many it has, and where they begin.
+  const auto place_of = [&](std::int64_t group) {
     const std::int64_t column = group % panels_a_row * width;
     const std::int64_t answer = group / panels_a_row * side_by_side + column;
-    const pointers base = at_index(p.base, p.kept, answer, r.inputs);
-    const std::int64_t here = std::min(width, side_by_side - column);
+    return std::tuple(answer, std::min(width, side_by_side - column), at_index(p.base, p.kept, answer, r.inputs));
+  };
+
+  // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
+  const auto short_panel = [&](folder& f, std::int64_t group) {
+    const bool is_short = r.short_run != nullptr && p.elements <= panel_rows;
+    if (!panels || (!is_short && r.proves == nullptr)) return false;
+    const auto [answer, here, base] = place_of(group);
+    std::byte* const to = out + static_cast<std::size_t>(answer) * r.result_size;
+    evidence found[panel];
+    f.panels(here, base, p.reduced, p.kept.back(), 0, p.elements, [&](std::int64_t w, const pointers& q, std::int64_t n, std::int64_t first) {
+      const void* x[max_inputs] = {q[0], q[1]};
+      if (is_short) return r.short_run(self, x, n, to + static_cast<std::size_t>(w) * r.result_size);
+      evidence piece;
+      piece.first = first == 0;
+      r.proves->gather(x, n, false, piece);
+      if (first == 0) found[w] = piece;
+      else join(found[w], piece);
+    });
+    if (is_short) return true;
+    for (std::int64_t w = 0; w < here; ++w) {
+      bool again = false;
+      if (!r.proves->conclude(self, found[w], p.elements, to + static_cast<std::size_t>(w) * r.result_size, again)) return false;
+    }
+    return true;
+  };
+
+  const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,
+                              std::int64_t group, std::int64_t begin, std::int64_t end) {
+    const auto [answer, here, base] = place_of(group);
     for (std::int64_t w = 0; w < here; ++w) r.identity(self, s[first_state + w]);
     if (panels)
       f.fold_panel(s, first_state, here, base, p.reduced, p.kept.back(), begin, end);
@@ -123,7 +152,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
       folder f(r, self);
       const states s(r, width);
       for (std::int64_t g = task * together; g < end; ++g) {
-        if (proved(g)) continue;
+        if (proved(g) || short_panel(f, g)) continue;
         const auto [answer, count] = fold_group(f, s, 0, g, 0, p.elements);
         for (std::int64_t w = 0; w < count; ++w) finish(s[w], answer + w);
       }

@@ -203,26 +203,35 @@ class folder {
     }
   }
 
-  /// Rows of `width` answers side by side: row i of the reduced dimensions holds element i of each.
-  void fold_panel(const states& s, std::int64_t first_state, std::int64_t width, pointers base,
-                  const dimensions& dims, const dimension& across, std::int64_t begin,
-                  std::int64_t end) {
+  /// Rows of `width` answers side by side: row i of the reduced dimensions holds element i of each. f(w, p, n, i): elements
+  /// i … i + n of answer w, without gaps.
+  template <class F>
+  void panels(std::int64_t width, pointers base, const dimensions& dims, const dimension& across, std::int64_t begin, std::int64_t end, F f) {
     for (int k = 0; k < r_.inputs; ++k) panel_buffer(k);
     const dimension& row = dims.back();
-    for (std::int64_t i = begin; i < end;) {
-      const std::int64_t column = i % row.length;
-      const std::int64_t n = std::min({row.length - column, end - i, panel_rows});
-      const pointers p = at_index(base, dims, i, r_.inputs);
-      for (int k = 0; k < r_.inputs; ++k)
-        transpose(k, p[k], row.strides[k], across.strides[k], n, width);
+    for (std::int64_t from = begin; from < end;) {
+      std::int64_t filled = 0;
+      while (filled < panel_rows && from + filled < end) {
+        const std::int64_t i = from + filled, n = std::min({row.length - i % row.length, end - i, panel_rows - filled});
+        const pointers p = at_index(base, dims, i, r_.inputs);
+        for (int k = 0; k < r_.inputs; ++k) transpose(k, p[k], row.strides[k], across.strides[k], filled, n, width);
+        filled += n;
+      }
       for (std::int64_t w = 0; w < width; ++w) {
         pointers q{};
         for (int k = 0; k < r_.inputs; ++k)
           q[k] = panels_[k].get() + static_cast<std::size_t>(w * panel_rows) * r_.element_sizes[k];
-        add(s[first_state + w], q, n, i);
+        f(w, q, filled, from);
       }
-      i += n;
+      from += filled;
     }
+  }
+  void fold_panel(const states& s, std::int64_t first_state, std::int64_t width, pointers base,
+                  const dimensions& dims, const dimension& across, std::int64_t begin,
+                  std::int64_t end) {
+    panels(width, base, dims, across, begin, end, [&](std::int64_t w, const pointers& p, std::int64_t n, std::int64_t first) {
+      add(s[first_state + w], p, n, first);
+    });
   }
 
  private:
@@ -243,12 +252,12 @@ class folder {
   }
 
   void transpose(int k, const std::byte* from, std::int64_t row_stride, std::int64_t column_stride,
-                 std::int64_t rows, std::int64_t width) {
+                 std::int64_t at, std::int64_t rows, std::int64_t width) {
     std::byte* to = panels_[k].get();
     const auto run = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>, std::size_t size) {
       for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t w = 0; w < width; ++w)
-          std::memcpy(to + static_cast<std::size_t>(w * panel_rows + i) * (Size != 0 ? Size : size),
+          std::memcpy(to + static_cast<std::size_t>(w * panel_rows + at + i) * (Size != 0 ? Size : size),
                       from + i * row_stride + w * column_stride, Size != 0 ? Size : size);
     };
     switch (const std::size_t size = r_.element_sizes[k]; size) {

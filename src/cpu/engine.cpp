@@ -100,6 +100,76 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return std::tuple(answer, std::min(width, side_by_side - column), at_index(p.base, p.kept, answer, r.inputs));
   };
 
+  // Answers side by side whose elements are added a row at a time: which groups are answered. Blocks of columns fit into L1.
+  std::vector<unsigned char> answered;
+  const auto by_columns = [&] {
+    if (!panels || r.proves == nullptr || r.proves->columns == nullptr || p.kept.back().strides[0] != static_cast<std::int64_t>(r.element_sizes[0])) return;
+    constexpr std::int64_t block = 32 * panel;
+    constexpr std::size_t each = 3 * block;
+    const certify_columns_function add = r.proves->columns();
+    const std::int64_t blocks_a_row = (side_by_side + block - 1) / block, blocks = p.answers / side_by_side * blocks_a_row;
+    answered.assign(static_cast<std::size_t>(groups), 0);
+    std::vector<evidence> parts(chunks == 1 ? 0 : static_cast<std::size_t>(blocks * chunks * block));
+    const auto place = [&](std::int64_t b) {
+      const std::int64_t column = b % blocks_a_row * block, answer = b / blocks_a_row * side_by_side + column;
+      return std::tuple(answer, std::min(block, side_by_side - column), at_index(p.base, p.kept, answer, 1));
+    };
+    const auto conclude = [&](std::int64_t b, auto is_certain) {
+      const auto [answer, here, base] = place(b);
+      for (std::int64_t from = 0; from < here; from += width) {
+        bool all = true;
+        for (std::int64_t w = from; w < std::min(from + width, here) && all; ++w)
+          all = is_certain(w, out + static_cast<std::size_t>(answer + w) * r.result_size);
+        answered[static_cast<std::size_t>(b / blocks_a_row * panels_a_row + (b % blocks_a_row * block + from) / width)] = all;
+      }
+    };
+    // Threads share out blocks, at least a chunk's worth of elements at a time, or of few blocks chunks of rows.
+    const std::int64_t together = chunks == 1 ? std::max<std::int64_t>(1, least_chunk / (p.elements * std::min(block, side_by_side))) : 1;
+    parallel(c, (blocks + together - 1) / together * chunks, [&](std::int64_t task) {
+      const std::int64_t first = task / chunks * together, k = task % chunks;
+      alignas(64) double sums[each];
+      for (std::int64_t b = first; b < std::min(blocks, first + together); ++b) {
+        const auto [answer, here, base] = place(b);
+        double *const s = sums, *const rest = s + block, *const errors = rest + block;
+        std::memset(sums, 0, sizeof sums);
+        const std::int64_t begin = k * chunk, end = std::min(p.elements, begin + chunk);
+        const dimension& row = p.reduced.back();
+        for (std::int64_t i = begin; i < end;) {
+          const std::int64_t n = std::min(row.length - i % row.length, end - i);
+          add(at_index(base, p.reduced, i, 1)[0], row.strides[0], n, here, s, rest, errors);
+          i += n;
+        }
+        const std::byte* const start = at_index(base, p.reduced, begin, 1)[0];
+        const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
+        const auto found = [&](std::int64_t w) {
+          return of_column(s[w], rest[w], errors[w], end - begin, (start[w * size + size - 1] & std::byte{0x80}) != std::byte{});
+        };
+        if (chunks != 1) {
+          for (std::int64_t w = 0; w < here; ++w) parts[static_cast<std::size_t>((b * chunks + k) * block + w)] = found(w);
+          continue;
+        }
+        conclude(b, [&](std::int64_t w, std::byte* to) {
+          if (r.proves->at_once != nullptr && r.proves->at_once(self, s[w], rest[w], errors[w], p.elements, to)) return true;
+          bool again = false;
+          evidence one = found(w);
+          return r.proves->conclude(self, one, p.elements, to, again);
+        });
+      }
+    });
+    if (chunks == 1) return;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      evidence* const mine = parts.data() + b * chunks * block;
+      for (std::int64_t k = 1; k < chunks; ++k)
+        for (std::int64_t w = 0; w < block; ++w) join(mine[w], mine[k * block + w]);
+      conclude(b, [&](std::int64_t w, std::byte* to) {
+        bool again = false;
+        return r.proves->conclude(self, mine[w], p.elements, to, again);
+      });
+    }
+  };
+  by_columns();
+  const auto is_answered = [&](std::int64_t group) { return !answered.empty() && answered[static_cast<std::size_t>(group)] != 0; };
+
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
   const auto short_panel = [&](folder& f, std::int64_t group) {
     const bool is_short = r.short_run != nullptr && p.elements <= panel_rows;
@@ -152,7 +222,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
       folder f(r, self);
       const states s(r, width);
       for (std::int64_t g = task * together; g < end; ++g) {
-        if (proved(g) || short_panel(f, g)) continue;
+        if (is_answered(g) || proved(g) || short_panel(f, g)) continue;
         const auto [answer, count] = fold_group(f, s, 0, g, 0, p.elements);
         for (std::int64_t w = 0; w < count; ++w) finish(s[w], answer + w);
       }
@@ -163,7 +233,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   // Few answers of many elements: groups one after the other, chunks in parallel.
   const states s(r, chunks * width);
   for (std::int64_t g = 0; g < groups; ++g) {
-    if (proved(g)) continue;
+    if (is_answered(g) || proved(g)) continue;
     std::int64_t answer = 0, count = 0;
     std::mutex mutex;
     parallel(c, chunks, [&](std::int64_t k) {

@@ -93,6 +93,9 @@ inline constexpr int certified_kinds = term_count + 1;
 /// Any n. `out` is set anew, but for what is given.
 using certify_function = void (*)(const void* x, const void* y, std::int64_t n, evidence& out);
 
+/// The sums of columns side by side, of their elements or magnitudes, as sums, their errors and the errors' magnitudes.
+using certify_columns_function = void (*)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* errors);
+
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
   std::int64_t least, greatest;  // u64: the bits
@@ -114,6 +117,7 @@ struct kernel_table {
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
+  certify_columns_function certify_columns[2][2];   // [f64?][magnitudes?]
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16
   /// Any n; the same bits on every target.
   double (*fast_sum[2])(const void* x, std::int64_t n);

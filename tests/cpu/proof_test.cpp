@@ -168,6 +168,78 @@ void check_ties(dtype type) {
   EXPECT_GT(certain_ones, cases / 10);
   EXPECT_LT(certain_ones, cases);
 }
+/// Columns side by side are added a row at a time: each is what its states say, whatever lies beside it.
+int accumulated = 0;
+void check_columns(dtype type, std::int64_t rows, std::int64_t columns, generator& random, bool ordinary) {
+  const std::size_t size = info(type).size;
+  std::vector<numbers> each;
+  numbers all{type, std::vector<std::byte>(static_cast<std::size_t>(rows * columns) * size)};
+  for (std::int64_t k = 0; k < columns; ++k) {
+    if (ordinary) each.push_back(make(type, family::normal, static_cast<int>(rows), random));
+    else if (k % 5 != 4) each.push_back(make(type, all_families[random() % std::size(all_families)], static_cast<int>(rows), random));
+    else {
+      // A tie, or a number that lies the least bit beside it.
+      each.push_back(make(type, family::normal, static_cast<int>(rows), random));
+      with_float(type, [&]<class T>() {
+        const double unit = std::ldexp(1, type == dtype::f16 ? -10 : type == dtype::bf16 ? -7 : type == dtype::f32 ? -23 : -52), beside = random() % 3 == 0 ? 0 : std::ldexp(random() % 2 == 0 ? 1 : -1, -static_cast<int>(random() % 90) - 60);
+        const double values[] = {1, unit / 2, beside};
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const T v = static_cast<T>(i < 3 ? values[i] : 0);
+          std::memcpy(each.back().bytes.data() + static_cast<std::size_t>(i) * size, &v, size);
+        }
+      });
+    }
+    for (std::int64_t i = 0; i < rows; ++i)
+      std::memcpy(all.bytes.data() + static_cast<std::size_t>(i * columns + k) * size, each.back().bytes.data() + static_cast<std::size_t>(i) * size, size);
+  }
+  const int first[] = {0};
+  cpu::operands x;
+  x.shape = {rows, columns};
+  x.strides[0] = {columns * static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)};
+  x.data[0] = all.bytes.data();
+  for (const op o : {op::sum, op::mean, op::norm1, op::var}) {
+    const cpu::erased* const r = find_builtin(o, type, accuracy::exact);
+    for (const rounding mode : modes) {
+      if (ordinary && mode != rounding::nearest) continue;
+      const options with{mode, 0};
+      cpu::erased counted = *r;
+      static const cpu::erased* theirs;
+      theirs = r;
+      counted.accumulate = [](const void* self, void* s, const void* const* at, std::int64_t n, std::int64_t i) {
+        ++accumulated;
+        theirs->accumulate(self, s, at, n, i);
+      };
+      std::vector<std::byte> out(static_cast<std::size_t>(columns) * r->result_size);
+      for_each_target([&] {
+        context c;
+        c.threads = 1;  // for the count
+        accumulated = 0;
+        cpu::reduce_axes(counted, &with, x, first, c, out.data());
+        if (ordinary) {
+          EXPECT_EQ(accumulated, 0) << properties_of(o).name << " of " << name(type);
+        }
+        for (std::int64_t k = 0; k < columns; ++k) {
+          const auto want = by_states(o, each[static_cast<std::size_t>(k)], each[static_cast<std::size_t>(k)], with);
+          ASSERT_EQ(std::memcmp(out.data() + static_cast<std::size_t>(k) * r->result_size, want.data(), want.size()), 0)
+              << properties_of(o).name << " of column " << k << " of " << columns << ", " << rows << " rows of " << name(type) << ", rounding " << static_cast<int>(mode);
+        }
+      });
+    }
+  }
+}
+TEST_P(proofs, of_columns) {
+  const dtype type = GetParam();
+  if (part_of(type) != type) return;  // columns of complex numbers have states
+  generator random(seed());
+  for (const int rows : {2, 3, 5, 100, 1023, 1025})
+    for (const int columns : {1, 3, 16, 33, 530}) {
+      if (rows * columns > 20000 && effort() < 1) continue;
+      check_columns(type, rows, rows > 100 ? std::min(columns, 40) : columns, random, false);
+    }
+  check_columns(type, 150000, 3, random, false);
+  for (const int rows : {2, 10, 1000, 2000}) check_columns(type, rows, 37, random, true);
+}
+
 TEST(proofs_of_ties, of_f64) { check_ties<double>(dtype::f64); }
 TEST(proofs_of_ties, of_f32) { check_ties<float>(dtype::f32); }
 

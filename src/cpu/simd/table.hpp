@@ -35,6 +35,7 @@ const kernel_table& table() {
       .certify = {{WF_CERTIFY(f, adding::plain), WF_CERTIFY(f, adding::anchored)},
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
+      .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
       .fast_sum = {fast_sum<f>, fast_sum<d>},
       .fast_dot = {fast_dot<f>, fast_dot<d>},

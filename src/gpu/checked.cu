@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sum, norm1, sum_of_squares, dot and prod of integers, and whether the true answer fits 64 bits.
 #include <warpfold/detail/gpu/accumulate/checked_folds.cuh>
+#include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "table.cuh"
 
@@ -16,7 +17,7 @@ cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cud
 template <int Size>
 cudaError_t enqueue_size(const device_request& r, workspace& w, cudaStream_t stream) {
   using word = word_of_size<Size>;
-  const auto wide = widened<Size>::of(r.element);
+  const auto wide = words_of_64<Size>::of(r.element);
   if (r.what == op::prod) return enqueue<checked_product_fold<Size>, word>({wide}, r, w, stream);
   if (r.what == op::dot) return enqueue<checked_sum_fold<Size, 2>, word, word>({r.what, wide}, r, w, stream);
   return enqueue<checked_sum_fold<Size, 1>, word>({r.what, wide}, r, w, stream);

@@ -23,10 +23,10 @@ using word_of_size = std::conditional_t<Size == 1, std::uint8_t, std::conditiona
 
 /// Elements as 64 bits in two's complement.
 template <int Size>
-struct widened {
+struct words_of_64 {
   bool is_signed, is_bool;
 
-  static widened of(dtype t) { return {t >= dtype::i8 && t <= dtype::i64, t == dtype::boolean}; }
+  static words_of_64 of(dtype t) { return {t >= dtype::i8 && t <= dtype::i64, t == dtype::boolean}; }
   __device__ __forceinline__ std::uint64_t operator()(word_of_size<Size> x) const {
     if (is_bool) return x != 0 ? 1 : 0;
     if (is_signed) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::make_signed_t<word_of_size<Size>>>(x)});
@@ -57,7 +57,7 @@ struct checked_sum_fold {
   static constexpr int inputs = Inputs, item_size = Size, loads = 4;
   static constexpr bool packs = true;
   op what;
-  widened<Size> wide;
+  words_of_64<Size> wide;
 
   __device__ __forceinline__ state identity() const { return {{0, 0, 0}}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
@@ -127,7 +127,7 @@ struct checked_product_fold {
   using running = state;
   static constexpr int inputs = 1, item_size = Size, loads = 4;
   static constexpr bool packs = true;
-  widened<Size> wide;
+  words_of_64<Size> wide;
 
   __device__ __forceinline__ state identity() const { return {1, 1, 0, 0, 0}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {

@@ -129,7 +129,7 @@ TEST_F(under_load, graph_replays_give_the_same) {
       auto r = j.request;
       r.out = out;
       m.library->run(r, place.scratch(), stream);
-      struct captured { const wf::device_place* place; const wf::device_request* request; } c{&place, &r};
+      struct captured { const wf::gpu* place; const wf::device_request* request; } c{&place, &r};
       EXPECT_EQ(m.replay(stream, [](void* p) {
         const auto* k = static_cast<const captured*>(p);
         k->place->kernels().run(*k->request, k->place->scratch(), k->place->stream());

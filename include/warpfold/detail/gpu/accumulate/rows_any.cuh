@@ -299,9 +299,9 @@ struct any_rows {
       case row_work::arg: {
         const std::int64_t index = as_signed(s.w[1]), rank = as_signed(s.w[0]);
         const bool nan = index >= 0 && is_float && rank == INT64_MIN;
-        std::int64_t k = what == op::argmax ? ~rank : rank;
-        if (!is_signed && !is_float && type != dtype::boolean && size < 8) k += std::int64_t{1} << (8 * size - 1);
-        own[0] = index < 0 || nan ? 0 : static_cast<std::uint64_t>(k);
+        auto k = static_cast<std::uint64_t>(what == op::argmax ? ~rank : rank);  // of no elements the greatest
+        if (!is_signed && !is_float && type != dtype::boolean && size < 8) k += std::uint64_t{1} << (8 * size - 1);
+        own[0] = index < 0 || nan ? 0 : k;
         own[1] = static_cast<std::uint64_t>(index < 0 ? -1 : index + first_index);
         own[2] = nan ? 1 : 0;
         break;

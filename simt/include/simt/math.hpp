@@ -152,8 +152,13 @@ SIMT_INLINE wide length_of(int n, const T* x) {
   }                                                                                                      \
   SIMT_INLINE float name(float x) { return name##f(x); }
 SIMT_MATH_1(rcbrt, 1 / std::cbrt(x))
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 41)  // C23's
+SIMT_INLINE float sinpi(float x) { return ::sinpif(x); }
+SIMT_INLINE float cospi(float x) { return ::cospif(x); }
+#else
 SIMT_MATH_1(sinpi, math::of_pi<true>(x))
 SIMT_MATH_1(cospi, math::of_pi<false>(x))
+#endif
 SIMT_MATH_1(erfcx, math::erfcx(x))
 SIMT_MATH_1(erfinv, math::erfinv(x))
 SIMT_MATH_1(erfcinv, math::erfcinv(x))

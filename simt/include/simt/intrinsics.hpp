@@ -159,8 +159,12 @@ SIMT_INLINE constexpr std::common_type_t<builtin::value_t<A>, builtin::value_t<B
 }
 SIMT_INLINE unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
 SIMT_INLINE unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 42)  // C23's
+using ::rsqrt, ::rsqrtf;
+#else
 SIMT_INLINE float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 SIMT_INLINE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
+#endif
 
 }  // inline namespace SIMT_BUILD
 }  // namespace simt

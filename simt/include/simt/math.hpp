@@ -153,6 +153,7 @@ SIMT_INLINE wide length_of(int n, const T* x) {
   SIMT_INLINE float name(float x) { return name##f(x); }
 SIMT_MATH_1(rcbrt, 1 / std::cbrt(x))
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 41)  // C23's
+using ::cospi, ::cospif, ::sinpi, ::sinpif;
 SIMT_INLINE float sinpi(float x) { return ::sinpif(x); }
 SIMT_INLINE float cospi(float x) { return ::cospif(x); }
 #else

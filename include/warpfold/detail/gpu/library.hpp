@@ -16,6 +16,7 @@
 #include <warpfold/detail/gpu/rows.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
+#include <warpfold/operations.hpp>
 #include <warpfold/types.hpp>
 
 namespace wf {
@@ -40,42 +41,32 @@ enum class kernel_family : std::uint8_t { none, order, integers, integer_moments
 
 /// The family that reduces whole arrays so; none if none does.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
-  if (static_cast<std::size_t>(t) >= dtypes.size() || !on_devices(o)) return kernel_family::none;
+  const operation& of = operation_of(o);
   const bool whole = is_integer(t), complex = is_complex(t), natively = a == accuracy::fast;
-  switch (o) {
-    case op::count: case op::count_nonzero: case op::any: case op::all: return kernel_family::order;
-    case op::min: case op::max: case op::minmax: case op::norm_inf: case op::argmin: case op::argmax:
-      return complex ? kernel_family::none : kernel_family::order;
-    case op::logsumexp: return complex ? kernel_family::none : kernel_family::native;
-    case op::prod: return whole ? kernel_family::integers : kernel_family::native;
-    case op::dot:
-      if (whole) return kernel_family::integers;
-      return natively && !complex ? kernel_family::native : kernel_family::products;
-    case op::norm1:
-      if (complex) return kernel_family::none;
-      [[fallthrough]];
-    case op::sum:
-      if (t == dtype::boolean) return kernel_family::order;
-      if (whole) return kernel_family::integers;
+  if (static_cast<std::size_t>(t) >= dtypes.size() || (complex && !of.of_complex)) return kernel_family::none;
+  const bool is_wide = of.answer != answer_kind::mean && of.answer != answer_kind::real_mean;  // of integers an integer
+  switch (of.state) {
+    case state_kind::count: case state_kind::nonzeros: case state_kind::extremes: case state_kind::places: return kernel_family::order;
+    case state_kind::logsumexp: return kernel_family::native;
+    case state_kind::product: return whole ? kernel_family::integers : kernel_family::native;
+    case state_kind::sums:
+      if (t == dtype::boolean && is_wide) return kernel_family::order;
+      if (whole) return is_wide ? kernel_family::integers : kernel_family::integer_moments;
       return natively ? kernel_family::native : kernel_family::sums;
-    case op::mean:
-      if (whole) return kernel_family::integer_moments;
-      return natively ? kernel_family::native : kernel_family::sums;
-    case op::sum_of_squares:
-      if (t == dtype::boolean) return kernel_family::order;
-      if (whole) return kernel_family::integers;
+    case state_kind::dots:
+      if (t == dtype::boolean && is_wide && of.inputs == 1) return kernel_family::order;
+      if (whole) return is_wide ? kernel_family::integers : kernel_family::integer_moments;
       return natively && !complex ? kernel_family::native : kernel_family::products;
-    case op::var: case op::std_dev: case op::mean_var: case op::norm2:
+    case state_kind::moments:
       if (whole) return kernel_family::integer_moments;
       return natively && !complex ? kernel_family::native : kernel_family::products;
-    default: return kernel_family::none;
+    case state_kind::own: break;
   }
+  return kernel_family::none;
 }
 
 /// Whether whole arrays can be reduced to a wf::checked.
-constexpr bool is_checked_on_devices(op o, dtype t) {
-  return is_integer(t) && (o == op::sum || o == op::prod || o == op::sum_of_squares || o == op::norm1 || o == op::dot);
-}
+constexpr bool is_checked_on_devices(op o, dtype t) { return is_integer(t) && operation_of(o).wraps && on_devices(o); }
 
 /// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);

@@ -5,13 +5,9 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
 
 #include <warpfold/backend.hpp>
 #include <warpfold/gpu.hpp>
-#include <warpfold/results.hpp>
 
 #include "shapes.hpp"
 
@@ -20,20 +16,9 @@ namespace wf {
 namespace {
 
 /// Bytes of an answer.
-template <op O>
-constexpr auto answer_sizes = []<class... T>(std::tuple<T...>*) {
-  const auto size = []<class E>(std::type_identity<E>) -> std::size_t {
-    if constexpr (takes<O, E>) return sizeof(result<O, E>);
-    else return 0;
-  };
-  return std::array<std::size_t, dtypes.size()>{size(std::type_identity<T>())...};
-}(static_cast<std::tuple<f16, bf16, float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                         std::uint64_t, bool, c64, c128>*>(nullptr));
 std::size_t answer_size(op o, dtype t) {
-  static constexpr auto sizes = []<std::size_t... O>(std::index_sequence<O...>) {
-    return std::array{answer_sizes<static_cast<op>(O)>...};
-  }(std::make_index_sequence<op_count>());
-  return sizes[static_cast<std::size_t>(o)][static_cast<std::size_t>(t)];
+  const result_kind k = result_of_kind(operation_of(o).answer, t);
+  return info(k.type).size * static_cast<std::size_t>(k.values);
 }
 
 /// A stride in elements. Throws wf::error (unsupported) of strides that are no multiple of their size.

@@ -131,7 +131,7 @@ struct any_rows {
 
   static any_rows of(const rows_request& r) {
     const dtype t = r.element;
-    const result_kind k = result_of_builtin(r.what, t);
+    const result_kind k = result_of_kind(operation_of(r.what).answer, t);
     const dtype_info i = info(t);
     const bool sign = t == dtype::i8 || t == dtype::i16 || t == dtype::i32 || t == dtype::i64;
     any_rows a{r.what, t, row_work_of(r.what, t), static_cast<std::int8_t>(i.size), static_cast<std::int8_t>(i.part), sign, is_floating(t),

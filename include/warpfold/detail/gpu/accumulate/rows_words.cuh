@@ -111,7 +111,7 @@ struct extreme_rows : word_rows<Size> {
 
   std::size_t result_size() const { return answer_bytes; }
   static extreme_rows of(const rows_request& r) {
-    const result_kind k = result_of_builtin(r.what, r.element);
+    const result_kind k = result_of_kind(operation_of(r.what).answer, r.element);
     return {{}, word_keys<Size>::of(r.element), r.what, r.element, static_cast<std::uint8_t>(info(k.type).size * static_cast<std::size_t>(k.values))};
   }
   __device__ __forceinline__ state identity() const {

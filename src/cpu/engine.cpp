@@ -52,6 +52,87 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   return p;
 }
 
+/// Answers by groups: a panel of those that lie side by side in memory while the elements of each lie farther apart; else one by one.
+struct grouping {
+  bool panels;
+  std::int64_t side_by_side, width, a_row, count;  // answers of a row, of a group; groups of a row, of all
+
+  struct place {
+    std::int64_t answer, width;  // the first of the group, and how many there are
+    pointers base;
+  };
+  /// Of groups `w` wide, of which a row has `in_row`.
+  place at(const problem& p, std::int64_t group, std::int64_t w, std::int64_t in_row, int inputs) const {
+    const std::int64_t column = group % in_row * w, answer = group / in_row * side_by_side + column;
+    return {answer, std::min(w, side_by_side - column), at_index(p.base, p.kept, answer, inputs)};
+  }
+  place at(const problem& p, std::int64_t group, int inputs) const { return at(p, group, width, a_row, inputs); }
+};
+
+/// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1: which groups are answered.
+/// Empty where that is not done.
+std::vector<unsigned char> answered_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
+                                               std::int64_t chunks, const context& c, std::byte* out) {
+  const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
+  if (!g.panels || r.proves == nullptr || r.proves->columns == nullptr || p.kept.back().strides[0] != size) return {};
+  constexpr std::int64_t most = 32 * panel;
+  const certify_columns_function add = r.proves->columns();
+  const std::int64_t block = std::min(most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
+                     blocks = p.answers / g.side_by_side * a_row;
+  std::vector<unsigned char> answered(static_cast<std::size_t>(g.count));
+  // is_certain(w, to) answers column w of a block, if that is certain.
+  const auto conclude = [&](std::int64_t b, auto is_certain) {
+    const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
+    for (std::int64_t from = 0; from < width; from += g.width) {
+      bool all = true;
+      for (std::int64_t w = from; w < std::min(from + g.width, width) && all; ++w)
+        all = is_certain(w, out + static_cast<std::size_t>(answer + w) * r.result_size);
+      answered[static_cast<std::size_t>(b / a_row * g.a_row + (b % a_row * block + from) / g.width)] = all;
+    }
+  };
+  const auto by_proof = [&](evidence& found, std::byte* to) {
+    bool again = false;
+    return r.proves->conclude(self, found, p.elements, to, again);
+  };
+  // Threads share out blocks, at least a chunk's worth of elements at a time, or of many elements chunks of rows.
+  const std::int64_t together = chunks == 1 ? std::max<std::int64_t>(1, least_chunk / (p.elements * block)) : 1;
+  std::vector<evidence> parts(chunks == 1 ? 0 : static_cast<std::size_t>(blocks * chunks * block));
+  parallel(c, (blocks + together - 1) / together * chunks, [&](std::int64_t task) {
+    const std::int64_t first = task / chunks * together, k = task % chunks;
+    alignas(64) double s[most], rest[most], errors[most];
+    for (std::int64_t b = first; b < std::min(blocks, first + together); ++b) {
+      const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
+      for (double* const sums : {s, rest, errors}) std::fill_n(sums, width, 0.0);
+      const std::int64_t begin = k * chunk, end = std::min(p.elements, begin + chunk);
+      const dimension& row = p.reduced.back();
+      for (std::int64_t i = begin; i < end;) {
+        const std::int64_t n = std::min(row.length - i % row.length, end - i);
+        add(at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, s, rest, errors);
+        i += n;
+      }
+      const std::byte* const start = at_index(base, p.reduced, begin, 1)[0];
+      const auto found = [&](std::int64_t w) {
+        return of_column(s[w], rest[w], errors[w], end - begin, (start[w * size + size - 1] & std::byte{0x80}) != std::byte{});
+      };
+      if (chunks != 1) {
+        for (std::int64_t w = 0; w < width; ++w) parts[static_cast<std::size_t>((b * chunks + k) * block + w)] = found(w);
+        continue;
+      }
+      conclude(b, [&](std::int64_t w, std::byte* to) {
+        if (r.proves->at_once != nullptr && r.proves->at_once(self, s[w], rest[w], errors[w], p.elements, to)) return true;
+        evidence one = found(w);
+        return by_proof(one, to);
+      });
+    }
+  });
+  for (std::int64_t b = 0; chunks != 1 && b < blocks; ++b) {
+    evidence* const mine = parts.data() + b * chunks * block;
+    for (std::int64_t i = block; i < chunks * block; ++i) join(mine[i % block], mine[i]);
+    conclude(b, [&](std::int64_t w, std::byte* to) { return by_proof(mine[w], to); });
+  }
+  return answered;
+}
+
 /// Every answer of a problem; answer k goes to out + k·result_size.
 void solve(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
   const auto finish = [&](const void* state, std::int64_t answer) {
@@ -75,10 +156,9 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   const auto distance = [](const dimension& d) { return std::abs(d.strides[0]); };
   const bool panels = !p.kept.empty() && !p.reduced.empty() && !shortcut &&
                       distance(p.kept.back()) < distance(p.reduced.back());
-  const std::int64_t side_by_side = panels ? p.kept.back().length : 1;
-  const std::int64_t width = panels ? std::min(panel, side_by_side) : 1;
-  const std::int64_t panels_a_row = (side_by_side + width - 1) / width;
-  const std::int64_t groups = p.answers / side_by_side * panels_a_row;
+  const std::int64_t side_by_side = panels ? p.kept.back().length : 1, width = panels ? std::min(panel, side_by_side) : 1,
+                     panels_a_row = (side_by_side + width - 1) / width, groups = p.answers / side_by_side * panels_a_row;
+  const grouping by{panels, side_by_side, width, panels_a_row, groups};
 
   std::size_t bytes = 0;
   for (int k = 0; k < r.inputs; ++k) bytes += r.element_sizes[k];
@@ -93,88 +173,14 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
-  // The group's first answer, how many it has, and where they begin.
-  const auto place_of = [&](std::int64_t group) {
-    const std::int64_t column = group % panels_a_row * width;
-    const std::int64_t answer = group / panels_a_row * side_by_side + column;
-    return std::tuple(answer, std::min(width, side_by_side - column), at_index(p.base, p.kept, answer, r.inputs));
-  };
-
-  // Answers side by side whose elements are added a row at a time: which groups are answered. Blocks of columns fit into L1.
-  std::vector<unsigned char> answered;
-  const auto by_columns = [&] {
-    if (!panels || r.proves == nullptr || r.proves->columns == nullptr || p.kept.back().strides[0] != static_cast<std::int64_t>(r.element_sizes[0])) return;
-    constexpr std::int64_t block = 32 * panel;
-    constexpr std::size_t each = 3 * block;
-    const certify_columns_function add = r.proves->columns();
-    const std::int64_t blocks_a_row = (side_by_side + block - 1) / block, blocks = p.answers / side_by_side * blocks_a_row;
-    answered.assign(static_cast<std::size_t>(groups), 0);
-    std::vector<evidence> parts(chunks == 1 ? 0 : static_cast<std::size_t>(blocks * chunks * block));
-    const auto place = [&](std::int64_t b) {
-      const std::int64_t column = b % blocks_a_row * block, answer = b / blocks_a_row * side_by_side + column;
-      return std::tuple(answer, std::min(block, side_by_side - column), at_index(p.base, p.kept, answer, 1));
-    };
-    const auto conclude = [&](std::int64_t b, auto is_certain) {
-      const auto [answer, here, base] = place(b);
-      for (std::int64_t from = 0; from < here; from += width) {
-        bool all = true;
-        for (std::int64_t w = from; w < std::min(from + width, here) && all; ++w)
-          all = is_certain(w, out + static_cast<std::size_t>(answer + w) * r.result_size);
-        answered[static_cast<std::size_t>(b / blocks_a_row * panels_a_row + (b % blocks_a_row * block + from) / width)] = all;
-      }
-    };
-    // Threads share out blocks, at least a chunk's worth of elements at a time, or of few blocks chunks of rows.
-    const std::int64_t together = chunks == 1 ? std::max<std::int64_t>(1, least_chunk / (p.elements * std::min(block, side_by_side))) : 1;
-    parallel(c, (blocks + together - 1) / together * chunks, [&](std::int64_t task) {
-      const std::int64_t first = task / chunks * together, k = task % chunks;
-      alignas(64) double sums[each];
-      for (std::int64_t b = first; b < std::min(blocks, first + together); ++b) {
-        const auto [answer, here, base] = place(b);
-        double *const s = sums, *const rest = s + block, *const errors = rest + block;
-        std::memset(sums, 0, sizeof sums);
-        const std::int64_t begin = k * chunk, end = std::min(p.elements, begin + chunk);
-        const dimension& row = p.reduced.back();
-        for (std::int64_t i = begin; i < end;) {
-          const std::int64_t n = std::min(row.length - i % row.length, end - i);
-          add(at_index(base, p.reduced, i, 1)[0], row.strides[0], n, here, s, rest, errors);
-          i += n;
-        }
-        const std::byte* const start = at_index(base, p.reduced, begin, 1)[0];
-        const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
-        const auto found = [&](std::int64_t w) {
-          return of_column(s[w], rest[w], errors[w], end - begin, (start[w * size + size - 1] & std::byte{0x80}) != std::byte{});
-        };
-        if (chunks != 1) {
-          for (std::int64_t w = 0; w < here; ++w) parts[static_cast<std::size_t>((b * chunks + k) * block + w)] = found(w);
-          continue;
-        }
-        conclude(b, [&](std::int64_t w, std::byte* to) {
-          if (r.proves->at_once != nullptr && r.proves->at_once(self, s[w], rest[w], errors[w], p.elements, to)) return true;
-          bool again = false;
-          evidence one = found(w);
-          return r.proves->conclude(self, one, p.elements, to, again);
-        });
-      }
-    });
-    if (chunks == 1) return;
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      evidence* const mine = parts.data() + b * chunks * block;
-      for (std::int64_t k = 1; k < chunks; ++k)
-        for (std::int64_t w = 0; w < block; ++w) join(mine[w], mine[k * block + w]);
-      conclude(b, [&](std::int64_t w, std::byte* to) {
-        bool again = false;
-        return r.proves->conclude(self, mine[w], p.elements, to, again);
-      });
-    }
-  };
-  by_columns();
+  const std::vector<unsigned char> answered = answered_by_columns(r, self, p, by, chunk, chunks, c, out);
   const auto is_answered = [&](std::int64_t group) { return !answered.empty() && answered[static_cast<std::size_t>(group)] != 0; };
 
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
   const auto short_panel = [&](folder& f, std::int64_t group) {
     const bool is_short = r.short_run != nullptr && p.elements <= panel_rows;
     if (!panels || (!is_short && r.proves == nullptr)) return false;
-    const auto [answer, here, base] = place_of(group);
+    const auto [answer, here, base] = by.at(p, group, r.inputs);
     std::byte* const to = out + static_cast<std::size_t>(answer) * r.result_size;
     evidence found[panel];
     f.panels(here, base, p.reduced, p.kept.back(), 0, p.elements, [&](std::int64_t w, const pointers& q, std::int64_t n, std::int64_t first) {
@@ -196,7 +202,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
 
   const auto fold_group = [&](folder& f, const states& s, std::int64_t first_state,
                               std::int64_t group, std::int64_t begin, std::int64_t end) {
-    const auto [answer, here, base] = place_of(group);
+    const auto [answer, here, base] = by.at(p, group, r.inputs);
     for (std::int64_t w = 0; w < here; ++w) r.identity(self, s[first_state + w]);
     if (panels)
       f.fold_panel(s, first_state, here, base, p.reduced, p.kept.back(), begin, end);

@@ -74,10 +74,10 @@ function(wf_compile_together target)
   endif()
 endfunction()
 
-# wf_precompile_standard_library(TARGET): by clang++ what most files include is compiled once for the target. g++ sees each
-# file without, and both use the same standard library.
+# wf_precompile_standard_library(TARGET [ALWAYS]): by clang++ what most files include is compiled once for the target. g++ sees
+# each file without, unless ALWAYS is said; both use the same standard library.
 function(wf_precompile_standard_library target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR ARGN STREQUAL "ALWAYS")
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <cstdint> <cstring>
       <functional> <map> <memory> <mutex> <optional> <ostream> <span> <sstream> <string> <string_view> <tuple> <type_traits>
       <unordered_map> <utility> <vector>)

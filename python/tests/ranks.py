@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each rank runs for test_distributed.py: `ranks.py mpi`, or `ranks.py gloo RANK SIZE FILE`.
 
-Every answer of all ranks' pieces is compared with that of the whole array, byte by byte.
+Every answer of all ranks' pieces is compared with that of the whole array, byte by byte. With `lost` after the library's name
+rank 1 is killed between two calls, and the others say how that ends.
 """
 
+import datetime
+import os
+import signal
 import sys
 
 import numpy as np
@@ -14,15 +18,43 @@ from warpfold.states import Form
 
 assert "torch" not in sys.modules and "mpi4py" not in sys.modules
 
+lost = sys.argv[2:3] == ["lost"]
+if lost:
+    del sys.argv[2]
 if sys.argv[1] == "mpi":
     from mpi4py import MPI
     comm = MPI.COMM_WORLD
     rank, size = comm.Get_rank(), comm.Get_size()
+
+    def end_all(kind, error, where):
+        """A rank that fails ends the others, which would wait for it."""
+        sys.__excepthook__(kind, error, where)
+        sys.stderr.flush()
+        comm.Abort(1)
+
+    sys.excepthook = end_all
 else:
     import torch
     rank, size, comm = int(sys.argv[2]), int(sys.argv[3]), None
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=size)
+    torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=size,
+                                         timeout=datetime.timedelta(seconds=20 if lost else 300))
+
+if lost:
+    assert wfd.sum(np.ones(rank), comm) == size * (size - 1) / 2
+    print(f"rank {rank} is there", flush=True)
+    wfd.sum(np.ones(1), comm)  # all have said it
+    under_way = wfd.all_reduce(wf.ExactSum([1.0]), comm, async_op=True)
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        under_way.wait()  # what was started before may still come
+        wfd.all_reduce(wf.ExactSum([1.0]), comm)
+    except Exception as e:
+        print(f"rank {rank}: {type(e).__name__}: {e}", flush=True)
+        os._exit(3)
+    print(f"rank {rank} has an answer", flush=True)
+    os._exit(0)
 
 
 def refused(kind, match, f):
@@ -88,6 +120,34 @@ for shape, dtype, at_once in (((3, 5), "float32", None), ((50_001,), "float64", 
         same(wfd.all_reduce(all_of_them[rank][::-1], comm, op="mean"), wf.mean(np.stack(all_of_them)[:, ::-1], axis=0))
     wfd._AT_ONCE = whole_before
 
+# Under way while something else is done: added, gathered, exchanged in shards.
+wfd._GATHERED = 1 << 10
+long = [np.random.default_rng(k).standard_normal(5_001) for k in range(size)]
+under_way = [wfd.all_reduce(wf.ExactSum(piece(x)), comm, async_op=True), wfd.all_reduce(Form("max", x.dtype).of(piece(x), axis=0), comm, async_op=True),
+             wfd.all_reduce(long[rank], comm, op="mean", async_op=True), wfd.reduce(wf.ExactMoments(piece(x)), comm, root=size - 1, async_op=True)]
+if size == 1:
+    assert all(isinstance(u.is_completed(), bool) for u in under_way)
+found = [u.wait() for u in under_way]
+assert all(u.is_completed() for u in under_way)
+assert found[0] == under_way[0].wait() == wf.ExactSum(x) and found[1].tobytes() == Form("max", x.dtype).of(x, axis=0).tobytes()
+same(found[2], wf.mean(np.stack(long), axis=0))
+assert (found[3] == wf.ExactMoments(x)) if rank == size - 1 else found[3] is None
+
+# Groups of some of the ranks: every other one, and the last alone.
+for members in (list(range(1, size, 2)), [size - 1]):
+    if not members:
+        continue
+    if sys.argv[1] == "mpi":
+        some = comm.Split(0 if rank in members else MPI.UNDEFINED)
+    else:
+        some = torch.distributed.new_group(members)
+    if rank in members:
+        assert wfd.all_reduce(wf.ExactSum([1e300, rank, -1e300]), some) == wf.ExactSum([v for k in members for v in (1e300, k, -1e300)])
+        on_last = wfd.reduce(wf.ExactSum([rank]), some, root=len(members) - 1)
+        assert (on_last == wf.ExactSum(members)) if rank == members[-1] else on_last is None
+        assert wfd.all_reduce(np.full(3, rank), some).tolist() == [sum(members)] * 3
+        assert int(wfd.argmax(np.array([0.0, rank + 1]), some)) == 2 * len(members) - 1
+
 # What is refused, on every rank, so that none waits for another.
 refused(TypeError, "communicator of mpi4py", lambda: wfd.sum(x, object()))
 refused(TypeError, "convert the array", lambda: wfd.all_reduce(np.ones(2, bool), comm))
@@ -131,6 +191,39 @@ if sys.argv[1] == "gloo":
     assert wfd.grad_norm(p) == wf.ExactMoments(g).norm()
     wfd.clip_grad_norm_([p], 1.0)
     assert torch.equal(p.grad.full_tensor(), g * (1.0 / (wf.ExactMoments(g).norm() + 1e-6)))
+
+    # Copies: a mesh of two dimensions, rows of the gradient along one, copies along the other; and one that all ranks hold.
+    from torch.distributed.tensor import DTensor, Partial, Replicate
+    if size % 2 == 0:
+        mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("copies", "shards"))
+        p = torch.nn.Parameter(distribute_tensor(torch.zeros_like(g), mesh, [Replicate(), Shard(0)]))
+        p.grad = distribute_tensor(g, mesh, [Replicate(), Shard(0)])
+        q = torch.nn.Parameter(distribute_tensor(torch.zeros_like(b), mesh, [Replicate(), Replicate()]))
+        q.grad = distribute_tensor(b.clone(), mesh, [Replicate(), Replicate()])
+        assert wfd.grad_norm([p, q]) == everything.norm()
+        assert wfd.grad_norm(p, mesh.get_group("shards")) == wf.ExactMoments(g).norm()  # of one copy's ranks
+        wfd.clip_grad_norm_([p, q], 1.0)
+        assert torch.equal(p.grad.full_tensor(), g * (1.0 / (everything.norm() + 1e-6)))
+        assert torch.equal(q.grad.to_local(), b * (1.0 / (everything.norm() + 1e-6)))
+    p = torch.nn.Parameter(DTensor.from_local(torch.zeros_like(g), init_device_mesh("cpu", (size,)), [Partial()]))
+    p.grad = DTensor.from_local(g.clone(), p.device_mesh, [Partial()])
+    refused(ValueError, "is not made yet", lambda: wfd.grad_norm(p))
+
+    # A module that FSDP shards: gradients of each rank's own share of a batch, so they depend on the number of ranks by
+    # themselves; their norm is that of the whole gradients.
+    from torch.distributed.fsdp import fully_shard
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(33, 17), torch.nn.ReLU(), torch.nn.Linear(17, 5))
+    fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
+    model(torch.from_numpy(np.random.default_rng(rank).standard_normal((8, 33)).astype("f4"))).sum().backward()
+    whole_grads = wf.ExactMoments()
+    for p in model.parameters():
+        whole_grads.add(p.grad.full_tensor())
+    before = [p.grad.full_tensor().clone() for p in model.parameters()]
+    assert wfd.clip_grad_norm_(model.parameters(), 0.5) == whole_grads.norm() > 0.5
+    for p, old in zip(model.parameters(), before):
+        assert torch.equal(p.grad.full_tensor(), old * (0.5 / (whole_grads.norm() + 1e-6)))
+
     inner = torch.distributed.new_group(list(range(max(1, size - 1))))
     if rank < max(1, size - 1):
         assert wfd.all_reduce(np.ones(3), inner).tolist() == [max(1.0, size - 1.0)] * 3

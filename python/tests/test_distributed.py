@@ -29,30 +29,54 @@ def launcher_of_mpi():
     return found
 
 
-@pytest.mark.parametrize("ranks", [3])
-def test_mpi(ranks):
-    launcher = launcher_of_mpi()
+def run_mpi(ranks, *arguments):
     # Open MPI alone knows these variables: they let root start it, and more ranks than cores.
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
-    done = subprocess.run([launcher, "-n", str(ranks), sys.executable, SCRIPT, "mpi"], capture_output=True, text=True, timeout=300, env=env)
+    return subprocess.run([launcher_of_mpi(), "-n", str(ranks), sys.executable, SCRIPT, "mpi", *arguments], capture_output=True, text=True,
+                          timeout=120, env=env)
+
+
+def run_gloo(ranks, meet, *arguments):
+    """Exit statuses, and what each rank said."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("no torch; pip install torch")
+    run = [subprocess.Popen([sys.executable, SCRIPT, "gloo", *arguments, str(k), str(ranks), str(meet)], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True) for k in range(ranks)]
+    try:
+        told = [p.communicate(timeout=240)[0] for p in run]
+    finally:
+        for p in run:
+            p.kill()
+    return [p.returncode for p in run], told
+
+
+@pytest.mark.parametrize("ranks", [3])
+def test_mpi(ranks):
+    done = run_mpi(ranks)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("answers") == 1
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_gloo(ranks, tmp_path):
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("no torch; pip install torch")
-    run = [subprocess.Popen([sys.executable, SCRIPT, "gloo", str(k), str(ranks), str(tmp_path / "meet")], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True) for k in range(ranks)]
-    try:
-        told = [p.communicate(timeout=600)[0] for p in run]
-    finally:
-        for p in run:
-            p.kill()
-    assert [p.returncode for p in run] == [0] * ranks, "\n".join(told)
+    statuses, told = run_gloo(ranks, tmp_path / "meet")
+    assert statuses == [0] * ranks, "\n".join(told)
     assert "answers" in told[0]
+
+
+def test_a_lost_rank_of_mpi():
+    """mpiexec ends the others within its own time; none of them has an answer."""
+    done = run_mpi(3, "lost")
+    assert done.returncode != 0 and "has an answer" not in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("is there") == 3, done.stdout + done.stderr
+
+
+def test_a_lost_rank_of_gloo(tmp_path):
+    """The others are told by gloo, or after its timeout; none of them has an answer."""
+    statuses, told = run_gloo(3, tmp_path / "meet", "lost")
+    assert statuses == [3, -9, 3], "\n".join(told)
+    assert all("is there" in said and "has an answer" not in said for said in told), "\n".join(told)
 
 
 class One:
@@ -60,11 +84,24 @@ class One:
 
     def Get_rank(self): return 0
     def Get_size(self): return 1
-    def Allreduce(self, a, out): out[...] = a
-    def Reduce(self, a, out, root): out[...] = a
-    def Allgather(self, a, out): out[...] = a
-    def Gather(self, a, out, root): out[...] = a
-    def Alltoall(self, a, out): out[...] = a
+    def Allreduce(self, a, out): out[...] = a  # mpi4py's communicators are known by it
+    def Iallreduce(self, a, out): return Arrival(a, out)
+    def Ireduce(self, a, out, root): return Arrival(a, out)
+    def Iallgather(self, a, out): return Arrival(a, out)
+    def Igather(self, a, out, root): return Arrival(a, out)
+    def Ialltoall(self, a, out): return Arrival(a, out)
+
+
+class Arrival:
+    """A request of which nothing is there before it was waited for, as one of MPI may be."""
+
+    def __init__(self, a, out): self.a, self.out, self.tests = a, out, 0
+
+    def Wait(self): self.out[...] = self.a
+
+    def Test(self):
+        self.tests += 1
+        return self.tests > 2
 
 
 def test_one_rank():
@@ -81,6 +118,27 @@ def test_one_rank():
         with pytest.raises(kind, match=match) as e:
             f()
         assert "\n" not in str(e.value)
+
+
+def test_async():
+    x = np.arange(5.0)
+    first, second = wfd.all_reduce(wf.ExactSum(x), One(), async_op=True), wfd.all_reduce(x, One(), op="mean", async_op=True)
+    assert [first.is_completed() for _ in range(3)] == [False, False, True]
+    assert first.wait() == first.wait() == wf.ExactSum(x) and first.is_completed()
+    assert second.wait().tolist() == x.tolist()
+    assert wfd.reduce(wf.ExactMoments(x), One(), async_op=True).wait() == wf.ExactMoments(x)
+
+    class Broken(One):
+        def Iallreduce(self, a, out):
+            found = Arrival(a, out)
+            found.Wait = lambda: 1 / 0
+            return found
+
+    broken = wfd.all_reduce(wf.ExactSum(x), Broken(), async_op=True)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            broken.wait()
+    assert broken.is_completed()
 
 
 def test_neither_library_is_imported():

@@ -9,6 +9,7 @@ ranks, as any collective operation is.
     wfd.sum(piece, comm)                      # the true sum of all ranks' pieces, rounded once, on each rank
     wfd.all_reduce(wf.ExactSum(piece), comm)  # the sum itself, to go on with
     wfd.all_reduce(tensor, comm)              # element by element
+    wfd.all_reduce(tensor, comm, async_op=True).wait()
     wfd.clip_grad_norm_(model.parameters(), 1.0)
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
@@ -25,51 +26,62 @@ from . import _core
 from ._functions import mean as _mean
 from ._functions import sum as _sum
 from ._general import ONE_AXIS, axes_of
-from ._inputs import NAMES, Source, is_integer, one_piece, take
+from ._inputs import BF16, NAMES, Source, code_of, is_integer, one_piece, take
 from ._modules import need
 from ._states import ExactMoments, ExactSum
 from .states import OP_OF, Form
 
-__all__ = ["all_reduce", "answer", "argmax", "argmin", "clip_grad_norm_", "grad_norm", "max", "mean", "min", "norm", "reduce", "std",
-           "sum", "var"]
+__all__ = ["Pending", "all_reduce", "answer", "argmax", "argmin", "clip_grad_norm_", "grad_norm", "max", "mean", "min", "norm",
+           "reduce", "std", "sum", "var"]
 
 Array = Any
+Steps = Generator[Any, None, Any]
 _AT_ONCE = 1 << 24      # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
 _GATHERED = 1 << 16     # bytes of a tensor below which every rank gets all of it
 
 
 # ---- The two libraries, told alike: one-dimensional NumPy arrays of int64 or of bytes.
+#
+# What communicates is a generator: it yields what was started, goes on when that has come, and returns its result.
 
 class _Mpi:
     def __init__(self, comm: Any) -> None:
         self.comm, self.size, self.rank = comm, comm.Get_size(), comm.Get_rank()
 
-    def add(self, words: Array, root: int | None = None) -> Array:
+    def add(self, words: Array, root: int | None = None) -> Steps:
         out = np.empty_like(words)
         for at in range(0, len(words), _AT_ONCE):
             piece = slice(at, at + _AT_ONCE)
             if root is None:
-                self.comm.Allreduce(words[piece], out[piece])
+                yield self.comm.Iallreduce(words[piece], out[piece])
             else:
-                self.comm.Reduce(words[piece], out[piece], root=root)
+                yield self.comm.Ireduce(words[piece], out[piece], root=root)
         return out
 
-    def gather(self, data: Array, root: int | None = None) -> Array:
+    def gather(self, data: Array, root: int | None = None) -> Steps:
         out = np.empty((self.size, len(data)), np.uint8)
         for at in range(0, len(data), _AT_ONCE):
             part = np.ascontiguousarray(data[at:at + _AT_ONCE])
             room = np.empty((self.size, len(part)), np.uint8)
             if root is None:
-                self.comm.Allgather(part, room)
+                yield self.comm.Iallgather(part, room)
             else:
-                self.comm.Gather(part, room, root=root)
+                yield self.comm.Igather(part, room, root=root)
             out[:, at:at + _AT_ONCE] = room
         return out
 
-    def exchange(self, parts: Array) -> Array:
+    def exchange(self, parts: Array) -> Steps:
         out = np.empty_like(parts)
-        self.comm.Alltoall(parts, out)
+        yield self.comm.Ialltoall(parts, out)
         return out
+
+    @staticmethod
+    def wait(started: Any) -> None:
+        started.Wait()
+
+    @staticmethod
+    def has_come(started: Any) -> bool:
+        return bool(started.Test())
 
 
 class _Torch:
@@ -83,27 +95,82 @@ class _Torch:
     def _root(self, root: int) -> int:
         return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
 
-    def add(self, words: Array, root: int | None = None) -> Array:
+    def add(self, words: Array, root: int | None = None) -> Steps:
         t = self.torch.from_numpy(words.copy())
         if root is None:
-            self.dist.all_reduce(t, group=self.group)
+            yield self.dist.all_reduce(t, group=self.group, async_op=True)
         else:
-            self.dist.reduce(t, self._root(root), group=self.group)
+            yield self.dist.reduce(t, self._root(root), group=self.group, async_op=True)
         return t.numpy()
 
-    def gather(self, data: Array, root: int | None = None) -> Array:
+    def gather(self, data: Array, root: int | None = None) -> Steps:
         out = np.empty((self.size, len(data)), np.uint8)
         t, rows = self.torch.from_numpy(np.ascontiguousarray(data).copy()), [self.torch.from_numpy(row) for row in out]
         if root is None:
-            self.dist.all_gather(rows, t, group=self.group)
+            yield self.dist.all_gather(rows, t, group=self.group, async_op=True)
         else:
-            self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group)
+            yield self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group, async_op=True)
         return out
 
-    def exchange(self, parts: Array) -> Array:
+    def exchange(self, parts: Array) -> Steps:
         out = self.torch.empty(parts.size, dtype=self.torch.uint8)
-        self.dist.all_to_all_single(out, self.torch.from_numpy(parts.reshape(-1)), group=self.group)
+        yield self.dist.all_to_all_single(out, self.torch.from_numpy(parts.reshape(-1)), group=self.group, async_op=True)
         return out.numpy().reshape(parts.shape)
+
+    @staticmethod
+    def wait(started: Any) -> None:
+        started.wait()
+
+    @staticmethod
+    def has_come(started: Any) -> bool:
+        return bool(started.is_completed())
+
+
+class Pending:
+    """What `async_op=True` gives: an all-reduce under way, while the caller goes on.
+
+    The arrays that were given must stay as they are until it is done. All ranks wait for theirs in the same order, since wait()
+    may send more: an all-reduce of a long tensor is an exchange and a gathering.
+    """
+
+    def __init__(self, ranks: _Mpi | _Torch, steps: Steps) -> None:
+        self._ranks, self._steps = ranks, steps
+        self._started: Any = None
+        self._found: Any = None
+        self._error: BaseException | None = None
+        self._is_done = False
+        self._next()
+
+    def _next(self) -> None:
+        try:
+            self._started = next(self._steps)
+        except StopIteration as end:
+            self._found, self._is_done = end.value, True
+        except BaseException as e:
+            self._error, self._is_done = e, True
+
+    def is_completed(self) -> bool:
+        """Whether what is under way has come; wait() then waits for nothing, but may still send more."""
+        return self._is_done or self._ranks.has_come(self._started)
+
+    def wait(self) -> Any:
+        """The result, as without `async_op`; a second call gives the same again. Raises what the call without it raises."""
+        while not self._is_done:
+            try:
+                self._ranks.wait(self._started)
+            except BaseException as e:
+                self._error, self._is_done = e, True
+                break
+            self._next()
+        self._started = None
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+
+def _now(ranks: _Mpi | _Torch, steps: Steps) -> Any:
+    """The result of steps, waited for."""
+    return Pending(ranks, steps).wait()
 
 
 def _ranks(comm: Any, who: str) -> _Mpi | _Torch:
@@ -125,7 +192,7 @@ def _agree(ranks: _Mpi | _Torch, what: str, who: str) -> None:
     if ranks.size == 1:
         return
     h = zlib.crc32(what.encode()) & 0xfffff
-    total, squares = (int(w) for w in ranks.add(np.array([h, h * h], np.int64)))
+    total, squares = (int(w) for w in _now(ranks, ranks.add(np.array([h, h * h], np.int64))))
     if squares * ranks.size != total * total:
         raise ValueError(f"{who}: the ranks bring different things; rank {ranks.rank} brings {what}")
 
@@ -136,38 +203,46 @@ _KINDS: tuple[tuple[Any, Any, Any, str], ...] = ((ExactSum, _core.words_of_sum, 
                                                  (ExactMoments, _core.words_of_moments, _core.moments_of_words, "mean_var"))
 
 
-def _merged(ranks: _Mpi | _Torch, form: Form, states: Array, root: int | None, who: str) -> Array | None:
+def _checked(ranks: _Mpi | _Torch, form: Form, states: Array, who: str) -> Array:
+    """The states, of which all ranks bring the same kind."""
     given = form.check(states)
     _agree(ranks, f"states of {form.dtype.names[0].partition(': ')[2]} in the shape {given.shape}", who)  # type: ignore[index]
+    return given
+
+
+def _merged(ranks: _Mpi | _Torch, form: Form, given: Array, root: int | None) -> Steps:
     if form.adds:
-        words = ranks.add(form.words(given).reshape(-1), root)
+        words = yield from ranks.add(form.words(given).reshape(-1), root)
         if root is not None and ranks.rank != root:
             return None
         return form.settle(words.view(form.dtype).reshape(given.shape))
-    rows = ranks.gather(given.reshape(-1).view(np.uint8), root)
+    rows = yield from ranks.gather(given.reshape(-1).view(np.uint8), root)
     if root is not None and ranks.rank != root:
         return None
     return form.merge(*(row.view(form.dtype).reshape(given.shape) for row in rows))
 
 
-def _states(x: Any, comm: Any, root: int | None, who: str) -> Any:
-    ranks = _ranks(comm, who)
+def _states(x: Any, ranks: _Mpi | _Torch, root: int | None, who: str) -> Steps:
     if root is not None and not 0 <= root < ranks.size:
         raise ValueError(f"{who}: root={root}; there are the ranks 0 to {ranks.size - 1}")
     for kind, to_words, of_words, reduction in _KINDS:
         if isinstance(x, kind):
             form = Form(reduction, "reals")
-            states = np.frombuffer(to_words(x._state), form.dtype).reshape(())
-            found = _merged(ranks, form, states, root, who)
-            return None if found is None else kind._of(of_words(found.tobytes()))
-    return _merged(ranks, Form.of_dtype(x.dtype), x, root, who)
+            given = _checked(ranks, form, np.frombuffer(to_words(x._state), form.dtype).reshape(()), who)
+
+            def run(kind: Any = kind, of_words: Any = of_words) -> Steps:
+                found = yield from _merged(ranks, form, given, root)
+                return None if found is None else kind._of(of_words(found.tobytes()))
+            return run()
+    form = Form.of_dtype(x.dtype)
+    return _merged(ranks, form, _checked(ranks, form, x, who), root)
 
 
 def _is_states(x: Any) -> bool:
     return isinstance(x, (ExactSum, ExactMoments)) or (isinstance(x, np.ndarray) and x.dtype.names is not None)
 
 
-def all_reduce(x: Any, comm: Any = None, *, op: str = "sum") -> Any:
+def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = False) -> Any:
     """All ranks' states merged, or all ranks' arrays added element by element, on each rank.
 
     Parameters
@@ -177,10 +252,12 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum") -> Any:
     comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
     op : {"sum", "mean"}
         Of arrays of numbers: the true sum or mean over the ranks, rounded once. Sums of integers are taken modulo their range.
+    async_op : bool
+        The call returns once the ranks have agreed on what they bring, with a `Pending`; its wait() gives the result.
 
     Returns
     -------
-    The same kind of thing; `x` is left as it is.
+    The same kind of thing, or a `Pending`; `x` is left as it is.
 
     Raises
     ------
@@ -194,21 +271,24 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum") -> Any:
     if _is_states(x):
         if op != "sum":
             raise ValueError("all_reduce: op='mean' of states; merge them, and ask for the mean")
-        return _states(x, comm, None, "all_reduce")
-    return _elements(x, comm, op)
+    ranks = _ranks(comm, "all_reduce")
+    steps = _states(x, ranks, None, "all_reduce") if _is_states(x) else _elements(x, ranks, op)
+    under_way = Pending(ranks, steps)
+    return under_way if async_op else under_way.wait()
 
 
-def reduce(x: Any, comm: Any = None, *, root: int = 0) -> Any:
+def reduce(x: Any, comm: Any = None, *, root: int = 0, async_op: bool = False) -> Any:
     """All ranks' states merged, on one rank; None on the others. Parameters and errors are those of `all_reduce`."""
     if not _is_states(x):
         raise TypeError(f"reduce: an object of type {type(x).__name__}; it takes an ExactSum, ExactMoments or an array of states")
-    return _states(x, comm, root, "reduce")
+    ranks = _ranks(comm, "reduce")
+    under_way = Pending(ranks, _states(x, ranks, root, "reduce"))
+    return under_way if async_op else under_way.wait()
 
 
 # ---- Element by element.
 
-def _elements(x: Any, comm: Any, op: str) -> Any:
-    ranks = _ranks(comm, "all_reduce")
+def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
     torch = sys.modules.get("torch")
     tensor = torch is not None and isinstance(x, torch.Tensor)
     if tensor:
@@ -234,21 +314,24 @@ def _elements(x: Any, comm: Any, op: str) -> Any:
 
     data = flat.view(torch.uint8).numpy() if tensor else flat.view(np.uint8)  # type: ignore[union-attr]
     size = flat.itemsize if not tensor else flat.element_size()
-    out = np.empty(len(data), np.uint8)
-    step = _AT_ONCE * size
-    for at in range(0, len(data), step):
-        piece = data[at:at + step]
-        if len(piece) <= _GATHERED or ranks.size == 1:
-            out[at:at + step] = over_ranks(ranks.gather(piece))
-            continue
-        share = -(-len(piece) // (size * ranks.size)) * size  # whole elements; the last rank's may be padded
-        parts = np.zeros(ranks.size * share, np.uint8)
-        parts[:len(piece)] = piece
-        mine = over_ranks(ranks.exchange(parts.reshape(ranks.size, share)))
-        out[at:at + step] = ranks.gather(mine).reshape(-1)[:len(piece)]
-    if tensor:
-        return torch.from_numpy(out).view(x.dtype).reshape(x.shape)  # type: ignore[union-attr]
-    return out.view(flat.dtype).reshape(x.shape)
+
+    def run() -> Steps:
+        out = np.empty(len(data), np.uint8)
+        step = _AT_ONCE * size
+        for at in range(0, len(data), step):
+            piece = data[at:at + step]
+            if len(piece) <= _GATHERED or ranks.size == 1:
+                out[at:at + step] = over_ranks((yield from ranks.gather(piece)))
+                continue
+            share = -(-len(piece) // (size * ranks.size)) * size  # whole elements; the last rank's may be padded
+            parts = np.zeros(ranks.size * share, np.uint8)
+            parts[:len(piece)] = piece
+            mine = over_ranks((yield from ranks.exchange(parts.reshape(ranks.size, share))))
+            out[at:at + step] = (yield from ranks.gather(mine)).reshape(-1)[:len(piece)]
+        if tensor:
+            return torch.from_numpy(out).view(x.dtype).reshape(x.shape)  # type: ignore[union-attr]
+        return out.view(flat.dtype).reshape(x.shape)
+    return run()
 
 
 # ---- From arrays to answers.
@@ -293,12 +376,17 @@ def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype:
         rest = [n for d, n in enumerate(shape) if d > 0] if axis is None else []
         _agree(ranks, f"pieces of rows of the shape {tuple(rest)}", reduction)
         here = source.view.size if axis is None else shape[axes[0]]
-        sizes = ranks.gather(np.array([here], np.int64).view(np.uint8)).view(np.int64)
+        sizes = _now(ranks, ranks.gather(np.array([here], np.int64).view(np.uint8))).view(np.int64)
         first = int(sizes[:ranks.rank].sum())
     states = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, first=first)
-    found = form.values(_merged(ranks, form, states, None, reduction), rounding=rounding, correction=correction,
+    merged = _now(ranks, _merged(ranks, form, _checked(ranks, form, states, reduction), None))
+    found = form.values(merged, rounding=rounding, correction=correction,
                         fewest=0 if skip_nans else None)
-    return tuple(source.give(f) for f in found) if isinstance(found, tuple) else source.give(found)
+    is_bf16 = source.to_bf16 is not None and (dtype is None or code_of(dtype, reduction) == BF16)
+
+    def given(f: Array) -> Any:
+        return source.to_bf16(source.give(f)) if is_bf16 and f.dtype == np.float32 else source.give(f)  # type: ignore[misc]
+    return tuple(given(f) for f in found) if isinstance(found, tuple) else given(found)
 
 
 def sum(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
@@ -356,19 +444,43 @@ def argmax(x: Any, comm: Any = None, *, axis: int | None = None, keepdims: bool 
 def _gradients(parameters: Any) -> list[Any]:
     torch = need("torch", "warpfold.distributed", "torch")
     given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-    found = [p.grad for p in given if p.grad is not None]
-    return [(g.to_local() if hasattr(g, "to_local") else g).detach() for g in found]
+    return [p.grad for p in given if p.grad is not None]
+
+
+def _local(gradient: Any) -> Any:
+    return (gradient.to_local() if hasattr(gradient, "to_local") else gradient).detach()
+
+
+def _counts_here(gradient: Any, ranks: _Mpi | _Torch) -> bool:
+    """Whether this rank's part of a gradient counts: of a DTensor's copies that of the first of these ranks does."""
+    placements = getattr(gradient, "placements", None)
+    if placements is None:
+        return True
+    if any(p.is_partial() for p in placements):
+        raise ValueError(f"grad_norm: a DTensor placed as {tuple(placements)}, whose sum over the ranks is not made yet; redistribute it first")
+    mesh = gradient.device_mesh
+    here = mesh.get_coordinate()
+    if here is None:
+        return False  # a rank outside the mesh has none of it
+    copies = mesh.mesh[tuple(slice(None) if p.is_replicate() else c for p, c in zip(placements, here))].reshape(-1).tolist()
+    if len(copies) == 1 or not isinstance(ranks, _Torch):
+        return bool(copies[0] == mesh.get_rank())
+    there = set(ranks.dist.get_process_group_ranks(ranks.group))
+    return bool(next(r for r in copies if r in there) == mesh.get_rank())
 
 
 def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
     """The Euclidean norm of all gradients, of which each rank holds other elements (its shards), rounded once to a float.
 
     The same bits for any number of ranks and any way of cutting the gradients. `parameters` are tensors, of which `grad` counts:
-    the local part of a DTensor; those without a gradient do not. Gradients that every rank holds whole would count once a rank.
+    the local part of a DTensor, as FSDP makes them; those without a gradient do not. What a DTensor's placements say several
+    ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank.
     """
+    ranks = _ranks(group, "grad_norm")
     state = ExactMoments()
     for g in _gradients(parameters):
-        state.add(g)
+        if _counts_here(g, ranks):
+            state.add(_local(g))
     return float(all_reduce(state, group).norm())
 
 
@@ -383,5 +495,5 @@ def clip_grad_norm_(parameters: Iterable[Any], max_norm: float, group: Any = Non
     factor = float(max_norm) / (total + 1e-6)
     if factor < 1 or total != total:
         for g in _gradients(shards):
-            g.mul_(factor)
+            _local(g).mul_(factor)
     return total

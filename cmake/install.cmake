@@ -25,7 +25,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpfold-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/warpfold-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/warpfold-config.cmake ${PROJECT_BINARY_DIR}/warpfold-config-version.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/warpfold-cuda.cmake ${CMAKE_CURRENT_LIST_DIR}/warpfold-mpi.cmake DESTINATION ${package_folder})
+  ${CMAKE_CURRENT_LIST_DIR}/warpfold-cuda.cmake ${CMAKE_CURRENT_LIST_DIR}/warpfold-mpi.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/warpfold-nccl.cmake DESTINATION ${package_folder})
 
 # pkg-config: warpfold is for C and for C++, so it sets no standard. What an archive needs of the system, its users link.
 file(RELATIVE_PATH up_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

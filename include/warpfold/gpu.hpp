@@ -301,6 +301,8 @@ class place_on : public device_calls<Self> {
   operator const device_place&() const { return this->with_all(Kernels::library()); }
   /// All kernels.
   const device_library& kernels() const { return Kernels::library(); }
+  /// Merges and answers states in the device's memory, on the stream. Throws wf::error.
+  void run_states(const states_request& r, const char* who) const { this->machine().fail(Kernels::states(r, this->stream()), who); }
   using device_calls<Self>::run;
   /// Enqueues a request. Throws wf::error as wf::backend does.
   void run(const request& r) const;

@@ -11,6 +11,7 @@
 ///
 ///     wf::all_reduce(comm, request);                            // anything else that can be asked (request.hpp)
 ///     wf::all_reduce(comm, form, states);                       // states (backend.hpp), of any backend, in place
+///     wf::all_reduce(comm, form, states, wf::mpi::compact{});   // many of them, whose numbers are narrow, in fewer bytes
 ///     wf::reduce(comm, root, form, states);                     // for one rank alone
 ///     wf::all_reduce(comm, acc);                                // wf::exact_sum, exact_dot, exact_moments
 ///
@@ -30,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include <warpfold/detail/mpi/compact.hpp>
 #include <warpfold/detail/mpi/message.hpp>
 #include <warpfold/detail/mpi/own.hpp>
 #include <warpfold/detail/mpi/plan.hpp>
@@ -55,7 +57,8 @@ struct packed {
   message m;
   bool fits;
 };
-inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::byte> states, const char* name, int root = 0) {
+inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::byte> states, const char* name, int root = 0,
+                   std::optional<int> slot = {}) {
   check_communicator(comm);
   const std::string who = std::string(name) + ": " + text_of(form);
   std::optional<message> m;
@@ -65,6 +68,8 @@ inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::b
     const int size = size_of(comm);
     if (root < 0 || root >= size)
       throw error(errc::bad_argument, who + ": root " + std::to_string(root) + " of " + std::to_string(size) + " ranks, which count from 0");
+    if (slot && (*slot < 1 || *slot > most_slot))
+      throw error(errc::bad_argument, who + ": compact states of " + std::to_string(*slot) + " bytes; they have 1 to " + std::to_string(most_slot));
     const std::size_t bytes = known_form(form.what, form.element, form.accuracy).bytes;
     n = static_cast<std::int64_t>(states.size() / bytes + (states.size() % bytes != 0 ? 1 : 0));
     m.emplace(form, n);
@@ -72,7 +77,7 @@ inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::b
   } catch (...) {
     own = std::current_exception();
   }
-  const bool fits = agree(comm, {id_of(form), n, 0, root}, own ? 0 : most_elements(form, states), own, who);
+  const bool fits = agree(comm, {id_of(form), n, 0, std::int64_t{own ? 0 : slot.value_or(0)} << 32 | root}, own ? 0 : most_elements(form, states), own, who);
   return {std::move(*m), fits};
 }
 
@@ -82,6 +87,15 @@ inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::b
 /// refused.
 inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byte> states) {
   mpi::detail::packed sent = mpi::detail::pack(comm, form, states, "all_reduce");
+  mpi::detail::all_reduce(comm, sent.m);
+  sent.m.unpack(states);
+}
+
+/// The same where states are many and their numbers narrow: each travels in `how.bytes`, merged by an operation of warpfold. Where one
+/// does not fit, all ranks send whole states after all. All ranks name the same number.
+inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byte> states, mpi::compact how) {
+  mpi::detail::packed sent = mpi::detail::pack(comm, form, states, "all_reduce", 0, how.bytes);
+  if (mpi::detail::all_reduce_slots(comm, sent.m.form(), sent.m.commutes(), states, how.bytes)) return;
   mpi::detail::all_reduce(comm, sent.m);
   sent.m.unpack(states);
 }

@@ -152,20 +152,20 @@ inline state_form known_form(op what, dtype element, accuracy a) {
   return form_of_states(what, element, a);
 }
 
-/// Throws wf::error (bad_input), beginning with `who`, where `bytes` are not `count` states of that form.
-inline void check_states(const state_form& told, std::span<const std::byte> bytes, std::int64_t count, const char* who) {
+/// Throws wf::error (bad_input), beginning with `who`, where `bytes` are not `many` states of that form.
+inline void check_states(const state_form& told, std::span<const std::byte> bytes, std::int64_t many, const char* who) {
   const state_form form = known_form(told.what, told.element, told.accuracy);
   const auto refuse = [&](const std::string& why) {
     throw error(errc::bad_input, std::string(who) + ": " + op_names[static_cast<int>(form.what)] + " of " +
                                      std::string(info(form.element).name) + ": " + why);
   };
-  if (count < 0 || bytes.size() / form.bytes != static_cast<std::size_t>(count) || bytes.size() % form.bytes != 0)
-    refuse(std::to_string(bytes.size()) + " bytes, but " + std::to_string(count) + " states of " + std::to_string(form.bytes) +
+  if (many < 0 || bytes.size() / form.bytes != static_cast<std::size_t>(many) || bytes.size() % form.bytes != 0)
+    refuse(std::to_string(bytes.size()) + " bytes, but " + std::to_string(many) + " states of " + std::to_string(form.bytes) +
            " are wanted");
   const detail::rows_of_digits rows = detail::rows_of(form);
   std::vector<std::int64_t> words(form.bytes / 8), nothing(words.size());
   clear_states(form, nothing.data(), 1);
-  for (std::int64_t k = 0; k < count; ++k) {
+  for (std::int64_t k = 0; k < many; ++k) {
     std::memcpy(words.data(), bytes.data() + static_cast<std::size_t>(k) * form.bytes, form.bytes);
     if (const char* fault = detail::fault_of_state(form, rows, words, nothing))
       refuse("state " + std::to_string(k) + " has " + fault + "; it is damaged, or of another form or version");

@@ -137,8 +137,30 @@ bool reads(const void* p) {
   return any != 0;
 }
 
+int devices() {
+  int count = 0;
+  fail(static_cast<int>(cudaGetDeviceCount(&count)), "devices");
+  return count;
+}
+
+int use(int device) {
+  int before = 0;
+  cudaError_t e = cudaGetDevice(&before);
+  if (e == cudaSuccess && device != before) e = cudaSetDevice(device);
+  fail(static_cast<int>(e), "device");
+  return before;
+}
+
+void* make_stream() {
+  cudaStream_t s = nullptr;
+  fail(static_cast<int>(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)), "stream");
+  return s;
+}
+
+void end_stream(void* s) noexcept { cudaStreamDestroy(static_cast<cudaStream_t>(s)); }
+
 constexpr device_machine functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", make_scratch, free_scratch, fail, take, give_back, copy_in, copy_back, reads,
-                                      device_name, table_choices, choose, allocate, release, copy_out, microseconds_of};
+                                      devices, use, make_stream, end_stream, device_name, table_choices, choose, allocate, release, copy_out, microseconds_of};
 
 }  // namespace
 

@@ -119,6 +119,58 @@ TEST(mpi, reduce_to_each_root) {
   }
 }
 
+/// Counted states, without elements but -0.
+bytes counted(const wf::state_form& f, std::int64_t n) {
+  const bytes x = make_data(f.element, family::none, 1, 1);
+  bytes all(f.bytes), power = state_of(f, x, x, 0, 1);
+  wf::clear_states(f, all.data(), 1);
+  for (int k = 0; k < 63; ++k) {
+    if ((n >> k & 1) != 0) wf::merge_states(f, all.data(), power.data(), 1);
+    if (n >> k > 1) wf::merge_states(f, power.data(), bytes(power).data(), 1);
+  }
+  return all;
+}
+
+/// Narrow states in slots; wide ones, and more elements than there is room for, as whole states after all.
+TEST(mpi, compact_states) {
+  const teams team(world_size);
+  wf::test::some_of_all chosen;
+  std::uint64_t seed = 17;
+  for (const wf::state_form& f : all_forms()) {
+    ++seed;
+    if (!chosen() || !f.canonical) continue;
+    bytes states, want;
+    for (const auto which : {family::alike, family::any, family::none}) {
+      const bytes x = make_data(f.element, which, 60, seed), y = make_data(f.element, which, 60, seed + 1);
+      const spread s(team, 60, seed);
+      append(states, state_of(f, x, y, s.from, s.count));
+      append(want, state_of(f, x, y, 0, 60));
+    }
+    for (const int room : {1, 16, 64, 4000}) {
+      bytes merged = states;
+      wf::all_reduce(team, f, merged, wf::mpi::compact{room});
+      ASSERT_TRUE(merged == want) << name_of(f) << " in " << room << " bytes";
+    }
+  }
+  const auto f = wf::form_of_states(wf::op::sum, wf::dtype::f32);
+  const bytes x = make_data(f.element, family::alike, 60, 5), own = state_of(f, x, x, 0, 60);
+  bytes narrow = own, wide = own, want;
+  EXPECT_TRUE(wf::mpi::detail::all_reduce_slots(team, f, true, narrow, 24));
+  EXPECT_FALSE(wf::mpi::detail::all_reduce_slots(team, f, true, wide, 3));
+  EXPECT_TRUE(wide == own);
+  wf::all_reduce(team, f, wide);
+  EXPECT_TRUE(narrow == wide);
+  for (const int room : {0, -5, 1 << 20})
+    expect_refused([&] { wf::all_reduce(team, f, narrow, wf::mpi::compact{room}); }, wf::errc::bad_argument, "they have 1 to", "no such length");
+  if (team.ranks == 1) return;
+  expect_refused([&] { wf::all_reduce(team, f, narrow, wf::mpi::compact{team.rank == 1 ? 64 : 32}); }, wf::errc::bad_argument, "rank 0 and rank 1 differ", "two lengths");
+  bytes full = counted(f, team.rank == 0 ? INT64_MAX : 1);
+  expect_refused([&] { wf::all_reduce(team, f, full, wf::mpi::compact{}); }, wf::errc::capacity, "more than 2^63", "capacity");
+  bytes damaged = own;
+  if (team.rank == 1) damaged[20] = std::byte{1};
+  expect_refused([&] { wf::all_reduce(team, f, damaged, wf::mpi::compact{}); }, wf::errc::bad_input, team.rank == 1 ? "damaged" : "rank 1", "damaged");
+}
+
 struct worst {
   std::int64_t key, index;
 };
@@ -322,18 +374,6 @@ TEST(mpi, two_to_the_31_messages) {
     for (std::int64_t w = 0; w < m.count(); ++w) static_cast<std::uint64_t*>(m.data())[w] *= INT32_MAX;
     expect_refused([&] { m.unpack(many); }, wf::errc::bad_argument, "several ranks", "all refuse");
   }
-}
-
-/// Counted states, without elements but -0.
-bytes counted(const wf::state_form& f, std::int64_t n) {
-  const bytes x = make_data(f.element, family::none, 1, 1);
-  bytes all(f.bytes), power = state_of(f, x, x, 0, 1);
-  wf::clear_states(f, all.data(), 1);
-  for (int k = 0; k < 63; ++k) {
-    if ((n >> k & 1) != 0) wf::merge_states(f, all.data(), power.data(), 1);
-    if (n >> k > 1) wf::merge_states(f, power.data(), bytes(power).data(), 1);
-  }
-  return all;
 }
 
 TEST(mpi, capacity) {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include <warpfold/state_check.hpp>
+#include <warpfold/compact_state.hpp>
 
 #include "../effort.hpp"
 #include "forms.hpp"
@@ -245,6 +245,84 @@ TEST(ranks, damaged_states) {
   EXPECT_TRUE(refused(of(wf::op::argmin), made({3, 4, -1, 0}), "place"));
   EXPECT_TRUE(refused(of(wf::op::argmax), made({3, 4, 1, 7}), "place"));
   EXPECT_TRUE(refused(of(wf::op::count_nonzero), made({3, 4}), "count"));
+}
+
+/// Compact states are the states, whatever they hold, and one state has one encoding.
+TEST(ranks, compact_states) {
+  std::mt19937_64 random(11);
+  const auto is_refused = [](const wf::state_form& f, const bytes& compact) {
+    try {
+      wf::expand_states(f, compact);
+    } catch (const wf::error& e) {
+      return e.code() == wf::errc::bad_input;
+    }
+    return false;
+  };
+  for (const wf::state_form& f : all_forms()) {
+    for (const auto which : {family::any, family::finite, family::alike, family::none, family::whole}) {
+      bytes states, one;
+      for (const std::int64_t n : {0, 1, 2, 40, 1000}) {
+        const bytes x = make_data(f.element, which, n, random()), y = make_data(f.element, which, n, random());
+        one = state_of(f, x, y, 0, n);
+        states.insert(states.end(), one.begin(), one.end());
+      }
+      const bytes compact = wf::compact_states(f, states);
+      ASSERT_TRUE(wf::expand_states(f, compact) == states) << name_of(f);
+      EXPECT_LE(compact.size(), states.size()) << name_of(f);
+      if (f.what == wf::op::sum && f.element == wf::dtype::f32 && f.accuracy == wf::accuracy::exact) {
+        EXPECT_LE(wf::compact_states(f, one).size(), which == family::finite ? 70u : which == family::any ? 80u : 16u) << static_cast<int>(which);
+      }
+      // Truncated anywhere, and with a byte too many.
+      bytes last = wf::compact_states(f, one);
+      for (std::size_t n = 1; n < last.size(); ++n) ASSERT_TRUE(is_refused(f, bytes(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(n)))) << name_of(f) << n;
+      last.push_back(std::byte{0x80});
+      ASSERT_TRUE(is_refused(f, last)) << name_of(f);
+      // Changed bytes are refused, or are another state's one encoding.
+      for (int k = 0; k < 40; ++k) {
+        bytes changed = compact;
+        changed[random() % changed.size()] = static_cast<std::byte>(random() % 3 == 0 ? 0 : random());
+        try {
+          ASSERT_TRUE(wf::compact_states(f, wf::expand_states(f, changed)) == changed) << name_of(f);
+        } catch (const wf::error& e) {
+          ASSERT_EQ(e.code(), wf::errc::bad_input);
+        }
+      }
+    }
+  }
+  // Extreme digits, of either sign: the widest number and the narrowest, at every place.
+  const auto f = wf::form_of_states(wf::op::sum, wf::dtype::f64);
+  for (int exponent = -1074; exponent < 1000; ++exponent)
+    for (const double v : {std::ldexp(1.0, exponent), -std::ldexp(1.0, exponent), -std::ldexp(255.0, exponent), std::ldexp(128.0, exponent), std::ldexp(65535.0, exponent)})
+      for (const double more : {0.0, 0x1p-1074, -0x1p-1074}) {
+        bytes x(16);
+        std::memcpy(x.data(), &v, 8);
+        std::memcpy(x.data() + 8, &more, 8);
+        const bytes state = state_of(f, x, x, 0, 2), compact = wf::compact_states(f, state);
+        ASSERT_TRUE(wf::expand_states(f, compact) == state) << v << ' ' << more;
+        ASSERT_TRUE(more != 0 || compact.size() <= 9) << v;
+      }
+}
+
+/// A million ranks in slots: merged in pairs as an operation of MPI would.
+TEST(ranks, compact_states_in_trees) {
+  const auto ranks = static_cast<std::size_t>((1 << 20) * wf::test::effort());
+  const auto f = wf::form_of_states(wf::op::sum, wf::dtype::f32);
+  std::mt19937_64 random(3);
+  for (const auto& [which, room, fits] : {std::tuple{family::alike, std::size_t{20}, true}, {family::finite, std::size_t{64}, true}, {family::finite, std::size_t{24}, false}}) {
+    const pieces p(f.element, which, static_cast<std::int64_t>(ranks / 8), random);
+    std::vector<bytes> slots(p.of_rank.size(), bytes(room + 1));
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      wf::detail::slot::write(f, state_of(f, p.x, p.y, p.at[p.of_rank[k]], p.at[p.of_rank[k] + 1u] - p.at[p.of_rank[k]]).data(), slots[k]);
+    while (slots.size() > 1) {
+      const std::size_t to = random() % (slots.size() - 1);
+      wf::detail::slot::merge(f, slots.back(), slots[to]);
+      slots.pop_back();
+    }
+    bytes merged(f.bytes);
+    ASSERT_EQ(wf::detail::slot::read(f, slots[0], merged.data()), fits);
+    const bytes whole = state_of(f, p.whole_x, p.whole_y, 0, static_cast<std::int64_t>(p.whole_x.size() / 4));
+    EXPECT_EQ(merged == whole, fits);
+  }
 }
 
 }  // namespace

@@ -21,6 +21,8 @@
 
 namespace wf {
 
+struct states_request;  // detail/gpu/states.hpp
+
 /// What a device is asked to reduce: n elements of each input, strides in elements.
 struct device_request {
   op what;
@@ -94,6 +96,11 @@ struct device_machine {
   void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it
   void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host; waits for the stream
   bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
+  // For several devices (gpus.hpp); all but end_stream throw wf::error.
+  int (*devices)();                       ///< how many there are
+  int (*use)(int device);                 ///< it is the thread's from now on; the one before
+  void* (*make_stream)();                 ///< of the current device
+  void (*end_stream)(void*) noexcept;
   // For tuning and profiling; all throw wf::error.
   std::string (*device_name)();                                    ///< of the current device
   launch_choices (*table_choices)();                               ///< of the current device
@@ -134,6 +141,7 @@ struct cuda_kernels {
   WF_API static int products(const device_request&, void* scratch, void* stream);
   WF_API static int checked(const device_request&, void* scratch, void* stream);
   WF_API static int rows(const rows_request&, void* scratch, void* stream);
+  WF_API static int states(const states_request&, void* stream);  ///< merges and answers states
   WF_API static const device_library& library();  ///< all of it
 };
 /// The same of warpfold_simt.
@@ -147,6 +155,7 @@ struct simt_kernels {
   static int products(const device_request&, void* scratch, void* stream);
   static int checked(const device_request&, void* scratch, void* stream);
   static int rows(const rows_request&, void* scratch, void* stream);
+  static int states(const states_request&, void* stream);
   static const device_library& library();
 };
 

@@ -128,7 +128,7 @@ inline bool agree(MPI_Comm comm, const claim& mine, std::int64_t count, const st
       return "rank " + std::to_string(r) + (k >= 2 ? "" : " has " + (k == 0 ? text_of_id(v) : std::to_string(v) + " states"));
     };
     throw error(errc::bad_argument, who + ": ranks must ask alike, but " + said_by(first[0], least) + (k < 2 ? ", " : " and ") + said_by(first[1], most) +
-                                        (k < 2 ? "" : k == 2 ? " differ in the shape of the answers" : " differ in rounding, correction, root or kind"));
+                                        (k < 2 ? "" : k == 2 ? " differ in the shape of the answers" : " differ in rounding, correction, root, kind or length"));
   }
   return words[2 * said + 1] <= ((std::int64_t{1} << 62) - 1) / size;
 }

@@ -90,16 +90,9 @@ class kept {
     return at->second;
   }
   /// n words of 64 bits that are one element of an operation; MPI knows them as integers, so that it may change their byte order.
-  static MPI_Datatype words(int n) {
-    const std::scoped_lock lock(mutex());
-    kept& k = get();
-    auto [at, is_new] = k.types_.try_emplace(n, MPI_DATATYPE_NULL);
-    if (is_new) {
-      checked(MPI_Type_contiguous(n, MPI_UINT64_T, &at->second), "MPI_Type_contiguous");
-      checked(MPI_Type_commit(&at->second), "MPI_Type_commit");
-    }
-    return at->second;
-  }
+  static MPI_Datatype words(int n) { return contiguous(n, MPI_UINT64_T); }
+  /// n bytes, which it leaves as they are.
+  static MPI_Datatype bytes(int n) { return contiguous(n, MPI_BYTE); }
   /// The attribute of a datatype that points to what its operation needs to know.
   static int key_of_types() {
     const std::scoped_lock lock(mutex());
@@ -110,6 +103,16 @@ class kept {
   }
 
  private:
+  static MPI_Datatype contiguous(int n, MPI_Datatype of) {
+    const std::scoped_lock lock(mutex());
+    kept& k = get();
+    auto [at, is_new] = k.types_.try_emplace({n, of == MPI_BYTE}, MPI_DATATYPE_NULL);
+    if (is_new) {
+      checked(MPI_Type_contiguous(n, of, &at->second), "MPI_Type_contiguous");
+      checked(MPI_Type_commit(&at->second), "MPI_Type_commit");
+    }
+    return at->second;
+  }
   static std::mutex& mutex() {
     static std::mutex one;
     return one;
@@ -143,7 +146,7 @@ class kept {
   }
 
   std::map<std::pair<MPI_User_function*, bool>, MPI_Op> operations_;
-  std::map<int, MPI_Datatype> types_;
+  std::map<std::pair<int, bool>, MPI_Datatype> types_;  ///< of so many words, or bytes
   int key_ = MPI_KEYVAL_INVALID;
 };
 

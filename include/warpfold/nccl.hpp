@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file nccl.hpp
+/// Reductions over the ranks of an NCCL communicator, each with a GPU: states are reduced, merged and answered on the devices, on a stream.
+/// Nothing waits for the host, so the calls can be captured into a graph. Headers alone; needs nccl.h, links warpfold::nccl.
+///
+///     wf::gpu place{stream};
+///     wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // of all ranks' values; on each rank
+///     wf::nccl::mean(place, comm, matrix, device_out, wf::axis{0});          // of a matrix whose rows are spread
+///     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked (request.hpp)
+///     wf::nccl::all_reduce(place, comm, form, device_states, n);         // states (backend.hpp), in place
+///
+/// Where states are added (state_form::adds), they go as they are into one ncclAllReduce of 64-bit words, whose sums a kernel brings to
+/// canonical form; others are gathered and merged by every rank, in the order of the ranks. The bits are those of one device and of
+/// the CPU. All ranks ask alike, and for the same number of answers: nobody looks, as NCCL does not. All together have at most
+/// 2^63 - 1 elements. Docs: docs/ranks.md.
+#pragma once
+
+#include <nccl.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <warpfold/detail/gpu/states.hpp>
+#include <warpfold/gpu.hpp>
+
+namespace wf::nccl {
+
+/// A call of NCCL answered an error: of a communicator that was aborted, or whose ranks are lost. The device goes on to be usable.
+class failure : public wf::error {
+ public:
+  failure(ncclResult_t code, const char* call) : error(errc::device, std::string(call) + " failed: " + ncclGetErrorString(code)), code_(code) {}
+  ncclResult_t nccl_code() const noexcept { return code_; }
+
+ private:
+  ncclResult_t code_;
+};
+
+namespace detail {
+
+inline void checked(ncclResult_t code, const char* call) {
+  if (code != ncclSuccess && code != ncclInProgress) throw failure(code, call);
+}
+
+inline int ranks_of(ncclComm_t comm, const char* who) {
+  if (comm == nullptr) throw error(errc::bad_argument, std::string(who) + ": no communicator; ncclCommInitRank makes one");
+  int ranks = 0;
+  checked(ncclCommCount(comm, &ranks), "ncclCommCount");
+  return ranks;
+}
+
+/// Memory of a place's device, in its stream's order.
+template <class Place>
+class lent {
+ public:
+  lent(const Place& place, std::size_t size) : place_(&place), p_(size == 0 ? nullptr : place.machine().take(size, place.stream())) {}
+  ~lent() {
+    if (p_ != nullptr) place_->machine().give_back(p_, place_->stream());
+  }
+  lent(const lent&) = delete;
+  lent& operator=(const lent&) = delete;
+  void* get() const { return p_; }
+
+ private:
+  const Place* place_;
+  void* p_;
+};
+
+}  // namespace detail
+
+/// Throws nccl::failure where the communicator has failed since it was last asked, as after ncclCommAbort() on another rank: errors of a
+/// collective that is under way are told by this alone.
+inline void check(ncclComm_t comm) {
+  ncclResult_t state = ncclSuccess;
+  detail::checked(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
+  detail::checked(state, "a collective of NCCL");
+}
+
+/// n states in the device's memory become those of all ranks, on the place's stream. Throws wf::error: unsupported for native floating
+/// point (accuracy::fast, logsumexp, products of floats), whose states depend on the order of additions.
+template <class Place>
+  requires(Place::is_place)
+void all_reduce(const Place& place, ncclComm_t comm, const state_form& form, void* states, std::int64_t n = 1) {
+  states_request r = wf::detail::states_of(form, {}, n);
+  const char* const who = op_names[static_cast<int>(form.what)];
+  if (states == nullptr && n != 0) throw error(errc::bad_argument, std::string(who) + " over ranks: no memory for its states");
+  const int ranks = detail::ranks_of(comm, who);
+  if (n == 0) return;
+  const auto stream = static_cast<cudaStream_t>(place.stream());
+  const auto words = static_cast<std::size_t>(r.words * n);
+  r.states = static_cast<std::int64_t*>(states);
+  if (form.adds) {
+    detail::checked(ncclAllReduce(states, states, words, ncclUint64, ncclSum, comm, stream), "ncclAllReduce");
+    place.run_states(r, who);
+    return;
+  }
+  const detail::lent all(place, words * 8 * static_cast<std::size_t>(ranks));
+  detail::checked(ncclAllGather(states, all.get(), words, ncclUint64, comm, stream), "ncclAllGather");
+  r.from = static_cast<const std::int64_t*>(all.get());
+  r.sets = ranks;
+  place.run_states(r, who);
+}
+
+/// A request of this rank's piece; the answers, or the states, of all pieces are written to r.out, which is the device's, on the place's stream.
+/// By axes, pieces are cut along those that are reduced; segments and labels are joined with those of the same number. Of argmin and argmax
+/// request::first is the index of the piece's first element in the whole, which ranks do not tell each other. Throws wf::error:
+/// unsupported too for answers of complex numbers, whose states (output::states) the host finishes, and for wf::checked.
+template <class Place>
+  requires(Place::is_place)
+void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
+  const std::string who = static_cast<int>(r.what) < op_count ? op_names[static_cast<int>(r.what)] : "an unknown operation";
+  if (r.wanted == output::checked)
+    throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
+  const state_form form = known_form(r.what, r.element, r.context.accuracy);
+  states_request q = wf::detail::states_of(form, r.options, *wf::detail::product(wf::check(r)));
+  if (r.wanted == output::answers && is_complex(r.element) && q.rows.sums != 0)
+    throw error(errc::unsupported, who + " over ranks: of complex numbers a device writes states (output::states) alone");
+  const bool places = q.kind == state_kind::places;
+  if (places && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
+    throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");
+  const detail::lent room(place, r.wanted == output::answers ? static_cast<std::size_t>(q.count) * form.bytes : 0);
+  request piece = r;
+  piece.wanted = output::states;
+  if (r.wanted == output::answers) piece.out = room.get();
+  if (q.count != 0) place.run(piece);
+  all_reduce(place, comm, form, piece.out, q.count);
+  if (r.wanted != output::answers || q.count == 0) return;
+  q.states = static_cast<std::int64_t*>(piece.out);
+  q.sets = -1;
+  q.out = r.out;
+  place.run_states(q, who.c_str());
+}
+
+namespace detail {
+
+template <op O>
+struct function {
+  template <class Place, class X, class Out, class... S>
+    requires(Place::is_place && inputs_of(O) == 1)
+  void operator()(const Place& place, ncclComm_t comm, const X& x, Out* out, const S&... s) const {
+    ask<X>(place, comm, wf::detail::operands_of(wf::detail::as_input(x)), out, s...);
+  }
+  template <class Place, class X, class Y, class Out, class... S>
+    requires(Place::is_place && inputs_of(O) == 2)
+  void operator()(const Place& place, ncclComm_t comm, const X& x, const Y& y, Out* out, const S&... s) const {
+    static_assert(std::same_as<element<X>, element<Y>>, "dot takes two inputs of one element type");
+    ask<X>(place, comm, wf::detail::operands_of(wf::detail::as_input(x), wf::detail::as_input(y)), out, s...);
+  }
+
+ private:
+  template <class X>
+  using element = wf::detail::builtin_element_of<wf::detail::as_input_t<X>>;
+
+  template <class X, class Place, class Out, class... S>
+  static void ask(const Place& place, ncclComm_t comm, const cpu::operands& inputs, Out* out, const S&... s) {
+    using T = element<X>;
+    static_assert(!wf::detail::host_array<X>, "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own memory");
+    static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
+    static_assert(operation_of(O).state != state_kind::places, "warpfold: over NCCL a place needs request::first: see wf::nccl::all_reduce of a request");
+    static_assert(wf::detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    const wf::detail::settings told(s...);
+    if constexpr (wf::detail::places<S...> == 1) wf::detail::shape_of_answers(inputs, told, op_names[static_cast<int>(O)]);
+    request r = wf::detail::asked(O, dtype_of<T>, inputs, told, false);
+    r.out = wf::detail::out_of<result<O, T>>(out);
+    all_reduce(place, comm, r);
+  }
+};
+
+}  // namespace detail
+
+/// \name Reductions over ranks
+/// `wf::nccl::sum` and so on, one for each operation of the front door but argmin and argmax: the place, the communicator, this rank's
+/// piece in its device's memory (two for dot), where the answers go there, and the settings of the front door. Source: docs/ranks.md.
+/// \{
+
+#define WF_OPERATION(name, ...) inline constexpr detail::function<op::name> name;
+#include <warpfold/operations.def>
+inline constexpr detail::function<op::norm2> norm;  ///< the usual name of norm2
+
+/// \}
+
+}  // namespace wf::nccl

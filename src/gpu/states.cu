@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// States in the device's memory: merged, and answered.
+#include <warpfold/detail/gpu/kernels/merge_states.cuh>
+
+#include "table.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+cudaError_t launched(const launch_config& c, auto kernel, auto... a) { return c.blocks == 0 ? cudaSuccess : launch(kernel, c, a...); }
+
+template <class F, bool Products, bool Moments, class Out, int Digits = Products ? F::product_digits : F::digits>
+cudaError_t answer_rows(const states_request& r, cudaStream_t stream) {
+  using rows = rows_in_states<F, Products, Moments, Digits>;
+  if (rows::digits0 != r.rows.digits || (Moments ? rows::digits1 : 0) != r.rows.squares) return cudaErrorInvalidValue;
+  const exact_question q{r.what, r.options.rounding, r.options.correction};
+  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_states_kernel<rows, Out>, r.states, static_cast<int>(r.words), q,
+                  r.what == op::mean_var ? 2 : 1, static_cast<Out*>(r.out));
+}
+
+template <class T>
+cudaError_t answer_floats(const states_request& r, cudaStream_t stream) {
+  using f = exact::format<T>;
+  switch (r.kind) {
+    case state_kind::sums: return answer_rows<f, false, false, T>(r, stream);
+    case state_kind::dots: return answer_rows<f, true, false, T>(r, stream);
+    case state_kind::moments: return answer_rows<f, false, true, T>(r, stream);
+    default: return cudaErrorNotSupported;
+  }
+}
+
+template <class T>
+std::int64_t nan_bits() { return static_cast<std::int64_t>(exact::format<T>::quiet_nan); }
+
+cudaError_t answer(const states_request& r, cudaStream_t stream) {
+  if (r.rows.sums > 1 || (is_complex(r.element) && r.rows.sums != 0)) return cudaErrorNotSupported;
+  if (r.rows.sums == 1) {
+    using f64 = exact::format<double>;
+    if (is_integer(r.element)) {
+      if (r.kind == state_kind::moments) return answer_rows<f64, false, true, double>(r, stream);
+      return answer_rows<f64, false, false, double, wf::detail::digits_of_integers>(r, stream);
+    }
+    switch (r.element) {
+      case dtype::f16: return answer_floats<f16>(r, stream);
+      case dtype::bf16: return answer_floats<bf16>(r, stream);
+      case dtype::f32: return answer_floats<float>(r, stream);
+      default: return answer_floats<double>(r, stream);
+    }
+  }
+  key_answer q{r.what, static_cast<int>(info(r.element).size), is_floating(r.element), r.element == dtype::u64 ? INT64_MIN : 0, 0};
+  switch (r.element) {
+    case dtype::f16: q.nan = nan_bits<f16>(); break;
+    case dtype::bf16: q.nan = nan_bits<bf16>(); break;
+    case dtype::f32: q.nan = nan_bits<float>(); break;
+    case dtype::f64: q.nan = nan_bits<double>(); break;
+    default: break;
+  }
+  return launched({static_cast<unsigned>((r.count + 127) / 128), 128, 0, stream}, answer_words_kernel, r.states, r.count, static_cast<int>(r.words), q,
+                  static_cast<unsigned char*>(r.out));
+}
+
+cudaError_t merge(const states_request& r, cudaStream_t stream) {
+  if (r.rows.sums == 0 && r.sets == 0) return cudaSuccess;  // sums of words are canonical
+  if (r.sets == 0) {
+    const state_words f{static_cast<int>(r.words), r.rows.sums, r.rows.digits, r.rows.squares, r.rows.terms};
+    return launched({static_cast<unsigned>(r.count), 32, 0, stream}, settle_kernel, r.states, f);
+  }
+  state_merge how{};
+  switch (r.kind) {
+    case state_kind::extremes: how = state_merge::extremes; break;
+    case state_kind::places: how = r.what == op::argmin ? state_merge::first_least : state_merge::first_greatest; break;
+    case state_kind::product: how = state_merge::products; break;
+    default: return cudaErrorNotSupported;
+  }
+  return launched({static_cast<unsigned>((r.count + 127) / 128), 128, 0, stream}, merge_sets_kernel, r.states, r.from, r.sets, r.count,
+                  static_cast<int>(r.words), how, r.nothing[0], r.nothing[1]);
+}
+
+cudaError_t run(const states_request& r, cudaStream_t stream) {
+  if (r.count > INT32_MAX || r.words > most_state_words) return cudaErrorInvalidValue;
+  const cudaError_t e = r.states == nullptr && r.count != 0 ? cudaErrorInvalidValue : r.sets < 0 ? cudaSuccess : merge(r, stream);
+  return e == cudaSuccess && r.out != nullptr ? answer(r, stream) : e;
+}
+
+}  // namespace
+
+}  // namespace wf::device::inline WF_BUILD
+
+int wf::device::built_kernels::states(const states_request& r, void* stream) {
+  return static_cast<int>(device::run(r, static_cast<cudaStream_t>(stream)));
+}

@@ -286,6 +286,42 @@ TEST(proofs_of_extremes, scale_and_see_nans) {
       ASSERT_FALSE(testing::Test::HasFailure());
     }
   }
+  // What scaling down leaves out is all that stays; and subnormals that are scaled up, beside others and alone.
+  for (const int small : {-130, -60, -3, 90, 119, 121}) {
+    for (const int n : {5, 4097}) {
+      numbers x = real_numbers(dtype::f64, n, random, 0), y = x;
+      auto *p = reinterpret_cast<double*>(x.bytes.data()), *q = reinterpret_cast<double*>(y.bytes.data());
+      for (int i = 0; i < n; ++i) p[i] = std::ldexp(p[i], small), q[i] = std::ldexp(q[i], -20);
+      p[0] = 0x1p1000, p[1] = -0x1p1000;
+      q[0] = q[1] = 0x1p10;
+      for (const op o : exact_ops) {
+        const options with{rounding::nearest, 1};
+        const auto want = by_states(o, x, y, with);
+        for_each_target([&] { certain(o, x, y, with, want); });
+      }
+    }
+  }
+  for (const auto& [large, small] : std::initializer_list<std::pair<int, int>>{{900, 118}, {900, 121}, {700, 300}, {990, 20}}) {
+    for (const int n : {5, 4097}) {
+      numbers x = real_numbers(dtype::f64, n, random, 0), y = x;
+      auto *p = reinterpret_cast<double*>(x.bytes.data()), *q = reinterpret_cast<double*>(y.bytes.data());
+      for (int i = 0; i < n; ++i) p[i] = std::ldexp(p[i], large), q[i] = std::ldexp(q[i], small);
+      const auto want = by_states(op::dot, x, y, {});
+      for_each_target([&] { certain(op::dot, x, y, {}, want); });
+    }
+  }
+  for (const int exponent : {-1060, -1021, -500}) {
+    for (const int n : {1, 5, 10'001}) {
+      numbers x = real_numbers(dtype::f64, n, random, 0);
+      auto* p = reinterpret_cast<double*>(x.bytes.data());
+      for (int i = 0; i < n; ++i) p[i] = std::ldexp(p[i], i % 7 == 3 ? -1070 : i % 5 == 4 ? -1000 : exponent);
+      for (const op o : exact_ops) {
+        const options with{rounding::nearest, n > 1 ? 1 : 0};
+        const auto want = by_states(o, x, x, with);
+        for_each_target([&] { certain(o, x, x, with, want); });
+      }
+    }
+  }
   for (const std::int64_t at : {0, 1, 2049, 140'000, 299'999}) {
     numbers x = real_numbers(dtype::f64, 300'000, random, 0), y = real_numbers(dtype::f64, 300'000, random, 0);
     const double nan = NAN;

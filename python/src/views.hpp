@@ -22,9 +22,9 @@ struct view {
 /// The element type of a buffer's format, nothing for those that are not of this machine's numbers.
 std::optional<wf::dtype> type_of_format(const char* format, Py_ssize_t size) noexcept;
 
-/// Of what has the buffer protocol; nothing for other objects, and other elements. Sets no Python error.
+/// The view of what has the buffer protocol; nothing for other objects, and other elements. Sets no Python error.
 std::optional<view> view_of_buffer(PyObject* x);
-/// Of what has __dlpack__, in the CPU's memory, pinned or not.
+/// The view of what has __dlpack__, in the CPU's memory, pinned or not.
 std::optional<view> view_of_dlpack(nb::handle x);
 
 void add_arrow(nb::module_& m);

@@ -43,19 +43,19 @@ _PARAMETERS = {
     "keepdims": """keepdims : bool
         Reduced axes stay, with length 1.""",
     "dtype": """dtype : data type, optional
-        Of the answer; floats are rounded to it once, integers taken modulo its range.""",
+        The type of the answer; floats are rounded to it once, integers taken modulo its range.""",
     "correction": """correction : int
         The sum of squared differences is divided by n - correction; NaN where that is not positive.""",
     "accuracy": """accuracy : {"exact", "fast"}
         The true answer, rounded once; or native arithmetic, with the same bits on every run.""",
     "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
-        Of the true answer.""",
+        How the true answer is rounded.""",
     "where": """where : array_like of bool, optional
         The elements that count; broadcast to the shape of x.""",
     "out": """out : array, optional
         Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
     "stream": """stream : stream, optional
-        Of elements on a GPU: where the reduction is put, a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
+        Where the reduction of elements on a GPU is put: a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
         current one of the array's library. Nothing waits for it.""",
     "offsets": """offsets : int or array_like of int
         Segment k is x[offsets[k]:offsets[k + 1]]; an int is the length of each, the last may be shorter.""",
@@ -93,14 +93,14 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
         rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum: the true one, rounded once.
 
-    Sums of integers are int64 or uint64, modulo 2^64; those of bool count. Of nothing it is 0.
+    Sums of integers are int64 or uint64, modulo 2^64; those of bool count. The sum of nothing is 0.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of the element type of floats and complex numbers, else int64 or uint64.
+        Floats and complex numbers keep their type; integers and bool give int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -122,14 +122,14 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
          Any = None, stream: Any = None) -> Any:
     """The product, of floats by f64 in C order: the same bits on every run, but not rounded only once.
 
-    Products of integers are taken modulo 2^64. Of nothing it is 1.
+    Products of integers are taken modulo 2^64. The product of nothing is 1.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of the element type of floats and complex numbers, else int64 or uint64.
+        Floats and complex numbers keep their type; integers and bool give int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -145,14 +145,14 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
          "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
-    """The mean: the true sum divided by the number of elements, rounded once. Of nothing it is NaN.
+    """The mean: the true sum divided by the number of elements, rounded once. The mean of nothing is NaN.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of the element type of floats and complex numbers, else float64.
+        Floats and complex numbers keep their type; integers and bool give float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -175,7 +175,7 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     Returns
     -------
     scalar or array
-        Of the element type of floats, its real type of complex numbers, else float64.
+        Floats keep their type, complex numbers give its real one; integers and bool give float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -198,7 +198,7 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     Returns
     -------
     scalar or array
-        Of the element type of floats, its real type of complex numbers, else float64.
+        Floats keep their type, complex numbers give its real one; integers and bool give float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -244,7 +244,7 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     Returns
     -------
     scalar or array
-        Of the element type of floats, its real type of complex numbers, else int64 or uint64.
+        Floats keep their type, complex numbers give its real one; integers and bool give int64 or uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -267,7 +267,7 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     Returns
     -------
     scalar or array
-        Of the element type of floats, its real type of complex numbers, else float64.
+        Floats keep their type, complex numbers give its real one; integers and bool give float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -290,7 +290,7 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Returns
     -------
     scalar or array
-        Of the element type of floats, uint64 of integers.
+        Floats keep their type; integers give uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -313,7 +313,7 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     Returns
     -------
     scalar or array
-        Of the element type of floats, uint64 of integers.
+        Floats keep their type; integers give uint64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -335,7 +335,7 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     Returns
     -------
     scalar or array
-        Of the element type.
+        The elements' type.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -358,7 +358,7 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     Returns
     -------
     scalar or array
-        Of the element type.
+        The elements' type.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -404,7 +404,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     Returns
     -------
     scalar or array
-        Of int64.
+        An index, int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -427,7 +427,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     Returns
     -------
     scalar or array
-        Of int64.
+        An index, int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -443,14 +443,14 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
-    """Whether any element is other than zero; a NaN is. Of nothing it is False.
+    """Whether any element is other than zero; a NaN is. False if there are none.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of bool.
+        bool.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -465,14 +465,14 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
-    """Whether all elements are other than zero; a NaN is. Of nothing it is True.
+    """Whether all elements are other than zero; a NaN is. True if there are none.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of bool.
+        bool.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -495,7 +495,7 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
     Returns
     -------
     scalar or array
-        Of int64.
+        int64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -511,14 +511,14 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
               out: Any = None, stream: Any = None) -> Any:
-    """log Σ exp(x) without overflow, by f64 in C order: the same bits on every run. Of nothing it is -inf.
+    """log Σ exp(x) without overflow, by f64 in C order: the same bits on every run; -inf of nothing.
 
     Parameters
 
     Returns
     -------
     scalar or array
-        Of the element type of floats, else float64.
+        Floats keep their type; integers give float64.
         In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
@@ -654,7 +654,7 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     Returns
     -------
     scalar or array
-        Of the element type of floats and complex numbers, else int64 or uint64.
+        Floats and complex numbers keep their type; integers and bool give int64 or uint64.
 
     Raises
     ------
@@ -736,7 +736,7 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
                    rounding: str = "nearest", stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
-    What a segment of no elements gives is what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
+    A segment without elements gives what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
     Indexes count from the start of a segment.
 
     Parameters
@@ -770,7 +770,7 @@ def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy:
 def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -794,7 +794,7 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
 def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The mean of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -818,7 +818,7 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
 def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The variance of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -842,7 +842,7 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
 def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The standard deviation of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -866,7 +866,7 @@ def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
 def segment_min(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The least element of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -890,7 +890,7 @@ def segment_min(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
 def segment_max(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The greatest element of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -914,7 +914,7 @@ def segment_max(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
 def segment_prod(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The product of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -938,7 +938,7 @@ def segment_prod(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
 def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The Euclidean norm of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -962,7 +962,7 @@ def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
 def segment_argmin(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first least element.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -986,7 +986,7 @@ def segment_argmin(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
 def segment_argmax(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first greatest element.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -1010,7 +1010,7 @@ def segment_argmax(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
 def segment_count_nonzero(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """How many elements of each segment are other than zero.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 
@@ -1034,7 +1034,7 @@ def segment_count_nonzero(x: Any, offsets: Any, /, *, stream: Any = None) -> Any
 def segment_logsumexp(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     """log Σ exp(x) of each segment.
 
-    Of a segment without elements, what `segment_reduce` says.
+    A segment without elements gives what `segment_reduce` says.
 
     Parameters
 

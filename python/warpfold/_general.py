@@ -216,7 +216,7 @@ def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
 
 def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
               where: Any, skip_nans: bool, name: str) -> list[Any]:
-    """Of a column in pieces, each with or without nulls: one answer, for which memory is read a piece at a time."""
+    """One answer of a column in pieces, each with or without nulls; memory is read a piece at a time."""
     element = source.view.dtype
     axes_of(axis, 1, name)
     if where is not None and where is not True:

@@ -138,7 +138,7 @@ def elements(np: Any, dtype: str, data: str, n: int, seed: int) -> Any:
 
 
 def whole_numbers(np: Any, dtype: str, n: int) -> Any:
-    """Of which every order of additions gives the one sum."""
+    """Numbers whose sum every order of additions gives."""
     return ((np.arange(n, dtype=np.int64) * 7919) % 17 - 8).astype(TYPES[dtype])
 
 

@@ -283,7 +283,7 @@ class ExactMoments(_State):
     def as_fractions(self) -> tuple[Fraction, Fraction]:
         """The sum and the sum of squares themselves; ValueError if an element is infinite or NaN.
 
-        Of n elements the variance is (q - s**2 / n) / (n - correction), in fractions without any rounding.
+        The variance of n elements is (q - s**2 / n) / (n - correction), in fractions without any rounding.
         """
         stored = self.to_bytes()  # a sum of 328 bytes, and one of squares
         if not self._state.finite():

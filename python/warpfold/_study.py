@@ -169,7 +169,7 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     data : {"uniform", "ones", "normal", "hard"}
         What is summed.
     seed : int
-        Of the data.
+        What the data are drawn from.
     device : {"auto", "gpu", "simt"}
         Where; auto is a GPU if there is one and the program was built for it, else simt, which needs none.
 
@@ -183,7 +183,7 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     ValueError
         What the program does not take.
     FileNotFoundError
-        There is no program: wheels have it, and ``pip install .`` with WARPFOLD_BUILD_TOOLS.
+        There is no program: wheels have it, and what ``pip install .`` makes where its libraries are.
     RuntimeError
         A device failed.
 
@@ -237,7 +237,7 @@ def explain(what: str, *, vs: str | None = None, n: int | str | None = None, blo
     block : int or str, optional
         Threads a block.
     dtype : {"f32", "f64", "i32", "f16"}, optional
-        Of the elements.
+        The elements' type.
     options : sequence of str
         More words of the command line, as ``["--arg", "f32[1M]:uniform"]`` of a kernel of your own.
 
@@ -252,7 +252,7 @@ def explain(what: str, *, vs: str | None = None, n: int | str | None = None, blo
     ValueError
         What the program does not take.
     FileNotFoundError
-        There is no program: wheels have it, and ``pip install .`` with WARPFOLD_BUILD_TOOLS.
+        There is no program: wheels have it, and what ``pip install .`` makes where its libraries are.
     RuntimeError
         A kernel failed.
 

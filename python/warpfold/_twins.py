@@ -70,7 +70,7 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
     Returns
     -------
     float, or what the numbers' own ``*`` and ``+`` give
-        Of floats, and of ints beside them, the true sum of products, rounded once; of ints an int.
+        Floats, and ints beside them, give the true sum of products, rounded once; ints alone an int.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
     Parameters
     ----------
     data : iterable of real numbers
-        Each is converted to a float first. Of an array the elements are taken as they are.
+        Each is converted to a float first. The elements of an array are taken as they are.
     weights : iterable of real numbers, optional
         One for each of the data.
 
@@ -113,7 +113,7 @@ def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
     Raises
     ------
     statistics.StatisticsError
-        Of nothing, of weights that are not as many, or add up to 0.
+        There are no data, or weights are not as many, or add up to 0.
 
     Examples
     --------

@@ -185,7 +185,7 @@ _PARAMETERS = """
     Parameters
     ----------
     x : dask.array.Array, dask.dataframe.Series or array_like
-        Of the element types of the package's functions; blocks are in the CPU's memory.
+        Elements are of the types that the package's functions take; blocks are in the CPU's memory.
     axis : int, tuple of ints or None
         The axes to reduce over; None: all.
     keepdims : bool
@@ -198,7 +198,7 @@ _PARAMETERS = """
     Returns
     -------
     dask.array.Array, or a tuple of two
-        Of the shape and type that the function of the same name in `warpfold` gives.
+        Shape and type are those that the function of the same name in `warpfold` gives.
 
     Raises
     ------
@@ -450,9 +450,9 @@ def aggregation(reduction: str, /, *, skip_nans: bool = True, rounding: str = "n
     skip_nans : bool
         NaNs are left out, as pandas does; nulls always are.
     rounding : {"nearest", "zero", "away", "up", "down"}
-        Of the true answer.
+        How the true answer is rounded.
     correction : int
-        Of `var` and `std`: 1 for what pandas gives.
+        What `var` and `std` subtract from n: 1 for what pandas gives.
 
     Returns
     -------

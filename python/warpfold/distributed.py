@@ -248,10 +248,10 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
     Parameters
     ----------
     x : ExactSum, ExactMoments, array of states, numpy.ndarray or torch.Tensor
-        Of the same kind, type and shape on each rank.
+        Kind, type and shape are the same on each rank.
     comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
     op : {"sum", "mean"}
-        Of arrays of numbers: the true sum or mean over the ranks, rounded once. Sums of integers are taken modulo their range.
+        What is made of arrays of numbers: the true sum or mean over the ranks, rounded once. Sums of integers are taken modulo their range.
     async_op : bool
         The call returns once the ranks have agreed on what they bring, with a `Pending`; its wait() gives the result.
 

@@ -40,14 +40,14 @@ class Form:
         `sum`, `mean`, `var`, `std`, `mean_var`, `norm`, `norm1`, `norm_inf`, `sum_of_squares`, `min`, `max`, `minmax`, `argmin`,
         `argmax`, `any`, `all`, `count`, `count_nonzero`; `prod` of integers.
     dtype : data type
-        Of the elements.
+        The elements' type.
     answer : data type, optional
-        Of the answers of `sum` and `mean`, if it is not the one that they have without; each is rounded once.
+        The type of the answers of `sum` and `mean`, if it is not the one that they have without; each is rounded once.
 
     Attributes
     ----------
     dtype : numpy.dtype
-        Of arrays of such states. Its one field is named after the reduction, the elements and the version of the states,
+        The type of arrays of such states. Its one field is named after the reduction, the elements and the version of the states,
         so states of different forms are not mixed up.
     adds : bool
         States are merged by adding their words as int64; `settle` makes the sum canonical.

@@ -7,6 +7,8 @@
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
 ///     wf::fuse(wf::sum, wf::max, my_reduction{})(place, values, sum_out, max_out, mine_out);
 ///     wf::fuse(wf::mean, wf::std_dev)(place, values, mean_out, std_out, wf::correction{1});
+///     wf::reduce(place, matrix, rows_out, my_reduction{}, wf::axis{1});
+///     wf::fuse(wf::mean, wf::std_dev)(place, matrix, means_out, stds_out, wf::axis{0});
 ///
 /// One kernel reads the values once. Places, memory, errors: gpu.hpp.
 #pragma once
@@ -30,13 +32,15 @@ namespace wf {
 
 /// A reduction of your own on a GPU, in the order of the elements unless it commutes. Members of R are WF_HD. The arguments
 /// are inputs, one or two; where the answer goes; a wf::transform, if any; the reduction, behind a transform also one of the
-/// library's; settings. Without a place for the answer the call waits and gives it. Throws wf::error: unsupported for a view
-/// whose dimensions do not lie in one another, bad_argument for an address that is no multiple of its element's alignment.
+/// library's; settings. Without a place for the answer the call waits and gives it. With an axis, segments or labels there are
+/// answers, C-ordered, as on the CPU; states are then of 300 bytes at most. Throws wf::error: unsupported for a view whose
+/// dimensions do not lie in one another and no axis, bad_argument for an address that is no multiple of its element's alignment.
 ///
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
 ///     wf::reduce(place, x, y, device_out, my_distance{});                        // of two inputs
 ///     wf::reduce(place, x, device_out, wf::transform(square{}), wf::sum);        // no array of squares
 ///     double d = wf::reduce(place, x, y, wf::transform(product{}), wf::sum);     // waits
+///     wf::reduce(place, matrix, rows_out, wf::transform(square{}), wf::sum, wf::axis{1});
 template <class P, class X, class A, class... More>
   requires(P::is_place)
 auto reduce(const P& place, const X& x, A&& a, More&&... more) {
@@ -60,8 +64,8 @@ struct answer_of_part<F, T> {
 
 }  // namespace detail
 
-/// One kernel that reads the values once. The answers are those of each reduction alone, under either accuracy the
-/// exact ones; rounding and correction are all parts'.
+/// One kernel that reads the values once, of axes, segments and labels too. The answers are those of each reduction alone, under either
+/// accuracy the exact ones; rounding and correction are all parts'.
 template <class... F>
 template <class P, detail::input X, class... A>
   requires(P::is_place && sizeof...(A) >= sizeof...(F))
@@ -79,23 +83,48 @@ void fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
     ((out[I] = detail::out_of<typename detail::answer_of_part<F, T>::type>(std::get<I>(given))), ...);
   }(std::index_sequence_for<F...>());
   const detail::settings told = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_assert(detail::places<std::remove_cvref_t<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>>...> == 0,
-                  "on a GPU, whole arrays only so far");
     return detail::settings(std::get<sizeof...(F) + I>(given)...);
   }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());
+  constexpr auto many_of = []<class S>() {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (0 + ... + static_cast<int>(std::is_same_v<std::remove_cvref_t<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>>, S>));
+    }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());
+  };
+  constexpr int labels = many_of.template operator()<by_label>();
+  constexpr int places = labels + many_of.template operator()<axis>() + many_of.template operator()<segments>() + many_of.template operator()<segments_of>();
+  static_assert(places <= 1, "at most one of axis, segments, segments_of and by_label");
+  const cpu::operands o = detail::operands_of(x);
+  if constexpr (places == 1) {
+    if (*detail::product(detail::shape_of_answers(o, told, who)) == 0) return;
+  }
   for (const void* to : out) {
     if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put an answer");
   }
-  const cpu::operands o = detail::operands_of(x);
-  std::uint64_t n = 1;
-  for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
-  place.look_at(o, static_cast<std::int64_t>(n), nullptr, who);
-  for (const void* to : out) place.look_at({}, 0, to, who);
-  const std::int64_t stride = device_stream::stride_of(o.shape, o.strides[0], sizeof(T));
-  const cudaError_t e = device::fused_reduce<T>(parts_, out, told.options, o.data[0], stride, n,
-                                                *static_cast<device::workspace*>(place.scratch()),
-                                                static_cast<cudaStream_t>(place.stream()));
-  place.machine().fail(static_cast<int>(e), who);
+  if constexpr (places == 1) {
+    const auto rows = device::rows_of<T>(o, told.by, who);
+    place.look_at(o, rows.all, nullptr, who);
+    for (const void* to : out) place.look_at({}, 0, to, who);
+    order_labels_kernel sort = nullptr;
+    if constexpr (labels == 1) sort = place.order_labels();
+    const std::array<device::answers_to, sizeof...(F)> to = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<device::answers_to, sizeof...(F)>{{{out[I], sizeof(typename detail::answer_of_part<F, T>::type)}...}};
+    }(std::index_sequence_for<F...>());
+    const auto parts = device::row_fusion<T, F...>{parts_, to, told.options}.parts();
+    const cudaError_t e = device::enqueue_own_rows(device::own_rows<std::remove_cv_t<decltype(parts)>, device::no_function, T>{parts, {}, nullptr},
+                                                   rows.rows, static_cast<std::uint64_t>(rows.all), sort,
+                                                   *static_cast<device::workspace*>(place.scratch()), static_cast<cudaStream_t>(place.stream()));
+    place.machine().fail(static_cast<int>(e), who);
+  } else {
+    std::uint64_t n = 1;
+    for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
+    place.look_at(o, static_cast<std::int64_t>(n), nullptr, who);
+    for (const void* to : out) place.look_at({}, 0, to, who);
+    const std::int64_t stride = device_stream::stride_of(o.shape, o.strides[0], sizeof(T));
+    const cudaError_t e = device::fused_reduce<T>(parts_, out, told.options, o.data[0], stride, n,
+                                                  *static_cast<device::workspace*>(place.scratch()),
+                                                  static_cast<cudaStream_t>(place.stream()));
+    place.machine().fail(static_cast<int>(e), who);
+  }
 }
 
 }  // namespace wf

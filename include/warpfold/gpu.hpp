@@ -136,6 +136,18 @@ class WF_API device_stream {
   void fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
              void (*work)(const void* self, const cpu::operands& in, void* out)) const;
 
+  /// The same of answers by a partition, whose offsets or labels are copied and checked where the inputs are of the host. Throws
+  /// wf::error (bad_argument) of those that do not fit.
+  void fetch(const detail::inputs_anywhere& in, const partition& by, void* to, std::size_t bytes, const char* who, const void* self,
+             void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out)) const;
+
+  /// Rows of inputs as kernels take them, but with strides in bytes: `all` elements in all of them. Throws wf::error.
+  struct shared_rows {
+    rows_request rows;
+    std::int64_t all;
+  };
+  static shared_rows rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who);
+
   /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
   /// in place of a fault somewhere later. It takes about a microsecond a pointer; a wf::gpu does unless NDEBUG is defined.
   void check_pointers(bool yes) const { memory_->checks = yes; }
@@ -263,8 +275,7 @@ class device_calls : public device_stream {
   call_kernels kernels_of_call() const {
     constexpr bool native = ((std::same_as<S, context> || std::same_as<S, wf::accuracy>) || ...);
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
-    static_assert(!Checked || places<S...> == 0, "on a GPU, whether an answer overflowed is told of whole arrays only so far");
-    return static_cast<const Self&>(*this).template kernels_for<O, T, Checked, native, !Checked && (places<S...> != 0 || Rows)>();
+    return static_cast<const Self&>(*this).template kernels_for<O, T, Checked, native, places<S...> != 0 || Rows>();
   }
   template <op O, bool Checked, class T, bool Rows, class Out, class... S>
   void enqueue(const cpu::operands& o, Out&& out, const S&... s) const {
@@ -303,6 +314,8 @@ class place_on : public device_calls<Self> {
   const device_library& kernels() const { return Kernels::library(); }
   /// Merges and answers states in the device's memory, on the stream. Throws wf::error.
   void run_states(const states_request& r, const char* who) const { this->machine().fail(Kernels::states(r, this->stream()), who); }
+  /// The kernels that sort labels.
+  order_labels_kernel order_labels() const { return Kernels::order_labels; }
   using device_calls<Self>::run;
   /// Enqueues a request. Throws wf::error as wf::backend does.
   void run(const request& r) const;
@@ -343,6 +356,7 @@ class WF_API device_place : public backend, public detail::device_calls<device_p
   void run(const request& r) const override;
   using device_calls::run;
   const device_library& kernels() const { return *kernels_; }  ///< the compiled kernels
+  order_labels_kernel order_labels() const { return kernels_->order_labels; }  ///< those that sort labels
 
  private:
   friend device_stream;

@@ -14,6 +14,9 @@ namespace wf::device::inline WF_BUILD {
 /// Enqueues a request whose operation and type are those that it was looked up for.
 using rows_function = cudaError_t (*)(const rows_request&, workspace&, cudaStream_t);
 
+/// Enqueues the sort of labels (rows.hpp): what it makes is the caller's, to be freed in stream order.
+cudaError_t order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order& made, workspace&, cudaStream_t);
+
 /// Answers by label, of elements of which `segments` reduces segments: it is asked for those of a sorted copy, in memory that is
 /// allocated and freed in stream order. Elements whose label no answer has are left out. Refuses 2^32 - 1 elements or answers and more.
 cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request&, workspace&, cudaStream_t);
@@ -29,6 +32,9 @@ cudaError_t or_by_label(const rows_request& r, workspace& w, cudaStream_t stream
 
 /// Null where rows are not reduced so: what whole arrays take on a device, rows take.
 rows_function find_rows(op, dtype, accuracy);
+
+/// The same of answers in a wf::checked.
+rows_function find_checked_rows(op, dtype);
 
 // Null where a family has no such reduction.
 rows_function find_rows_sums(op, dtype);

@@ -27,11 +27,13 @@ rows_function find_rows(op o, dtype t, accuracy) {
   return nullptr;
 }
 
+rows_function find_checked_rows(op o, dtype t) { return is_checked_on_devices(o, t) ? or_by_label<enqueue_any_rows> : nullptr; }
+
 }  // namespace wf::device::inline WF_BUILD
 
 #ifdef WF_LIBRARY_IS_SIMT  // not in tests of rows alone
 int wf::device::built_kernels::rows(const rows_request& r, void* scratch, void* stream) {
-  const device::rows_function f = device::find_rows(r.what, r.element, r.accuracy);
+  const device::rows_function f = r.checked ? device::find_checked_rows(r.what, r.element) : device::find_rows(r.what, r.element, r.accuracy);
   if (f == nullptr) return cudaErrorNotSupported;
   return f(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));
 }

@@ -13,6 +13,7 @@
 #include <warpfold/device/workspace.cuh>
 
 #include "rows.cuh"
+#include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
 
@@ -23,11 +24,6 @@ constexpr int label_rounds = 8;  ///< elements of a thread in a tile
 constexpr int label_bits = 8, label_digits = 1 << label_bits;
 constexpr std::uint32_t label_tile = label_threads * label_rounds;
 static_assert(label_digits == label_threads);  // a thread a digit
-
-/// An element on its way.
-struct labelled {
-  std::uint32_t label, place;
-};
 
 /// What a pass sorts: labels as they are given, or pairs that the pass before has written.
 struct label_source {
@@ -164,19 +160,12 @@ __global__ void __launch_bounds__(label_threads) gather_labelled_kernel(const la
 
 }  // namespace
 
-cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r, workspace& scratch, cudaStream_t stream) {
-  if (r.kept != 0 || r.reduced != 1) return cudaErrorInvalidValue;
-  if (r.segments == 0) return cudaSuccess;
-  if (r.length[0] >= UINT32_MAX || r.segments >= UINT32_MAX) return cudaErrorNotSupported;
-  const auto n = static_cast<std::uint32_t>(r.length[0]), answers = static_cast<std::uint32_t>(r.segments);
-  const auto size = static_cast<int>(info(r.element).size), align = static_cast<int>(info(r.element).part);
-  const int inputs = inputs_of(r.what);
-  for (int k = 0; k < inputs && n != 0; ++k) {
-    if (reinterpret_cast<std::uintptr_t>(r.x[static_cast<std::size_t>(k)]) % static_cast<std::uintptr_t>(align) != 0) return cudaErrorMisalignedAddress;
-  }
+cudaError_t order_labels(const std::int64_t* labels, std::int64_t elements, std::int64_t many, label_order& made, workspace& scratch,
+                         cudaStream_t stream) {
+  if (elements >= UINT32_MAX || many >= UINT32_MAX) return cudaErrorNotSupported;
+  const auto n = static_cast<std::uint32_t>(elements), answers = static_cast<std::uint32_t>(many);
   cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
-
   const std::uint32_t tiles = divide_up(n, label_tile), most = 4 * scratch.multiprocessors();
   const std::uint32_t each = (tiles + most - 1) / most * label_tile, blocks = n == 0 ? 0 : divide_up(n, each);
   const int passes = (std::bit_width(answers) + label_bits - 1) / label_bits;
@@ -186,17 +175,16 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
     bytes += (more + 255) / 256 * 256;
     return at;
   };
-  const std::size_t pairs = std::size_t{n} * sizeof(labelled), copy = std::size_t{n} * static_cast<unsigned>(size);
+  const std::size_t pairs = std::size_t{n} * sizeof(labelled);
   const std::size_t at[2] = {take(pairs), passes > 1 ? take(pairs) : 0};
   const std::size_t at_counts = take(std::size_t{label_digits} * blocks * 4), at_offsets = take((std::size_t{answers} + 1) * 4);
-  const std::size_t at_copy[2] = {take(copy), inputs == 2 ? take(copy) : 0};
   void* memory = nullptr;
   e = cudaMallocAsync(&memory, bytes, stream);
   if (e != cudaSuccess) return e;
   auto* const room = static_cast<unsigned char*>(memory);
   auto* const counts = reinterpret_cast<std::uint32_t*>(room + at_counts);
   auto* const offsets = reinterpret_cast<std::uint32_t*>(room + at_offsets);
-  label_source from{r.labels, nullptr, n, answers, each, 0};
+  label_source from{labels, nullptr, n, answers, each, 0};
   const launch_config by_block{blocks, label_threads, 0, stream, false};
   for (int pass = 0; pass < passes && blocks != 0 && e == cudaSuccess; ++pass) {
     auto* const to = reinterpret_cast<labelled*>(room + at[(passes - 1 - pass) % 2]);
@@ -208,25 +196,56 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
     from.pairs = to;
   }
   const auto* const sorted = reinterpret_cast<const labelled*>(room + at[0]);
-  const auto blocks_for = [&](std::uint64_t threads) { return at_most(divide_up(threads, label_threads), 16 * scratch.multiprocessors()); };
   if (e == cudaSuccess) {
-    e = launch(offsets_of_labels_kernel, {blocks_for(std::uint64_t{answers} + 1), label_threads, 0, stream, false}, sorted, n, offsets, answers + 1);
+    const std::uint32_t some = at_most(divide_up(std::uint64_t{answers} + 1, label_threads), 16 * scratch.multiprocessors());
+    e = launch(offsets_of_labels_kernel, {some, label_threads, 0, stream, false}, sorted, n, offsets, answers + 1);
   }
+  if (e != cudaSuccess) {
+    cudaFreeAsync(memory, stream);
+    return e;
+  }
+  made = {memory, sorted, offsets};
+  return cudaSuccess;
+}
+
+cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  if (r.kept != 0 || r.reduced != 1) return cudaErrorInvalidValue;
+  if (r.segments == 0) return cudaSuccess;
+  const auto size = static_cast<int>(info(r.element).size), align = static_cast<int>(info(r.element).part);
+  const int inputs = inputs_of(r.what);
+  for (int k = 0; k < inputs && r.length[0] != 0; ++k) {
+    if (reinterpret_cast<std::uintptr_t>(r.x[static_cast<std::size_t>(k)]) % static_cast<std::uintptr_t>(align) != 0) return cudaErrorMisalignedAddress;
+  }
+  label_order order;
+  cudaError_t e = order_labels(r.labels, r.length[0], r.segments, order, scratch, stream);
+  if (e != cudaSuccess) return e;
+  const auto n = static_cast<std::uint32_t>(r.length[0]);
+  const std::size_t copy = (std::size_t{n} * static_cast<unsigned>(size) + 255) / 256 * 256;
+  void* copies = nullptr;
+  e = cudaMallocAsync(&copies, (copy + 1) * static_cast<unsigned>(inputs), stream);
   rows_request s = r;
   s.labels = nullptr;
-  s.offsets = offsets;
+  s.offsets = order.offsets;
   s.offset_bytes = 4;
   for (int k = 0; k < inputs; ++k) {
     const auto input = static_cast<std::size_t>(k);
-    s.x[input] = room + at_copy[k];
+    auto* const to = static_cast<unsigned char*>(copies) + copy * input;
+    s.x[input] = to;
     s.stride[input][0] = 1;
     if (e != cudaSuccess || n == 0) continue;
-    e = launch(gather_labelled_kernel, {blocks_for(n), label_threads, 0, stream, false}, sorted, n, static_cast<const unsigned char*>(r.x[input]),
-               r.stride[input][0] * size, size, align, room + at_copy[k]);
+    e = launch(gather_labelled_kernel, {at_most(divide_up(n, label_threads), 16 * scratch.multiprocessors()), label_threads, 0, stream, false},
+               order.elements, n, static_cast<const unsigned char*>(r.x[input]), r.stride[input][0] * size, size, align, to);
   }
   if (e == cudaSuccess) e = segments(s, scratch, stream);
-  const cudaError_t freed = cudaFreeAsync(memory, stream);
-  return e != cudaSuccess ? e : freed;
+  const cudaError_t freed = copies != nullptr ? cudaFreeAsync(copies, stream) : cudaSuccess, order_freed = cudaFreeAsync(order.memory, stream);
+  return e != cudaSuccess ? e : freed != cudaSuccess ? freed : order_freed;
 }
 
 }  // namespace wf::device::inline WF_BUILD
+
+#ifdef WF_LIBRARY_IS_SIMT  // not in tests of rows alone
+int wf::device::built_kernels::order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch,
+                                            void* stream) {
+  return device::order_labels(labels, n, answers, *made, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));
+}
+#endif

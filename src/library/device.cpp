@@ -16,7 +16,8 @@ namespace wf {
 namespace {
 
 /// Bytes of an answer.
-std::size_t answer_size(op o, dtype t) {
+std::size_t answer_size(op o, dtype t, bool checked) {
+  if (checked) return sizeof(wf::checked<std::int64_t>);
   const result_kind k = result_of_kind(operation_of(o).answer, t);
   return info(k.type).size * static_cast<std::size_t>(k.values);
 }
@@ -82,6 +83,7 @@ rows_request without_dimensions(const request& r, std::size_t state_bytes) {
   q.out = r.out;
   q.first = r.first;
   q.state_bytes = state_bytes;
+  q.checked = r.wanted == output::checked;
   return q;
 }
 rows_request along_axes(const request& r, std::size_t state_bytes, const char* who) {
@@ -132,6 +134,52 @@ rows_request along_indexes(const request& r, std::size_t state_bytes) {
 
 }  // namespace
 
+device_stream::shared_rows device_stream::rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who) {
+  shared_rows s{{}, *detail::product(in.shape)};
+  rows_request& q = s.rows;
+  q.x = in.data;
+  const auto put = [&](std::size_t d, std::int64_t length, std::int64_t times) {
+    const auto at = static_cast<std::size_t>(q.kept + q.reduced);
+    q.length[at] = length;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(inputs); ++k) q.stride[k][at] = in.strides[k][d] * times;
+  };
+  switch (by.kind) {
+    case partition::kinds::axes: {
+      const std::size_t rank = in.shape.size();
+      const auto axes = cpu::checked_axes(by.axes, static_cast<int>(rank), who);
+      for (const bool kept : {true, false}) {
+        for (std::size_t d = 0; d < rank; ++d) {
+          const bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
+          if (is_reduced == kept) continue;
+          put(d, in.shape[d], 1);
+          ++(kept ? q.kept : q.reduced);
+        }
+      }
+      return s;
+    }
+    case partition::kinds::equal_segments: {
+      const std::int64_t length = std::min(by.length, std::max<std::int64_t>(s.all, 1));
+      put(0, s.all / length + (s.all % length != 0 ? 1 : 0), length);
+      q.kept = 1;
+      put(0, length, 1);
+      q.reduced = 1;
+      return s;
+    }
+    case partition::kinds::whole: case partition::kinds::segments: case partition::kinds::labels: break;
+  }
+  put(0, s.all, 1);
+  q.reduced = 1;
+  q.segments = by.count;
+  if (by.kind == partition::kinds::segments) {
+    q.offsets = by.indexes;
+    q.offset_bytes = by.index_bytes;
+  } else {  // of no elements they are nowhere, and are not read
+    static constexpr std::int64_t none = 0;
+    q.labels = by.indexes != nullptr ? static_cast<const std::int64_t*>(by.indexes) : &none;
+  }
+  return s;
+}
+
 void device_stream::refuse_unreachable(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
   if (n != 0)
     for (std::size_t k = 0; k < in.data.size(); ++k)
@@ -156,7 +204,6 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
       return;
     }
   }
-  if (r.wanted == output::checked) refuse("whether an answer overflowed is told of whole arrays only so far");
   if (r.wanted == output::states && state_bytes == 0)
     refuse(r.context.accuracy == accuracy::fast ? "states of rows under accuracy::fast; ask for exact ones" : "states of such elements");
   if (one_answer(r)) {
@@ -197,7 +244,7 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
   part.inputs.shape = {n - whole * length};
   for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
     part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
-  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * (state_bytes != 0 ? state_bytes : answer_size(r.what, r.element));
+  part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * (state_bytes != 0 ? state_bytes : answer_size(r.what, r.element, r.wanted == output::checked));
   run_whole(part, kernels);
 }
 
@@ -209,7 +256,7 @@ bool device_stream::run_few_long(const request& r, const rows_request& q, const 
   for (std::size_t d = 0; d < kept; ++d) answers *= q.length[d];
   for (std::size_t d = kept; d < ranks; ++d) elements *= q.length[d];
   if (answers > most_answers || elements < least_elements) return false;
-  device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out, r.first, r.wanted == output::states};
+  device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out, r.first, r.wanted == output::states, q.checked};
   const auto inputs = static_cast<std::size_t>(inputs_of(r.what));
   for (std::size_t k = 0; k < inputs; ++k) {
     const extents shape(q.length.begin() + q.kept, q.length.begin() + q.kept + q.reduced);
@@ -219,7 +266,7 @@ bool device_stream::run_few_long(const request& r, const rows_request& q, const 
     whole.stride[k] = *stride;
   }
   const auto size = static_cast<std::int64_t>(info(r.element).size);
-  const std::size_t result = q.state_bytes != 0 ? q.state_bytes : answer_size(r.what, r.element);
+  const std::size_t result = q.state_bytes != 0 ? q.state_bytes : answer_size(r.what, r.element, q.checked);
   for (std::int64_t a = 0; a < answers; ++a) {
     for (std::size_t k = 0; k < inputs; ++k) {
       std::int64_t rest = a, at = 0;
@@ -285,31 +332,45 @@ void device_stream::fetch(const detail::inputs_anywhere& in, void* to, std::size
   if (bytes != 0) machine().copy_back(to, out.get(), bytes, stream());
 }
 
+void device_stream::fetch(const detail::inputs_anywhere& in, const partition& by, void* to, std::size_t bytes, const char* who, const void* self,
+                         void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out)) const {
+  struct {
+    partition by;
+    const void* self;
+    void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out);
+  } it{by, self, work};
+  lent indexes(machine(), stream());
+  if (by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
+    const bool labels = by.kind == partition::kinds::labels;
+    const std::int64_t elements = in.operands.shape[0], n = labels ? elements : by.count + 1;
+    const auto* const at = static_cast<const std::int64_t*>(by.indexes);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (labels ? at[k] >= 0 && at[k] < by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
+      throw error(errc::bad_argument, std::string(who) + ": " + (labels ? "label " : "offset ") + std::to_string(k) +
+                                          " is " + std::to_string(at[k]) + (labels ? "; they must be in [0, " + std::to_string(by.count) + ")"
+                                                                                   : "; they must rise, in [0, " + std::to_string(elements) + "]"));
+    }
+    it.by.indexes = indexes.copy(by.indexes, static_cast<std::size_t>(n) * by.index_bytes);
+  }
+  fetch(in, to, bytes, who, &it, [](const void* asked, const cpu::operands& here, void* out) {
+    const auto& told = *static_cast<const decltype(it)*>(asked);
+    told.work(told.self, here, told.by, out);
+  });
+}
+
 void device_stream::fetch(const request& r, const call_kernels& kernels, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const {
   struct {
     const device_stream* place;
     const call_kernels* kernels;
-    request asked;
-    lent indexes;
-  } it{this, &kernels, r, {machine(), stream()}};
-  if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
-    const bool labels = r.by.kind == partition::kinds::labels;
-    const std::int64_t elements = in.operands.shape[0], n = labels ? elements : r.by.count + 1;
-    const auto* const at = static_cast<const std::int64_t*>(r.by.indexes);
-    for (std::int64_t k = 0; k < n; ++k) {
-      if (labels ? at[k] >= 0 && at[k] < r.by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
-      throw error(errc::bad_argument, std::string(op_names[static_cast<int>(r.what)]) + ": " + (labels ? "label " : "offset ") + std::to_string(k) +
-                                          " is " + std::to_string(at[k]) + (labels ? "; they must be in [0, " + std::to_string(r.by.count) + ")"
-                                                                                   : "; they must rise, in [0, " + std::to_string(elements) + "]"));
-    }
-    it.asked.by.indexes = it.indexes.copy(r.by.indexes, static_cast<std::size_t>(n) * r.by.index_bytes);
-  }
-  fetch(in, to, bytes, op_names[static_cast<int>(r.what)], &it, [](const void* self, const cpu::operands& here, void* out) {
-    const auto& asked = *static_cast<const decltype(it)*>(self);
-    request q = asked.asked;
+    const request* asked;
+  } it{this, &kernels, &r};
+  fetch(in, r.by, to, bytes, op_names[static_cast<int>(r.what)], &it, [](const void* self, const cpu::operands& here, const partition& by, void* out) {
+    const auto& given = *static_cast<const decltype(it)*>(self);
+    request q = *given.asked;
     q.inputs = here;
+    q.by = by;
     q.out = out;
-    asked.place->run(q, *asked.kernels);
+    given.place->run(q, *given.kernels);
   });
 }
 

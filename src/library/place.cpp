@@ -12,7 +12,8 @@ const device_place& device_stream::with_all(const device_library& library) const
 
 bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
   if (by != partition::kinds::whole) {
-    if (wanted == output::checked || !kernels_->takes_rows(what, element, a)) return false;
+    if (wanted == output::checked) return is_checked_on_devices(what, element);
+    if (!kernels_->takes_rows(what, element, a)) return false;
     // Rows are exact under either accuracy, and logsumexp of integers has states on the host alone.
     return wanted == output::answers || (!(what == op::logsumexp && !is_floating(element)) &&
                                          (a == accuracy::exact || form_of_states(what, element, a).canonical));

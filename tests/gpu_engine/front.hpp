@@ -13,3 +13,4 @@ std::string places_for_answers();
 std::string inputs_of_any_kind();
 std::string transforms();
 std::string two_inputs();
+std::string own_rows();

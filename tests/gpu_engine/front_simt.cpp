@@ -170,8 +170,38 @@ std::string checked_answers() {
   const int last[] = {1};
   r.by.kind = wf::partition::kinds::axes;
   r.by.axes = last;
-  const auto of_rows = refusal([&] { any.run(r); });
-  return of_rows.find("of whole arrays only so far") != of_rows.npos ? "" : of_rows;
+  out = {};
+  any.run(r);
+  if (differ(out, wf::checked_sum(x))) return "a request of a row";
+  if (!any.takes(wf::op::sum, wf::dtype::i64, wf::accuracy::exact, wf::partition::kinds::labels, wf::output::checked)) return "takes labels";
+  if (any.takes(wf::op::max, wf::dtype::i64, wf::accuracy::exact, wf::partition::kinds::axes, wf::output::checked)) return "takes max of axes";
+  const auto all_same = [&](const auto& got, const auto& want) {
+    if (got.shape != want.shape) return false;
+    for (std::int64_t k = 0; k < want.size(); ++k)
+      if (differ(got[k], want[k])) return false;
+    return true;
+  };
+  std::vector<std::int32_t> many(1203);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = i % 5 == 0 ? INT32_MIN : static_cast<std::int32_t>(i * 2654435761u);
+  const wf::view<std::int32_t> matrix(many.data(), {400, 3});  // of the host, which simt reads
+  std::vector<std::int64_t> labels(many.size()), offsets{0, 0, 7, 900, 1203};
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i * i % 9);
+  std::vector<wf::checked<std::int64_t>> answers(400);
+  wf::checked_prod(place(), matrix, answers.data(), wf::axis{1});
+  const auto products = wf::checked_prod(matrix, wf::axis{1});
+  for (std::int64_t k = 0; k < 400; ++k)
+    if (differ(answers[static_cast<std::size_t>(k)], products[k])) return "checked_prod of rows";
+  if (!all_same(wf::checked_sum(place(), many, wf::segments_of{100}), wf::checked_sum(many, wf::segments_of{100}))) return "checked_sum, equal segments";
+  if (!all_same(wf::checked_sum_of_squares(place(), many, wf::by_label{labels, 9}), wf::checked_sum_of_squares(many, wf::by_label{labels, 9}))) return "checked_sum_of_squares, labels";
+  if (!all_same(wf::checked_dot(place(), many, many, wf::segments{offsets}), wf::checked_dot(many, many, wf::segments{offsets}))) return "checked_dot, segments";
+  // Rows so long that each is reduced as a whole array.
+  const std::vector<std::int64_t> long_rows(2 * 262144, INT64_MAX / 2);
+  const wf::view<std::int64_t> two(long_rows.data(), {2, 262144});
+  std::vector<wf::checked<std::int64_t>> of_long(2);
+  wf::checked_sum(place(), two, of_long.data(), wf::axis{1});
+  const auto want_long = wf::checked_sum(two, wf::axis{1});
+  if (differ(of_long[0], want_long[0]) || differ(of_long[1], want_long[1])) return "checked_sum of long rows";
+  return "";
 }
 
 std::string arrays_of_the_host() {
@@ -263,6 +293,38 @@ std::string transforms() {
   std::iota(integers.begin(), integers.end(), -10000);
   CHECK_SAME(wf::reduce(place(), integers, wf::transform(twice{}), polynomial_of_one{}),
              wf::reduce(integers, wf::transform(twice{}), polynomial_of_one{}));
+  return "";
+}
+
+std::string own_rows() {
+  std::vector<std::int32_t> x(3000), y(3000);
+  std::iota(x.begin(), x.end(), -5);
+  std::iota(y.begin(), y.end(), 77);
+  std::vector<std::int64_t> labels(x.size()), offsets{0, 0, 7, 900, 3000};
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i * i % 9);
+  // Arrays of the host are copied, with their offsets and labels.
+  CHECK_SAME(wf::reduce(place(), x, y, polynomial{}, wf::segments_of{7}), wf::reduce(x, y, polynomial{}, wf::segments_of{7}));
+  CHECK_SAME(wf::reduce(place(), x, y, polynomial{}, wf::segments{offsets}), wf::reduce(x, y, polynomial{}, wf::segments{offsets}));
+  CHECK_SAME(wf::reduce(place(), x, y, polynomial{}, wf::by_label{labels, 10}), wf::reduce(x, y, polynomial{}, wf::by_label{labels, 10}));
+  CHECK_SAME(wf::reduce(place(), x, wf::transform(twice{}), wf::max, wf::by_label{labels, 10}), wf::reduce(x, wf::transform(twice{}), wf::max, wf::by_label{labels, 10}));
+  const device_array<std::int32_t> dx(x);
+  const std::int32_t* const on_device = dx.data().get();
+  const wf::view<std::int32_t> cube(on_device, {10, 100, 3}), of_host(x.data(), {10, 100, 3}), none(on_device, {0, 100});
+  CHECK_SAME(wf::reduce(place(), cube, wf::transform(twice{}), polynomial_of_one{}, wf::axis{1}.keep()),
+             wf::reduce(of_host, wf::transform(twice{}), polynomial_of_one{}, wf::axis{1}.keep()));
+  CHECK_SAME(wf::reduce(place(), none, polynomial_of_one{}, wf::axis{0}), wf::reduce(none, polynomial_of_one{}, wf::axis{0}));
+  CHECK_SAME(wf::reduce(place(), none, polynomial_of_one{}, wf::axis{1}), wf::reduce(none, polynomial_of_one{}, wf::axis{1}));
+  const std::vector<std::int64_t> beyond{0, 3001};
+  std::uint64_t out[1] = {};
+  for (const auto& [said, wanted] :
+       {std::pair{refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::segments{beyond}); }), "reduce on a GPU: offset 1 is 3001"},
+        {refusal([&] { wf::reduce(place(), cube, polynomial_of_one{}, wf::axis{3}); }), "reduce on a GPU: axis 3"},
+        {refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::by_label{std::span(labels).first(2), 10}); }), "reduce on a GPU: 2 labels"},
+        {refusal([&] { wf::reduce(place(), cube, static_cast<std::uint64_t*>(nullptr), polynomial_of_one{}, wf::axis{1}); }), "nowhere to put the answers"},
+        {refusal([&] { wf::fuse(wf::min)(place(), cube, static_cast<std::int32_t*>(nullptr), wf::axis{1}); }), "nowhere to put an answer"},
+        {refusal([&] { wf::reduce(place(), wf::view<std::int32_t>(reinterpret_cast<const std::int32_t*>(reinterpret_cast<const char*>(x.data()) + 1), {2, 3}), out,
+                                  polynomial_of_one{}, wf::axis{1}); }), "reduce on a GPU"}})
+    if (said.find(wanted) == said.npos) return std::string(wanted) + ", not: " + said;
   return "";
 }
 

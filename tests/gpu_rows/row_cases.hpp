@@ -28,6 +28,7 @@ struct row_case {
   wf::op what = wf::op::sum;
   wf::dtype type = wf::dtype::f32;
   wf::accuracy accuracy = wf::accuracy::exact;
+  bool checked = false;  ///< answers in a wf::checked
   wf::options options;
   std::string family = "normal";
   std::uint64_t seed = 1;  ///< of the data
@@ -43,7 +44,7 @@ struct row_case {
 
   std::string name() const {
     std::ostringstream s;
-    s << wf::op_names[static_cast<int>(what)] << " of " << wf::info(type).name << (accuracy == wf::accuracy::fast ? ", fast" : "")
+    s << (checked ? "checked " : "") << wf::op_names[static_cast<int>(what)] << " of " << wf::info(type).name << (accuracy == wf::accuracy::fast ? ", fast" : "")
       << ", family " << family << ", seed " << seed << ", rounding " << static_cast<int>(options.rounding) << ", correction "
       << options.correction << ", shape";
     for (const auto n : shape) s << ' ' << n;
@@ -201,7 +202,7 @@ inline row_case ragged_case(std::mt19937_64& g, wf::op what, wf::dtype type, rag
 /// Empty if the device's answers are the CPU's.
 inline std::string difference(const rows_machine& m, const row_case& c) {
   const auto size = wf::info(c.type).size;
-  const wf::cpu::erased& r = wf::builtin(c.what, c.type, wf::accuracy::exact);
+  const wf::cpu::erased& r = c.checked ? *wf::find_checked(c.what, c.type) : wf::builtin(c.what, c.type, wf::accuracy::exact);
   std::vector<unsigned char> data[2];
   void* device[2] = {nullptr, nullptr};
   wf::cpu::operands in;
@@ -210,6 +211,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
   q.what = c.what;
   q.element = c.type;
   q.accuracy = c.accuracy;
+  q.checked = c.checked;
   q.options = c.options;
   std::string trouble;
   for (int k = 0; k < c.inputs(); ++k) {
@@ -306,6 +308,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
     const std::vector<unsigned char> x(want.begin() + from, want.begin() + from + static_cast<std::ptrdiff_t>(r.result_size));
     const std::vector<unsigned char> y(got.begin() + from, got.begin() + from + static_cast<std::ptrdiff_t>(r.result_size));
     bool same = x == y;
+    if (c.checked) same = std::memcmp(x.data(), y.data(), offsetof(wf::checked<std::int64_t>, overflow) + 1) == 0;  // then there is padding
     if (!same && is_native(c.what, c.type)) {
       same = true;
       const int parts = kind.values * (wf::is_complex(kind.type) ? 2 : 1);

@@ -59,7 +59,7 @@ inline rows_machine rows_machine_here() {
       },
       [](wf::op o, wf::dtype t, wf::accuracy a) { return find_rows(o, t, a) != nullptr; },
       [](const wf::rows_request& r, int times) {
-        const rows_function f = find_rows(r.what, r.element, r.accuracy);
+        const rows_function f = r.checked ? find_checked_rows(r.what, r.element) : find_rows(r.what, r.element, r.accuracy);
         if (f == nullptr) return std::string("no such reduction");
         workspace w;
         cudaError_t e = cudaSuccess;

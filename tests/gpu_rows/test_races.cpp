@@ -3,6 +3,7 @@
 #include <simt/machine.hpp>
 #include <simt/race.hpp>
 
+#include "own_rows.hpp"
 #include "row_cases.hpp"
 
 namespace {
@@ -112,6 +113,38 @@ TEST(ragged_races, none) {
         simt::current_options() = before;
         for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
       }
+    }
+  }
+}
+
+/// Reductions that the caller's compiler knows, of rows that blocks share too.
+TEST(own_row_races, none) {
+  const auto before = simt::current_options();
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    simt::race_detector detector;
+    simt::current_options().order = orders[seed % 3];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(own_rows_difference(seed, 2500), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << "seed " << seed << ": " << simt::to_string(race);
+  }
+}
+
+/// Whether answers overflowed.
+TEST(checked_races, none) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(5);
+  int k = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::prod, wf::op::dot}) {
+    for (const ragged kind : {ragged::power_law, ragged::one_huge}) {
+      row_case c = ragged_case(g, what, wf::dtype::i32, kind, 3000);
+      c.checked = true;
+      simt::race_detector detector;
+      simt::current_options().order = orders[k++ % 3];
+      simt::current_options().watch = &detector;
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      simt::current_options() = before;
+      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
     }
   }
 }

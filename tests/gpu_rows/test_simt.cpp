@@ -11,6 +11,7 @@
 #include <warpfold/gpu.hpp>
 
 #include "../effort.hpp"
+#include "own_rows.hpp"
 #include "row_cases.hpp"
 
 namespace {
@@ -404,6 +405,36 @@ TEST(labels, that_no_answer_has) {
   r.length[0] = std::int64_t{1} << 32;
   EXPECT_NE(m.run(r, 1), "");
   for (void* p : {x, by, out}) m.free(p);
+}
+
+/// Whether answers overflowed: random views, segments and labels, and few long rows.
+TEST_P(rows, that_are_checked) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(number_of_environment("WF_ROWS_SEED", 1) * 300 + static_cast<std::uint64_t>(GetParam()));
+  for (int o = 0; o < wf::op_count; ++o) {
+    const auto what = static_cast<wf::op>(o);
+    ASSERT_EQ(wf::is_checked_on_devices(what, GetParam()), wf::find_checked(what, GetParam()) != nullptr) << wf::op_names[o];
+    if (!wf::is_checked_on_devices(what, GetParam())) continue;
+    for (int k = 0; k < (brief() ? 3 : 12); ++k) {
+      row_case c = k % 4 == 3 ? ragged_case(g, what, GetParam(), static_cast<ragged>(k % ragged_kinds), 3000) : random_row_case(g, what, GetParam());
+      c.checked = true;
+      c.family = k % 3 == 0 ? "ties" : k % 3 == 1 ? "huge" : "bits";
+      simt::current_options().order = orders[k % 3];
+      ASSERT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// Of reductions that the caller's compiler knows: short rows and segments, and some that blocks share.
+TEST(own_rows, of_random_views) {
+  const auto before = simt::current_options();
+  const std::uint64_t seed = number_of_environment("WF_ROWS_SEED", 1), cases = 4 * number_of_environment("WF_ROWS_CASES", 10);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    simt::current_options().order = orders[i % 3];
+    ASSERT_EQ(own_rows_difference(seed * 1000 + i, i % 4 == 3 ? 20000 : i % 4 == 2 ? 3000 : 150), "") << simt::last_fault().text;
+  }
+  simt::current_options() = before;
 }
 
 INSTANTIATE_TEST_SUITE_P(simt, rows,

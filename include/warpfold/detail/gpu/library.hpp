@@ -114,6 +114,7 @@ struct device_machine {
 /// The same with all of its kernels, for requests that are made at run time.
 struct device_library : device_machine {
   call_kernels kernels;
+  order_labels_kernel order_labels;
 
   WF_API bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
   WF_API void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
@@ -142,6 +143,7 @@ struct cuda_kernels {
   WF_API static int checked(const device_request&, void* scratch, void* stream);
   WF_API static int rows(const rows_request&, void* scratch, void* stream);
   WF_API static int states(const states_request&, void* stream);  ///< merges and answers states
+  WF_API static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
   WF_API static const device_library& library();  ///< all of it
 };
 /// The same of warpfold_simt.
@@ -156,6 +158,7 @@ struct simt_kernels {
   static int checked(const device_request&, void* scratch, void* stream);
   static int rows(const rows_request&, void* scratch, void* stream);
   static int states(const states_request&, void* stream);
+  static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
   static const device_library& library();
 };
 

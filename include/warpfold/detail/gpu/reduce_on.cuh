@@ -14,6 +14,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/kernels/mapped_reduce.cuh>
 #include <warpfold/detail/gpu/kernels/reduce.cuh>
+#include <warpfold/detail/gpu/kernels/rows_own.cuh>
 #include <warpfold/gpu.hpp>
 
 namespace wf {
@@ -55,6 +56,10 @@ struct job {
   cudaError_t enqueue(const options&, const void* const* x, const flat_inputs<T...>& in, void* out, workspace& w, cudaStream_t stream) const {
     return reduce_with<plain_fold<R, T...>, T...>({r}, x, in.stride, in.n, out, w, stream);
   }
+  cudaError_t enqueue_rows(const options&, const device_stream::shared_rows& in, void* out, order_labels_kernel sort, workspace& w, cudaStream_t stream) const {
+    const reduction_part<R> part{r, {static_cast<unsigned char*>(out), sizeof(answer)}};
+    return enqueue_own_rows(own_rows<reduction_part<R>, no_function, T...>{part, {}, nullptr}, in.rows, static_cast<std::uint64_t>(in.all), sort, w, stream);
+  }
 };
 template <class F, class R, class... T>
 struct mapped_job {
@@ -83,19 +88,61 @@ struct mapped_job {
       return reduce_with<plain_fold<mapped, T...>, T...>({{r, f}}, x, in.stride, in.n, out, w, stream);
     }
   }
+  cudaError_t enqueue_rows(const options& told, const device_stream::shared_rows& in, void* out, order_labels_kernel sort, workspace& w,
+                           cudaStream_t stream) const {
+    const auto with = [&](const auto& parts) {
+      using parts_type = std::remove_cvref_t<decltype(parts)>;
+      return enqueue_own_rows(own_rows<parts_type, F, T...>{parts, f, nullptr}, in.rows, static_cast<std::uint64_t>(in.all), sort, w, stream);
+    };
+    if constexpr (builtin) {
+      using U = typename wf::detail::transformed_operand<R::operation, element>::type;
+      const std::tuple<R> one(r);
+      const std::array<answers_to, 1> to{{{out, sizeof(answer)}}};
+      return with(row_fusion<U, R>{one, to, told}.parts());
+    } else {
+      return with(reduction_part<R>{r, {static_cast<unsigned char*>(out), sizeof(answer)}});
+    }
+  }
 };
 
+/// Rows of inputs of T… as kernels take them. Throws wf::error of strides that would take elements to where their type cannot lie.
+template <class... T>
+device_stream::shared_rows rows_of(const cpu::operands& o, const partition& by, const char* who) {
+  constexpr std::size_t aligns[] = {alignof(T)...};
+  for (std::size_t k = 0; k < sizeof...(T); ++k) {
+    for (const std::int64_t s : o.strides[k]) {
+      if (s % static_cast<std::int64_t>(aligns[k]) != 0)
+        throw error(errc::unsupported, std::string(who) + ": elements that are " + std::to_string(s) + " bytes apart; a multiple of their alignment, " +
+                                           std::to_string(aligns[k]) + ", is needed");
+    }
+  }
+  return device_stream::rows_in_bytes(o, static_cast<int>(sizeof...(T)), by, who);
+}
+
 /// Inputs have been told apart; a: where the answer goes, if it is told, then a transform, if there is one, the reduction, settings.
-template <class... X, class... A>
-auto reduce_on(const device_stream& place, const std::tuple<const X&...>& x, A&&... a) {
+template <class P, class... X, class... A>
+auto reduce_on(const P& place, const std::tuple<const X&...>& x, A&&... a) {
   constexpr bool told_where = wf::detail::out_like<std::tuple_element_t<0, std::tuple<A...>>>;
   const auto with = [&](auto&& out, const auto& work, const auto&... settings) {
-    static_assert(wf::detail::places<std::remove_cvref_t<decltype(settings)>...> == 0, "on a GPU, whole arrays only so far");
+    constexpr int places = wf::detail::places<std::remove_cvref_t<decltype(settings)>...>;
+    static_assert(places <= 1, "at most one of axis, segments, segments_of and by_label");
+    constexpr const char* who = "reduce on a GPU";
     const wf::detail::settings told(settings...);
+    order_labels_kernel sort = nullptr;  // a program links it if it names labels
+    if constexpr ((std::is_same_v<std::remove_cvref_t<decltype(settings)>, by_label> || ...)) sort = place.order_labels();
     using work_type = std::remove_cvref_t<decltype(work)>;
     using answer = typename work_type::answer;
+    const auto enqueue_rows = [&](const cpu::operands& o, const partition& by, void* to) {
+      const std::int64_t answers = *wf::detail::product(wf::detail::shape_of_answers(o, told, who));
+      if (answers == 0) return;
+      if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put the answers");
+      const auto rows = rows_of<wf::detail::element_of<wf::detail::as_input_t<X>>...>(o, by, who);
+      place.look_at(o, rows.all, to, who);
+      const cudaError_t e = work.enqueue_rows(told.options, rows, to, sort, *static_cast<workspace*>(place.scratch()),
+                                              static_cast<cudaStream_t>(place.stream()));
+      place.machine().fail(static_cast<int>(e), who);
+    };
     const auto enqueue = [&](const cpu::operands& o, void* to) {
-      constexpr const char* who = "reduce on a GPU";
       if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put the answer");
       const flat_inputs<wf::detail::element_of<wf::detail::as_input_t<X>>...> in(o);
       place.look_at(o, static_cast<std::int64_t>(in.n), to, who);
@@ -106,12 +153,23 @@ auto reduce_on(const device_stream& place, const std::tuple<const X&...>& x, A&&
     if constexpr (told_where) {
       static_assert(!(wf::detail::host_array<X> || ...), "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its "
                                                          "own memory, or no place for the answer, as in wf::reduce(place, x, r), and the array is copied");
-      enqueue(std::apply([](const auto&... one) { return wf::detail::operands_of(wf::detail::as_input(one)...); }, x),
-              wf::detail::out_of<answer>(std::forward<decltype(out)>(out)));
+      const cpu::operands o = std::apply([](const auto&... one) { return wf::detail::operands_of(wf::detail::as_input(one)...); }, x);
+      void* const to = wf::detail::out_of<answer>(std::forward<decltype(out)>(out));
+      if constexpr (places == 1) enqueue_rows(o, told.by, to);
+      else enqueue(o, to);
+    } else if constexpr (places == 1) {
+      const auto in = std::apply([](const auto&... one) { return wf::detail::inputs_of_call(one...); }, x);
+      array<answer> to;
+      wf::detail::make_room(to, wf::detail::shape_of_answers(in.operands, told, who), who);
+      place.fetch(in, told.by, to.values.data(), to.values.size() * sizeof(answer), who, &enqueue_rows,
+                  [](const void* self, const cpu::operands& o, const partition& by, void* out_on_device) {
+                    (*static_cast<decltype(&enqueue_rows)>(self))(o, by, out_on_device);
+                  });
+      return to;
     } else {
       const auto in = std::apply([](const auto&... one) { return wf::detail::inputs_of_call(one...); }, x);
       answer to;
-      place.fetch(in, &to, sizeof to, "reduce on a GPU", &enqueue, [](const void* self, const cpu::operands& o, void* out_on_device) {
+      place.fetch(in, &to, sizeof to, who, &enqueue, [](const void* self, const cpu::operands& o, void* out_on_device) {
         (*static_cast<decltype(&enqueue)>(self))(o, out_on_device);
       });
       return to;

@@ -14,6 +14,20 @@
 
 namespace wf {
 
+/// An element with a label on its way: which answer it belongs to, and where it lies.
+struct labelled {
+  std::uint32_t label, place;
+};
+/// Elements in the order of their labels, on a device.
+struct label_order {
+  void* memory = nullptr;            ///< of all of it: to be freed in stream order
+  const labelled* elements = nullptr;
+  const std::uint32_t* offsets = nullptr;  ///< answers + 1 of them: where a label's elements begin
+};
+/// Enqueues the sort of n labels of `answers` answers; elements with another label come last. A cudaError_t; of 2^32 - 1 elements or
+/// answers and more cudaErrorNotSupported.
+using order_labels_kernel = int (*)(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
+
 /// What a device is asked to reduce row by row. All pointers are the device's.
 struct rows_request {
   op what;
@@ -34,6 +48,7 @@ struct rows_request {
   void* out;
   std::int64_t first = 0;       ///< index of each answer's first element
   std::size_t state_bytes = 0;  ///< states of so many bytes are wanted; 0: answers
+  bool checked = false;         ///< of integers: each answer in a wf::checked
 };
 
 }  // namespace wf

@@ -15,6 +15,9 @@
 
 namespace wf::device::inline WF_BUILD {
 
+/// Loads of a thread before its chain of doubles is cut: a certificate is the surer the shorter chains are.
+inline constexpr unsigned rounds_of_chain = 128;
+
 /// An accumulator that keeps a certificate: its answer may be uncertain, and exactly(room, …) then adds the row again, by a warp or
 /// a block. Its total is told how many terms a thread has added one after the other, at most.
 template <class A>
@@ -28,6 +31,9 @@ concept packing_accumulator = A::packs && requires(const A& acc, typename A::run
   { A::items } -> std::convertible_to<int>;  // of a pack
   acc.add(r, p, first);                      // `first`: the index of the first element
 };
+/// An accumulator that loads elements itself, of types that it alone knows, and answers row by row (rows_own.cuh).
+template <class A>
+concept own_accumulator = requires { requires A::own; };
 /// An accumulator of rows.
 template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,

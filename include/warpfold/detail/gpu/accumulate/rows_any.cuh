@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/exact/rational.hpp>
+#include <warpfold/detail/gpu/accumulate/checked_folds.cuh>
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
@@ -50,7 +51,7 @@ __device__ __forceinline__ void with_float(dtype t, F f) {
 }
 
 /// What is done with elements.
-enum class row_work : std::uint8_t { count, nonzero, add, multiply, extremes, arg, moments, product, complex_product, logsumexp };
+enum class row_work : std::uint8_t { count, nonzero, add, multiply, extremes, arg, moments, product, complex_product, logsumexp, checked_sum, checked_product };
 
 /// The work of an operation; that of floats' sums and moments is done elsewhere.
 inline row_work row_work_of(op o, dtype t) {
@@ -134,8 +135,10 @@ struct any_rows {
     const result_kind k = result_of_kind(operation_of(r.what).answer, t);
     const dtype_info i = info(t);
     const bool sign = t == dtype::i8 || t == dtype::i16 || t == dtype::i32 || t == dtype::i64;
-    any_rows a{r.what, t, row_work_of(r.what, t), static_cast<std::int8_t>(i.size), static_cast<std::int8_t>(i.part), sign, is_floating(t),
-               r.state_bytes != 0, r.state_bytes != 0 ? r.state_bytes : info(k.type).size * static_cast<std::size_t>(k.values),
+    const row_work work = r.checked ? (r.what == op::prod ? row_work::checked_product : row_work::checked_sum) : row_work_of(r.what, t);
+    const std::size_t answer = r.checked ? sizeof(wf::checked<std::int64_t>) : info(k.type).size * static_cast<std::size_t>(k.values);
+    any_rows a{r.what, t, work, static_cast<std::int8_t>(i.size), static_cast<std::int8_t>(i.part), sign, is_floating(t),
+               r.state_bytes != 0, r.state_bytes != 0 ? r.state_bytes : answer,
                r.options.rounding, r.options.correction, r.first};
     return a;
   }
@@ -145,6 +148,7 @@ struct any_rows {
     state s{{0, 0, 0, 0, 0}};
     switch (work) {
       case row_work::multiply: s.w[0] = 1; break;
+      case row_work::checked_product: s = words_of(product_fold().identity()); break;
       case row_work::extremes: s.w[0] = static_cast<std::uint64_t>(INT64_MAX); s.w[1] = static_cast<std::uint64_t>(INT64_MIN); break;
       case row_work::arg: s.w[0] = static_cast<std::uint64_t>(INT64_MAX); s.w[1] = ~std::uint64_t{0}; break;
       case row_work::product: case row_work::complex_product: s.w[0] = bits_of(1); s.w[1] = bits_of(0); break;
@@ -160,6 +164,19 @@ struct any_rows {
       case row_work::nonzero: s.w[0] += nonzero(p[0]) ? 1 : 0; break;
       case row_work::add: s.w[0] += term(x, y); break;
       case row_work::multiply: s.w[0] *= whole(x); break;
+      case row_work::checked_sum: {
+        auto now = part_of<typename sum_fold::state>(s);
+        if constexpr (Inputs == 2) sums().add_item(now, i, whole(x), whole(y));
+        else sums().add_item(now, i, whole(x));
+        s = words_of(now);
+        break;
+      }
+      case row_work::checked_product: {
+        auto now = part_of<checked_product_fold<8>::state>(s);
+        product_fold().add_item(now, i, whole(x));
+        s = words_of(now);
+        break;
+      }
       case row_work::extremes: case row_work::arg: {
         const std::int64_t k = key(x);
         s = combine(s, work == row_work::arg ? state{{static_cast<std::uint64_t>(rank(k)), i, 0, 0, 0}}
@@ -201,6 +218,9 @@ struct any_rows {
       case row_work::count: break;
       case row_work::nonzero: case row_work::add: a.w[0] += b.w[0]; break;
       case row_work::multiply: a.w[0] *= b.w[0]; break;
+      case row_work::checked_sum: return words_of(sums().combine(part_of<typename sum_fold::state>(a), part_of<typename sum_fold::state>(b)));
+      case row_work::checked_product:
+        return words_of(product_fold().combine(part_of<checked_product_fold<8>::state>(a), part_of<checked_product_fold<8>::state>(b)));
       case row_work::extremes:
         if (as_signed(b.w[0]) < as_signed(a.w[0])) a.w[0] = b.w[0];
         if (as_signed(b.w[1]) > as_signed(a.w[1])) a.w[1] = b.w[1];
@@ -252,6 +272,8 @@ struct any_rows {
         else write_as<std::uint64_t>(out, s.w[0]);
         break;
       case row_work::add: case row_work::multiply: write_as<std::uint64_t>(out, s.w[0]); break;
+      case row_work::checked_sum: sums().write(part_of<typename sum_fold::state>(s), n, out); break;
+      case row_work::checked_product: product_fold().write(part_of<checked_product_fold<8>::state>(s), n, out); break;
       case row_work::arg: write_as<std::int64_t>(out, as_signed(s.w[1]) < 0 ? -1 : as_signed(s.w[1]) + first_index); break;
       case row_work::extremes:
         with_real(type, [&]<class T>(T) { extremes_fold<T>{what}.write({as_signed(s.w[0]), as_signed(s.w[1])}, n, out); });
@@ -282,12 +304,30 @@ struct any_rows {
   }
 
  private:
+  using sum_fold = checked_sum_fold<8, Inputs>;
+  __device__ __forceinline__ words_of_64<8> wide() const { return {is_signed, type == dtype::boolean}; }
+  __device__ __forceinline__ sum_fold sums() const { return {what, wide()}; }
+  __device__ __forceinline__ checked_product_fold<8> product_fold() const { return {wide()}; }
+  template <class S>
+  static __device__ __forceinline__ S part_of(const state& s) {
+    S part;
+    __builtin_memcpy(&part, &s, sizeof part);
+    return part;
+  }
+  template <class S>
+  static __device__ __forceinline__ state words_of(const S& part) {
+    static_assert(sizeof(S) <= sizeof(state));
+    state s{{0, 0, 0, 0, 0}};
+    __builtin_memcpy(&s, &part, sizeof part);
+    return s;
+  }
   /// The words of a state, as docs/states.md has them.
   __device__ __attribute__((noinline)) void put_words(const state& s, std::uint64_t n, std::int64_t* to) const {
     auto* const own = reinterpret_cast<std::uint64_t*>(to + 1);
     to[0] = static_cast<std::int64_t>(n);
     switch (work) {
       case row_work::count: own[0] = n; break;
+      case row_work::checked_sum: case row_work::checked_product: break;  // answers alone
       case row_work::nonzero: case row_work::add: case row_work::multiply: case row_work::product: own[0] = s.w[0]; break;
       case row_work::complex_product: case row_work::logsumexp:
         own[0] = s.w[0];

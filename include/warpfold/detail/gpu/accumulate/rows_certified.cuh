@@ -186,14 +186,22 @@ struct certified_rows {
   /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
+    const unsigned char* p[inputs];
+    const std::uint64_t n = v.begin(row, p);
+    add_exactly(shared, n, by_block, [&](typename bins::watch& watch, std::uint64_t first, std::uint64_t end, unsigned step) {
+      add_range(shared.rows, watch, v, p, first, end, step);
+    });
+    answer_exactly(shared, v, row, by_block, out);
+  }
+  /// n elements into digits: add(watch, first, end, step) adds first, first + step, … below `end` to the bins.
+  template <class Add>
+  __device__ __forceinline__ void add_exactly(room& shared, std::uint64_t n, bool by_block, const Add& add) const {
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
     const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
     const auto sync = [by_block] {
       if (by_block) __syncthreads();
       else __syncwarp();
     };
-    const unsigned char* p[inputs];
-    const std::uint64_t n = v.begin(row, p);
     bins& b = shared.rows;
     for (unsigned j = thread; j < bins::bins; j += threads) b.bin[j] = 0;
     if (thread < bins::watches) b.kinds[thread] = 0;
@@ -203,7 +211,7 @@ struct certified_rows {
     const std::uint64_t round = bins::most_elements / threads * threads;
     for (std::uint64_t begin = 0; begin < n; begin += round) {
       sync();
-      add_range(b, watch, v, p, begin + thread, min(n, begin + round), threads);
+      add(watch, begin + thread, min(n, begin + round), threads);
       sync();
       for (unsigned k = thread; k < bins::digits; k += threads) {
         shared.digits[k] += b.bin[2 * k] + std::int64_t{b.bin[2 * k + 1]} * 65536;
@@ -217,7 +225,6 @@ struct certified_rows {
     sync();
     if (thread < bins::watches) shared.kinds[thread] = b.kinds[thread];
     sync();
-    answer_exactly(shared, v, row, by_block, out);
   }
 
   /// Elements first, first + step, … below `end` of a row that begins at p, into bins.
@@ -268,7 +275,15 @@ struct certified_rows {
       }
       // Of complex numbers the host asks for moments of each part alone.
       if constexpr (Terms != terms::moments || !traits::complex) put.template operator()<Terms>(shared.digits);
-    } else if (thread < warp_lanes) {
+    } else {
+      answer_of_digits(shared, n, by_block, out);
+    }
+    sync();
+  }
+  /// The answer of digits that hold the whole row; by all threads of the block, or one warp.
+  __device__ __forceinline__ void answer_of_digits(exact_room& shared, std::uint64_t n, bool by_block, unsigned char* out) const {
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    if (thread < warp_lanes) {
       op what = q.what;
       if (traits::squares && (what == op::norm2 || what == op::sum_of_squares)) {  // a square has no sign
         if (thread == 0) {
@@ -284,7 +299,6 @@ struct certified_rows {
       // Read where they are: of a copy of its own, nvcc 13.0 at -Xcicc=-O1 -Xptxas=-O1 reads what was there before.
       answer_of_rows<bins>(shared.digits, shared.kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
     }
-    sync();
   }
   /// One step of carrying.
   template <class Sync>

@@ -34,6 +34,7 @@ struct row_view {
   std::uint64_t length[32];
   std::int64_t stride[Inputs][32];  ///< bytes
   std::uint64_t rows, n;            ///< elements of a row; of segments of all
+  std::uint64_t all;                ///< elements of all rows
   const void* offsets;              ///< of segments
   int offset_bytes;
 
@@ -41,6 +42,8 @@ struct row_view {
     if (offset_bytes == 4) return static_cast<const std::uint32_t*>(offsets)[k];
     return static_cast<const std::uint64_t*>(offsets)[k];
   }
+  /// Elements that come before a row, where rows are one after the other as segments are.
+  __device__ __forceinline__ std::uint64_t first_of(std::uint64_t row) const { return offsets != nullptr ? offset(row) : min(all, row * n); }
   /// Where a row begins, and how many elements it has.
   __device__ __forceinline__ std::uint64_t begin(std::uint64_t row, const unsigned char* (&p)[Inputs]) const {
     std::uint64_t elements = n;
@@ -132,6 +135,7 @@ bool make_row_view(row_view<Inputs>& v, const rows_request& r, int item_size, in
     const auto length = static_cast<std::uint64_t>(r.length[static_cast<std::size_t>(d)]);
     (d < r.kept ? v.rows : v.n) *= length;
   }
+  v.all = v.rows * v.n;
   if (r.offsets != nullptr) v.rows = static_cast<std::uint64_t>(r.segments);
   bool aligned = true;
   for (int k = 0; k < Inputs; ++k) {

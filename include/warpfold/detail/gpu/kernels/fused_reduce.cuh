@@ -23,7 +23,7 @@ namespace wf::device::inline WF_BUILD {
 
 /// The operation of a part of a fused reduction; of a user's reduction op::count, which is not asked of row sets.
 template <class F>
-inline constexpr op operation_of = [] {
+inline constexpr op operation_of_part = [] {
   if constexpr (requires { F::operation; }) {
     static_assert(!F::is_checked, "reductions that are checked for overflow run on the CPU alone");
     static_assert(inputs_of(F::operation) == 1, "dot has two inputs: it cannot be fused");
@@ -251,13 +251,13 @@ constexpr block_sizes fused_sizes() {
 /// The parts of a fused reduction, and where the answer of each goes.
 template <class T, class... F>
 struct fusion {
-  static constexpr row_plan plan = plan_rows<T>({operation_of<F>...});
+  static constexpr row_plan plan = plan_rows<T>({operation_of_part<F>...});
   static constexpr int numbers_of_op(op o) {
     constexpr int parts = complex_number<T> ? 2 : 1;
     if (!from_rows<T>(o, plan)) return 0;
     return o == op::mean_var ? parts + 1 : o == op::sum || o == op::mean ? parts : 1;
   }
-  static constexpr int numbers = (0 + ... + numbers_of_op(operation_of<F>));
+  static constexpr int numbers = (0 + ... + numbers_of_op(operation_of_part<F>));
   using number = std::conditional_t<integer<T>, double, typename kernel_element_of<T>::number>;
 
   template <int Threads>
@@ -280,7 +280,7 @@ struct fusion {
   fused_question<(numbers > 0 ? numbers : 1)> question(const options& told, bool doubles) const {
     fused_question<(numbers > 0 ? numbers : 1)> q{};
     // |x| in the place of x where nothing else is asked for.
-    const bool norm1 = plan.what == terms::sum && ((operation_of<F> == op::norm1 && floating<T>) || ...);
+    const bool norm1 = plan.what == terms::sum && ((operation_of_part<F> == op::norm1 && floating<T>) || ...);
     q.of_rows = {norm1 ? op::norm1 : op::sum, told.rounding, told.correction, doubles};
     int at = 0;
     const auto ask = [&](op o, int count, void* to) {
@@ -293,7 +293,7 @@ struct fusion {
       }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (ask(operation_of<F>, numbers_of_op(operation_of<F>), out[I]), ...);
+      (ask(operation_of_part<F>, numbers_of_op(operation_of_part<F>), out[I]), ...);
     }(std::index_sequence_for<F...>());
     return q;
   }
@@ -302,7 +302,7 @@ struct fusion {
   template <std::size_t I>
   using part = std::tuple_element_t<I, std::tuple<F...>>;
   template <std::size_t I>
-  static constexpr bool is_fold = !requires { part<I>::operation; } || !from_rows<T>(operation_of<part<I>>, plan);
+  static constexpr bool is_fold = !requires { part<I>::operation; } || !from_rows<T>(operation_of_part<part<I>>, plan);
 
   /// What part I gives the fold: nothing, if a row set or an earlier part's fold answers it.
   template <std::size_t I>
@@ -312,7 +312,7 @@ struct fusion {
     } else if constexpr (!requires { part<I>::operation; }) {
       return std::tuple(placed_fold<plain_fold<part<I>, T>>{{std::get<I>(parts)}, {out[I]}, {}});
     } else {
-      constexpr op what = operation_of<part<I>>;
+      constexpr op what = operation_of_part<part<I>>;
       static_assert(takes<what, T>, "a fused reduction does not take this element type: see docs/reductions.md");
       using fold = decltype(fold_of_operation<what, T>());
       if constexpr (!has_many_answers<fold>) {
@@ -327,7 +327,7 @@ struct fusion {
             all.out[at] = to;
             all.what[at] = o;
           };
-          (place(is_same_fold<fold, K>(), count_same<fold, K>(), out[K], operation_of<part<K>>), ...);
+          (place(is_same_fold<fold, K>(), count_same<fold, K>(), out[K], operation_of_part<part<K>>), ...);
         }(std::index_sequence_for<F...>());
         return std::tuple(all);
       }
@@ -336,7 +336,7 @@ struct fusion {
   template <class Fold, std::size_t K>
   static constexpr bool is_same_fold() {
     if constexpr (!is_fold<K> || !requires { part<K>::operation; }) return false;
-    else return std::is_same_v<Fold, decltype(fold_of_operation<operation_of<part<K>>, T>())>;
+    else return std::is_same_v<Fold, decltype(fold_of_operation<operation_of_part<part<K>>, T>())>;
   }
   /// Among the first `End` parts.
   template <class Fold, std::size_t End>

@@ -18,7 +18,7 @@ inline constexpr int columns_threads = 256, columns_warps = columns_threads / wa
 
 /// Columns of a thread.
 template <class Acc>
-inline constexpr int columns_each = Acc::fixed_size >= 4 ? 1 : 4 / Acc::fixed_size;
+inline constexpr int columns_each = own_accumulator<Acc> || Acc::fixed_size >= 4 ? 1 : 4 / Acc::fixed_size;
 
 /// How columns are walked; made by the host.
 struct column_walk {
@@ -74,7 +74,13 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     r[c] = acc.start();
     sum[c] = acc.identity();
   }
-  if (here != 0) {
+  if constexpr (own_accumulator<Acc>) {
+    if (here != 0) {  // one after the other, for those that keep the order
+      const std::uint64_t walkers = std::uint64_t{columns_warps} * high, chunk = (end - begin + walkers - 1) / walkers;
+      const std::uint64_t from = min(end, begin + (warp * high + (lane >> w.lanes_log2)) * chunk);
+      sum[0] = acc.walk(v, outer * w.columns + column, from, min(end, from + chunk), 1);
+    }
+  } else if (here != 0) {
     const std::uint64_t step = std::uint64_t{columns_warps} * high;
     const bool whole = w.aligned && here == each, straight = v.dims - v.kept <= 1;
     const auto load = [&](const unsigned char* x) {
@@ -149,13 +155,14 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     auto* const box = reinterpret_cast<state*>(partials) + group * w.parts * (lanes * each);
     if (mine) box[part * (lanes * each) + warp * lanes + lane] = s;
     if (!last_to_come(tickets + group, w.parts)) return;
-    // All warps: parts warp, warp + 8, … of a column.
+    // All warps: neighbouring parts of a column, in order.
+    const std::uint32_t many = (w.parts + columns_warps - 1) / columns_warps, last = min(w.parts, (warp + 1) * many);
 #pragma unroll
     for (int c = 0; c < each; ++c) {
       s = acc.identity();
       if (lane < lanes && (tile * lanes + lane) * each + static_cast<unsigned>(c) < w.columns) {
 #pragma unroll 4
-        for (std::uint32_t j = warp; j < w.parts; j += columns_warps) {
+        for (std::uint32_t j = warp * many; j < last; ++j) {
           s = acc.combine(s, box[j * (lanes * each) + static_cast<unsigned>(c) * lanes + lane]);
         }
       }
@@ -169,7 +176,11 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
   }
   const std::uint64_t row = outer * w.columns + column + warp;
   bool sure = true;
-  if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
+  if constexpr (own_accumulator<Acc>) {
+    if (mine) sure = acc.answer_row(s, v.n, facts.merges, row);
+  } else {
+    if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
+  }
   if constexpr (Acc::proves) {
     __shared__ unsigned uncertain[each];
     const unsigned failed = __ballot_sync(all_lanes, !sure);

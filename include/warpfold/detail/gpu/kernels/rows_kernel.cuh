@@ -77,8 +77,7 @@ struct room_of { using type = no_room; };
 template <proving_accumulator Acc>
 struct room_of<Acc> { using type = typename Acc::room; };
 
-/// What a thread's registers come to. Where a certificate follows, chains are cut, as it is the surer the shorter they are.
-inline constexpr unsigned rounds_of_chain = 128;
+/// What a thread's registers come to.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const typename Acc::running& r, const facts_of<Acc>& facts) {
   if constexpr (Acc::proves) return acc.total(r, facts.chain);

@@ -60,10 +60,11 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
   w.units = line / static_cast<unsigned>(items);
   w.lines = line == 0 ? 1 : v.n / line;
-  if constexpr (Acc::packs) {
-    const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
-    const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
-    if (bytes >= (1 << 18) || (few && bytes > 8192)) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+  const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
+  const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
+  if (bytes >= (1 << 18) || (few && bytes > 8192)) {
+    if constexpr (Acc::packs) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+    else return enqueue_ragged(acc, v, r, scratch, stream);  // a kernel that is compiled for segments anyway
   }
   if (w.skip) w.units = 0;
   w.group_log2 = group_log2_of(w.units, w.whole ? 16 : size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_ragged.cuh
-/// Segments of any lengths, balanced: what there is to do is counted in units, one for each element and `segment_units` for each segment,
+/// Segments of any lengths, and rows of one that are long, balanced: what there is to do is counted in units, one for each element and `segment_units` for each segment,
 /// and each warp takes as many of them as any other, wherever segments begin and end (Merrill and Garland, "Merge-based parallel sparse
 /// matrix-vector multiplication", SC 2016). A warp finds its first segment by a search of the offsets. Segments that it has whole
 /// are answered by lanes, by groups of 8 or by all of it, as they are long. What it has of cut ones is put together in
@@ -38,12 +38,12 @@ struct unit_line {
   std::uint64_t segments, base, all, each;  ///< `each`: of a warp
 
   __device__ __forceinline__ unit_line(const row_view<Acc::inputs>& view, std::uint64_t many)
-      : v(view), segments(many), base(view.offset(0)), all(view.offset(many) - base + many * segment_units) {
+      : v(view), segments(many), base(view.first_of(0)), all(view.first_of(many) - base + many * segment_units) {
     const std::uint64_t warps = std::uint64_t{gridDim.x} * ragged_warps;
     each = (all + warps - 1) / warps;
   }
   /// The first unit of a segment.
-  __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.offset(k) - base + k * segment_units; }
+  __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.first_of(k) - base + k * segment_units; }
   __device__ __forceinline__ std::uint64_t of_warp(std::uint64_t warp) const { return min(all, warp * each); }
   /// Segments that end at unit d or before: by all lanes, 32 offsets at once.
   __device__ __forceinline__ std::uint64_t ended(std::uint64_t d) const {
@@ -71,11 +71,14 @@ __device__ __forceinline__ void ragged_chain(std::uint64_t n, std::uint64_t here
 
 /// One thread's answer; `parts`: blocks that share the segment.
 template <class Acc>
-__device__ __forceinline__ bool ragged_answer(const Acc& acc, const typename Acc::state& s, std::uint64_t n, std::uint64_t here,
-                                              std::uint64_t parts, unsigned char* to) {
-  if constexpr (Acc::proves) {
+__device__ __forceinline__ bool ragged_answer(const Acc& acc, const row_view<Acc::inputs>& v, const typename Acc::state& s, std::uint64_t row,
+                                              std::uint64_t n, std::uint64_t here, std::uint64_t parts, unsigned char* to) {
+  if constexpr (own_accumulator<Acc>) {
+    return acc.answer_row(s, n, min(n, here) / Acc::tile + parts, row);
+  } else if constexpr (Acc::proves) {
     std::uint64_t length, cuts;
     ragged_chain<Acc>(n, here, length, cuts);
+    if (v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.length[v.dims - 1] + 2;  // a line at a time
     return acc.answer_here(s, n, length, cuts + parts, to);
   } else {
     return acc.answer(s, n, facts_of<Acc>{}, to);
@@ -137,12 +140,47 @@ __device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const r
   return acc.combine(s, total());
 }
 
+/// The same of elements of a row from its element `index` on; of segments the row begins behind `before` elements.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t row,
+                                                        std::uint64_t before, std::uint64_t elements, std::uint64_t index, unsigned member, int log2) {
+  if constexpr (own_accumulator<Acc>) {
+    return acc.add_part(v, row, elements, index, member, log2);
+  } else {
+    constexpr int inputs = Acc::inputs;
+    const unsigned char* begin[inputs];
+    std::uint64_t line = ~std::uint64_t{0}, done = 0;  // elements of a line
+    if (v.offsets == nullptr) {
+      v.begin(row, begin);
+      if (v.dims - v.kept > 1) line = v.length[v.dims - 1];
+    } else {
+#pragma unroll
+      for (int k = 0; k < inputs; ++k) begin[k] = v.x[k] + static_cast<std::int64_t>(before) * w.step_bytes[k];
+    }
+    typename Acc::state s = acc.identity();
+#pragma unroll 1
+    do {
+      std::uint64_t at = index + done, here = elements - done, lines = 0;
+      if (line != ~std::uint64_t{0}) {
+        lines = index + done;
+        at = take_index(lines, line);
+        here = min(here, line - at);
+      }
+      const unsigned char* p[inputs];
+#pragma unroll
+      for (int k = 0; k < inputs; ++k) p[k] = begin[k] + v.line(lines, k) + static_cast<std::int64_t>(at) * w.step_bytes[k];
+      s = acc.combine(s, add_piece(acc, w, p, here, index + done, member, log2));
+      done += here;
+    } while (done < elements);
+    return s;
+  }
+}
+
 template <class Acc>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, 8))
     ragged_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc,
                   unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   await_stream();
-  constexpr int inputs = Acc::inputs;
   using state = typename Acc::state;
   __shared__ state slots[ragged_warps][warp_lanes];
   __shared__ state heads[ragged_warps], tails[ragged_warps];  // of a warp's first segment, and of the one that it does not end
@@ -165,8 +203,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     std::uint64_t from = 0, length = 0, elements = 0, skipped = 0;
     bool there = segment < w.segments, ends = false;
     if (there) {
-      from = v.offset(segment);
-      length = elements = v.offset(segment + 1) - from;
+      from = v.first_of(segment);
+      length = elements = v.first_of(segment + 1) - from;
       const std::uint64_t unit = from - line.base + segment * segment_units;
       there = unit < end;
       ends = there && unit + length + segment_units <= end;
@@ -197,13 +235,10 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
           }
         }
         const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
-        const std::uint64_t where = __shfl_sync(all_lanes, from + skipped, pick), index = __shfl_sync(all_lanes, skipped, pick);
+        const std::uint64_t before = __shfl_sync(all_lanes, from, pick), index = __shfl_sync(all_lanes, skipped, pick);
         std::uint64_t many = __shfl_sync(all_lanes, elements, pick);
         if (mine == 0) many = 0;
-        const unsigned char* p[inputs];
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) p[k] = v.x[k] + static_cast<std::int64_t>(where) * w.step_bytes[k];
-        state s = add_piece(acc, w, p, many, index, member, log2);
+        state s = add_part(acc, v, w, batch + static_cast<unsigned>(pick), before, many, index, member, log2);
         __syncwarp();
         s = lanes_total(acc, s, log2);
         if (mine != 0 && member == 0) slots[warp][pick] = s;
@@ -213,7 +248,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const bool is_first = segment == first;
     bool sure = true;
     if (is_first) heads[warp] = slots[warp][lane];
-    else if (ends) sure = ragged_answer(acc, slots[warp][lane], length, line.each, 0, out + segment * w.answer_bytes);
+    else if (ends) sure = ragged_answer(acc, v, slots[warp][lane], segment, length, line.each, 0, out + segment * w.answer_bytes);
     else if (there) tails[warp] = slots[warp][lane];
     if constexpr (Acc::proves) {
       for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
@@ -254,7 +289,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
           const int which = unit < share ? 0 : 1;
           cut[which] = s;
           cut_segment[which] = segment;
-        } else if (!ragged_answer(acc, s, v.offset(segment + 1) - v.offset(segment), line.each, ragged_warps, out + segment * w.answer_bytes)) {
+        } else if (!ragged_answer(acc, v, s, segment, v.first_of(segment + 1) - v.first_of(segment), line.each, ragged_warps,
+                                  out + segment * w.answer_bytes)) {
           again[me] = segment;
         }
       }
@@ -287,11 +323,11 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     }
     s = block_total(acc, s, heads);
     unsigned char* const to = out + segment * w.answer_bytes;
-    const std::uint64_t n = v.offset(segment + 1) - v.offset(segment);
+    const std::uint64_t n = v.first_of(segment + 1) - v.first_of(segment);
     if constexpr (Acc::proves) {
       __shared__ bool sure;
       if (threadIdx.x == 0) {
-        sure = ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+        sure = ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps, to);
         if (verdicts != nullptr) {  // rows_again.cuh adds it
           verdicts[from] = sure ? 0 : segment + 1;
           sure = true;
@@ -300,7 +336,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       __syncthreads();
       if (!sure) acc.exactly(rooms[0], v, segment, true, to);
     } else if (threadIdx.x == 0) {
-      ragged_answer(acc, s, n, line.each, many + ragged_warps, to);
+      ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps, to);
     }
     __syncthreads();
   }
@@ -309,25 +345,25 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 template <class Acc>
 cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
   ragged_walk w{v.rows, false, true, {0, 0}, acc.result_size()};
-  if constexpr (Acc::proves) w.skip = acc.states;
+  if constexpr (Acc::proves && !own_accumulator<Acc>) w.skip = acc.states;
   for (int k = 0; k < Acc::inputs; ++k) {
-    w.step_bytes[k] = v.stride[k][0];
-    w.packs = w.packs && v.stride[k][0] == acc.item_size();
+    w.step_bytes[k] = v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
+    w.packs = w.packs && w.step_bytes[k] == acc.item_size();
   }
   // Two waves of blocks at most, each warp with some units to do.
   constexpr std::uint64_t least = 256 * ragged_warps;
   std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * 2 * (1024 / ragged_threads);
-  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.n + v.rows * segment_units + least - 1) / least;
+  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.all + v.rows * segment_units + least - 1) / least;
   for (const std::uint64_t limit : {std::uint64_t{workspace::row_tickets}, most, fit}) {
     if (blocks > limit) blocks = limit;
   }
   // Where a segment that blocks share may be long.
   bool again = false;
-  if constexpr (Acc::proves) again = blocks > 1 && v.n * static_cast<unsigned>(acc.item_size()) >= 1 << 18;
+  if constexpr (Acc::proves && !own_accumulator<Acc>) again = blocks > 1 && v.n * static_cast<unsigned>(acc.item_size()) >= 1 << 18;
   const cudaError_t e = launch(ragged_kernel<Acc>, {static_cast<unsigned>(blocks), ragged_threads, 0, stream, scratch.overlaps()}, v, w, acc,
                                static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters(),
                                again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
-  if constexpr (Acc::proves) {
+  if constexpr (Acc::proves && !own_accumulator<Acc>) {
     if (e == cudaSuccess && again) return enqueue_again(acc, v, static_cast<std::uint32_t>(blocks), r, scratch, stream);
   }
   return e;

@@ -28,11 +28,14 @@
 #include <memory>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <warpfold/backend.hpp>
 #include <warpfold/detail/gpu/library.hpp>
+#include <warpfold/runs.hpp>
 #include <warpfold/warpfold.hpp>
 
 struct CUstream_st;  // CUDA's: a cudaStream_t points to one
@@ -141,11 +144,12 @@ class WF_API device_stream {
   void fetch(const detail::inputs_anywhere& in, const partition& by, void* to, std::size_t bytes, const char* who, const void* self,
              void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out)) const;
 
-  /// Rows of inputs as kernels take them, but with strides in bytes: `all` elements in all of them. Throws wf::error.
+  /// Rows of inputs as kernels take them, but with strides in bytes.
   struct shared_rows {
-    rows_request rows;
-    std::int64_t all;
+    rows_request rows;  ///< nothing but their shape, and where they lie
+    std::int64_t all;   ///< elements of an input
   };
+  /// The same of `inputs` inputs, shared among answers as a partition says.
   static shared_rows rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who);
 
   /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
@@ -316,6 +320,8 @@ class place_on : public device_calls<Self> {
   void run_states(const states_request& r, const char* who) const { this->machine().fail(Kernels::states(r, this->stream()), who); }
   /// The kernels that sort labels.
   order_labels_kernel order_labels() const { return Kernels::order_labels; }
+  /// Those that find runs.
+  wf::find_runs_kernel find_runs_kernel() const { return Kernels::find_runs; }
   using device_calls<Self>::run;
   /// Enqueues a request. Throws wf::error as wf::backend does.
   void run(const request& r) const;
@@ -357,6 +363,7 @@ class WF_API device_place : public backend, public detail::device_calls<device_p
   using device_calls::run;
   const device_library& kernels() const { return *kernels_; }  ///< the compiled kernels
   order_labels_kernel order_labels() const { return kernels_->order_labels; }  ///< those that sort labels
+  wf::find_runs_kernel find_runs_kernel() const { return kernels_->find_runs; }  ///< those that find runs
 
  private:
   friend device_stream;
@@ -408,5 +415,75 @@ class simulated_gpu : public detail::place_on<simulated_gpu, simt_kernels> {
   /// A place on simt.
   explicit simulated_gpu(void* stream = nullptr) : place_on(stream) {}
 };
+
+namespace detail {
+
+/// A search on the device, of one dimension of keys. Throws wf::error.
+template <class K>
+runs_request runs_asked(const cpu::operands& o, void* unique, std::int64_t* offsets, std::int64_t room, std::int64_t* found) {
+  constexpr const char* who = "find_runs on a GPU: ";
+  if (o.shape.size() != 1) throw error(errc::bad_argument, std::string(who) + "keys in " + std::to_string(o.shape.size()) + " dimensions; they must be in 1");
+  if (room < 0) throw error(errc::bad_argument, std::string(who) + "room for " + std::to_string(room) + " runs; 0 or more is right");
+  if (offsets == nullptr || found == nullptr || (room != 0 && unique == nullptr))
+    throw error(errc::bad_argument, std::string(who) + "nowhere to put keys, offsets or the number of runs");
+  if (o.strides[0][0] % static_cast<std::int64_t>(alignof(K)) != 0)
+    throw error(errc::unsupported, std::string(who) + "keys that are " + std::to_string(o.strides[0][0]) + " bytes apart; a multiple of their alignment, " +
+                                       std::to_string(alignof(K)) + ", is needed");
+  return {o.data[0], o.shape[0], o.strides[0][0], static_cast<int>(sizeof(K)), static_cast<int>(alignof(K) < 8 ? alignof(K) : 8),
+          unique, offsets, room, found};
+}
+
+}  // namespace detail
+
+/// Enqueues the search for runs of equal neighbours among keys of the device (runs.hpp): the key of each of the first `room` runs
+/// to `unique`, where it begins to `offsets`, which have room for one more, and how many there are to `found`, in room or not. Offsets behind the last
+/// run's end are the number of keys, so that all `room` segments can be reduced without waiting: those beyond are empty. Throws wf::error
+/// as reductions do.
+///
+///     wf::find_runs(place, keys, unique, offsets, room, found);              // 7 7 7 9 2 2: 7 9 2, 0 3 4 6 6 …, 3
+///     wf::sum(place, values, sums, wf::segments{{offsets, room + 1}});       // an answer for each run
+template <class P, class X>
+  requires(P::is_place)
+void find_runs(const P& place, const X& keys, typename detail::element_of<detail::as_input_t<X>>* unique, std::int64_t* offsets, std::int64_t room,
+               std::int64_t* found) {
+  using K = detail::element_of<detail::as_input_t<X>>;
+  static_assert(run_key<K>, "warpfold: keys are integers, enumerations or structs of them without padding, of 1, 2, 4, 8 or 16 bytes");
+  static_assert(!detail::host_array<X>, "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own memory, or "
+                                        "no places for what is found, as in wf::find_runs(place, keys), and the array is copied");
+  const cpu::operands o = detail::operands_of(detail::as_input(keys));
+  const runs_request r = detail::runs_asked<K>(o, unique, offsets, room, found);
+  place.look_at(o, r.n, offsets, "find_runs on a GPU");
+  place.machine().fail(place.find_runs_kernel()(r, place.scratch(), place.stream()), "find_runs on a GPU");
+}
+
+/// The same for all runs, which are copied to the host: it waits, and copies as much as there are keys. Arrays of the host are copied first.
+///
+///     wf::runs<int> groups = wf::find_runs(place, keys);
+template <class P, class X>
+  requires(P::is_place)
+auto find_runs(const P& place, const X& keys) {
+  using K = detail::element_of<detail::as_input_t<X>>;
+  static_assert(run_key<K>, "warpfold: keys are integers, enumerations or structs of them without padding, of 1, 2, 4, 8 or 16 bytes");
+  const auto in = detail::inputs_of_call(keys);
+  const auto n = static_cast<std::size_t>(*detail::product(in.operands.shape));
+  // On the device: the keys, aligned as memory is; their offsets; how many there are.
+  const std::size_t keys_bytes = (n * sizeof(K) + 7) / 8 * 8;
+  std::vector<std::int64_t> words(keys_bytes / 8 + n + 2);
+  const auto enqueue = [&](const cpu::operands& o, void* out) {
+    auto* const offsets = static_cast<std::int64_t*>(out) + keys_bytes / 8;
+    const runs_request r = detail::runs_asked<K>(o, out, offsets, static_cast<std::int64_t>(n), offsets + n + 1);
+    place.machine().fail(place.find_runs_kernel()(r, place.scratch(), place.stream()), "find_runs on a GPU");
+  };
+  place.fetch(in, words.data(), words.size() * 8, "find_runs on a GPU", &enqueue, [](const void* self, const cpu::operands& o, void* out) {
+    (*static_cast<decltype(&enqueue)>(self))(o, out);
+  });
+  const auto found = static_cast<std::size_t>(words.back());
+  runs<K> r;
+  r.keys.resize(found);
+  if (found != 0) __builtin_memcpy(r.keys.data(), words.data(), found * sizeof(K));
+  const auto offsets = words.begin() + static_cast<std::ptrdiff_t>(keys_bytes / 8);
+  r.offsets.assign(offsets, offsets + static_cast<std::ptrdiff_t>(found) + 1);
+  return r;
+}
 
 }  // namespace wf

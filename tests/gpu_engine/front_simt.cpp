@@ -314,10 +314,30 @@ std::string own_rows() {
              wf::reduce(of_host, wf::transform(twice{}), polynomial_of_one{}, wf::axis{1}.keep()));
   CHECK_SAME(wf::reduce(place(), none, polynomial_of_one{}, wf::axis{0}), wf::reduce(none, polynomial_of_one{}, wf::axis{0}));
   CHECK_SAME(wf::reduce(place(), none, polynomial_of_one{}, wf::axis{1}), wf::reduce(none, polynomial_of_one{}, wf::axis{1}));
+  // Runs of keys are segments, those beyond the last one too.
+  std::vector<std::int32_t> keys(x.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int32_t>(i / 7 % 3);
+  const device_array<std::int32_t> on(keys), unique(keys);
+  std::vector<std::int64_t> where(601), found(1), sums(600), counts(600);
+  wf::find_runs(place(), on.span(), unique.data().get(), where.data(), 600, found.data());
+  const wf::segments of_runs{std::span<const std::int64_t>(where)};
+  wf::sum(place(), dx.span(), sums.data(), of_runs);
+  wf::count(place(), dx.span(), counts.data(), of_runs);
+  const auto groups = wf::find_runs(keys);
+  const auto wanted_sums = wf::sum(x, wf::segments{groups.offsets});
+  if (found[0] != groups.size() || groups.size() != 429) return "find_runs: " + std::to_string(found[0]) + " runs";
+  for (std::int64_t k = 0; k < 600; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const bool there = k < groups.size();
+    if (sums[at] != (there ? wanted_sums[k] : 0) || counts[at] != (there ? groups.count(k) : 0) || (there && unique.span()[at] != groups.keys[at]))
+      return "find_runs: run " + std::to_string(k);
+  }
   const std::vector<std::int64_t> beyond{0, 3001};
   std::uint64_t out[1] = {};
   for (const auto& [said, wanted] :
        {std::pair{refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::segments{beyond}); }), "reduce on a GPU: offset 1 is 3001"},
+        {refusal([&] { wf::find_runs(place(), cube); }), "find_runs on a GPU: keys in 3 dimensions"},
+        {refusal([&] { wf::find_runs(place(), on.span(), unique.data().get(), where.data(), -1, found.data()); }), "room for -1 runs"},
         {refusal([&] { wf::reduce(place(), cube, polynomial_of_one{}, wf::axis{3}); }), "reduce on a GPU: axis 3"},
         {refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::by_label{std::span(labels).first(2), 10}); }), "reduce on a GPU: 2 labels"},
         {refusal([&] { wf::reduce(place(), cube, static_cast<std::uint64_t*>(nullptr), polynomial_of_one{}, wf::axis{1}); }), "nowhere to put the answers"},

@@ -11,3 +11,5 @@
 std::string own_rows_difference(std::uint64_t seed, std::int64_t elements);
 /// How many different reductions a round has.
 inline constexpr int own_row_kinds = 9;
+/// Runs of up to as many keys of several types: as above.
+std::string runs_difference(std::uint64_t seed, std::int64_t keys);

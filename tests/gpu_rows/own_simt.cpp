@@ -3,13 +3,13 @@
 #include <warpfold/gpu.cuh>
 
 #include <array>
-#include <new>
 #include <sstream>
 #include <tuple>
 
 #include "../gpu_engine/own.cuh"
 #include "own_rows.hpp"
 #include "row_cases.hpp"
+#include "shared_vector.hpp"
 
 namespace {
 
@@ -22,24 +22,6 @@ struct doubled {
 struct squared_size {
   WF_HD double operator()(wf::c64 z) const { return double{z.real()} * z.real() + double{z.imag()} * z.imag(); }
 };
-
-/// Memory of the device, which simt's host can read too.
-template <class T>
-struct device_memory {
-  using value_type = T;
-  device_memory() = default;
-  template <class U>
-  device_memory(const device_memory<U>&) {}
-  T* allocate(std::size_t n) {
-    void* p = nullptr;
-    if (cudaMalloc(&p, n * sizeof(T)) != cudaSuccess) throw std::bad_alloc();
-    return static_cast<T*>(p);
-  }
-  void deallocate(T* p, std::size_t) { static_cast<void>(cudaFree(p)); }
-  friend bool operator==(const device_memory&, const device_memory&) { return true; }
-};
-template <class T>
-using shared_vector = std::vector<T, device_memory<T>>;
 
 /// How elements are shared among answers, and for a plain loop which elements an answer has, in order.
 struct shares {

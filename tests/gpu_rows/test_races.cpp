@@ -130,6 +130,18 @@ TEST(own_row_races, none) {
   }
 }
 
+TEST(runs_races, none) {
+  const auto before = simt::current_options();
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    simt::race_detector detector;
+    simt::current_options().order = orders[seed % 3];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(runs_difference(seed, 2000), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << "seed " << seed << ": " << simt::to_string(race);
+  }
+}
+
 /// Whether answers overflowed.
 TEST(checked_races, none) {
   const auto before = simt::current_options();

@@ -426,6 +426,15 @@ TEST_P(rows, that_are_checked) {
   simt::current_options() = before;
 }
 
+TEST(runs, of_keys) {
+  const auto before = simt::current_options();
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    simt::current_options().order = orders[seed % 3];
+    EXPECT_EQ(runs_difference(seed, seed < 6 ? 3 : seed < 24 ? 700 : 5000), "") << "seed " << seed << "; " << simt::last_fault().text;
+  }
+  simt::current_options() = before;
+}
+
 /// Of reductions that the caller's compiler knows: short rows and segments, and some that blocks share.
 TEST(own_rows, of_random_views) {
   const auto before = simt::current_options();

@@ -73,6 +73,7 @@ constexpr bool is_checked_on_devices(op o, dtype t) { return is_integer(t) && op
 /// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
 using run_rows_kernel = int (*)(const rows_request&, void* scratch, void* stream);
+using find_runs_kernel = int (*)(const runs_request&, void* scratch, void* stream);
 /// As cudaErrorNotSupported.
 inline constexpr int no_such_kernel = 801;
 
@@ -115,6 +116,7 @@ struct device_machine {
 struct device_library : device_machine {
   call_kernels kernels;
   order_labels_kernel order_labels;
+  find_runs_kernel find_runs;
 
   WF_API bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
   WF_API void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
@@ -144,6 +146,7 @@ struct cuda_kernels {
   WF_API static int rows(const rows_request&, void* scratch, void* stream);
   WF_API static int states(const states_request&, void* stream);  ///< merges and answers states
   WF_API static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
+  WF_API static int find_runs(const runs_request&, void* scratch, void* stream);
   WF_API static const device_library& library();  ///< all of it
 };
 /// The same of warpfold_simt.
@@ -159,6 +162,7 @@ struct simt_kernels {
   static int rows(const rows_request&, void* scratch, void* stream);
   static int states(const states_request&, void* stream);
   static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
+  static int find_runs(const runs_request&, void* scratch, void* stream);
   static const device_library& library();
 };
 

@@ -28,6 +28,17 @@ struct label_order {
 /// answers and more cudaErrorNotSupported.
 using order_labels_kernel = int (*)(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
 
+/// A search for runs of equal neighbours among n keys (runs.hpp), all on a device.
+struct runs_request {
+  const void* keys;
+  std::int64_t n, stride;  ///< bytes from a key to the next
+  int size, align;         ///< of a key: 1, 2, 4, 8 or 16 bytes
+  void* unique;            ///< room for that many keys
+  std::int64_t* offsets;   ///< room + 1; those behind the last run's end are n
+  std::int64_t room;
+  std::int64_t* found;     ///< how many runs there are, in room or not
+};
+
 /// What a device is asked to reduce row by row. All pointers are the device's.
 struct rows_request {
   op what;

@@ -115,6 +115,29 @@ int main(int argc, char** argv) {
       right = right && s.got == want;
     }
   }
+  // A thousand sums at a time: whole states, and compact ones.
+  constexpr std::size_t many = 1000;
+  const wf::state_form form = wf::form_of_states(wf::op::sum, wf::dtype::f32);
+  std::vector<std::byte> own_many, got_many, want_many;
+  for (std::size_t k = 0; k < many; ++k) {
+    const auto own = state_of(form), want = expected(form);
+    own_many.insert(own_many.end(), own.begin(), own.end());
+    want_many.insert(want_many.end(), want.begin(), want.end());
+  }
+  std::vector<double> doubles(many, 1.0);
+  all.push_back({"MPI_Allreduce of 1000 doubles", many * sizeof(double), [&] { MPI_Allreduce(MPI_IN_PLACE, doubles.data(), many, MPI_DOUBLE, MPI_SUM, comm); }, {}});
+  all.push_back({"all_reduce, 1000 sums of f32", own_many.size(), [&] {
+                   got_many = own_many;
+                   wf::all_reduce(comm, form, got_many);
+                 }, {}});
+  all.push_back({"all_reduce, 1000 sums of f32, compact{24}", many * 29, [&] {
+                   got_many = own_many;
+                   wf::all_reduce(comm, form, got_many, wf::mpi::compact{24});
+                 }, {}});
+  for (const std::size_t k : {all.size() - 2, all.size() - 1}) {
+    all[k].call();
+    right = right && got_many == want_many;
+  }
   int good = right ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
   if (good == 0) {

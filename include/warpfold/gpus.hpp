@@ -32,8 +32,9 @@ namespace wf {
 /// Spans in the memory of several devices, the k-th that of the k-th place of a wf::gpus: one array, in their order.
 template <class T>
 struct device_pieces {
-  std::vector<std::span<const T>> spans;
+  std::vector<std::span<const T>> spans;  ///< in the order of the array
 };
+/// The same of any range of spans, for a call: wf::sum(all, wf::pieces(spans)).
 template <std::ranges::input_range R>
 auto pieces(const R& spans) {
   using T = std::remove_cv_t<typename std::ranges::range_value_t<R>::element_type>;

@@ -171,6 +171,12 @@ if sys.argv[1] == "gloo":
     assert found.dtype == torch.bfloat16 and torch.equal(found, wf.sum(torch.stack(t), axis=0))
     assert wfd.mean(t[rank]).dtype == torch.bfloat16
 
+    for shape in ((0, 4), (3, 0), (300, 7)):  # of nothing, and exchanged in shards
+        parts = [torch.from_numpy(np.random.default_rng(k).standard_normal(shape)).T for k in range(size)]
+        found = wfd.all_reduce(parts[rank], op="mean")
+        assert found.shape == parts[0].shape and torch.equal(found, wf.mean(torch.stack(parts), axis=0) if parts[0].numel() else parts[0])
+    refused(TypeError, "these ranks send tensors on cpu", lambda: wfd.all_reduce(torch.ones(2, device="meta")))
+
     # A gradient's norm, and what is clipped by it, do not depend on the number of ranks: cut in shards, each rank has some rows.
     g = torch.from_numpy((np.random.default_rng(1).standard_normal((64, 33)) * 10.0 ** np.random.default_rng(2).integers(-3, 4, (64, 33))).astype("f4"))
     b = torch.from_numpy(np.random.default_rng(3).standard_normal(64).astype("f4")).to(torch.bfloat16)

@@ -34,7 +34,7 @@ def run_mpi(ranks, *arguments):
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     return subprocess.run([launcher_of_mpi(), "-n", str(ranks), sys.executable, SCRIPT, "mpi", *arguments], capture_output=True, text=True,
-                          timeout=120, env=env)
+                          timeout=300, env=env)
 
 
 def run_gloo(ranks, meet, *arguments):
@@ -44,7 +44,7 @@ def run_gloo(ranks, meet, *arguments):
     run = [subprocess.Popen([sys.executable, SCRIPT, "gloo", *arguments, str(k), str(ranks), str(meet)], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True) for k in range(ranks)]
     try:
-        told = [p.communicate(timeout=240)[0] for p in run]
+        told = [p.communicate(timeout=600)[0] for p in run]
     finally:
         for p in run:
             p.kill()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions over the ranks of mpi4py and of torch.distributed, with the same bits for any number of ranks.
 
-`comm` is a communicator of mpi4py or a process group of torch.distributed, with gloo or another backend for memory of the CPU;
-None is the default group of torch.distributed. Neither library is imported before it is used. Each function is called by all
+`comm` is a communicator of mpi4py or a process group of torch.distributed; None is its default group. A group of nccl takes tensors
+on its GPUs, and sends what lies in the CPU's memory by way of them. Neither library is imported before it is used. Each function is called by all
 ranks, as any collective operation is.
 
     import warpfold.distributed as wfd
@@ -45,6 +45,8 @@ _GATHERED = 1 << 16     # bytes of a tensor below which every rank gets all of i
 # What communicates is a generator: it yields what was started, goes on when that has come, and returns its result.
 
 class _Mpi:
+    device = "cpu"  # where the tensors lie that it sends
+
     def __init__(self, comm: Any) -> None:
         self.comm, self.size, self.rank = comm, comm.Get_size(), comm.Get_rank()
 
@@ -88,34 +90,45 @@ class _Torch:
     def __init__(self, group: Any) -> None:
         torch = need("torch", "warpfold.distributed", "torch")
         self.torch, self.dist, self.group = torch, torch.distributed, group
-        if self.dist.get_backend(group) == "nccl":
-            raise TypeError("warpfold.distributed: a process group of nccl; arrays are in the CPU's memory, so make one of gloo")
+        self.device = "cuda" if self.dist.get_backend(group) == "nccl" else "cpu"
         self.size, self.rank = self.dist.get_world_size(group), self.dist.get_rank(group)
 
     def _root(self, root: int) -> int:
         return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
 
+    def _sent(self, data: Any) -> Any:
+        """As a tensor of the group's device. What is sent may be written to, so it is a copy."""
+        if isinstance(data, np.ndarray):
+            return self.torch.from_numpy(np.ascontiguousarray(data).copy()).to(self.device)
+        return data.clone()
+
+    @staticmethod
+    def _as(given: Any, found: Any) -> Any:
+        return found.cpu().numpy() if isinstance(given, np.ndarray) else found
+
     def add(self, words: Array, root: int | None = None) -> Steps:
-        t = self.torch.from_numpy(words.copy())
+        t = self._sent(words)
         if root is None:
             yield self.dist.all_reduce(t, group=self.group, async_op=True)
         else:
             yield self.dist.reduce(t, self._root(root), group=self.group, async_op=True)
-        return t.numpy()
+        return self._as(words, t)
 
-    def gather(self, data: Array, root: int | None = None) -> Steps:
-        out = np.empty((self.size, len(data)), np.uint8)
-        t, rows = self.torch.from_numpy(np.ascontiguousarray(data).copy()), [self.torch.from_numpy(row) for row in out]
+    def gather(self, data: Any, root: int | None = None) -> Steps:
+        t = self._sent(data)
+        out = t.new_empty(self.size, len(t))
+        rows = list(out.unbind(0))
         if root is None:
             yield self.dist.all_gather(rows, t, group=self.group, async_op=True)
         else:
             yield self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group, async_op=True)
-        return out
+        return self._as(data, out)
 
-    def exchange(self, parts: Array) -> Steps:
-        out = self.torch.empty(parts.size, dtype=self.torch.uint8)
-        yield self.dist.all_to_all_single(out, self.torch.from_numpy(parts.reshape(-1)), group=self.group, async_op=True)
-        return out.numpy().reshape(parts.shape)
+    def exchange(self, parts: Any) -> Steps:
+        t = self._sent(parts)
+        out = self.torch.empty_like(t)
+        yield self.dist.all_to_all_single(out.view(-1), t.view(-1), group=self.group, async_op=True)
+        return self._as(parts, out)
 
     @staticmethod
     def wait(started: Any) -> None:
@@ -291,32 +304,41 @@ def reduce(x: Any, comm: Any = None, *, root: int = 0, async_op: bool = False) -
 def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
     torch = sys.modules.get("torch")
     tensor = torch is not None and isinstance(x, torch.Tensor)
-    if tensor:
-        if x.device.type != "cpu":
-            raise TypeError(f"all_reduce: a tensor on {x.device}; it must be in the CPU's memory")
-        flat = x.detach().contiguous().reshape(-1)
-    elif isinstance(x, np.ndarray):
-        flat = np.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(-1)
-    else:
+    if not tensor and not isinstance(x, np.ndarray):
         raise TypeError(f"all_reduce: an object of type {type(x).__name__}; it takes states, NumPy arrays and tensors")
-    code = take(flat, "all_reduce").view.dtype
+    if tensor and x.device.type != ranks.device:
+        raise TypeError(f"all_reduce: a tensor on {x.device}; these ranks send tensors on {ranks.device}")
+    code = code_of(x.dtype, "all_reduce")
     if NAMES[code] == "bool" or (op == "mean" and is_integer(code)):
         raise TypeError(f"all_reduce: the {op} of {NAMES[code]}; convert the array before")
     _agree(ranks, f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}", "all_reduce")
+    if tensor:
+        flat = x.detach().contiguous().reshape(-1)
+        data = flat.view(torch.uint8) if len(flat) else flat  # type: ignore[union-attr]
+        size = flat.element_size()
+        if isinstance(ranks, _Mpi):
+            data = data.numpy()
+    else:
+        flat = np.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(-1)
+        data, size = flat.view(np.uint8), flat.itemsize
+    as_numpy = isinstance(data, np.ndarray)
 
-    def over_ranks(rows: Array) -> Array:
+    def room(n: int) -> Any:
+        return np.zeros(n, np.uint8) if as_numpy else data.new_zeros(n)
+
+    def over_ranks(rows: Any) -> Any:
         """Bytes of the sums, of those of each rank's elements."""
-        numbers = torch.from_numpy(rows).view(x.dtype) if tensor else rows.view(flat.dtype)  # type: ignore[union-attr]
+        numbers = rows.view(flat.dtype) if tensor != as_numpy else torch.from_numpy(rows).view(flat.dtype)  # type: ignore[union-attr]
         found = (_sum if op == "sum" else _mean)(numbers, axis=0)
-        if tensor:
-            return found.to(x.dtype).contiguous().view(torch.uint8).numpy()  # type: ignore[union-attr]
-        return np.ascontiguousarray(found.astype(flat.dtype, copy=False)).view(np.uint8)
-
-    data = flat.view(torch.uint8).numpy() if tensor else flat.view(np.uint8)  # type: ignore[union-attr]
-    size = flat.itemsize if not tensor else flat.element_size()
+        if not tensor:
+            return np.ascontiguousarray(found.astype(flat.dtype, copy=False)).view(np.uint8)
+        raw = found.to(flat.dtype).contiguous().view(torch.uint8)  # type: ignore[union-attr]
+        return raw.numpy() if as_numpy else raw
 
     def run() -> Steps:
-        out = np.empty(len(data), np.uint8)
+        if len(data) == 0:
+            return x.clone() if tensor else x.astype(flat.dtype)
+        out = room(len(data))
         step = _AT_ONCE * size
         for at in range(0, len(data), step):
             piece = data[at:at + step]
@@ -324,12 +346,12 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
                 out[at:at + step] = over_ranks((yield from ranks.gather(piece)))
                 continue
             share = -(-len(piece) // (size * ranks.size)) * size  # whole elements; the last rank's may be padded
-            parts = np.zeros(ranks.size * share, np.uint8)
+            parts = room(ranks.size * share)
             parts[:len(piece)] = piece
             mine = over_ranks((yield from ranks.exchange(parts.reshape(ranks.size, share))))
             out[at:at + step] = (yield from ranks.gather(mine)).reshape(-1)[:len(piece)]
         if tensor:
-            return torch.from_numpy(out).view(x.dtype).reshape(x.shape)  # type: ignore[union-attr]
+            return (torch.from_numpy(out) if as_numpy else out).view(flat.dtype).reshape(x.shape)  # type: ignore[union-attr]
         return out.view(flat.dtype).reshape(x.shape)
     return run()
 
@@ -474,13 +496,14 @@ def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
 
     The same bits for any number of ranks and any way of cutting the gradients. `parameters` are tensors, of which `grad` counts:
     the local part of a DTensor, as FSDP makes them; those without a gradient do not. What a DTensor's placements say several
-    ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank.
+    ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank. Those
+    on a GPU are copied to the CPU for it.
     """
     ranks = _ranks(group, "grad_norm")
     state = ExactMoments()
     for g in _gradients(parameters):
         if _counts_here(g, ranks):
-            state.add(_local(g))
+            state.add(_local(g).cpu())
     return float(all_reduce(state, group).norm())
 
 

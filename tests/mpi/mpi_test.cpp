@@ -427,6 +427,9 @@ TEST(mpi, disagreement_is_told_to_all) {
       expect_refused([&] { wf::reduce(team, 0, f, b); }, wf::errc::bad_argument, rank, "forms");
       expect_refused([&] { wf::mpi::plan p(team, f); }, wf::errc::bad_argument, rank, "forms");
     }
+    const wf::mpi::detail::claim stale{wf::mpi::detail::id_of(sums) - (is_odd ? std::int64_t{1} << 20 : 0), 1, 0, 0};
+    expect_refused([&] { wf::mpi::detail::agree(team, stale, 0, {}, "test"); }, wf::errc::bad_argument,
+                   rank + " has states of version " + std::to_string(wf::state_version - 1) + ", here it is " + std::to_string(wf::state_version), "a stale version");
     bytes b = cleared(sums, is_odd ? 2 : 1);
     expect_refused([&] { wf::all_reduce(team, sums, b); }, wf::errc::bad_argument, rank + " has 2 states", "numbers");
     b = cleared(sums, 1);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # warpfold from libraries that are built already, so that trying the Python package does not compile them again: WARPFOLD_PREBUILT is the
-# CPU library, WARPFOLD_PREBUILT_SIMT and WARPFOLD_PREBUILT_GPU are lists of archives, that of the kernels first.
+# CPU library, WARPFOLD_PREBUILT_SIMT and WARPFOLD_PREBUILT_GPU are lists of archives, that of the kernels first, WARPFOLD_PREBUILT_PROGRAM the
+# program, for its folder bin.
 find_package(Threads REQUIRED)
 add_library(warpfold STATIC IMPORTED)
 set_target_properties(warpfold PROPERTIES IMPORTED_LOCATION ${WARPFOLD_PREBUILT}

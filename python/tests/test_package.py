@@ -5,6 +5,7 @@ import doctest
 import importlib
 import importlib.metadata
 import inspect
+import os
 import pathlib
 import subprocess
 import sys
@@ -73,13 +74,19 @@ def test_version_is_the_projects():
     assert wf.__version__ == importlib.metadata.version("warpfold")
 
 
-def test_the_program_is_there_or_says_why():
-    done = subprocess.run([sys.executable, "-m", "warpfold", "--version"], capture_output=True, text=True)
-    if importlib.import_module("warpfold._program").find() is not None:
-        assert done.returncode == 0
-    else:
-        assert done.returncode == 2
-        assert len(done.stderr.splitlines()) == 1 and "WARPFOLD_BUILD_TOOLS=ON" in done.stderr
+def test_the_program_is_there_or_says_why(tmp_path):
+    """`warpfold` beside this Python, as `pip install` puts it on PATH, and `python -m warpfold`."""
+    import numpy as np
+    import sysconfig
+    np.save(tmp_path / "x.npy", np.array([1e308, 1.0, -1e308]))
+    command = os.path.join(sysconfig.get_path("scripts"), "warpfold")
+    for start in ([command], [sys.executable, "-m", "warpfold"]):
+        done = subprocess.run([*start, "sum", str(tmp_path / "x.npy")], capture_output=True, text=True)
+        if importlib.import_module("warpfold._program").find() is not None:
+            assert (done.returncode, done.stdout.split()[-1], done.stderr) == (0, "1", "")
+        else:
+            assert done.returncode == 2
+            assert len(done.stderr.splitlines()) == 1 and "built without the program" in done.stderr
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md"])

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WITHOUT = ("this package was built without the program; `pip install . -C cmake.define.WARPFOLD_BUILD_TOOLS=ON` builds it in, with what "
-           "scripts/dependencies installs, or the variable WARPFOLD_PROGRAM names one")
+WITHOUT = ("this package was built without the program; `pip install .` builds it in where what scripts/dependencies installs is there, "
+           "or the variable WARPFOLD_PROGRAM names one")
 
 
 def find() -> str | None:

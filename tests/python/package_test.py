@@ -69,8 +69,11 @@ def main():
                     "-C", f"build-dir={given.scratch / 'build'}",
                     "-C", f"cmake.define.WARPFOLD_PREBUILT={given.library}",
                     *(w for kind, archives in (("SIMT", given.simt), ("GPU", given.gpu)) for w in ("-C", f"cmake.define.WARPFOLD_PREBUILT_{kind}={archives or ''}")),
+                    "-C", f"cmake.define.WARPFOLD_PREBUILT_PROGRAM={given.program or ''}",
                     "-C", "cmake.define.WARPFOLD_WARNINGS_AS_ERRORS=ON"], check=True)
-    environment = {**os.environ, **({"WARPFOLD_PROGRAM": str(given.program)} if given.program else {})}
+    environment = {k: v for k, v in os.environ.items() if k != "WARPFOLD_PROGRAM"}  # the package has its own
+    if given.simt:  # for kernels of a Reduction's text
+        environment["WARPFOLD_TEST_SIMT"] = str(given.source / "simt/include")
     run = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
     tests = given.source / "python/tests"
     # Arrays on a GPU, in a process of its own: simt's memory of threads has to be there from the start.

@@ -112,7 +112,7 @@ device_array read_interface(const nb::dict& told, const char* who) {
   return a;
 }
 
-/// Of a __cuda_array_interface__, version 3 and before.
+/// The array that a __cuda_array_interface__ tells of, version 3 and before.
 device_array of_interface(const nb::dict& told, const char* who) {
   try {
     return read_interface(told, who);
@@ -121,7 +121,7 @@ device_array of_interface(const nb::dict& told, const char* who) {
   }
 }
 
-/// Of what __dlpack__() gave.
+/// The array that __dlpack__() gave.
 device_array of_capsule(nb::handle capsule, const char* who) {
   nb::ndarray<nb::ro> x;
   if (!nb::try_cast(capsule, x, false)) refuse(std::string(who) + ": what __dlpack__() gave is no array of DLPack");
@@ -208,6 +208,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
   nb::class_<device_array>(m, "Array")
       .def_prop_ro("dtype", [](const device_array& a) { return static_cast<int>(a.type); })
       .def_prop_ro("shape", [](const device_array& a) { return nb::tuple(nb::cast(std::vector<std::int64_t>(a.shape.begin(), a.shape.end()))); })
+      .def_prop_ro("strides", [](const device_array& a) { return nb::tuple(nb::cast(std::vector<std::int64_t>(a.strides.begin(), a.strides.end()))); })  // in bytes
       .def_prop_ro("address", [](const device_array& a) { return reinterpret_cast<std::uintptr_t>(a.data); })
       .def_ro("device", &device_array::device)
       .def_ro("read_only", &device_array::read_only)

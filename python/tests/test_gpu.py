@@ -319,3 +319,72 @@ def test_real_arrays(library):
         from warpfold.torch import exact
         with exact():
             assert float(y.sum()) == wf.sum(x)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Kernels of a Reduction run on simt: what was launched."""
+    from own_on_simt import Simt
+    from warpfold import _own_gpu
+    if "WARPFOLD_TEST_SIMT" not in os.environ:
+        pytest.skip("WARPFOLD_TEST_SIMT names no folder of simt's headers: tests/python does")
+    machine = Simt(str(tmp_path))
+    monkeypatch.setattr(_own_gpu, "driver_of", lambda: machine)
+    monkeypatch.setattr(_own_gpu, "_loaded", {})
+    return machine
+
+
+@simt
+def test_reductions_of_ones_own_keep_their_order(own):
+    horner = wf.Reduction(state="std::uint64_t value, power;", identity="{0, 1}", lift="{static_cast<std::uint64_t>(x) ^ static_cast<std::uint64_t>(i), 31}",
+                          combine="{a.value * b.power + b.value, a.power * b.power}", finish="s.value + static_cast<std::uint64_t>(n)")
+    rng = np.random.default_rng(5)
+    x = rng.integers(-99, 99, (4, 37, 70)).astype(np.int16)
+    for view in (x, x.transpose(2, 0, 1), x[::-1, ::2, ::-3], np.lib.stride_tricks.as_strided(x, (37, 70), (140, 0)), x[0, 0, :1].reshape(()), x[:0], x[:, :0]):
+        for axis in (None, 0, -1, (0, 1), ()):
+            if view.ndim < 2 and axis not in (None, ()):
+                continue
+            there, here = horner(Cuda(view), axis=axis), horner(view, axis=axis)
+            assert type(there) is Cuda
+            same(there.x, np.asarray(here))
+    same(horner(Cuda(x), axis=1, keepdims=True).x, horner(x, axis=1, keepdims=True))
+    assert set(own.put) == {"warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"}
+    for n in (63, 64, 65, 4095, 4097, 12289, 70_001):  # about where a part, a tile, a thread's stretch ends
+        y = rng.integers(-99, 99, n).astype(np.int16)
+        same(horner(Cuda(y)).x, np.asarray(horner(y)))
+
+
+@simt
+def test_reductions_of_ones_own_of_any_types(own):
+    x = np.random.default_rng(6).standard_normal(300)
+    two = wf.Reduction(state="T", identity="T(0)", combine="std::max(a, b)", finish="std::array<T, 2>{s, T(n)}")
+    for dtype in ("float32", "float16", "int8", "bool"):
+        y = (x * 20).astype(dtype).reshape(3, 100)
+        same(two(Cuda(y), axis=1).x, two(y, axis=1))
+    large = wf.Reduction(state="double of[25];", identity="{}", lift="state s{}; s.of[i % 25] = x; return s;",
+                         combine="state s; for (int k = 0; k < 25; ++k) s.of[k] = std::max(a.of[k], b.of[k]); return s;", finish="s.of[24] - s.of[3]")
+    same(large(Cuda(x)).x, np.asarray(large(x)))
+    farthest = wf.Reduction(state="double d; std::int64_t at;", identity="{-1, -1}", lift="{std::abs(x - y), i}", combine="b.d > a.d ? b : a", finish="s.at", inputs=2)
+    same(farthest(Cuda(x), Cuda(x[::-1])).x, np.asarray(farthest(x, x[::-1])))
+    out = Cuda(np.zeros(()))
+    last = wf.Reduction(state="double", identity="0", combine="b != 0 ? b : a")
+    assert last(Cuda(x), out=out, stream=1) is out and out.x == x[-1]
+    with pytest.raises(TypeError, match="where= of elements on a GPU"):
+        last(Cuda(x), where=x > 0)
+    with pytest.raises(TypeError, match="one of the CPU"):
+        farthest(Cuda(x), x)
+    with pytest.raises(TypeError, match="one type and shape"):
+        farthest(Cuda(x), Cuda(x[:3]))
+    with pytest.raises(ValueError, match="stream= of an array in the CPU's memory"):
+        last(x, stream=1)
+    small, room = Interface(x[:5]), Interface(np.zeros(()))
+    assert last(small, out=room).x == x[4]
+    with pytest.raises(TypeError, match="gives no memory for states"):
+        last(Interface(x), out=room)
+
+
+def test_without_a_driver_one_line_says_so(monkeypatch):
+    from warpfold import _own_gpu
+    monkeypatch.setattr(_own_gpu.ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError(name)))
+    with pytest.raises(RuntimeError, match="^Reduction: an array on a GPU, and CUDA's driver .* is not here$"):
+        _own_gpu._Driver()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from arrays import laid_out, with_axes
-from warpfold import _compile
+from warpfold import _compile, _nvrtc
+from warpfold._inputs import code_of
 
 try:
     _compile.compiler()
@@ -197,3 +198,86 @@ def test_pickles_and_threads():
     with ThreadPoolExecutor(4) as pool:
         fresh = wf.Reduction(**{**FIRST, "lift": "x + 1.0"})
         assert list(pool.map(lambda k: float(fresh([float(k), 5.0])), range(4))) == [1.0, 2.0, 3.0, 4.0]
+
+
+# NVRTC compiles wherever it is; nothing is run.
+try:
+    _nvrtc._includes()
+    _nvrtc._library()
+    WITHOUT_NVRTC = ""
+except FileNotFoundError as e:
+    WITHOUT_NVRTC = str(e)
+nvrtc = pytest.mark.skipif(bool(WITHOUT_NVRTC), reason=WITHOUT_NVRTC)
+
+
+def on_gpu(capability, dtype, **texts):
+    return wf.Reduction(**texts)._cubin(capability, code_of(dtype, "Reduction"))
+
+
+@nvrtc
+def test_the_same_text_is_compiled_for_gpus():
+    for capability in (75, 90):
+        found = on_gpu(capability, "int16", **HORNER)
+        assert found.cubin[:4] == b"\x7fELF" and found.told == (256, 16, code_of("uint64", ""), 1)
+    two = on_gpu(80, "float16", state="T", identity="T(0)", combine="a + b", finish="std::array<T, 2>{s, s / T(n)}")
+    assert two.told == (256, 4, code_of("float32", ""), 2)
+    large = on_gpu(80, "complex64", state="std::complex<double> of[30];", identity="{}", lift="{{x}}", combine="a", finish="s.of[0]")
+    assert large.told == (64, 480, code_of("complex128", ""), 1)
+    pair = on_gpu(80, "bool", state="bool", identity="false", lift="x && std::isfinite(float(y))", combine="std::max(a, b)", inputs=2)
+    assert pair.told == (256, 1, code_of("bool", ""), 1)
+
+
+@nvrtc
+@pytest.mark.parametrize("change, message", [
+    ({"lift": "x +\n  z"}, r"^Reduction: lift=, line 2: .*z.*, in: z$"), ({"combine": "(a + b"}, r"^Reduction: combine=, line 1: .*, in: \(a \+ b$"),
+    ({"finish": '"text"'}, r"^Reduction: finish= gives a type that arrays do not have"), ({"state": "duble"}, r"^Reduction: state=, line 1: .*duble.*, in: duble$"),
+    ({"preamble": "#include <no_such_header>"}, r"^Reduction: preamble=, line 1: .*no_such_header"),
+    ({"state": "char all[1600];", "identity": "{}", "lift": "{}", "combine": "a", "finish": "n"}, r"^Reduction: state= of more than 1536 bytes")])
+def test_errors_of_nvrtc_point_into_the_callers_text(change, message):
+    with pytest.raises(wf.CompileError, match=message) as caught:
+        on_gpu(80, "float64", **{"state": "double", "identity": "0.0", "lift": "x", "combine": "a + b", **change})
+    assert "\n" not in str(caught.value) and "error" in caught.value.output
+
+
+GPU_ELSEWHERE = """
+import hashlib, sys
+from warpfold import Reduction, _nvrtc
+if len(sys.argv) > 1:
+    def refuse(*given):
+        sys.exit("compiled again")
+    _nvrtc._run = refuse
+made = Reduction(state="double", identity="0", lift="x", combine="a != 0 ? a : b")._cubin(90, 3)
+print(made.told, made.cubin[:4] == b"\\x7fELF")
+"""
+
+
+@nvrtc
+def test_cubins_are_kept_for_all_processes_and_repaired(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ELSEWHERE", GPU_ELSEWHERE)
+    folder, right = tmp_path / "cache", "(256, 8, 3, 1) True"
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda _: elsewhere(folder), range(3))) == [right] * 3
+    [kept] = folder.iterdir()
+    assert kept.suffix == ".cubin" and elsewhere(folder, "only kept") == right
+    good = kept.read_bytes()
+    for bad in (good[:-1], b"", good[:100] + bytes([good[100] ^ 1]) + good[101:]):
+        kept.write_bytes(bad)
+        assert elsewhere(folder, "only kept") == "compiled again"
+    assert elsewhere(folder) == right and kept.read_bytes() == good
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert elsewhere("off") == right and not (tmp_path / "home").exists()
+    monkeypatch.setenv("WARPFOLD_CACHE", str(folder))
+    one = wf.Reduction(state="double", identity="0", lift="x", combine="a != 0 ? a : b")
+    one._cubin(90, 3), one._cubin(80, 3), one._cubin(90, 2)
+    assert len(list(folder.iterdir())) == 3  # by GPU, by type
+    monkeypatch.setattr(_nvrtc, "version", lambda: (1, 0))
+    one._cubin(90, 3)
+    assert len(list(folder.iterdir())) == 4  # and by compiler
+
+
+def test_no_nvrtc_is_said(monkeypatch):
+    monkeypatch.setattr(_nvrtc, "_folders", list)
+    monkeypatch.setattr(_nvrtc.ctypes, "CDLL", lambda path: (_ for _ in ()).throw(OSError(path)))
+    with pytest.raises(FileNotFoundError, match="^no NVRTC, CUDA's run-time compiler: `pip install") as e:
+        _nvrtc._library.__wrapped__()
+    assert "\n" not in str(e.value)

@@ -20,7 +20,7 @@ from ._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 FLAGS = ["-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-w"]
@@ -72,7 +72,7 @@ def cache_folder() -> str | None:
 
 @functools.lru_cache(maxsize=None)
 def _headers() -> str:
-    """Of all headers that may be included: a compiled file lays its tables out as they say."""
+    """The digest of all headers that may be included: a compiled file lays its tables out as they say."""
     digest = hashlib.sha256()
     for folder, below, names in os.walk(INCLUDE):
         below.sort()
@@ -83,12 +83,18 @@ def _headers() -> str:
     return digest.hexdigest()
 
 
+def key_of(source: str, texts: Mapping[str, str], told: Sequence[str]) -> str:
+    """The name of a compiled file: of its source, the package's version, and what else decides what is compiled."""
+    parts = [__version__, *told, source, *texts.keys(), *texts.values()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
 def _key(source: str, texts: Mapping[str, str], command: Sequence[str]) -> str:
     at = os.stat(os.path.realpath(command[0]))  # another compiler of the same name is another file
-    parts = [__version__, _headers(), *command, f"{at.st_size} {at.st_mtime_ns}", source, *texts.keys(), *texts.values()]
+    told = [_headers(), *command, f"{at.st_size} {at.st_mtime_ns}"]
     if any("native" in word for word in command):
-        parts.append(_processor())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+        told.append(_processor())
+    return key_of(source, texts, told)
 
 
 def _processor() -> str:
@@ -107,6 +113,25 @@ def _intact(path: str) -> bool:
         return False
     body, mark, digest = content[:-_TRAILER], content[-_TRAILER:-32], content[-32:]
     return mark == MARK and hashlib.sha256(body).digest() == digest
+
+
+def kept_file(name: str, build: Callable[[], bytes]) -> bytes:
+    """What build() gives, from the cache where it is there and whole; else built, and kept there."""
+    with _locks.setdefault(name, threading.Lock()):
+        cache = cache_folder()
+        path = None if cache is None else os.path.join(cache, name)
+        if path is not None and _intact(path):
+            with contextlib.suppress(OSError), open(path, "rb") as f:
+                return f.read()[:-_TRAILER]
+        content = build()
+        made, writable = _folder(cache)
+        with made as place:
+            if writable is not None and path is not None:
+                whole = os.path.join(place, name)
+                with open(whole, "wb") as f:
+                    f.write(content + MARK + hashlib.sha256(content).digest())
+                os.replace(whole, path)
+        return content
 
 
 def _folder(cache: str | None) -> tuple[tempfile.TemporaryDirectory[str], str | None]:

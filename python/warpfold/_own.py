@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._compile import load
 from ._general import axes_of, both_masks, into
-from ._inputs import BF16, DTYPES, NAMES, Source, code_of, mask_of, one_piece, take
+from ._inputs import BF16, DTYPES, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
 
 # What an element is in memory, and as `x` in the caller's text: halves have no arithmetic, and bytes other than 0 and 1 are true.
 _TYPES = [("wf::f16", "float"), ("wf::bf16", "float"), ("float", "float"), ("double", "double"), ("std::int8_t",) * 2, ("std::int16_t",) * 2,
@@ -21,19 +21,8 @@ _TYPES = [("wf::f16", "float"), ("wf::bf16", "float"), ("float", "float"), ("dou
 
 _PLACES = ("preamble", "state", "identity", "lift", "combine", "finish")  # names of the caller's texts, in #line and in messages
 
-# Functions of a struct without anything of the host: a GPU's compiler could take the same text.
-_SOURCE = """\
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <complex>
-#include <concepts>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-#include <warpfold/detail/cpu/engine.hpp>
-#include <warpfold/half.hpp>
-
+# What both the host's compiler and a GPU's take: the caller's reduction, and what its answers are.
+_STRUCT = """\
 @preamble@
 
 namespace warpfold_own {
@@ -85,6 +74,24 @@ struct answer<std::array<A, N>> {
   static constexpr int type = code<A>(), values = N;
 };
 
+}  // namespace warpfold_own
+"""
+
+_SOURCE = """\
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <warpfold/detail/cpu/engine.hpp>
+#include <warpfold/half.hpp>
+
+""" + _STRUCT + """
+namespace warpfold_own {
+
 static_assert(wf::detail::require_reduction<reduction, @elements@>());
 using given = answer<wf::result_of<reduction>>;
 
@@ -118,7 +125,8 @@ class Reduction:
     """A reduction of one's own, from C++ expressions: compiled at first use, run on all cores over whole arrays, axes, segments, labels.
 
     It is the fold of a state, as the reductions of this package are. `combine` must be associative; it need not commute, elements
-    keep their order. For CPU arrays. A C++20 compiler is needed where it runs ($CXX, or c++, g++, clang++ of PATH).
+    keep their order. Of arrays in the CPU's memory a C++20 compiler is needed where it runs ($CXX, or c++, g++, clang++ of PATH); of arrays on a GPU
+    NVRTC, which the toolkit and NVIDIA's packages for Python bring, and a package with CUDA.
 
     Parameters
     ----------
@@ -140,7 +148,7 @@ class Reduction:
     preamble : str
         What comes before: ``#include`` lines, functions of one's own.
     flags : sequence of str
-        More arguments of the compiler, as ``["-march=native"]``.
+        More arguments of the host's compiler, as ``["-march=native"]``. NVRTC does not get them.
 
     Raises
     ------
@@ -149,13 +157,15 @@ class Reduction:
     TypeError, ValueError
         Parameters that are no text, or empty; arrays as for the other functions.
     FileNotFoundError
-        There is no compiler.
+        There is no compiler, or no NVRTC.
+    RuntimeError
+        A GPU's driver says so.
 
     Notes
     -----
     A parameter may also be statements with a ``return``. Expressions do not throw. What was compiled is kept in the folder that the
     variable ``WARPFOLD_CACHE`` names (``off``: nowhere), by default ``~/.cache/warpfold``, for all processes. ``wf.segment_reduce`` and
-    ``wf.reduce_by_label`` take it, too. Masked elements do not count, in `n` and `i` neither.
+    ``wf.reduce_by_label`` take it, too, of arrays in the CPU's memory. Masked elements do not count, in `n` and `i` neither.
 
     Examples
     --------
@@ -203,7 +213,7 @@ class Reduction:
         for one in dtypes:
             self._compiled(code_of(one, "Reduction"))
 
-    def _source(self, element: int) -> str:
+    def _source(self, element: int, source: str = _SOURCE) -> str:
         memory, value = _TYPES[element]
         names = ("x", "y")[:self._inputs]
         state = self._texts["state"]
@@ -213,17 +223,26 @@ class Reduction:
                  "parameters": ", ".join(f"const element& warpfold_{n}" for n in names),
                  "values": "\n".join(f"    const T {n} = static_cast<T>(warpfold_{n});" for n in names),
                  "elements": ", ".join("warpfold_own::element" for n in names),
+                 "inputs": str(len(names)), "loads": ", ".join(f"load({k}, i)" for k in range(len(names))),
                  **{n: _returned(n, self._texts[n]) for n in _PLACES[2:]}}
-        parts = _SOURCE.split("@")
+        parts = source.split("@")
         parts[1::2] = [fills[name] for name in parts[1::2]]
         return "".join(parts)
+
+    def _cubin(self, capability: int, element: int) -> Any:
+        """What NVRTC makes of it for GPUs of a compute capability, as 90 of 9.0 (`_nvrtc.Cubin`)."""
+        from ._nvrtc import compiled
+        from ._own_gpu import WHOLE
+        return compiled(self._source(element, WHOLE), self._told(), (), capability, "Reduction")
+
+    def _told(self) -> dict[str, str]:
+        return {k: v for k, v in self._texts.items() if v.strip()}
 
     def _compiled(self, element: int) -> tuple[int, int, int, int]:
         """Addresses of functions and object, code and number of values of the answer."""
         made = self._made.get(element)
         if made is None:
-            texts = {k: v for k, v in self._texts.items() if v.strip()}
-            entry = load(self._source(element), texts, self._flags, "Reduction").warpfold_own_reduction
+            entry = load(self._source(element), self._told(), self._flags, "Reduction").warpfold_own_reduction
             functions, one, code, values = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
             entry.restype = None
             entry(ctypes.byref(functions), ctypes.byref(one), ctypes.byref(code), ctypes.byref(values))
@@ -247,7 +266,7 @@ class Reduction:
         return source.give_bf16(found)
 
     def __call__(self, x: Any, y: Any = None, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
-                 out: Any = None) -> Any:
+                 out: Any = None, stream: Any = None) -> Any:
         """The answer of all elements, or one for each position along the other axes.
 
         Parameters
@@ -260,11 +279,22 @@ class Reduction:
             Reduced axes stay, with length 1.
         where : array_like of bool, optional
             The elements that count, of one array.
-        out : numpy.ndarray, optional
-            Where the answer goes, of its shape and dtype.
+        out : array, optional
+            Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.
+        stream : stream, optional
+            Where the reduction of elements on a GPU is put, as for the other functions.
         """
         if (y is None) != (self._inputs == 1):
             raise TypeError(f"Reduction: {1 if y is None else 2} arrays; inputs= says that it takes {self._inputs}")
+        if lies_on_gpu(x):
+            if where is not None and where is not True:
+                raise TypeError("Reduction: where= of elements on a GPU; x[mask] is an array like others")
+            if y is not None and not lies_on_gpu(y):
+                raise TypeError("Reduction: one array on a GPU and one of the CPU; copy one of them")
+            from ._own_gpu import reduce
+            return reduce(self, x, y, axis, keepdims, out, stream)
+        if stream is not None:
+            raise ValueError("Reduction: stream= of an array in the CPU's memory; it is for those on a GPU")
         source = take(x, "Reduction")
         if source.more is not None:
             return self._of_pieces(source, axis, keepdims, where, out)

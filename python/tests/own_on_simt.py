@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of a Reduction on simt: the text that NVRTC gets, compiled by the host's compiler with simt's headers in place of CUDA's. Their machine is
+that of warpfold._simt, which has to be preloaded."""
+
+import ctypes
+import os
+import re
+import subprocess
+
+from warpfold import _compile, _own_gpu
+
+_HEAD = """\
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <cuda_runtime.h>
+#include <warpfold/half.hpp>
+
+"""
+_TAIL = """
+template <class... P>
+static int warpfold_put(void (*kernel)(P...), unsigned blocks, unsigned threads, void* stream, void** a) {
+  cudaLaunchConfig_t c{};
+  c.gridDim = blocks;
+  c.blockDim = threads;
+  c.stream = static_cast<cudaStream_t>(stream);
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return static_cast<int>(cudaLaunchKernelEx(&c, kernel, *static_cast<std::remove_reference_t<P>*>(a[K])...));
+  }(std::index_sequence_for<P...>());
+}
+extern "C" const int* warpfold_numbers() { return warpfold_told; }
+extern "C" int warpfold_launch(int which, unsigned blocks, unsigned threads, void* stream, void** a) {
+  if (which == 0) return warpfold_put(warpfold_own_each, blocks, threads, stream, a);
+  if (which == 1) return warpfold_put(warpfold_own_fold, blocks, threads, stream, a);
+  return warpfold_put(warpfold_own_finish, blocks, threads, stream, a);
+}
+"""
+_NAMES = ["warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"]
+
+
+class Simt:
+    """In place of _own_gpu's driver. `put` has the kernels that were launched."""
+
+    def __init__(self, folder):
+        self.folder, self.put = folder, []
+
+    def kernels(self, own, element, device):
+        text = _HEAD + own._source(element, _own_gpu.WHOLE.removeprefix(_own_gpu._HEAD)) + _TAIL
+        name = os.path.join(self.folder, re.sub(r"\W", "", _compile.key_of(text, {}, ())))
+        with open(name + ".cpp", "w") as f:
+            f.write(text)
+        subprocess.run([*_compile.compiler(), "-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-fno-extern-tls-init", "-ffp-contract=off",
+                        "-I", os.environ["WARPFOLD_TEST_SIMT"], "-I", _compile.INCLUDE, name + ".cpp", "-o", name + ".so"], check=True)
+        made = ctypes.CDLL(name + ".so")
+        made.warpfold_numbers.restype = ctypes.POINTER(ctypes.c_int)
+        return tuple(made.warpfold_numbers()[:4]), made
+
+    def launch(self, made, what, threads, stream):
+        self.put.append(what.kernel)
+        addresses = (ctypes.c_void_p * len(what.arguments))(*(ctypes.addressof(a) for a in what.arguments))
+        assert made.warpfold_launch(_NAMES.index(what.kernel), what.blocks, threads, ctypes.c_void_p(stream), addresses) == 0

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions of the caller's own on a GPU: their text in kernels that NVRTC compiles, and CUDA's driver that loads and launches these."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import threading
+from typing import Any, NamedTuple
+
+from . import _device
+from ._general import axes_of
+from ._inputs import DTYPES, I64, NAMES
+from ._own import _STRUCT
+
+# How an element lies in memory, by its code; `_own._TYPES` has what it is as `x`.
+_HEAD = """\
+#if __has_include(<cuda/std/algorithm>)  // from CUDA 13.1 on
+#include <cuda/std/algorithm>
+#else
+#include <cuda/std/__algorithm/clamp.h>
+#include <cuda/std/__algorithm/max.h>
+#include <cuda/std/__algorithm/min.h>
+#include <cuda/std/__algorithm/minmax.h>
+#endif
+#include <cuda/std/array>
+#include <cuda/std/cmath>
+#include <cuda/std/complex>
+#include <cuda/std/cstdint>
+#include <cuda/std/limits>
+#include <cuda/std/type_traits>
+#include <cuda/std/utility>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace std { using namespace cuda::std; }
+namespace wf {
+using f16 = __half;
+using bf16 = __nv_bfloat16;
+}
+
+"""
+
+# Three kernels. `each`: a thread takes all elements of an answer. `fold`: a block takes a part of an answer's elements, tile by tile, in which a
+# thread has a stretch, and combines in their order; `finish`: a thread combines an answer's parts.
+_KERNELS = """
+namespace warpfold_own {
+
+using std::uint64_t;
+using std::int64_t;
+constexpr reduction of{};
+using state = reduction::state;
+using result = std::remove_cvref_t<decltype(of.finish(of.identity(), int64_t{}))>;
+static_assert(std::is_trivially_copyable_v<state>, "warpfold: the state of a reduction is trivially copyable; this is not");
+static_assert(sizeof(state) <= 1536, "warpfold: state= of more than 1536 bytes; 32 of them, a warp's, do not fit the shared memory of a block");
+constexpr int threads = sizeof(state) <= 192 ? 256 : sizeof(state) <= 768 ? 64 : 32, stretch = 16, most_dimensions = 32;
+
+/// An array: first the dimensions that answers differ in, then those that are reduced. Strides are in bytes.
+struct view {
+  const unsigned char* at[2];
+  int64_t kept, reduced, length[most_dimensions], stride[2][most_dimensions];
+};
+
+__device__ inline int64_t offset_of(const view& v, int k, int64_t begin, int64_t count, uint64_t i) {
+  int64_t at = 0;
+  for (int64_t d = begin + count; d-- > begin;) {
+    const auto length = static_cast<uint64_t>(v.length[d]);
+    at += static_cast<int64_t>(d == begin ? i : i % length) * v.stride[k][d];
+    i /= length;
+  }
+  return at;
+}
+
+/// The elements of one answer.
+struct elements {
+  const view& v;
+  const unsigned char* from[2];
+  __device__ elements(const view& all, uint64_t answer) : v(all) {
+    for (int k = 0; k < @inputs@; ++k) from[k] = all.at[k] + offset_of(all, k, 0, all.kept, answer);
+  }
+  __device__ element load(int k, uint64_t i) const {
+    return *reinterpret_cast<const element*>(from[k] + offset_of(v, k, v.kept, v.reduced, i));
+  }
+  __device__ state lifted(uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
+};
+
+}  // namespace warpfold_own
+
+extern "C" {
+
+__device__ const int warpfold_told[] = {warpfold_own::threads, sizeof(warpfold_own::state), warpfold_own::answer<warpfold_own::result>::type,
+                                        warpfold_own::answer<warpfold_own::result>::values};
+
+__global__ void __launch_bounds__(warpfold_own::threads)
+warpfold_own_each(warpfold_own::view v, unsigned long long answers, unsigned long long n, warpfold_own::result* out) {
+  using namespace warpfold_own;
+  for (uint64_t a = blockIdx.x * uint64_t{threads} + threadIdx.x; a < answers; a += uint64_t{gridDim.x} * threads) {
+    const elements x(v, a);
+    state s = of.identity();
+    for (uint64_t i = 0; i < n; ++i) s = of.combine(s, x.lifted(i));
+    out[a] = of.finish(s, static_cast<int64_t>(n));
+  }
+}
+
+__global__ void __launch_bounds__(warpfold_own::threads)
+warpfold_own_fold(warpfold_own::view v, unsigned long long answers, unsigned long long n, unsigned long long parts, warpfold_own::state* states) {
+  using namespace warpfold_own;
+  alignas(state) __shared__ unsigned char room[threads * sizeof(state)];
+  state* const all = reinterpret_cast<state*>(room);
+  const int t = static_cast<int>(threadIdx.x);
+  for (uint64_t task = blockIdx.x; task < answers * parts; task += gridDim.x) {
+    const elements x(v, task / parts);
+    const uint64_t part = task % parts, more = n % parts, begin = n / parts * part + (part < more ? part : more);
+    const uint64_t end = begin + n / parts + (part < more ? 1 : 0);
+    state s = of.identity();
+    for (uint64_t tile = begin; tile < end; tile += threads * stretch) {
+      state mine = of.identity();
+      const uint64_t first = tile + static_cast<uint64_t>(t) * stretch, last = first + stretch < end ? first + stretch : end;
+      for (uint64_t i = first; i < last; ++i) mine = of.combine(mine, x.lifted(i));
+      all[t] = mine;
+      for (int step = 1; step < threads; step *= 2) {
+        __syncthreads();
+        if (t % (2 * step) == 0) all[t] = of.combine(all[t], all[t + step]);
+      }
+      if (t == 0) s = of.combine(s, all[0]);
+      __syncthreads();
+    }
+    if (t == 0) states[task] = s;
+  }
+}
+
+__global__ void __launch_bounds__(warpfold_own::threads)
+warpfold_own_finish(unsigned long long answers, unsigned long long n, unsigned long long parts, const warpfold_own::state* states,
+                    warpfold_own::result* out) {
+  using namespace warpfold_own;
+  for (uint64_t a = blockIdx.x * uint64_t{threads} + threadIdx.x; a < answers; a += uint64_t{gridDim.x} * threads) {
+    state s = states[a * parts];
+    for (uint64_t k = 1; k < parts; ++k) s = of.combine(s, states[a * parts + k]);
+    out[a] = of.finish(s, static_cast<int64_t>(n));
+  }
+}
+
+}  // extern "C"
+"""
+
+WHOLE = _HEAD + _STRUCT + _KERNELS
+FEW = 64  # elements of an answer that a thread takes alone
+_TILE, _MOST_PARTS, _MOST_BLOCKS = 4096, 256, 1 << 16
+
+
+class View(ctypes.Structure):
+    """`warpfold_own::view`."""
+
+    _fields_ = [("at", ctypes.c_uint64 * 2), ("kept", ctypes.c_int64), ("reduced", ctypes.c_int64), ("length", ctypes.c_int64 * 32),
+                ("stride", ctypes.c_int64 * 32 * 2)]
+
+
+class Launch(NamedTuple):
+    """A kernel by its name, its blocks, and its arguments as ctypes has them."""
+
+    kernel: str
+    blocks: int
+    arguments: tuple[Any, ...]
+
+
+def view_of(addresses: list[int], shape: tuple[int, ...], strides: list[tuple[int, ...]], axes: tuple[int, ...]) -> View:
+    """Dimensions that lie in one another are one."""
+    kept = [d for d in range(len(shape)) if d not in axes]
+    reduced = [d for d in range(len(shape)) if d in axes]
+    of = View()
+    for k, address in enumerate(addresses):
+        of.at[k] = address
+    at = 0
+    for group in (kept, reduced):
+        joined: list[list[Any]] = []
+        for d in group:
+            if shape[d] == 1:
+                continue
+            if joined and all(outer == inner[d] * shape[d] for outer, inner in zip(joined[-1][1], strides)):
+                joined[-1] = [joined[-1][0] * shape[d], [inner[d] for inner in strides]]
+            else:
+                joined.append([shape[d], [inner[d] for inner in strides]])
+        for length, steps in joined:
+            of.length[at] = length
+            for k, step in enumerate(steps):
+                of.stride[k][at] = step
+            at += 1
+        if group is kept:
+            of.kept = at
+    of.reduced = at - of.kept
+    return of
+
+
+def parts_of(answers: int, n: int) -> int:
+    """In how many parts an answer's elements are folded: as many blocks as keep a GPU busy, of a tile or more each."""
+    return max(1, min(-(-n // _TILE), _MOST_PARTS, -(-2048 // answers)))
+
+
+def launches(view: View, answers: int, n: int, threads: int, states: int, out: int) -> list[Launch]:
+    """What is to be launched, one after the other, for answers that lie at `out`; `states` has parts_of() of them an answer."""
+    u64 = ctypes.c_uint64
+    blocks = min(-(-answers // threads), _MOST_BLOCKS)
+    if n <= FEW:
+        return [Launch("warpfold_own_each", blocks, (view, u64(answers), u64(n), u64(out)))]
+    parts = parts_of(answers, n)
+    return [Launch("warpfold_own_fold", min(answers * parts, _MOST_BLOCKS), (view, u64(answers), u64(n), u64(parts), u64(states))),
+            Launch("warpfold_own_finish", blocks, (u64(answers), u64(n), u64(parts), u64(states), u64(out)))]
+
+
+class _Driver:
+    """CUDA's driver, by its C API."""
+
+    def __init__(self) -> None:
+        try:
+            self.api = ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            raise RuntimeError("Reduction: an array on a GPU, and CUDA's driver (libcuda.so.1) is not here") from None
+        self.check("cuInit", 0)
+
+    def check(self, name: str, *arguments: Any) -> None:
+        e = getattr(self.api, name)(*arguments)
+        if e:
+            text = ctypes.c_char_p()
+            self.api.cuGetErrorString(e, ctypes.byref(text))
+            raise RuntimeError(f"Reduction: {name}: {(text.value or b'an error without a name').decode()} ({e})")
+
+    def capability(self, device: int) -> int:
+        found = []
+        for which in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+            value = ctypes.c_int()
+            self.check("cuDeviceGetAttribute", ctypes.byref(value), which, device)
+            found.append(value.value)
+        return 10 * found[0] + found[1]
+
+    def kernels(self, own: Any, element: int, device: int) -> tuple[tuple[int, ...], dict[str, ctypes.c_void_p]]:
+        """What `warpfold_told` holds, and the kernels of a Reduction in the device's primary context, which is CUDA's runtime's."""
+        file = own._cubin(self.capability(device), element)
+        context, module = ctypes.c_void_p(), ctypes.c_void_p()
+        self.check("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.check("cuCtxPushCurrent_v2", context)
+        try:
+            self.check("cuModuleLoadData", ctypes.byref(module), file.cubin)
+            kernels = {}
+            for name in ("warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"):
+                kernels[name] = ctypes.c_void_p()
+                self.check("cuModuleGetFunction", ctypes.byref(kernels[name]), module, name.encode())
+        finally:
+            self.check("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+        kernels["context"] = context
+        return file.told, kernels
+
+    def launch(self, kernels: dict[str, ctypes.c_void_p], what: Launch, threads: int, stream: int) -> None:
+        addresses = (ctypes.c_void_p * len(what.arguments))(*(ctypes.addressof(a) for a in what.arguments))
+        self.check("cuCtxPushCurrent_v2", kernels["context"])
+        try:
+            self.check("cuLaunchKernel", kernels[what.kernel], what.blocks, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(stream), addresses, None)
+        finally:
+            self.check("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+
+driver_of = functools.lru_cache(maxsize=None)(_Driver)
+_loaded: dict[tuple[Any, ...], Any] = {}
+_lock = threading.Lock()
+
+
+def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream: Any) -> Any:
+    """The answers of a Reduction of arrays on a GPU, on a stream; nothing waits."""
+    who = "Reduction"
+    inputs = _device.Inputs(x, y, _device.Asked(who, "exact", "nearest", 0, stream))
+    a, b = inputs.a, inputs.b
+    if b is not None and (b.dtype, b.shape) != (a.dtype, a.shape):
+        raise TypeError(f"{who}: {NAMES[a.dtype]} of the shape {a.shape} and {NAMES[b.dtype]} of {b.shape}; both arrays are of one type and shape")
+    axes = axes_of(axis, len(a.shape), who)
+    driver = driver_of()
+    key = own, a.dtype, a.device
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = driver.kernels(own, a.dtype, a.device)
+        (threads, state_bytes, code, values), kernels = _loaded[key]
+    kept = tuple(length for d, length in enumerate(a.shape) if d not in axes)
+    answers, n = math.prod(kept), math.prod(a.shape[d] for d in axes)
+    shape = tuple(1 if d in axes else length for d, length in enumerate(a.shape)) if keepdims else kept
+    to, address = inputs.place(out, shape if values == 1 else (*shape, values), code)
+    if answers == 0:
+        return to
+    view = view_of([p.address for p in (a, b) if p is not None], a.shape, [p.strides for p in (a, b) if p is not None], axes)
+    scratch, states = None, 0
+    if n > FEW:
+        if inputs.library is None:
+            raise TypeError(f"{who}: an array on a GPU of a library that is not known, which gives no memory for states; "
+                            f"at most {FEW} elements of each answer need none")
+        words = -(-answers * parts_of(answers, n) * state_bytes // 8)
+        scratch, states = inputs.library.room(x, (words,), I64, inputs.stream)
+        if stream is not None:
+            inputs.library.used(scratch, stream)
+    for one in launches(view, answers, n, threads, states, address):
+        driver.launch(kernels, one, threads, inputs.stream)
+    return to

@@ -4,10 +4,10 @@
 /// split, stored, sent and merged, as wf::exact_sum can.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <ranges>
 #include <span>
@@ -35,7 +35,7 @@ void for_doubles(std::size_t n, F f, const P*... x) {
     constexpr std::size_t most = 4096;
     std::array<std::array<double, most>, sizeof...(P)> blocks;
     for (std::size_t at = 0; at < n; at += most) {
-      const std::size_t m = std::min(most, n - at);
+      const std::size_t m = n - at < most ? n - at : most;
       std::size_t k = 0;
       const auto convert = [&](const T* p) {
         for (std::size_t i = 0; i < m; ++i) blocks[k][i] = exact::widen(p[at + i]);
@@ -136,8 +136,11 @@ class exact_moments {
   /// Canonical bytes, the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const {
     std::array<std::byte, byte_size> bytes;
-    std::ranges::copy(exact::to_bytes<68, -1074>(state_.first), bytes.begin());
-    std::ranges::copy(exact::to_bytes<134, -2148>(squares()), bytes.begin() + exact_sum::byte_size);
+    const auto first = exact::to_bytes<68, -1074>(state_.first);
+    const auto second = exact::to_bytes<134, -2148>(squares());
+    static_assert(first.size() == exact_sum::byte_size && first.size() + second.size() == byte_size);
+    std::memcpy(bytes.data(), first.data(), first.size());
+    std::memcpy(bytes.data() + first.size(), second.data(), second.size());
     return bytes;
   }
   /// Throws wf::error on what is not of that form, or breaks (Σx)² <= n·Σx².
@@ -158,7 +161,7 @@ class exact_moments {
   /// Equal Σx and Σx² of equally many elements.
   friend bool operator==(const exact_moments& a, const exact_moments& b) {
     const state_type x = a.state(), y = b.state();
-    return std::equal(x.data(), x.data() + state_type::words, y.data());
+    return exact::same_words(x, y);
   }
   /// Equal where the sums are.
   std::size_t hash() const {
@@ -285,7 +288,7 @@ class exact_dot {
   /// Equal true sums of equally many pairs.
   friend bool operator==(const exact_dot& a, const exact_dot& b) {
     const state_type x = a.state(), y = b.state();
-    return std::equal(x.data(), x.data() + state_type::words, y.data());
+    return exact::same_words(x, y);
   }
   /// Equal where the sums are.
   std::size_t hash() const {

@@ -146,9 +146,7 @@ class exact_sum {
   /// Equal true sums (finite part, and numbers of NaNs and infinities) of equally many elements.
   friend bool operator==(const exact_sum& a, const exact_sum& b) {
     const state_type x = a.state(), y = b.state();
-    std::int64_t differ = 0;
-    for (int k = 0; k < state_type::words; ++k) differ |= x.data()[k] ^ y.data()[k];
-    return differ == 0;
+    return exact::same_words(x, y);
   }
   /// Equal for equal sums.
   std::size_t hash() const {

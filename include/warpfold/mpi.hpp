@@ -22,6 +22,7 @@
 /// wf::error on all ranks: the rank's own error there, elsewhere one that names the rank. None is left waiting.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -3,7 +3,6 @@
 /// Views of n-dimensional arrays: a pointer, a shape and strides. Nothing is owned, nothing copied.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -42,11 +41,13 @@ class per_dimension {
   /// Those values.
   per_dimension(const std::vector<T>& values) : per_dimension(values.begin(), values.end()) {}
   /// The same values.
-  per_dimension(const per_dimension& o) : size_(o.size_) { std::copy_n(o.value_, size_, value_); }
+  per_dimension(const per_dimension& o) : size_(o.size_) {
+    for (std::size_t k = 0; k < size_; ++k) value_[k] = o.value_[k];
+  }
   /// The same values.
   per_dimension& operator=(const per_dimension& o) {
     size_ = o.size_;
-    std::copy_n(o.value_, size_, value_);
+    for (std::size_t k = 0; k < size_; ++k) value_[k] = o.value_[k];
     return *this;
   }
 
@@ -80,7 +81,10 @@ class per_dimension {
 
   /// As many, and equal.
   friend bool operator==(const per_dimension& a, const per_dimension& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    if (a.size_ != b.size_) return false;
+    for (std::size_t k = 0; k < a.size_; ++k)
+      if (!(a[k] == b[k])) return false;
+    return true;
   }
 
  private:
@@ -184,7 +188,7 @@ class view {
 
   /// The same elements with two dimensions exchanged. Throws wf::error (bad_argument) where they are not both in [0, rank()).
   view transposed(int a, int b) const {
-    if (std::min(a, b) < 0 || std::max(a, b) >= rank())
+    if (a < 0 || b < 0 || a >= rank() || b >= rank())
       throw error(errc::bad_argument, "view: transposed(" + std::to_string(a) + ", " + std::to_string(b) + ") of " +
                                           std::to_string(rank()) + " dimensions, which count from 0");
     view v = *this;

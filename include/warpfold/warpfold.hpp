@@ -163,39 +163,35 @@ concept input = host_range<X> || mdspan_like<X> || requires { typename X::elemen
 template <class X>
 inline constexpr bool is_view = !host_range<X>;
 
+/// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
+/// of input 0. Compiled once, since every call has it.
+WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides);
+/// The same of n elements without gaps.
+WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n);
+
 template <class... X>
 cpu::operands operands_of(const X&... x) {
   cpu::operands o;
-  int k = 0;
+  std::size_t k = 0;
   const auto add = [&](const auto& one) {
     using One = std::remove_cvref_t<decltype(one)>;
-    using T = element_of<One>;
-    extents shape, strides;
+    constexpr std::size_t size = sizeof(element_of<One>);
     if constexpr (mdspan_like<One>) {
       if (!one.is_strided())
         throw error(errc::unsupported, "an mdspan whose elements lie at no strides; a layout with strides is right");
-      o.data[static_cast<std::size_t>(k)] = one.data_handle();
+      extents shape, strides;
       if constexpr (One::rank() > 0) {
         for (std::size_t d = 0; d < One::rank(); ++d) {
           shape.push_back(static_cast<std::int64_t>(one.extent(d)));
           strides.push_back(static_cast<std::int64_t>(one.stride(d)));
         }
       }
+      add_input(o, k, one.data_handle(), size, shape, strides);
     } else if constexpr (is_view<One>) {
-      o.data[static_cast<std::size_t>(k)] = one.data();
-      shape = one.shape();
-      strides = one.strides();
+      add_input(o, k, one.data(), size, one.shape(), one.strides());
     } else {
-      o.data[static_cast<std::size_t>(k)] = std::ranges::data(one);
-      shape = {static_cast<std::int64_t>(std::ranges::size(one))};
-      strides = {1};
+      add_input(o, k, std::ranges::data(one), size, std::ranges::size(one));
     }
-    if (k == 0) o.shape = shape;
-    else if (o.shape != shape)
-      throw error(errc::bad_argument, "two inputs of the shapes " + text_of(o.shape) + " and " + text_of(shape) +
-                                          "; they must be the same");
-    o.strides[static_cast<std::size_t>(k)] =
-        byte_strides(shape, std::move(strides), static_cast<std::int64_t>(sizeof(T)));
     ++k;
   };
   (add(x), ...);

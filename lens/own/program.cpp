@@ -8,6 +8,7 @@
 #include <simt/machine.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays of states for Python: bytes without gaps, one state after the other.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>

@@ -11,6 +11,18 @@ const char* version() noexcept { return WARPFOLD_VERSION_STRING; }
 
 namespace wf::detail {
 
+void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides) {
+  o.data[k] = data;
+  if (k == 0) o.shape = shape;
+  else if (o.shape != shape)
+    throw error(errc::bad_argument, "two inputs of the shapes " + text_of(o.shape) + " and " + text_of(shape) + "; they must be the same");
+  o.strides[k] = byte_strides(shape, strides, static_cast<std::int64_t>(size));
+}
+
+void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n) {
+  add_input(o, k, data, size, {static_cast<std::int64_t>(n)}, {1});
+}
+
 extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who) {
   if (s.by.kind == partition::kinds::labels && o.shape.size() == 1 && s.labelled != o.shape[0])
     throw error(errc::bad_argument, std::string(who) + ": " + std::to_string(s.labelled) + " labels for " +

@@ -4,6 +4,7 @@
 // them. With bounds scaled by 0x1p-10 and by 0 this must fail, and CTest sees that it does (mutant_bounds.hpp).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>

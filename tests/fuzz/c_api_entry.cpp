@@ -5,6 +5,7 @@
 #include <warpfold/operations.hpp>
 #include <warpfold/warpfold.h>
 
+#include <algorithm>
 #include <climits>
 #include <memory>
 #include <numeric>

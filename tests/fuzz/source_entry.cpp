@@ -2,6 +2,8 @@
 #include "entries.hpp"
 #include "promises.hpp"
 
+#include <algorithm>
+
 #include <cli/own_source.hpp>
 
 using fuzz::require;

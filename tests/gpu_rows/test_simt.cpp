@@ -2,6 +2,7 @@
 // Rows, columns and segments on simt against the CPU, byte for byte: random views, axes, segments, operations and types.
 #include <simt/machine.hpp>
 
+#include <algorithm>
 #include <span>
 
 #include <cuda_runtime.h>

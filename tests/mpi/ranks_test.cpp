@@ -3,6 +3,7 @@
 // those of the whole array; and 2^31 states fit one sum of words.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <tuple>

@@ -4,7 +4,6 @@
 /// stack, and go to the reduction's own functions.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,11 +48,11 @@ class transformed {
 
   template <std::size_t... K>
   void accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first, std::index_sequence<K...>) const {
-    constexpr std::int64_t most = std::max<std::int64_t>(1, 4096 / static_cast<std::int64_t>(sizeof(V)));
-    alignas(std::max<std::size_t>(64, alignof(V))) std::byte room[static_cast<std::size_t>(most) * sizeof(V)];
+    constexpr std::int64_t most = sizeof(V) < 4096 ? 4096 / static_cast<std::int64_t>(sizeof(V)) : 1;
+    alignas(64) alignas(V) std::byte room[static_cast<std::size_t>(most) * sizeof(V)];
     V* const to = reinterpret_cast<V*>(room);
     for (std::int64_t at = 0; at < n; at += most) {
-      const std::int64_t here = std::min(most, n - at);
+      const std::int64_t here = n - at < most ? n - at : most;
       for (std::int64_t i = 0; i < here; ++i)
         std::construct_at(to + i, static_cast<V>(call(f_, cpu::detail::load_any<T>(x[K], at + i)...)));
       const void* const block[] = {room, nullptr};

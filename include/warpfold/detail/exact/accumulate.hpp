@@ -5,7 +5,6 @@
 /// state counts are refused before any is added (wf::error, errc::capacity).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include <warpfold/detail/exact/buckets.hpp>
@@ -24,7 +23,7 @@ inline void accumulate(state<Count, MinExponent>& to, const T* x, std::size_t n)
   }
   buckets<T> table;
   while (n != 0) {
-    const std::size_t block = std::min(n, buckets<T>::capacity);
+    const std::size_t block = n < buckets<T>::capacity ? n : buckets<T>::capacity;
     table.add(x, block, to.seen);
     table.flush(to);
     x += block;
@@ -55,7 +54,7 @@ inline void accumulate(moments_state<T>& to, const T* x, std::size_t n) {
   constexpr std::size_t block_size = 1 << 16;  // read twice, the second time from a cache
   reserve(to.first, n);
   while (n != 0) {
-    const std::size_t block = std::min(n, block_size);
+    const std::size_t block = n < block_size ? n : block_size;
     accumulate(to.first, x, block);
     auto squares = squares_state<T>::identity();
     accumulate(squares, x, block);

@@ -9,7 +9,6 @@
 /// bucket's word counts its adds in its top 16 bits, and the caller's blocks bound them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -170,7 +169,7 @@ inline void accumulate_filled(state<Count, MinExponent>& to, std::size_t n, Fill
   T part[part_size];
   std::size_t since_flush = 0;
   for (std::size_t first = 0; first < n; first += part_size) {
-    const std::size_t m = std::min(part_size, n - first);
+    const std::size_t m = n - first < part_size ? n - first : part_size;
     fill(part, first, m);
     table.add(part, m, to.seen);
     if (++since_flush == parts) table.flush(to), since_flush = 0;

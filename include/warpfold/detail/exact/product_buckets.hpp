@@ -3,7 +3,6 @@
 /// Hot accumulators of a host thread for sums of products (see buckets.hpp for the idea).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -119,7 +118,7 @@ inline void accumulate_products(state<Count, MinExponent>& to, const T* a, const
   if constexpr (sizeof(T) == 8) {
     product_buckets table;
     while (n != 0) {
-      const std::size_t block = std::min(n, product_buckets::capacity);
+      const std::size_t block = n < product_buckets::capacity ? n : product_buckets::capacity;
       table.add(a, b, block, to.seen);
       table.flush(to.sum);
       a += block, b += block, n -= block;

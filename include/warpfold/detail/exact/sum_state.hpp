@@ -207,6 +207,14 @@ struct sum_state : state<format<T>::digits, format<T>::min_exponent> {
   }
 };
 
+/// Whether two states, of one form, are the same words.
+template <class State>
+bool same_words(const State& a, const State& b) {
+  std::int64_t differ = 0;
+  for (int k = 0; k < State::words; ++k) differ |= a.data()[k] ^ b.data()[k];
+  return differ == 0;
+}
+
 static_assert(sizeof(sum_state<double>) == 73 * sizeof(std::int64_t));
 static_assert(std::is_trivial_v<sum_state<double>>);
 static_assert(std::is_standard_layout_v<sum_state<double>>);

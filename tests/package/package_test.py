@@ -49,12 +49,26 @@ class Package:
             self.env.pop(name, None)
         folders = [f for f in self.prefix.rglob("pkgconfig") if f.is_dir()] if self.prefix.exists() else []
         self.env["PKG_CONFIG_PATH"] = ":".join(map(str, folders))
+        # As docs/install.md says for programs of pkg-config: where the loader finds shared libraries in a folder of one's own.
+        self.env_to_run = {**self.env, "LD_LIBRARY_PATH": ":".join(str(f.parent) for f in folders)}
         if a.case != "install":
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
 
     def has_gpu(self):
-        return any(self.prefix.rglob("warpfold-gpu-targets.cmake"))
+        return any(self.prefix.rglob("warpfold-gpu-*-targets.cmake"))
+
+    def kinds(self):
+        """The libraries that were installed, that first which is taken where nothing is said."""
+        return [kind for kind in ("shared", "static") if any(self.prefix.rglob(f"warpfold-{kind}-targets.cmake"))]
+
+    def kind_of(self, program):
+        """Which one a program was linked with."""
+        return "shared" if self.soname() in run("objdump", "-p", program) else "static"
+
+    def soname(self):
+        version = self.version()
+        return "libwarpfold.so." + (".".join(version[:2]) if version[0] == "0" else version[0])
 
     def project(self, name, *options, cmake=None, languages=("C", "CXX"), targets=()):
         """Configures and builds tests/package/NAME; its build folder."""
@@ -83,26 +97,53 @@ class Package:
                 expect(not re.search(rf"(?<![\w}}/.-]){re.escape(str(folder))}\b", f.read_text()), f"{f.name} names {folder}")
 
     def find_package(self):
+        """The kind of library that a project asks for, or that there is: each links, runs and needs no more."""
         found = f"-DCMAKE_PREFIX_PATH={self.prefix}"
-        build = self.project("cmake", found)
-        expect(ANSWER in run(build / "sum"), "sum")
-        expect(ANSWER in run(build / "sum_c"), "sum_c")
-        run(build / "load", build / "libplugin.so", "right", 20)
-        if self.has_gpu():  # a program in C++ alone, with no CUDA compiler: it links, and sums where there is a GPU
-            said = run(build / "gpu_sum")
-            expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
-            run("strip", "-o", build / "stripped", build / "gpu_sum")
-            size = (build / "stripped").stat().st_size / 2**20
-            # Half of it the CUDA runtime; of the archives what a sum needs, and nothing of the CPU's.
-            most = 1.6 + 1.2 * max(1, len(self.a.architectures.split(",")))
-            expect(size <= most, f"a program that sums on a GPU has {size:.1f} MiB; {most} are right")
-            symbols = run("nm", "-C", build / "gpu_sum")
-            for other in ("wf::cuda_kernels::order", "wf::cuda_kernels::products", "wf::cuda_kernels::rows", "wf::cuda_kernels::native", "wf::cpu_backend",
-                          "wf::device_place::run", "wf::find_builtin"):
-                expect(other not in symbols, f"a program that sums on a GPU links {other}")
-            expect("wf::cuda_kernels::sums" in symbols, "a program that sums on a GPU has no kernel of sums")
+        kinds = self.kinds()
+        asked = {"": kinds[0], "-DKIND=shared": "shared", "-DKIND=static": "static", "-DBUILD_SHARED_LIBS=ON": kinds[0],
+                 "-DBUILD_SHARED_LIBS=OFF": kinds[-1]}
+        for option, kind in asked.items():
+            if kind not in kinds:
+                continue
+            shutil.rmtree(self.folder / "build_cmake", ignore_errors=True)
+            build = self.project("cmake", found, *filter(None, [option]), targets=("sum_c",))
+            expect(ANSWER in run(build / "sum_c"), "sum_c")
+            expect(self.kind_of(build / "sum_c") == kind, f"{option or 'nothing said'}: it links what is not {kind}")
+        for kind in kinds:
+            shutil.rmtree(self.folder / "build_cmake", ignore_errors=True)
+            build = self.project("cmake", found, f"-DKIND={kind}")
+            expect(ANSWER in run(build / "sum"), "sum")
+            expect(ANSWER in run(build / "sum_c"), "sum_c")
+            run(build / "load", build / "libplugin.so", "right", 20)
+            if self.has_gpu():  # a program in C++ alone, with no CUDA compiler: it links, and sums where there is a GPU
+                said = run(build / "gpu_sum")
+                expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
+                self.of_gpu_program(kind, build / "gpu_sum")
+            shown = run("nm", "-D", "--defined-only", build / "libplugin.so")
+            expect(" right" in shown and " wf_" not in shown, f"a plugin shows the library that is in it: {shown[:500]}")
         build = self.project("c_only", found, languages=("C",))
         expect(ANSWER in run(build / "sum_c"), "sum_c in a project of C alone")
+        for asked, words in (("shared static", "one library that is both"), ("static)\nfind_package(warpfold REQUIRED COMPONENTS shared", "found as static before")):
+            if asked.startswith("static") and "static" not in kinds:
+                continue
+            (self.folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(user C)\nfind_package(warpfold REQUIRED COMPONENTS {asked})\n")
+            said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", found, env=self.env, status=None)
+            expect(words in " ".join(said.split()), said)
+
+    def of_gpu_program(self, kind, program):
+        """What a program that sums on a GPU has in itself: of archives what a sum needs, and nothing of the CPU's; of the shared library nothing."""
+        symbols = run("nm", "-C", "--defined-only", program)
+        if kind == "shared":
+            expect(" wf::cuda_kernels::" not in symbols, "a program of the shared library has kernels in itself")
+            return
+        run("strip", "-o", self.folder / "stripped", program)
+        size = (self.folder / "stripped").stat().st_size / 2**20
+        most = 1.6 + 1.2 * max(1, len(self.a.architectures.split(",")))  # half of it the CUDA runtime
+        expect(size <= most, f"a program that sums on a GPU has {size:.1f} MiB; {most} are right")
+        for other in ("wf::cuda_kernels::order", "wf::cuda_kernels::products", "wf::cuda_kernels::rows", "wf::cuda_kernels::native", "wf::cpu_backend",
+                      "wf::device_place::run", "wf::find_builtin"):
+            expect(other not in symbols, f"a program that sums on a GPU links {other}")
+        expect("wf::cuda_kernels::sums" in symbols, "a program that sums on a GPU has no kernel of sums")
 
     def wants_gpu(self):
         """A component that is not there is told of in words."""
@@ -118,13 +159,26 @@ class Package:
         """C by a C compiler and its linker, C++ of any standard from C++20 on; nothing else is needed."""
         flags = run("pkg-config", "--cflags", "warpfold", env=self.env)
         expect("-std" not in flags, f"flags for C and C++ that set a standard: {flags}")
-        words = run("pkg-config", "--cflags", "--libs", "warpfold", env=self.env).split()
-        run(self.a.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
-        expect(ANSWER in run(self.folder / "sum_c"), "sum_c")
-        run(self.a.cxx, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.cpp", "-o", "sum", *words, cwd=self.folder)
-        expect(ANSWER in run(self.folder / "sum"), "sum")
-        words = run("pkg-config", "--cflags", "--libs", "warpfold-io", env=self.env).split()
-        run(self.a.cxx, "-std=c++20", "-shared", "-fPIC", "-Wl,-z,defs", HERE / "plugin.cpp", "-o", "plugin.so", *words, cwd=self.folder)
+        kinds = self.kinds()
+        for suffix, kind in (("", kinds[0]), ("-static", "static")):
+            if kind not in kinds:
+                continue
+            env = self.env_to_run if kind == "shared" else self.env
+            words = run("pkg-config", "--cflags", "--libs", "warpfold" + suffix, env=self.env).split()
+            run(self.a.cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
+            expect(ANSWER in run(self.folder / "sum_c", env=env), "sum_c")
+            expect(self.kind_of(self.folder / "sum_c") == kind, f"warpfold{suffix} gives what is not {kind}")
+            run(self.a.cxx, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "sum.cpp", "-o", "sum", *words, cwd=self.folder)
+            expect(ANSWER in run(self.folder / "sum", env=env), "sum")
+            words = run("pkg-config", "--cflags", "--libs", "warpfold-io" + suffix, env=self.env).split()
+            run(self.a.cxx, "-std=c++20", "-shared", "-fPIC", "-Wl,-z,defs", HERE / "plugin.cpp", "-o", "plugin.so", *words, cwd=self.folder)
+            if self.has_gpu():
+                words = run("pkg-config", "--cflags", "--libs", "warpfold-gpu" + suffix, env=self.env).split()
+                words += run("pkg-config", "--variable=cuda_runtime", "warpfold-gpu" + suffix, env=self.env).split()
+                run(self.a.cxx, "-std=c++20", f"-I{Path(self.a.nvcc).parent.parent}/include", HERE / "gpu_sum.cpp", "-o", "gpu_sum", *words, cwd=self.folder)
+                said = run(self.folder / "gpu_sum", env=env)
+                expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
+                self.of_gpu_program(kind, self.folder / "gpu_sum")
 
     def old_standard(self):
         """C++17: the first error says what is to be set, and there are no hundred after it."""
@@ -174,7 +228,7 @@ class Package:
                     command += " -arch=sm_90"
                 run("bash", "-euc", command, cwd=work, env=env)
                 program = re.search(r" -o (\S+)", command)
-                run(work / (program[1] if program else "a.out"))
+                run(work / (program[1] if program else "a.out"), env=self.env_to_run)
         expect(any(c.startswith("nvcc") for c in seen) and any("pkg-config" in c for c in seen), f"commands: {seen}")
         for f in (self.source / "examples").glob("*.c*"):
             expect("pkg-config" in f.read_text() or "warpfold explain" in f.read_text(), f"{f.name} does not say how it is compiled")
@@ -186,7 +240,8 @@ class Package:
             sys.exit(SKIPPED)
         build = self.project("mpi", f"-DCMAKE_PREFIX_PATH={self.prefix}", languages=("CXX",))
         mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-        run("mpiexec", "-n", "2", build / "ranks", env={**self.env, **mpi})
+        mpi = {**self.env_to_run, **mpi}
+        run("mpiexec", "-n", "2", build / "ranks", env=mpi)
         example = self.source / "examples/mpi.cpp"
         command = re.search(r"^// +(mpicxx .*pkg-config.*)$", example.read_text(), re.M)[1]
         shutil.copy(example, self.folder)
@@ -198,7 +253,7 @@ class Package:
         expect("plan.start(again);" in blocks, "docs/ranks.md shows no code")
         strange = [line for line in words_of(blocks) if line not in lines]
         expect(not strange, f"docs/ranks.md shows what examples/mpi.cpp has not: {strange}")
-        said = {run("mpiexec", "-n", n, self.folder / "a.out", env={**self.env, **mpi}) for n in (1, 3)}
+        said = {run("mpiexec", "-n", n, self.folder / "a.out", env=mpi) for n in (1, 3)}
         expect(len(said) == 1 and said.pop().startswith("sum 3000000, "), f"what it prints depends on the number of ranks: {said}")
 
     def examples_project(self):
@@ -257,6 +312,26 @@ class Package:
         expect(f"version: {old}" in said and f"version: {new}" in said, said)
         pkg = {**self.env, "PKG_CONFIG_PATH": ":".join(str(f) for p in (self.prefix, other) for f in p.rglob("pkgconfig"))}
         expect(run("pkg-config", "--modversion", "warpfold", env=pkg).strip() == old, "the first of two by pkg-config")
+        # In one process: two libraries, each with its own version, which `subproject` has built of sources with another number.
+        built = self.scratch / "subproject/build_subproject"
+        include = {"old": self.prefix / "include", "new": self.scratch / "subproject/source/include"}
+        libraries = {"old": next(self.prefix.rglob("libwarpfold*.[as]*")).parent, "new": built / "warpfold/src"}
+        for kind in self.kinds():
+            folder = self.folder / kind
+            folder.mkdir()
+            for part in ("old", "new"):
+                linked = ["-L", libraries[part], "-lwarpfold"]
+                if kind == "static":  # as CMake's target says it: what comes out of archives is not shown
+                    linked = ["-L", libraries[part] if part == "old" else built, "-l:libwarpfold.a", "-Wl,--exclude-libs,libwarpfold.a"]
+                run(self.a.cxx, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", f"-DPART={part}",
+                    "-I", include[part], HERE / "part.cpp", "-o", folder / f"lib{part}.so", *linked, "-lpthread", "-Wl,-z,defs")
+            run(self.a.cc, HERE / "two_parts.c", "-o", folder / "two_parts", "-L", folder, "-lold", "-lnew", "-Wl,--allow-shlib-undefined")
+            env = {**self.env, "LD_LIBRARY_PATH": ":".join(map(str, (folder, *libraries.values())))}
+            said = run(folder / "two_parts", old, new, env=env)
+            expect(f"{old} and {new}" in said, said)
+            if kind == "shared":
+                loaded = run("ldd", folder / "two_parts", env=env)
+                expect(len(set(re.findall(r"libwarpfold\.so\.[0-9.]+", loaded))) == 2, loaded)
 
     def newest_cmake(self):
         """find_package and pkg-config of CMake's newest release, from PyPI. It is asked for: WARPFOLD_NEWEST_CMAKE=1."""
@@ -271,9 +346,16 @@ class Package:
             sys.exit(SKIPPED)
         newest = environment / "bin/cmake"
         print(run(newest, "--version").splitlines()[0])
-        build = self.project("cmake", f"-DCMAKE_PREFIX_PATH={self.prefix}", cmake=newest, targets=("sum", "sum_c"))
-        expect(ANSWER in run(build / "sum") and ANSWER in run(build / "sum_c"), "sum, sum_c")
+        self.a.cmake = newest
+        self.find_package()
         expect("Warning" not in self.configured, self.configured)
+        if self.a.nvcc and self.has_gpu():
+            self.cuda()
+        self.examples_project()
+        said = run(newest, "-S", self.source, "-B", self.folder / "whole", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
+                   "-DWARPFOLD_BUILD_TOOLS=OFF", "-DWARPFOLD_BUILD_TESTS=OFF", f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}" if self.a.nvcc else "-DWARPFOLD_CUDA=OFF")
+        expect("Warning" not in said, said)
+        run("ninja", "-C", self.folder / "whole", "-n")
         (self.folder / "CMakeLists.txt").write_text(f"""
             cmake_minimum_required(VERSION 3.25)
             project(user C)
@@ -282,14 +364,24 @@ class Package:
             add_executable(sum_c {HERE}/sum.c)
             target_link_libraries(sum_c PRIVATE PkgConfig::warpfold)
             """)
-        run(newest, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", env=self.env)
-        run(newest, "--build", self.folder / "b", env=self.env)
-        expect(ANSWER in run(self.folder / "b/sum_c"), "sum_c by pkg-config")
+        run(newest, "-S", self.folder, "-B", self.folder / "by_pkg_config", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", env=self.env)
+        run(newest, "--build", self.folder / "by_pkg_config", env=self.env)
+        expect(ANSWER in run(self.folder / "by_pkg_config/sum_c"), "sum_c by pkg-config")
 
     def subproject(self):
-        """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed."""
+        """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed. Its sources have the
+        number of the next minor version, for `two_versions`."""
         launcher = shutil.which("ccache")
-        options = [f"-DWARPFOLD_SOURCE={self.source}", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
+        source = self.folder / "source"
+        for part in ("include", "src", "cmake"):
+            shutil.copytree(self.source / part, source / part)
+        for file in ("CMakeLists.txt", "LICENSE"):
+            shutil.copy(self.source / file, source)
+        minor = int(self.version()[1])
+        header = source / "include/warpfold/version.h"
+        header.write_text(header.read_text().replace(f"VERSION_MINOR {minor}", f"VERSION_MINOR {minor + 1}"))
+        self.source = source
+        options = [f"-DWARPFOLD_SOURCE={source}", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"]
         if launcher:
@@ -297,7 +389,7 @@ class Package:
         env = self.env["PATH"]
         if self.a.nvcc:  # where it could be found
             self.env["PATH"] += ":" + str(Path(self.a.nvcc).parent)
-        build = self.project("subproject", *options, targets=("sum", "sum_c", "load"))
+        build = self.project("subproject", *options, targets=("sum", "sum_c", "load", "archive"))
         self.env["PATH"] = env
         cache = (build / "CMakeCache.txt").read_text()
         expect("CMAKE_CUDA_COMPILER:" not in cache, "it looked for CUDA by itself")
@@ -313,38 +405,37 @@ class Package:
         expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
         self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
 
-    def shared_gpu(self):
-        """The shared libraries of a build with CUDA, linked from its archives, which hold the very objects: they show each other what they need,
-        and a program what it calls."""
-        if not self.has_gpu():
-            print("built without CUDA")
+    def shared_libraries(self):
+        """The shared libraries that were installed: what the GPU's needs and shows, and that of the CPU by itself."""
+        if "shared" not in self.kinds():
+            print("built without shared libraries")
             sys.exit(SKIPPED)
-        words = run("pkg-config", "--cflags", "warpfold-gpu", env=self.env).split()
-        runtime = run("pkg-config", "--variable=cuda_runtime", "warpfold-gpu", env=self.env).split()
-        shared = [self.a.cxx, "-shared", f"-Wl,--version-script={self.source}/src/exports.map", "-Wl,-z,defs"]
-        archive = lambda name: str(next(self.prefix.rglob(f"lib{name}.a")))
-        whole = lambda name: ("-Wl,--whole-archive", archive(name), "-Wl,--no-whole-archive")
-        run(*shared, *whole("warpfold"), "-lpthread", "-o", self.folder / "libwarpfold.so")
-        run(*shared, *whole("warpfold_gpu"), archive("warpfold_tuning"), f"-L{self.folder}", "-lwarpfold", *runtime, "-o", self.folder / "libwarpfold_gpu.so")
-        run(self.a.cxx, "-std=c++20", "-O0", *words, f"-I{Path(self.a.nvcc).parent.parent}/include", HERE / "gpu_sum.cpp", f"-L{self.folder}",
-            f"-Wl,-rpath,{self.folder}", "-lwarpfold_gpu", "-lwarpfold", *runtime, "-o", self.folder / "gpu_sum")
-        said = run(self.folder / "gpu_sum")
-        expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
-        shown = run("nm", "-DC", "--defined-only", self.folder / "libwarpfold_gpu.so")
+        build = self.project("cmake", f"-DCMAKE_PREFIX_PATH={self.prefix}", targets=("load",))
+        self.shared(next(self.prefix.rglob("libwarpfold.so")), build / "load")
+        if not self.has_gpu():
+            return
+        library = next(self.prefix.rglob("libwarpfold_gpu.so"))
+        expect(self.soname() in run("objdump", "-p", library), "libwarpfold_gpu.so does not name the version of libwarpfold.so that it needs")
+        missing = [line for line in run("ldd", "-r", library, env=self.env).splitlines() if "not found" in line or "undefined" in line]
+        expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
+        shown = re.sub(r"@@\S+", "", run("nm", "-DC", "--defined-only", library))
         for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf_open_gpu"):
             expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
-        strange = [line for line in shown.splitlines() if not re.search(r" (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
+        strange = [line for line in shown.splitlines() if not re.search(r" A WARPFOLD_| (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
         expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
-        expect(" wf::cuda_kernels::" not in run("nm", "-C", "--defined-only", self.folder / "gpu_sum"), "a program has kernels in itself")
 
     def shared(self, library, load):
         """A shared library: its name, what it shows, and that it comes and goes."""
         version = self.version()
         soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library))[1]
-        expect(soname == "libwarpfold.so." + (".".join(version[:2]) if version[0] == "0" else version[0]), f"its name is {soname}")
+        expect(soname == self.soname(), f"its name is {soname}")
         expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
         symbols = [line.split(maxsplit=1) for line in
                    (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
+        node = "WARPFOLD_" + soname.removeprefix("libwarpfold.so.")
+        bare = [s for _, s in symbols if not s.endswith("@@" + node) and s != node]
+        expect(not bare, f"names without the version {node}: {bare[:5]}")
+        symbols = [(kind, s.removesuffix("@@" + node)) for kind, s in symbols if s != node]
         expect(not [s for kind, s in symbols if kind == "u"], "symbols that keep it in memory for ever")
         marked = {}
         headers = set((self.source / "include").rglob("*.h*")) | set((self.source / "src").rglob("*.hpp"))  # libraries of ours share the latter
@@ -366,32 +457,78 @@ class Package:
         print(f"{len(symbols)} symbols, {soname}")
 
     def deb(self):
-        """The package for Debian, unpacked into a folder: a user's programs find it there."""
+        """The packages for Debian, by dpkg installed into a folder that has this machine's list of packages: dpkg finds what they depend on, a user's
+        programs find them, and nothing stays when they are removed."""
         if not shutil.which("dpkg-deb"):
             print("no dpkg-deb here")
             sys.exit(SKIPPED)
         cpack = str(Path(self.a.cmake).with_name("cpack"))
-        run(cpack, "--config", self.binary / "CPackConfig.cmake", "-G", "DEB", "-B", self.folder, "-D", "CPACK_COMPONENTS_ALL=library",
-            "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", cwd=self.folder)
-        package = list(self.folder.glob("*.deb"))
-        expect(len(package) == 1, f"packages: {package}")
-        told = run("dpkg-deb", "--field", package[0])
-        for line in ("Package: libwarpfold-dev", "Section: libdevel", "Homepage: ", "Maintainer: "):
-            expect(line in told, f"no {line} in:\n{told}")
+        config = (self.binary / "CPackConfig.cmake").read_text()
+        components = [c for c in re.search(r'CPACK_COMPONENTS_ALL "([^"]*)"', config)[1].split(";") if c != "tools"]  # which are large
+        run(cpack, "--config", self.binary / "CPackConfig.cmake", "-G", "DEB", "-B", self.folder, "-D", f"CPACK_COMPONENTS_ALL={';'.join(components)}",
+            "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none", cwd=self.folder)
+        packages = {run("dpkg-deb", "--field", f, "Package").strip(): f for f in self.folder.glob("*.deb")}
+        so = self.soname().removeprefix("libwarpfold.so.")
+        wanted = {"library": "libwarpfold-dev", "runtime": "libwarpfold" + so, "gpu": "libwarpfold-gpu-dev", "gpu_runtime": "libwarpfold-gpu" + so}
+        if "shared" not in self.kinds():
+            del wanted["runtime"], wanted["gpu_runtime"]
+        if not self.has_gpu():
+            wanted = {c: name for c, name in wanted.items() if not c.startswith("gpu")}
+        expect(sorted(packages) == sorted(wanted.values()), f"packages: {sorted(packages)}, not {sorted(wanted.values())}")
+        for name, file in packages.items():
+            told = run("dpkg-deb", "--field", file)
+            section = "libdevel" if name.endswith("-dev") else "libs"
+            for line in (f"Package: {name}", f"Section: {section}", "Homepage: ", "Maintainer: "):
+                expect(line in told, f"no {line} in:\n{told}")
+            paths = re.findall(r"\s\.(/\S*[^/\s])(?: -> \S+)?$", run("dpkg-deb", "--contents", file), re.M)
+            expect(paths and all(path.startswith("/usr/") and not path.startswith("/usr/bin/") for path in paths), f"{name} has {paths}")
+            expect(f"/usr/share/doc/{name}/copyright" in paths, f"no copyright file in {name}")
+            if not name.endswith("-dev"):
+                expect(not [path for path in paths if not re.search(r"\.so\.[0-9.]+$|/copyright$", path)], f"{name} has {paths}")
+        told = run("dpkg-deb", "--field", packages["libwarpfold-dev"])
         version = re.search(r"^Version: (\S+)", told, re.M)[1]
+        if "runtime" in components:
+            expect(f"Depends: libwarpfold{so} (= {version})" in told, told)
+            expect("libstdc++6" in run("dpkg-deb", "--field", packages["libwarpfold" + so], "Depends"), "it depends on no libstdc++6")
+
         root = self.folder / "root"
-        run("dpkg-deb", "--extract", package[0], root)
-        files = [f for f in root.rglob("*") if not f.is_dir()]
-        expect(all(f.is_relative_to(root / "usr") for f in files), "files outside /usr")
-        expect((root / "usr/share/doc/libwarpfold-dev/copyright").exists(), "no copyright file")
-        expect(not list(root.rglob("bin/*")), "programs in the library's package")
+        state = root / "var/lib/dpkg"
+        for part in ("info", "updates", "triggers"):
+            (state / part).mkdir(parents=True)
+        shutil.copy("/var/lib/dpkg/status", state)  # what is installed here is what they may depend on
+        # The packages' scripts tell ldconfig, which here must not look into the machine's own folders.
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "ldconfig").write_text(f"#!/bin/sh\necho told >> {self.folder}/ldconfig\n")
+        (tools / "ldconfig").chmod(0o755)
+        self.env["PATH"] = f"{tools}:{self.env['PATH']}"
+        dpkg = ["dpkg", f"--root={root}", "--force-not-root", "--force-script-chrootless", "--force-unsafe-io", "--no-triggers",
+                f"--log={self.folder}/dpkg.log"]
+        if os.geteuid() != 0:
+            if not shutil.which("fakeroot"):
+                print("dpkg wants root or fakeroot")
+                sys.exit(SKIPPED)
+            dpkg = ["fakeroot", *dpkg]
+        if "runtime" in components:  # by itself the one that is compiled against is refused
+            run(*dpkg, "--install", packages["libwarpfold-dev"], status=None, env=self.env)
+        run(*dpkg, "--install", *packages.values(), env=self.env)
+        expect((self.folder / "ldconfig").exists() == ("runtime" in components), "what a runtime's package tells ldconfig")
+        for name in packages:
+            expect("Status: install ok installed" in run("dpkg", f"--root={root}", "--status", name), name)
+        expect((root / "usr/include/warpfold/warpfold.hpp").exists(), "no headers where dpkg has installed them")
+        self.prefix = root / "usr"
         self.env["PKG_CONFIG_PATH"] = str(next(root.rglob("pkgconfig")))
+        self.env_to_run = {**self.env, "LD_LIBRARY_PATH": str(Path(self.env["PKG_CONFIG_PATH"]).parent)}  # the loader would find it in /usr
         expect(run("pkg-config", "--modversion", "warpfold", env=self.env).strip() == version.split("-")[0], "its version")
         words = run("pkg-config", "--cflags", "--libs", "warpfold", env=self.env).split()
         run(self.a.cc, HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
-        expect(ANSWER in run(self.folder / "sum_c"), "sum_c")
+        expect(ANSWER in run(self.folder / "sum_c", env=self.env_to_run), "sum_c")
+        expect(self.kind_of(self.folder / "sum_c") == self.kinds()[0], "it links another kind than the first")
         build = self.project("c_only", f"-DCMAKE_PREFIX_PATH={root}/usr", languages=("C",))
         expect(ANSWER in run(build / "sum_c"), "sum_c by find_package()")
+        run(*dpkg, "--purge", *packages, env=self.env)
+        left = [f for f in root.rglob("*") if "warpfold" in f.name]
+        expect(not left, f"after removing the packages there are {left[:5]}")
 
     def recipes(self):
         """The port, the recipe and the page of options say what CMakeLists.txt and version.h say; the port configures."""
@@ -416,7 +553,7 @@ class Package:
             endfunction()
             function(vcpkg_cmake_configure)
               cmake_parse_arguments(a "" "SOURCE_PATH" "OPTIONS" ${{ARGN}})
-              execute_process(COMMAND ${{CMAKE_COMMAND}} -S ${{a_SOURCE_PATH}} -B {self.folder}/build -G Ninja ${{a_OPTIONS}}
+              execute_process(COMMAND ${{CMAKE_COMMAND}} -S ${{a_SOURCE_PATH}} -B {self.folder}/build -G Ninja -DBUILD_SHARED_LIBS=OFF ${{a_OPTIONS}}
                 -DCMAKE_CXX_COMPILER={self.a.cxx} -DCMAKE_C_COMPILER={self.a.cc} COMMAND_ERROR_IS_FATAL ANY)
             endfunction()
             function(vcpkg_cmake_install)
@@ -444,21 +581,33 @@ class Package:
             expect(line in cache, f"the port does not set {line}")
 
     def conan(self):
-        """`conan create packaging/conan` by Conan from PyPI: it builds, and its own consumer runs. It is asked for: WARPFOLD_CONAN=1."""
-        if not os.environ.get("WARPFOLD_CONAN"):
-            print("not asked for: WARPFOLD_CONAN=1")
+        """`conan create packaging/conan`: it builds either kind, and its own consumer runs. By the Conan 2 that is on PATH, else, where
+        WARPFOLD_CONAN=1 asks for it, by that of PyPI."""
+        conan = shutil.which("conan")
+        if conan and not run(conan, "--version").startswith("Conan version 2"):
+            conan = None
+        if not conan and not os.environ.get("WARPFOLD_CONAN"):
+            print("no conan here, and it was not asked for: WARPFOLD_CONAN=1")
             sys.exit(SKIPPED)
-        environment = self.folder / "environment"
-        run(sys.executable, "-m", "venv", environment)
-        done = subprocess.run([environment / "bin/pip", "install", "-q", "conan"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            print(f"no Conan from PyPI: {done.stdout[-300:]}")
-            sys.exit(SKIPPED)
+        if not conan:
+            environment = self.folder / "environment"
+            run(sys.executable, "-m", "venv", environment)
+            done = subprocess.run([environment / "bin/pip", "install", "-q", "conan"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode:
+                print(f"no Conan from PyPI: {done.stdout[-300:]}")
+                sys.exit(SKIPPED)
+            conan = environment / "bin/conan"
         env = {**self.env, "CONAN_HOME": str(self.folder / "home"), "CC": self.a.cc, "CXX": self.a.cxx,
-               "PATH": f"{environment / 'bin'}:{Path(self.a.cmake).parent}:{self.env['PATH']}"}
-        run(environment / "bin/conan", "profile", "detect", env=env)
-        said = run(environment / "bin/conan", "create", self.source / "packaging/conan", "-s", "compiler.cppstd=20", "-s", "build_type=Debug", env=env)
-        expect(ANSWER in said, said[-3000:])
+               "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"}
+        if shutil.which("ccache"):  # the second kind is the first one's objects
+            env |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(self.folder)}
+        run(conan, "profile", "detect", env=env)
+        for shared in (False, True):
+            said = run(conan, "create", self.source / "packaging/conan", "-s", "compiler.cppstd=20", "-s", "build_type=Release", "-o", f"&:shared={shared}",
+                       "-c", "tools.cmake.cmaketoolchain:extra_variables={'wf_unoptimised': 'ON', 'CMAKE_CXX_FLAGS_RELEASE': '-O0 -DNDEBUG'}", env=env)
+            expect(ANSWER in said, said[-3000:])
+            made = [f.name for f in (self.folder / "home").rglob("libwarpfold.so")]
+            expect(bool(made) == shared, f"shared={shared}, and there are {made}")
 
     def version(self):
         """That of version.h, as texts: major, minor, patch."""
@@ -476,7 +625,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "shared_gpu", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
+CASES = ("install", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "conan")
 
 if __name__ == "__main__":

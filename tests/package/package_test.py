@@ -217,6 +217,14 @@ class Package:
                 if command in seen:
                     continue
                 seen.append(command)
+                here = env
+                if "nccl" in command:  # it may lie beside CUDA, or nowhere
+                    cuda = Path(self.a.nvcc).parent.parent
+                    here = env | {"CPATH": f"{cuda}/include", "LIBRARY_PATH": f"{cuda}/lib64:{cuda}/lib", "LD_LIBRARY_PATH": f"{cuda}/lib64:{cuda}/lib"}
+                    if not gpu or subprocess.run([self.a.cxx, "-x", "c++", "-", "-o", "/dev/null", "-lnccl"], input="#include <nccl.h>\nint main() {}", text=True,
+                                                 env=here, stderr=subprocess.DEVNULL).returncode != 0:
+                        print(f"without NCCL: {command}")
+                        continue
                 if "nvcc" in command and not gpu:
                     print(f"without CUDA: {command}")
                     continue
@@ -226,9 +234,10 @@ class Package:
                     shutil.copy(f, work)
                 if "nvcc" in command:  # nvcc has one architecture by default, which is all that is wanted here
                     command += " -arch=sm_90"
-                run("bash", "-euc", command, cwd=work, env=env)
+                run("bash", "-euc", command, cwd=work, env=here)
                 program = re.search(r" -o (\S+)", command)
-                run(work / (program[1] if program else "a.out"), env=self.env_to_run)
+                loads = here["LD_LIBRARY_PATH"] + ":" + self.env_to_run.get("LD_LIBRARY_PATH", "") if here is not env else None
+                run(work / (program[1] if program else "a.out"), env=self.env_to_run | ({"LD_LIBRARY_PATH": loads} if loads else {}))
         expect(any(c.startswith("nvcc") for c in seen) and any("pkg-config" in c for c in seen), f"commands: {seen}")
         for f in (self.source / "examples").glob("*.c*"):
             expect("pkg-config" in f.read_text() or "warpfold explain" in f.read_text(), f"{f.name} does not say how it is compiled")
@@ -248,11 +257,11 @@ class Package:
         compilers = {"OMPI_CXX": self.a.cxx, "MPICH_CXX": self.a.cxx}
         run("bash", "-euc", command.replace("-std=c++20", "-std=c++20 -O0"), cwd=self.folder, env={**self.env, **compilers})
         words_of = lambda text: [" ".join(line.split("//")[0].split()) for line in text.splitlines()]
-        lines = set(words_of(example.read_text()))
+        lines = set(words_of(example.read_text() + (self.source / "examples/many_gpus.cpp").read_text()))
         blocks = "\n".join(re.findall(r"^```cpp\n(.*?)^```", (self.source / "docs/ranks.md").read_text(), re.M | re.S))
         expect("plan.start(again);" in blocks, "docs/ranks.md shows no code")
         strange = [line for line in words_of(blocks) if line not in lines]
-        expect(not strange, f"docs/ranks.md shows what examples/mpi.cpp has not: {strange}")
+        expect(not strange, f"docs/ranks.md shows what examples/mpi.cpp and many_gpus.cpp have not: {strange}")
         said = {run("mpiexec", "-n", n, self.folder / "a.out", env=mpi) for n in (1, 3)}
         expect(len(said) == 1 and said.pop().startswith("sum 3000000, "), f"what it prints depends on the number of ranks: {said}")
 

@@ -85,13 +85,13 @@ void fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
   const detail::settings told = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return detail::settings(std::get<sizeof...(F) + I>(given)...);
   }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());
-  constexpr auto many_of = []<class S>() {
+  constexpr auto many_of = []<class S>(std::type_identity<S>) {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return (0 + ... + static_cast<int>(std::is_same_v<std::remove_cvref_t<std::tuple_element_t<sizeof...(F) + I, std::tuple<A...>>>, S>));
     }(std::make_index_sequence<sizeof...(A) - sizeof...(F)>());
   };
-  constexpr int labels = many_of.template operator()<by_label>();
-  constexpr int places = labels + many_of.template operator()<axis>() + many_of.template operator()<segments>() + many_of.template operator()<segments_of>();
+  constexpr int labels = many_of(std::type_identity<by_label>());
+  constexpr int places = labels + many_of(std::type_identity<axis>()) + many_of(std::type_identity<segments>()) + many_of(std::type_identity<segments_of>());
   static_assert(places <= 1, "at most one of axis, segments, segments_of and by_label");
   const cpu::operands o = detail::operands_of(x);
   if constexpr (places == 1) {

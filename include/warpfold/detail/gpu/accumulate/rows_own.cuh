@@ -96,13 +96,8 @@ struct any_part {
   template <class V>
   __device__ __forceinline__ void add(running& s, std::uint64_t i, const V& x) const {
     pack p[1] = {};
-    if constexpr (sizeof(U) == 8) {
-      const auto bits = __builtin_bit_cast(std::uint64_t, x);
-      p[0].word[0] = static_cast<std::uint32_t>(bits);
-      p[0].word[1] = static_cast<std::uint32_t>(bits >> 32);
-    } else {
-      p[0].word[0] = __builtin_bit_cast(word_of<sizeof(U)>, x);
-    }
+    static_assert(sizeof(V) == sizeof(U));
+    __builtin_memcpy(p[0].word, &x, sizeof x);
     rows().add_item(s, p, i);
   }
   __device__ __forceinline__ state total(const running& s, std::uint64_t) const { return s; }

@@ -63,7 +63,7 @@ cudaError_t answer(const states_request& r, cudaStream_t stream) {
 cudaError_t merge(const states_request& r, cudaStream_t stream) {
   if (r.rows.sums == 0 && r.sets == 0) return cudaSuccess;  // sums of words are canonical
   if (r.sets == 0) {
-    const state_words f{static_cast<int>(r.words), r.rows.sums, r.rows.digits, r.rows.squares, r.rows.terms};
+    const form_words f{static_cast<int>(r.words), r.rows.sums, r.rows.digits, r.rows.squares, r.rows.terms};
     return launched({static_cast<unsigned>(r.count), 32, 0, stream}, settle_kernel, r.states, f);
   }
   state_merge how{};

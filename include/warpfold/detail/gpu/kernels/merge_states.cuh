@@ -21,7 +21,7 @@ namespace wf::device::inline WF_BUILD {
 inline constexpr int most_state_words = 1 + 2 * (68 + 5 + 134);
 
 /// What the kernels know of a form.
-struct state_words {
+struct form_words {
   int words, sums, digits, squares, terms;
 };
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ void carry_digits(std::int64_t* d, int count) {
 }
 
 /// Sums of words to canonical form.
-__global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, state_words f) {
+__global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, form_words f) {
   __shared__ std::int64_t room[most_state_words];
   std::int64_t* const state = states + static_cast<std::int64_t>(blockIdx.x) * f.words;
   const int lane = lane_index();

@@ -2,7 +2,7 @@
 // Several GPUs: those of one process as one place, and ranks with a GPU each, whose states NCCL adds. The bits are those of one GPU
 // and of the CPU. Here one process is the only rank.
 //
-//     g++ -std=c++20 many_gpus.cpp $(pkg-config --cflags --libs warpfold-gpu) -lnccl
+//     g++ -std=c++20 many_gpus.cpp $(pkg-config --cflags --libs warpfold-gpu) $(pkg-config --variable=cuda_runtime warpfold-gpu) -lnccl
 #include <cstdint>
 #include <cstdio>
 #include <span>

@@ -586,7 +586,7 @@ class Package:
         said = run(self.a.cmake, "-P", self.folder / "port.cmake", env=self.env)
         expect("Manually-specified variables were not used" not in said, said)
         cache = (self.folder / "build/CMakeCache.txt").read_text()
-        for line in ("WARPFOLD_BUILD_TOOLS:BOOL=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF", "WARPFOLD_INSTALL:BOOL=ON", "WARPFOLD_CUDA:STRING=OFF"):
+        for line in ("WARPFOLD_BUILD_TOOLS:STRING=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF", "WARPFOLD_INSTALL:BOOL=ON", "WARPFOLD_CUDA:STRING=OFF"):
             expect(line in cache, f"the port does not set {line}")
 
     def conan(self):

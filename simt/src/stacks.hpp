@@ -15,7 +15,7 @@
 namespace simt::detail {
 
 #if defined(SIMT_ADDRESS_SANITIZER)
-inline constexpr std::size_t stack_bytes = 256 * 1024;
+inline constexpr std::size_t stack_bytes = 1024 * 1024;
 #else
 inline constexpr std::size_t stack_bytes = 64 * 1024;
 #endif

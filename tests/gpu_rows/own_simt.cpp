@@ -158,7 +158,7 @@ std::string differ(const shares& s, const char* what, const wf::array<A>& got, c
 template <class A>
 shared_vector<A> room_for(const wf::array<A>& answers) {
   shared_vector<A> room(answers.values.size());
-  std::memset(static_cast<void*>(room.data()), 0xa5, room.size() * sizeof(A));
+  if (!room.empty()) std::memset(static_cast<void*>(room.data()), 0xa5, room.size() * sizeof(A));
   return room;
 }
 /// What work(out) writes, in the shape of `answers`.

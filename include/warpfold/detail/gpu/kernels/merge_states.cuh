@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(128) answer_words_kernel(const std::int64_t* s
     else if (bytes == 2) reinterpret_cast<std::int16_t*>(out)[at] = static_cast<std::int16_t>(v);
     else out[at] = static_cast<unsigned char>(v);
   };
-  const std::int64_t sign = q.size == 8 ? INT64_MIN : std::int64_t{1} << (8 * q.size - 1);
+  const std::int64_t sign = q.size >= 8 ? INT64_MIN : std::int64_t{1} << (8 * q.size - 1);
   const auto value = [&](std::int64_t key) {
     if (!q.floats) return key ^ q.flip;
     return s[3] != 0 ? q.nan : key < 0 ? ~key | sign : key;

@@ -248,7 +248,8 @@ class Package:
             print("no MPI here")
             sys.exit(SKIPPED)
         build = self.project("mpi", f"-DCMAKE_PREFIX_PATH={self.prefix}", languages=("CXX",))
-        mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+               "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # OpenMPI from 5 on
         mpi = {**self.env_to_run, **mpi}
         run("mpiexec", "-n", "2", build / "ranks", env=mpi)
         example = self.source / "examples/mpi.cpp"

@@ -51,7 +51,7 @@ class compact_writer {
   void word(std::uint64_t v) {
     for (int k = 0; k < 8; ++k) byte(v >> (8 * k) & 0xff);
   }
-  /// Of canonical digits.
+  /// Digits are canonical.
   void number(std::span<const std::int64_t> digits) {
     const auto byte_at = [&](std::size_t k) { return static_cast<std::uint64_t>(digits[k / 4]) >> (8 * (k % 4)) & 0xff; };
     std::size_t from = 0, to = 4 * digits.size();

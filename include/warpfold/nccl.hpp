@@ -103,8 +103,8 @@ void all_reduce(const Place& place, ncclComm_t comm, const state_form& form, voi
 }
 
 /// A request of this rank's piece; the answers, or the states, of all pieces are written to r.out, which is the device's, on the place's stream.
-/// By axes, pieces are cut along those that are reduced; segments and labels are joined with those of the same number. Of argmin and argmax
-/// request::first is the index of the piece's first element in the whole, which ranks do not tell each other. Throws wf::error:
+/// Pieces of axes are cut along those that are reduced; segments and labels are joined with those of the same number. argmin and argmax want
+/// request::first, the index of the piece's first element in the whole, which ranks do not tell each other. Throws wf::error:
 /// unsupported too for answers of complex numbers, whose states (output::states) the host finishes, and for wf::checked.
 template <class Place>
   requires(Place::is_place)

@@ -61,7 +61,7 @@ struct grouping {
     std::int64_t answer, width;  // the first of the group, and how many there are
     pointers base;
   };
-  /// Of groups `w` wide, of which a row has `in_row`.
+  /// Group number `group`, where groups are `w` wide and a row has `in_row` of them.
   place at(const problem& p, std::int64_t group, std::int64_t w, std::int64_t in_row, int inputs) const {
     const std::int64_t column = group % in_row * w, answer = group / in_row * side_by_side + column;
     return {answer, std::min(w, side_by_side - column), at_index(p.base, p.kept, answer, inputs)};

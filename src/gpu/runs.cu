@@ -53,7 +53,7 @@ struct key_source {
   __device__ __forceinline__ std::uint64_t end() const { return min(n, (blockIdx.x + 1) * each); }
 };
 
-/// Of a value of each thread the sum of those of the threads before it; `all`: of all. Two barriers.
+/// The sum of the values of the threads before this one; `all` becomes that of all threads. Two barriers.
 __device__ __forceinline__ std::uint64_t sum_before(std::uint64_t mine, std::uint64_t& all) {
   __shared__ std::uint64_t of_warp[runs_warps];
   std::uint64_t up_to = mine;

@@ -436,7 +436,7 @@ TEST(runs, of_keys) {
   simt::current_options() = before;
 }
 
-/// Of reductions that the caller's compiler knows: short rows and segments, and some that blocks share.
+/// Reductions that the caller's compiler knows: short rows and segments, and some that blocks share.
 TEST(own_rows, of_random_views) {
   const auto before = simt::current_options();
   const std::uint64_t seed = number_of_environment("WF_ROWS_SEED", 1), cases = 4 * number_of_environment("WF_ROWS_CASES", 10);

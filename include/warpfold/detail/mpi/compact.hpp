@@ -45,7 +45,7 @@ inline void merge_slots(void* in, void* inout, int* n, MPI_Datatype* type) {
   }
 }
 
-/// Of `states`, which have been checked and agreed upon: true, and they are merged; or false on all ranks, and they are as before.
+/// True, and `states`, which have been checked and agreed upon, are merged; or false on all ranks, and they are as before.
 inline bool all_reduce_slots(MPI_Comm comm, const state_form& form, bool commutes, std::span<std::byte> states, int bytes) {
   const std::size_t size = slot_head + 1 + static_cast<std::size_t>(bytes), n = states.size() / form.bytes;
   const std::int64_t id = id_of(form);

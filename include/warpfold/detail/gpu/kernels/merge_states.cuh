@@ -25,7 +25,7 @@ struct form_words {
   int words, sums, digits, squares, terms;
 };
 
-/// By one thread.
+/// One thread does it.
 __device__ __forceinline__ void carry_digits(std::int64_t* d, int count) {
   std::int64_t carry = 0;
   for (int k = 0; k < count - 1; ++k) {

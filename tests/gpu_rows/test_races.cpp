@@ -117,30 +117,21 @@ TEST(ragged_races, none) {
   }
 }
 
+/// difference(seed, n) of `seeds` seeds, in the three orders of blocks.
+void race_by_seeds(std::uint64_t seeds, std::int64_t n, std::string (*difference)(std::uint64_t, std::int64_t)) {
+  const auto before = simt::current_options();
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    simt::race_detector detector;
+    simt::current_options().order = orders[seed % 3];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(difference(seed, n), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << "seed " << seed << ": " << simt::to_string(race);
+  }
+}
 /// Reductions that the caller's compiler knows, of rows that blocks share too.
-TEST(own_row_races, none) {
-  const auto before = simt::current_options();
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
-    simt::race_detector detector;
-    simt::current_options().order = orders[seed % 3];
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(own_rows_difference(seed, 2500), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << "seed " << seed << ": " << simt::to_string(race);
-  }
-}
-
-TEST(runs_races, none) {
-  const auto before = simt::current_options();
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    simt::race_detector detector;
-    simt::current_options().order = orders[seed % 3];
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(runs_difference(seed, 2000), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << "seed " << seed << ": " << simt::to_string(race);
-  }
-}
+TEST(own_row_races, none) { race_by_seeds(9, 2500, own_rows_difference); }
+TEST(runs_races, none) { race_by_seeds(12, 2000, runs_difference); }
 
 /// Whether answers overflowed.
 TEST(checked_races, none) {

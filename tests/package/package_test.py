@@ -343,18 +343,22 @@ class Package:
                 loaded = run("ldd", folder / "two_parts", env=env)
                 expect(len(set(re.findall(r"libwarpfold\.so\.[0-9.]+", loaded))) == 2, loaded)
 
+    def from_pypi(self, program):
+        """The newest release of a program, in an environment of its own; the test is skipped where there is none."""
+        environment = self.folder / "environment"
+        run(sys.executable, "-m", "venv", environment)
+        done = subprocess.run([environment / "bin/pip", "install", "-q", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(f"no {program} from PyPI: {done.stdout[-300:]}")
+            sys.exit(SKIPPED)
+        return environment / "bin" / program
+
     def newest_cmake(self):
         """find_package and pkg-config of CMake's newest release, from PyPI. It is asked for: WARPFOLD_NEWEST_CMAKE=1."""
         if not os.environ.get("WARPFOLD_NEWEST_CMAKE"):
             print("not asked for: WARPFOLD_NEWEST_CMAKE=1")
             sys.exit(SKIPPED)
-        environment = self.folder / "environment"
-        run(sys.executable, "-m", "venv", environment)
-        done = subprocess.run([environment / "bin/pip", "install", "-q", "cmake"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            print(f"no CMake from PyPI: {done.stdout[-300:]}")
-            sys.exit(SKIPPED)
-        newest = environment / "bin/cmake"
+        newest = self.from_pypi("cmake")
         print(run(newest, "--version").splitlines()[0])
         self.a.cmake = newest
         self.find_package()
@@ -599,14 +603,7 @@ class Package:
         if not conan and not os.environ.get("WARPFOLD_CONAN"):
             print("no conan here, and it was not asked for: WARPFOLD_CONAN=1")
             sys.exit(SKIPPED)
-        if not conan:
-            environment = self.folder / "environment"
-            run(sys.executable, "-m", "venv", environment)
-            done = subprocess.run([environment / "bin/pip", "install", "-q", "conan"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            if done.returncode:
-                print(f"no Conan from PyPI: {done.stdout[-300:]}")
-                sys.exit(SKIPPED)
-            conan = environment / "bin/conan"
+        conan = conan or self.from_pypi("conan")
         env = {**self.env, "CONAN_HOME": str(self.folder / "home"), "CC": self.a.cc, "CXX": self.a.cxx,
                "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"}
         if shutil.which("ccache"):  # the second kind is the first one's objects

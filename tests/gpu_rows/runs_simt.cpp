@@ -28,7 +28,7 @@ std::string runs_of(const wf::simulated_gpu& place, std::mt19937_64& g, std::int
   for (std::int64_t i = 0; i < n; ++i) {
     K k{};
     if (i != 0 && g() % change != 0) k = plain.back();
-    else reinterpret_cast<unsigned char*>(&k)[g() % sizeof(K)] = static_cast<unsigned char>(g());
+    else if (i != 0 || n % 2 == 0) reinterpret_cast<unsigned char*>(&k)[g() % sizeof(K)] = static_cast<unsigned char>(g());
     plain.push_back(k);
     x[begin + i * stride] = k;
   }

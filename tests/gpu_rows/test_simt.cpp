@@ -362,21 +362,38 @@ TEST(long_rows, that_are_uncertain_are_shared) {
   simt::current_options() = before;
 }
 
-/// As many answers as take three passes of the sort, most of them of no element; and a label for the last answer.
-TEST(labels, of_many_answers) {
+/// One, two and three passes of the sort, by blocks of several tiles, of elements of every size that it takes along and of those that it does not;
+/// many answers have no element, and the last one has many.
+TEST(labels, of_many_elements) {
   const auto before = simt::current_options();
-  for (const auto& order : orders) {
+  using enum wf::dtype;
+  using enum wf::op;
+  struct sorted {
+    std::int64_t answers, n;
+    wf::op what;
+    wf::dtype type;
+    int stride;
+  };
+  const sorted cases[] = {{1, 20000, sum, i8, 1},        {10, 40000, argmin, f16, 1},   {300, 25000, argmax, f32, 2},  {1023, 40000, sum, f64, 1},
+                          {1024, 40000, argmax, i32, 1}, {70001, 20000, sum, c64, 1},   {5000, 17000, dot, f32, 1},    {33, 17000, sum, c128, 1},
+                          {1 << 20, 9000, argmax, i16, 1}, {1000, 8192, sum, u64, -1}, {2047, 16385, argmin, f32, 1}};
+  int k = 0;
+  for (const auto& [answers, n, what, type, stride] : cases) {
     row_case c;
-    c.type = wf::dtype::i32;
-    c.what = wf::op::argmax;
-    c.answers = 70001;
-    for (std::int64_t i = 0; i < 5000; ++i) c.labels.push_back(i % 3 == 0 ? c.answers - 1 : i * 7919 % c.answers);
-    c.shape = {5000};
+    c.type = type;
+    c.what = what;
+    c.answers = answers;
+    for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? answers - 1 : i * 7919 % answers);
+    c.shape = {n};
     c.axes = {0};
-    c.strides[0] = {1};
-    c.count[0] = 5000;
-    simt::current_options().order = order;
-    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    for (int i = 0; i < c.inputs(); ++i) {
+      c.strides[i] = {stride};
+      c.first[i] = stride < 0 ? (n - 1) * -stride : 0;
+      c.count[i] = n * std::abs(stride);
+    }
+    simt::current_options().multiprocessors = 1;
+    simt::current_options().order = orders[k++ % 3];
+    EXPECT_EQ(difference(simt_rows(), c), "") << c.name() << ": " << simt::last_fault().text;
   }
   simt::current_options() = before;
 }

@@ -71,18 +71,32 @@ struct label_value {
   std::int64_t stride;     ///< bytes
   int align;
 
-  __device__ __forceinline__ V operator[](std::uint32_t i) const {
+  /// Those of elements i, i + 32, …, where j · 32 < rest.
+  template <int Count>
+  __device__ __forceinline__ void load(std::uint32_t i, int rest, V (&to)[Count]) const {
     if constexpr (sizeof(V) == 4) {
-      if (x == nullptr) return i;
+      if (x == nullptr) {
+#pragma unroll
+        for (int j = 0; j < Count; ++j) to[j] = i + static_cast<unsigned>(j * warp_lanes);
+        return;
+      }
     }
     const unsigned char* const p = x + std::int64_t{i} * stride;
     if constexpr (sizeof(V) == 8) {
-      if (align == 4) {  // a complex number
-        const auto* const half = reinterpret_cast<const std::uint32_t*>(p);
-        return __ldcs(half) | V{__ldcs(half + 1)} << 32;
+      if (align == 4) {  // complex numbers
+#pragma unroll
+        for (int j = 0; j < Count; ++j) {
+          if (j * warp_lanes >= rest) continue;
+          const auto* const half = reinterpret_cast<const std::uint32_t*>(p + j * warp_lanes * stride);
+          to[j] = __ldcs(half) | V{__ldcs(half + 1)} << 32;
+        }
+        return;
       }
     }
-    return __ldcs(reinterpret_cast<const V*>(p));
+#pragma unroll
+    for (int j = 0; j < Count; ++j) {
+      if (j * warp_lanes < rest) to[j] = __ldcs(reinterpret_cast<const V*>(p + j * warp_lanes * stride));
+    }
   }
 };
 
@@ -195,6 +209,8 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
 #pragma unroll 1
   for (std::uint32_t left = p.elements(); left != 0;) {
     const std::uint32_t here = min(left, label_tile), from_warp = warp * warp_tile + lane;
+    // Element j of this thread is there if 32 j < rest, as they are read; if label_threads * j < rest_in_order, as they are written.
+    const int rest = static_cast<int>(here) - static_cast<int>(from_warp), rest_in_order = static_cast<int>(here) - static_cast<int>(threadIdx.x);
     for (std::uint32_t k = threadIdx.x; k < digits * label_warps; k += label_threads) room[k] = 0;
     std::uint32_t label[label_items], place[label_items];
     const bool any = warp * warp_tile < here;
@@ -202,9 +218,9 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
       p.load(first + from_warp, warp_lanes, label);
     } else {
 #pragma unroll
-      for (unsigned j = 0; j < label_items; ++j) {
-        const std::uint32_t k = from_warp + j * warp_lanes;
-        label[j] = k < here ? p.label(first + k) : ~0u;  // those that are not there come behind all others of the tile
+      for (int j = 0; j < label_items; ++j) {
+        label[j] = ~0u;  // those that are not there come behind all others of the tile
+        if (j * warp_lanes < rest) label[j] = p.label(first + from_warp + static_cast<unsigned>(j * warp_lanes));
       }
     }
     __syncthreads();
@@ -261,39 +277,36 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
     }
     __syncthreads();
 #pragma unroll
-    for (unsigned j = 0; j < label_items; ++j) {
-      if (from_warp + j * warp_lanes < here) room[place[j]] = label[j];
+    for (int j = 0; j < label_items; ++j) {
+      if (j * warp_lanes < rest) room[place[j]] = label[j];
     }
     __syncthreads();
-    std::uint32_t target[label_items];
+    std::uint32_t target[label_items];  // of no use where no element is
 #pragma unroll
     for (unsigned j = 0; j < label_items; ++j) {
       const std::uint32_t k = threadIdx.x + j * label_threads;
-      target[j] = 0;
-      if (k >= here) continue;
-      const std::uint32_t of = room[k];
-      target[j] = k + way[p.digit(of)];
-      if (to.labels != nullptr) to.labels[std::uint64_t{target[j]} * static_cast<unsigned>(to.stride)] = of;
+      target[j] = k + way[p.digit(room[min(k, here - 1)])];
+    }
+    if (to.labels != nullptr) {
+#pragma unroll
+      for (int j = 0; j < label_items; ++j) {
+        if (j * label_threads < rest_in_order) to.labels[std::uint64_t{target[j]} * static_cast<unsigned>(to.stride)] = room[static_cast<int>(threadIdx.x) + j * label_threads];
+      }
     }
     __syncthreads();
 #pragma unroll
-    for (unsigned half = 0; half < label_items; half += label_items / 2) {
+    for (int half = 0; half < label_items; half += label_items / 2) {
       V some[label_items / 2] = {};
+      from.load(first + from_warp + static_cast<unsigned>(half * warp_lanes), rest - half * warp_lanes, some);
 #pragma unroll
-      for (unsigned j = 0; j < label_items / 2; ++j) {
-        const std::uint32_t k = from_warp + (half + j) * warp_lanes;
-        if (k < here) some[j] = from[first + k];
-      }
-#pragma unroll
-      for (unsigned j = 0; j < label_items / 2; ++j) {
-        if (from_warp + (half + j) * warp_lanes < here) values[place[half + j]] = some[j];
+      for (int j = 0; j < label_items / 2; ++j) {
+        if ((half + j) * warp_lanes < rest) values[place[half + j]] = some[j];
       }
     }
     __syncthreads();
 #pragma unroll
-    for (unsigned j = 0; j < label_items; ++j) {
-      const std::uint32_t k = threadIdx.x + j * label_threads;
-      if (k < here) to.values[std::uint64_t{target[j]} * static_cast<unsigned>(to.stride)] = values[k];
+    for (int j = 0; j < label_items; ++j) {
+      if (j * label_threads < rest_in_order) to.values[std::uint64_t{target[j]} * static_cast<unsigned>(to.stride)] = values[static_cast<int>(threadIdx.x) + j * label_threads];
     }
     __syncthreads();
     left -= here;

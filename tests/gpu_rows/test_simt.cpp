@@ -401,17 +401,24 @@ TEST(labels, of_many_elements) {
 /// Labels that no answer has are left out; those of more elements than can be sorted are refused.
 TEST(labels, that_no_answer_has) {
   const rows_machine& m = simt_rows();
-  const std::vector<std::int64_t> labels = {2, -1, 0, 3, 2, INT64_MIN, INT64_MAX, 0}, values = {1, 10, 100, 1000, 10000, 1, 2, 4};
-  void* const x = m.allocate(64);
-  void* const by = m.allocate(64);
+  const std::int64_t some[] = {2, -1, 0, 3, 2, INT64_MIN, INT64_MAX, 0, 4, std::int64_t{1} << 32};
+  constexpr std::int64_t n = 9000;  // more than a tile
+  std::vector<std::int64_t> labels, values, want(3);
+  for (std::int64_t i = 0; i < n; ++i) {
+    labels.push_back(some[i % 10]);
+    values.push_back(i * i);
+    if (labels.back() >= 0 && labels.back() < 3) want[static_cast<std::size_t>(labels.back())] += values.back();
+  }
+  void* const x = m.allocate(8 * n);
+  void* const by = m.allocate(8 * n);
   void* const out = m.allocate(24);
-  EXPECT_EQ(m.upload(x, values.data(), 64) + m.upload(by, labels.data(), 64), "");
+  EXPECT_EQ(m.upload(x, values.data(), 8 * n) + m.upload(by, labels.data(), 8 * n), "");
   wf::rows_request r{};
   r.what = wf::op::sum;
   r.element = wf::dtype::i64;
   r.x[0] = x;
   r.reduced = 1;
-  r.length[0] = 8;
+  r.length[0] = n;
   r.stride[0][0] = 1;
   r.labels = static_cast<const std::int64_t*>(by);
   r.segments = 3;
@@ -419,7 +426,7 @@ TEST(labels, that_no_answer_has) {
   EXPECT_EQ(m.run(r, 1), "");
   std::vector<std::int64_t> got(3);
   EXPECT_EQ(m.download(got.data(), out, 24), "");
-  EXPECT_EQ(got, (std::vector<std::int64_t>{104, 0, 10001}));
+  EXPECT_EQ(got, want);
   r.length[0] = std::int64_t{1} << 32;
   EXPECT_NE(m.run(r, 1), "");
   for (void* p : {x, by, out}) m.free(p);

@@ -3,7 +3,7 @@
 /// Rows, columns and segments by the GPU library, in GB/s of what is read and written, beside a kernel that only reads and, where
 /// it has the like, CUB's DeviceSegmentedReduce.
 ///
-///   bench_gpu_rows [--only segments,axes,ragged,small,uncertain] [--types f32,i8] [--op sum] [--log2 N] [--json FILE]
+///   bench_gpu_rows [--only segments,axes,ragged,small,uncertain] [--types f32,i8] [--op sum] [--name 4096] [--log2 N] [--json FILE]
 ///
 /// Before it is timed, every case is verified: up to 256 of its answers, the first and the last among them, byte for byte against
 /// the CPU library. Times are device times of CUDA-graph replays, the median of 7, one launch after another on the same data.
@@ -46,7 +46,7 @@ struct question {
 };
 
 struct settings {
-  std::string only = "segments,axes,ragged,small,uncertain", types = "f32,f64,f16,bf16,i32,i8", json;
+  std::string only = "segments,axes,ragged,small,uncertain", types = "f32,f64,f16,bf16,i32,i8", name, json;
   std::optional<op> what;
   int log2_elements = 28;
 };
@@ -148,6 +148,7 @@ class rows_bench {
 
   void run(question q) {
     if (s_.what) q.what = *s_.what;
+    if (!s_.name.empty() && s_.name != q.name) return;
     const std::size_t size = wf::info(type_).size;
     wf::rows_request r{};
     r.what = q.what;
@@ -388,11 +389,12 @@ int main(int argc, char** argv) {
     const std::string name = argv[k], value = argv[k + 1];
     if (name == "--only") s.only = value;
     else if (name == "--types") s.types = value;
+    else if (name == "--name") s.name = value;
     else if (name == "--json") s.json = value;
     else if (name == "--log2") s.log2_elements = std::atoi(value.c_str());
     else if (name == "--op") s.what = wf::op_named(value);
     else {
-      std::fprintf(stderr, "bench_gpu_rows: no such option: %s; --only, --types, --op, --log2 and --json are\n", name.c_str());
+      std::fprintf(stderr, "bench_gpu_rows: no such option: %s; --only, --types, --op, --name, --log2 and --json are\n", name.c_str());
       return 2;
     }
   }

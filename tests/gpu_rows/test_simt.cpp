@@ -98,6 +98,45 @@ TEST_P(rows, of_random_views) {
   simt::current_options() = before;
 }
 
+/// Rows of up to 64 bytes one after the other, and columns of few elements, as many as a thread each takes; rows of up to some thousand
+/// elements, which certificates of their own decide. Data of every kind: sums of two or four floats are ties as often as not.
+TEST_P(rows, so_short_that_a_thread_has_each) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 97;
+  const auto shaped = [&](wf::op what, std::int64_t many, std::int64_t n, bool columns, const std::string& family) {
+    if (!chosen()) return;
+    row_case c;
+    c.what = what;
+    c.type = GetParam();
+    c.family = family;
+    c.seed = ++k;
+    c.shape = {columns ? n : many, columns ? many : n};
+    c.axes = {columns ? 0 : 1};
+    for (int i = 0; i < c.inputs(); ++i) {
+      c.strides[i] = {c.shape[1], 1};
+      c.count[i] = many * n;
+    }
+    simt::current_options().order = orders[k % 3];
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+  };
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmin}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    const bool sums = what == wf::op::sum || what == wf::op::mean;
+    for (const auto& family : row_families(GetParam())) {
+      if (!sums && family != row_families(GetParam())[k++ % 3]) continue;
+      for (const std::int64_t bytes : {1, 2, 4, 8, 16, 32, 48, 64, 80, 256}) {
+        if (bytes % size == 0) shaped(what, 20000 / bytes + static_cast<std::int64_t>(k % 5), bytes / size, false, family);
+      }
+      if (k % 3 == 0) {
+        shaped(what, 9, 3000, false, family);
+        shaped(what, 4 * 2048 * 16 / std::min<std::int64_t>(size, 4), static_cast<std::int64_t>(1 + k % 7), true, family);
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Few rows and few columns, cut over many blocks whose last one puts them together.
 TEST_P(rows, that_many_blocks_share) {
   const auto before = simt::current_options();

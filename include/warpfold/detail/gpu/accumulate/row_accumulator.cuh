@@ -34,6 +34,9 @@ concept packing_accumulator = A::packs && requires(const A& acc, typename A::run
 /// An accumulator that loads elements itself, of types that it alone knows, and answers row by row (rows_own.cuh).
 template <class A>
 concept own_accumulator = requires { requires A::own; };
+/// An accumulator that keeps little of a row (rows_quick.cuh).
+template <class A>
+concept quick_accumulator = requires { requires A::quick; };
 /// An accumulator of rows.
 template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,

@@ -177,7 +177,7 @@ struct certified_rows {
 
   /// What the exact way needs of shared memory: digits, and beside them bins.
   struct exact_room {
-    std::int64_t digits[bins::digits + spread_digits<bins>];
+    std::int64_t digits[bins::digits + spread_digits<bins> > 32 ? bins::digits + spread_digits<bins> : 32];
     std::uint32_t kinds[bins::watches];
   };
   struct room : exact_room {
@@ -186,6 +186,9 @@ struct certified_rows {
   /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
+    if constexpr (Terms == terms::sum && !traits::complex) {
+      if (!states && again(shared, v, row, by_block, out)) return;
+    }
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
     add_exactly(shared, n, by_block, [&](typename bins::watch& watch, std::uint64_t first, std::uint64_t end, unsigned step) {
@@ -320,6 +323,92 @@ struct certified_rows {
   }
 
  private:
+  /// A sum, its errors, and whether those lost anything: ties of numbers with few digits, and rows that cancel to little, are decided so.
+  struct second_look {
+    certified::pair s;
+    bool lost;
+
+    __device__ __forceinline__ void add(double x) {
+      const auto sum = certified::two_sum(s.s, x);
+      const auto errors = certified::two_sum(s.c, sum.error);
+      s = {sum.sum, errors.sum};
+      lost = lost || errors.error != 0;  // a NaN is, too
+    }
+    __device__ __forceinline__ void add(const certified::pair& o) {
+      add(o.s);
+      const auto errors = certified::two_sum(s.c, o.c);
+      s.c = errors.sum;
+      lost = lost || errors.error != 0;
+    }
+    /// By all lanes: the warp's, in lane 0.
+    __device__ __forceinline__ void merge_warp() {
+#pragma unroll 1
+      for (int step = warp_lanes / 2; step > 0; step /= 2) {
+        add(certified::pair{__shfl_down_sync(all_lanes, s.s, step), __shfl_down_sync(all_lanes, s.c, step)});
+      }
+      lost = __any_sync(all_lanes, lost);
+    }
+  };
+  /// All threads of the block, or one warp, add the row once more and keep every error. True, for all of them, if that decides the answer.
+  __device__ __forceinline__ bool again(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    const unsigned char* p[1];
+    const std::uint64_t n = v.begin(row, p);
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
+    second_look look{certified::pair::nothing(), false};
+    const auto take = [&](const T& element) {
+      double x = 0;
+      if constexpr (traits::wide) x = element;
+      else x = static_cast<double>(to_float(element));
+      look.add(q.what == op::norm1 ? certified::magnitude(x) : x);
+    };
+    constexpr int ahead = 8;
+    std::uint64_t i = thread;
+    if (v.offsets != nullptr || v.dims - v.kept <= 1) {  // a line: several loads at once
+      const std::int64_t step = v.element(1, 0);
+#pragma unroll 1
+      for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {
+        T x[ahead];
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) x[j] = element_at(p[0] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * threads) * step);
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) take(x[j]);
+      }
+    }
+    for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));
+    __syncwarp();
+    look.merge_warp();
+    auto* const of_warp = reinterpret_cast<double*>(shared.digits);  // two of each warp, of 16 at most
+    if (by_block) {
+      if (threadIdx.x == 0) shared.kinds[0] = 0;
+      __syncthreads();
+      if (lane_index() == 0) {
+        of_warp[2 * warp_index()] = look.s.s;
+        of_warp[2 * warp_index() + 1] = look.s.c;
+        if (look.lost) shared.kinds[0] = 1;
+      }
+      __syncthreads();
+      look.lost = shared.kinds[0] != 0;
+      if (threadIdx.x == 0) {
+        for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) look.add(certified::pair{of_warp[2 * w], of_warp[2 * w + 1]});
+      }
+      __syncthreads();
+    }
+    if (thread == 0) {
+      bool sure = false;
+      if (!look.lost) {
+        const certified::known sum[1] = {certified::known_of(look.s, 0)};
+        sure = certified::answer<1>(q, sum, certified::uncertain(), n, reinterpret_cast<number*>(out));
+      }
+      shared.kinds[0] = sure ? 1 : 0;
+    }
+    if (by_block) __syncthreads();
+    else __syncwarp();
+    const bool sure = shared.kinds[0] != 0;
+    if (by_block) __syncthreads();
+    else __syncwarp();
+    return sure;
+  }
   __device__ __forceinline__ std::size_t result_size_on_device() const {
     const bool mean = q.what == op::mean_var;
     const bool both = q.what == op::sum || q.what == op::mean || q.what == op::dot;

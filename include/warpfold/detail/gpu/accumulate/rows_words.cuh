@@ -26,7 +26,7 @@ struct word_rows {
   struct facts_type {};
   int item_size() const { return Size; }
   int item_align() const { return Size; }
-  facts_type facts(std::uint64_t, std::uint64_t, std::uint64_t) const { return {}; }
+  WF_HD facts_type facts(std::uint64_t, std::uint64_t, std::uint64_t) const { return {}; }
 };
 
 /// Sums of integers modulo 2^64: of x + 2^(bits - 1) where they have a sign, so that none has.
@@ -36,6 +36,7 @@ struct whole_sum_rows : word_rows<Size> {
   using state = std::uint64_t;
   using running = std::uint64_t;
   using typename base::word;
+  static constexpr std::size_t answer_size = 8;
   std::uint64_t lift;  ///< what each element is greater by; 0, or the sign's bit
 
   std::size_t result_size() const { return 8; }
@@ -152,6 +153,7 @@ struct arg_rows : word_rows<Size> {
   };
   using running = state;
   word_keys<Size> keys;
+  static constexpr std::size_t answer_size = 8;
   key flip;  ///< -1 for argmax
   bool is_float;
 

@@ -68,7 +68,8 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
   if constexpr (sizeof(Out) == 8) {
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-50, magnitude(l)));
     out = multiply(h, power(scale));  // what overflows here, overflows
-    return m > 0x1p-900 && m < 0x1p1020 && add(h, subtract(l, e)) == h && add(h, add(l, e)) == h;
+    if (!(m > 0x1p-900 && m < 0x1p1020)) return false;
+    return error == 0 || (add(h, subtract(l, e)) == h && add(h, add(l, e)) == h);  // of an exact sum h is the nearest, ties too
   } else {
     using f = exact::format<Out>;
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-51, m));

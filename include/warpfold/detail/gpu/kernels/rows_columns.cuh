@@ -196,6 +196,22 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
   }
 }
 
+/// Parts of each of `groups`, about `wanted` blocks in all, at most `limit`: so many that the last wave of `resident` blocks is nearly full.
+inline std::uint64_t parts_in_waves(std::uint64_t groups, std::uint64_t wanted, std::uint64_t resident, std::uint64_t limit) {
+  std::uint64_t most = wanted / groups + 1, best = 1;
+  if (most > limit) most = limit;
+  double of_best = 0;
+  for (std::uint64_t parts = most < 1 ? 1 : most; parts >= 1 && 2 * parts + 1 >= most; --parts) {
+    const std::uint64_t waves = (groups * parts + resident - 1) / resident;
+    const double used = static_cast<double>(groups * parts) / static_cast<double>(waves * resident);
+    if (used > of_best + 0.01) {
+      of_best = used;
+      best = parts;
+    }
+  }
+  return best;
+}
+
 /// Whether the rows of a view are columns: their neighbours lie closer than their elements.
 template <int Inputs>
 bool are_columns(const row_view<Inputs>& v, int size) {
@@ -226,11 +242,9 @@ cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, cons
   const std::uint64_t groups = w.tiles * (v.rows / w.columns);
   // Blocks for all multiprocessors, but each with some steps to do, and with a place for what it has to tell.
   const std::uint64_t step = columns_warps * (32 >> w.lanes_log2);
-  const std::uint64_t wanted = 8 * std::uint64_t{scratch.multiprocessors()};
-  std::uint64_t parts = groups >= wanted / 2 ? 1 : (wanted + groups - 1) / groups;
+  const std::uint64_t resident = 4 * std::uint64_t{scratch.multiprocessors()}, wanted = 2 * resident;
   const std::uint64_t most = workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), fit = v.n / (step * 16);
-  if (parts > most) parts = most;
-  if (parts > fit) parts = fit;
+  std::uint64_t parts = groups >= 2 * wanted ? 1 : parts_in_waves(groups, wanted, resident, most < fit ? most : fit);
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
   w.each = (v.n + parts - 1) / parts;
   w.parts = static_cast<std::uint32_t>((v.n + w.each - 1) / w.each);

@@ -172,8 +172,30 @@ __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typen
   return s;
 }
 
+/// The rows that lanes are not sure of, by the warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
+/// `first + at(b) · step`.
+template <class Acc, class At>
+__device__ __forceinline__ void settle_rows(const Acc& acc, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo,
+                                            std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+  if constexpr (Acc::proves) {
+    for (unsigned lanes = __ballot_sync(all_lanes, todo != 0); lanes != 0; lanes &= lanes - 1) {
+      const int lane = __ffs(static_cast<int>(lanes)) - 1;
+      const std::uint64_t row = __shfl_sync(all_lanes, first, lane);
+      for (unsigned bits = __shfl_sync(all_lanes, todo, lane); bits != 0; bits &= bits - 1) {
+        const std::uint64_t uncertain = row + std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1))} * step;
+        acc.exactly(room, v, uncertain, false, out + uncertain * answer_bytes);
+      }
+    }
+  }
+}
+
+/// Blocks that a multiprocessor is to hold: fewer of those that prove long rows, so that their threads have registers for all loads that are to be on
+/// their way; with fewer registers ptxas moves loads behind additions.
 template <class Acc>
-__global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8))
+inline constexpr int rows_blocks = Acc::proves && !quick_accumulator<Acc> ? 6 : 8;
+
+template <class Acc>
+__global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, rows_blocks<Acc>))
     rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ row_walk w, const __grid_constant__ Acc acc,
                 const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
@@ -190,6 +212,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
 
   for (std::uint64_t batch = blockIdx.x * std::uint64_t{rows_warps} + my_warp; batch < batches; batch += std::uint64_t{gridDim.x} * rows_warps) {
     const std::uint64_t first = batch * batch_rows;
+    unsigned todo = 0;
     // The states of the groups' rows of a step; those of 32 rows, or the last ones, become answers.
     const auto finish = [&](state s, unsigned step) {
       s = lanes_total(acc, s, w.group_log2);
@@ -198,16 +221,8 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
       if (turn != lanes - 1 && step != steps - 1) return;
       __syncwarp();
       const std::uint64_t from = first + std::uint64_t{step - turn} * groups, row = from + in_warp;
-      bool sure = true;
-      if (in_warp < (turn + 1) * groups && row < v.rows) {
-        unsigned char* const to = out + row * w.answer_bytes;
-        sure = acc.answer(slots[my_warp][in_warp], v.n, facts, to);
-      }
-      if constexpr (Acc::proves) {
-        for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
-          const std::uint64_t uncertain = from + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-          acc.exactly(rooms[my_warp], v, uncertain, false, out + uncertain * w.answer_bytes);
-        }
+      if (in_warp < (turn + 1) * groups && row < v.rows && !acc.answer(slots[my_warp][in_warp], v.n, facts, out + row * w.answer_bytes)) {
+        todo |= 1u << (step >> w.group_log2);
       }
       __syncwarp();
     };
@@ -216,10 +231,9 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
       by_unit<Acc>(w.whole, [&]<bool Whole>() {
         add_single_rows<Whole>(acc, facts, v, first + group, groups, steps, mine, w.step_bytes, member, finish);
       });
-      continue;
     }
 #pragma unroll 1
-    for (unsigned step = 0; step < steps; ++step) {
+    for (unsigned step = w.single ? steps : 0; step < steps; ++step) {
       const std::uint64_t row = first + step * groups + group;
       const unsigned char* from[inputs];
       const std::uint64_t units = row < v.rows ? w.units : 0;
@@ -235,6 +249,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, 8)
       __syncwarp();
       finish(total_of(acc, r, facts), step);
     }
+    settle_rows(acc, rooms[my_warp], v, todo, first + in_warp, warp_lanes, [](unsigned bit) { return bit; }, w.answer_bytes, out);
   }
 }
 

@@ -13,6 +13,9 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int long_threads = 256;
+/// Blocks that a multiprocessor is to hold, as rows_blocks.
+template <class Acc>
+inline constexpr int long_blocks = Acc::proves ? 3 : 4;
 
 struct long_walk {
   row_walk row;
@@ -22,7 +25,7 @@ struct long_walk {
 };
 
 template <class Acc>
-__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, 4))
+__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, long_blocks<Acc>))
     long_rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ long_walk w, const __grid_constant__ Acc acc,
                      const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   await_stream();
@@ -94,12 +97,13 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   long_walk w{rows, 0, 1, 0};
   while ((1 << w.side_log2) < long_threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
   // Parts so that all multiprocessors have as much to do, of 64 KiB at least.
-  const std::uint64_t wanted = 8 * std::uint64_t{scratch.multiprocessors()}, pieces = one ? rows.units : rows.lines;
+  const std::uint64_t resident = std::uint64_t{long_blocks<Acc>} * scratch.multiprocessors(), wanted = (Acc::proves ? 3 : 2) * resident, pieces = one ? rows.units : rows.lines;
   const std::uint64_t most = workspace::row_bytes / (v.rows * sizeof(typename Acc::state));
-  std::uint64_t parts = (wanted + v.rows - 1) / v.rows, fit = v.n * static_cast<unsigned>(acc.item_size()) >> 16;
-  for (const std::uint64_t limit : {fit, most, pieces}) {
-    if (parts > limit) parts = limit;
+  std::uint64_t limit = v.n * static_cast<unsigned>(acc.item_size()) >> 16;
+  for (const std::uint64_t other : {most, pieces}) {
+    if (limit > other) limit = other;
   }
+  std::uint64_t parts = v.rows >= 4 * wanted ? 1 : parts_in_waves(v.rows, wanted, resident, limit);
   if (parts < 1 || v.rows > workspace::row_tickets) parts = 1;
   w.each = (pieces + parts - 1) / parts;
   w.parts = static_cast<std::uint32_t>((pieces + w.each - 1) / w.each);

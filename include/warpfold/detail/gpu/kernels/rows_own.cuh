@@ -16,6 +16,7 @@
 #include <warpfold/detail/gpu/accumulate/rows_own.cuh>
 #include <warpfold/detail/gpu/kernels/fused_reduce.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
+#include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -90,6 +91,22 @@ struct row_fusion {
   }
 };
 
+/// Many rows or columns of few elements: a thread reduces each, in order.
+inline constexpr std::uint64_t own_lone_elements = 64;
+template <class Acc>
+__global__ void __launch_bounds__(lone_threads)
+    own_lone_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ Acc acc) {
+  await_stream();
+  __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
+  for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < v.rows; base += std::uint64_t{gridDim.x} * lone_threads) {
+    const std::uint64_t row = base + threadIdx.x;
+    bool sure = true;
+    if (row < v.rows) sure = acc.answer_row(acc.walk(v, row, 0, v.n, 1), v.n, 0, row);
+    __syncwarp();
+    settle_rows(acc, rooms[warp_index()], v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, 0, nullptr);
+  }
+}
+
 /// Rows by an accumulator of own_rows. Strides of the request are bytes; `all` elements in all rows. Labels are sorted by `sort` first.
 template <class Parts, class F, class... T>
 cudaError_t enqueue_own_rows(own_rows<Parts, F, T...> acc, rows_request r, std::uint64_t all, order_labels_kernel sort, workspace& scratch,
@@ -122,6 +139,10 @@ cudaError_t enqueue_own_rows(own_rows<Parts, F, T...> acc, rows_request r, std::
   constexpr std::size_t aligns[] = {alignof(T)...};
   for (int k = 0; k < inputs; ++k) {
     if (all != 0 && reinterpret_cast<std::uintptr_t>(v.x[k]) % aligns[k] != 0) return cudaErrorMisalignedAddress;
+  }
+  if (v.offsets == nullptr && even == all && v.n <= own_lone_elements && v.rows >= std::uint64_t{512} * scratch.multiprocessors()) {
+    const std::uint32_t blocks = at_most(divide_up(v.rows, lone_threads), 64 * scratch.multiprocessors());
+    return launch(own_lone_kernel<own_rows<Parts, F, T...>>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, acc);
   }
   // Columns: neighbouring rows lie closer than a row's elements.
   const auto apart = [](std::int64_t bytes) { return bytes < 0 ? -bytes : bytes; };

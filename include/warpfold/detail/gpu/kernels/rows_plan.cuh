@@ -6,10 +6,13 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
+#include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -46,6 +49,11 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (!make_row_view(v, r, size, align, any_order)) return cudaErrorMisalignedAddress;
   if (v.rows == 0) return cudaSuccess;
   if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
+  if constexpr (quick_of<Acc>::there) {
+    if (quick_of<Acc>::fits(acc) && enqueue_lone_rows(quick_of<Acc>::of(acc), v, scratch, stream, r.out, e)) return e;
+  } else if constexpr (Acc::packs && !Acc::proves && inputs == 1) {
+    if (enqueue_lone_rows(acc, v, scratch, stream, r.out, e)) return e;
+  }
   if constexpr (Acc::packs) {
     bool walked = true;
     if constexpr (Acc::proves) walked = !acc.states;
@@ -77,8 +85,14 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const std::uint32_t blocks = at_most(divide_up(batches, rows_warps), static_cast<std::uint32_t>(2 * resident));
   const std::uint64_t lanes = std::uint64_t{1} << w.group_log2;
   const std::uint64_t length = (w.units + lanes - 1) / lanes * w.lines * static_cast<unsigned>(items);
-  return launch(rows_kernel<Acc>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                acc.facts(v.n, length, 0), static_cast<unsigned char*>(r.out));
+  const auto by = [&](const auto& a) {
+    return launch(rows_kernel<std::remove_cvref_t<decltype(a)>>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, a, a.facts(v.n, length, 0),
+                  static_cast<unsigned char*>(r.out));
+  };
+  if constexpr (quick_of<Acc>::there) {
+    if (quick_of<Acc>::fits(acc) && v.n <= quick_elements && length <= quick_length) return by(quick_of<Acc>::of(acc));
+  }
+  return by(acc);
 }
 
 }  // namespace wf::device::inline WF_BUILD

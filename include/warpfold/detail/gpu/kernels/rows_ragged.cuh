@@ -12,7 +12,9 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_again.cuh>
+#include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -21,12 +23,17 @@ inline constexpr int ragged_threads = 128, ragged_warps = ragged_threads / warp_
 inline constexpr std::uint64_t segment_units = 8;
 /// Elements of a segment that a lane adds alone, and that 8 lanes do.
 inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
+/// Elements side by side that a lane loads and adds by packs, of a segment that it has whole.
+inline constexpr std::uint64_t lone_elements = 48;
+/// Elements of such a segment that 8 lanes add.
+inline constexpr std::uint64_t group_most = 512;
 
 /// How segments are walked; made by the host.
 struct ragged_walk {
   std::uint64_t segments;
   bool skip;   ///< nothing is added on the way, as in row_walk
   bool packs;  ///< elements lie side by side, so that 16 bytes can be loaded at once
+  bool quick;  ///< whole short segments go by what is quick for the accumulator
   std::int64_t step_bytes[2];
   std::size_t answer_bytes;
 };
@@ -119,17 +126,18 @@ __device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const r
     constexpr unsigned size = Acc::fixed_size;
     bool packs = w.packs && elements > group_elements;
     if constexpr (Acc::inputs == 2) packs = packs && (reinterpret_cast<std::uintptr_t>(from[0]) ^ reinterpret_cast<std::uintptr_t>(from[1])) % 16 == 0;
-    if (packs) {  // by all lanes; what is before a multiple of 16, and behind the last, is less than an element a lane
+    if (packs) {  // and first what is before a multiple of 16: of floats less than an element a lane
       const unsigned before = static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(from[0]) % 16) / size;
       const std::uint64_t whole = (elements - before) / Acc::items;
       const unsigned char* p[Acc::inputs];
 #pragma unroll
       for (int k = 0; k < Acc::inputs; ++k) p[k] = from[k] + before * size;
-      if (member < before) {
+#pragma unroll 1
+      for (unsigned first = member; first < before; first += lanes) {
         pack one[Acc::inputs];
 #pragma unroll
-        for (int k = 0; k < Acc::inputs; ++k) one[k] = load_unit<false>(acc, from[k] + member * size);
-        acc.add_item(r, one, index + member);
+        for (int k = 0; k < Acc::inputs; ++k) one[k] = load_unit<false>(acc, from[k] + first * size);
+        acc.add_item(r, one, index + first);
       }
       terms = 1;
       walk.template operator()<true>(p, 0, whole, index + before);
@@ -176,6 +184,65 @@ __device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const ro
   }
 }
 
+/// What reduces segments that a warp has whole: quick_of, or the accumulator itself where it proves nothing.
+template <class Acc>
+struct lone_of {
+  static constexpr bool there = !Acc::proves && Acc::packs && Acc::inputs == 1 && !own_accumulator<Acc>;
+  using type = Acc;
+  static __device__ __forceinline__ const Acc& of(const Acc& a) { return a; }
+};
+template <class Acc>
+  requires(quick_of<Acc>::there)
+struct lone_of<Acc> {
+  static constexpr bool there = true;
+  using type = typename quick_of<Acc>::type;
+  static __device__ __forceinline__ type of(const Acc& a) { return quick_of<Acc>::of(a); }
+};
+
+/// `elements` elements side by side by one lane: packs of 16 bytes, but where they reach beyond [begin, end).
+template <class Acc>
+__device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const unsigned char* from, unsigned elements, const unsigned char* begin,
+                                                          const unsigned char* end) {
+  constexpr unsigned size = Acc::fixed_size;
+  typename Acc::running r = acc.start();
+  const auto skip = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16) / size;  // items of the first pack that are another's
+  const unsigned char* const first = from - skip * size;
+  const unsigned packs = (skip + elements + Acc::items - 1) / Acc::items;
+  const auto load = [&](unsigned k) {
+    const unsigned char* const at = first + 16 * k;
+    if (at >= begin && at + 16 <= end) return load_bytes(at, 16);
+    pack p{};
+#pragma unroll
+    for (int j = 0; j < Acc::items; ++j) {
+      if (at + j * static_cast<int>(size) < begin || at + j * static_cast<int>(size) >= end) continue;
+      const pack one = load_bytes(at + j * static_cast<int>(size), size);
+      if constexpr (size == 8) {
+        p.word[2 * j] = one.word[0];
+        p.word[2 * j + 1] = one.word[1];
+      } else {
+        p.word[size * j / 4] |= one.word[0] << (8 * size * j % 32);
+      }
+    }
+    return p;
+  };
+#pragma unroll 1
+  for (unsigned k = 0; k < packs; k += 2) {
+    pack p[2];
+    p[0] = load(k);
+    if (k + 1 < packs) p[1] = load(k + 1);
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
+      if (k + half >= packs) break;
+#pragma unroll
+      for (int j = 0; j < Acc::items; ++j) {
+        const unsigned i = (k + half) * Acc::items + static_cast<unsigned>(j) - skip;  // wraps where it is another's
+        if (i < elements) acc.add_item(r, {lone_item<static_cast<int>(size)>(p[half], j)}, i);
+      }
+    }
+  }
+  return r;
+}
+
 template <class Acc>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, 8))
     ragged_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc,
@@ -213,6 +280,59 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       if (unit < begin) skipped = min(elements, begin - unit);
       elements = w.skip ? 0 : elements - skipped;
     }
+    const bool is_first = segment == first;
+    bool sure = true, done = false;
+    if constexpr (lone_of<Acc>::there) {
+      if (w.quick) {
+        using lone = typename lone_of<Acc>::type;
+        const lone a = lone_of<Acc>::of(acc);
+        const bool whole = ends && !is_first;
+        if (whole && length <= lone_elements) {
+          const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(line.base) * w.step_bytes[0];
+          const typename lone::running r = add_lone(a, v.x[0] + static_cast<std::int64_t>(from) * w.step_bytes[0], static_cast<unsigned>(length), data,
+                                                    data + (line.all - w.segments * segment_units) * lone::fixed_size);
+          const auto facts = a.facts(length, length, 0);
+          sure = a.answer(total_of(a, r, facts), length, facts, out + segment * w.answer_bytes);
+          done = true;
+          elements = 0;
+        }
+        __syncwarp();
+        // Longer ones by 8 lanes, then by all.
+#pragma unroll 1
+        for (int log2 = 3; log2 <= 5; log2 += 2) {
+          unsigned todo = __ballot_sync(all_lanes, whole && elements != 0 && length <= (log2 == 3 ? group_most : quick_elements));
+          const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
+#pragma unroll 1
+          while (todo != 0) {
+            unsigned mine = 0;
+            const unsigned before = todo;
+            for (unsigned g = 0; g < 32u >> log2; ++g) {
+              if (g == group) mine = todo;
+              todo &= todo - 1;
+            }
+            const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
+            std::uint64_t many = __shfl_sync(all_lanes, length, pick);
+            const unsigned char* const p[1] = {v.x[0] + static_cast<std::int64_t>(__shfl_sync(all_lanes, from, pick)) * w.step_bytes[0]};
+            if (mine == 0) many = 0;
+            typename lone::state s = add_piece(a, w, p, many, 0, member, log2);
+            __syncwarp();
+            s = lanes_total(a, s, log2);
+            bool certain = true;
+            if (mine != 0 && member == 0) {
+              const auto facts = a.facts(many, (many >> log2) + lone::items + lane_elements, 0);
+              certain = a.answer(s, many, facts, out + (batch + static_cast<unsigned>(pick)) * w.answer_bytes);
+            }
+            const unsigned failed = __ballot_sync(all_lanes, !certain), taken = before & ~todo;
+            if ((taken >> lane & 1) != 0) {
+              const int by = __popc(taken & ((1u << lane) - 1));  // the group that had it
+              sure = (failed >> (by << log2) & 1) == 0;
+              done = true;
+              elements = 0;
+            }
+          }
+        }
+      }
+    }
     if (elements == 0) slots[warp][lane] = acc.identity();
     __syncwarp();
 #pragma unroll 1
@@ -245,14 +365,18 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       }
     }
     __syncwarp();
-    const bool is_first = segment == first;
-    bool sure = true;
     if (is_first) heads[warp] = slots[warp][lane];
-    else if (ends) sure = ragged_answer(acc, v, slots[warp][lane], segment, length, line.each, 0, out + segment * w.answer_bytes);
-    else if (there) tails[warp] = slots[warp][lane];
+    else if (ends && !done) sure = ragged_answer(acc, v, slots[warp][lane], segment, length, line.each, 0, out + segment * w.answer_bytes);
+    else if (there && !ends) tails[warp] = slots[warp][lane];
     if constexpr (Acc::proves) {
       for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
         const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+        if constexpr (lone_of<Acc>::there) {
+          if (w.quick) {
+            lone_of<Acc>::of(acc).exactly(rooms[warp], v, uncertain, false, out + uncertain * w.answer_bytes);
+            continue;
+          }
+        }
         acc.exactly(rooms[warp], v, uncertain, false, out + uncertain * w.answer_bytes);
       }
     }
@@ -344,12 +468,14 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 
 template <class Acc>
 cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
-  ragged_walk w{v.rows, false, true, {0, 0}, acc.result_size()};
+  ragged_walk w{v.rows, false, true, false, {0, 0}, acc.result_size()};
   if constexpr (Acc::proves && !own_accumulator<Acc>) w.skip = acc.states;
   for (int k = 0; k < Acc::inputs; ++k) {
     w.step_bytes[k] = v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
     w.packs = w.packs && w.step_bytes[k] == acc.item_size();
   }
+  w.quick = w.packs && (v.offsets != nullptr || v.dims == v.kept + 1);
+  if constexpr (quick_of<Acc>::there) w.quick = w.quick && quick_of<Acc>::fits(acc);
   // Two waves of blocks at most, each warp with some units to do.
   constexpr std::uint64_t least = 256 * ragged_warps;
   std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * 2 * (1024 / ragged_threads);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_thread.cuh
+/// Rows that a thread reduces by itself, where they are so short, and so many, that what threads tell each other costs more than reading: rows of up to
+/// 128 bytes one after the other, and columns of few elements. Nothing goes through shared memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/kernels/rows_kernel.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr int lone_threads = 128, lone_packs = 4, lone_loads = 8;  ///< packs of a thread at once; of a row, at most
+
+/// Item j of a pack, alone in a pack; j is known when the loop around it is unrolled.
+template <int Size>
+__device__ __forceinline__ pack lone_item(const pack& p, int j) {
+  pack one{};
+  if constexpr (Size == 8) {
+    one.word[0] = p.word[2 * j];
+    one.word[1] = p.word[2 * j + 1];
+  } else {
+    one.word[0] = p.word[Size * j / 4] >> (8 * Size * j % 32);
+  }
+  return one;
+}
+
+/// The last elements, fewer than a pack has.
+template <int Size>
+__device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, int elements) {
+  pack p{};
+  if (elements == 16 / Size) return load_bytes(from, 16);
+#pragma unroll
+  for (int j = 0; j < 16 / Size; ++j) {
+    if (j >= elements) break;
+    const pack one = load_bytes(from + j * Size, Size);
+    if constexpr (Size == 8) {
+      p.word[2 * j] = one.word[0];
+      p.word[2 * j + 1] = one.word[1];
+    } else {
+      p.word[Size * j / 4] |= one.word[0] << (8 * Size * j % 32);
+    }
+  }
+  return p;
+}
+
+/// What a thread keeps of neighbouring rows' answers, to be written at once; of accumulators whose answers have one size.
+template <class Acc, int Rows>
+struct lone_answers {
+  static constexpr bool at_once = requires { Acc::answer_size; };
+  static constexpr std::size_t size = [] {
+    if constexpr (at_once) return Acc::answer_size;
+    else return std::size_t{1};
+  }();
+  static constexpr std::size_t bytes = Rows * size;
+  alignas(16) unsigned char room[at_once ? bytes : 1] = {};
+  unsigned char* out;
+  std::size_t each;
+
+  __device__ __forceinline__ lone_answers(unsigned char* to, std::size_t answer_bytes) : out(to), each(answer_bytes) {}
+  __device__ __forceinline__ unsigned char* place(int row) { return at_once ? room + row * size : out + static_cast<unsigned>(row) * each; }
+  /// The first `rows` of them; words where all are wanted and they lie so.
+  __device__ __forceinline__ void write(int rows) const {
+    if constexpr (at_once) {
+      constexpr std::size_t step = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : size;
+      if (rows == Rows && reinterpret_cast<std::uintptr_t>(out) % step == 0) {
+#pragma unroll
+        for (std::size_t at = 0; at < bytes; at += step) {
+          if constexpr (step == 16) *reinterpret_cast<uint4*>(out + at) = *reinterpret_cast<const uint4*>(room + at);
+          else if constexpr (step == 8) *reinterpret_cast<uint2*>(out + at) = *reinterpret_cast<const uint2*>(room + at);
+          else if constexpr (step == 4) *reinterpret_cast<std::uint32_t*>(out + at) = *reinterpret_cast<const std::uint32_t*>(room + at);
+          else *reinterpret_cast<std::uint16_t*>(out + at) = *reinterpret_cast<const std::uint16_t*>(room + at);
+        }
+      } else {
+#pragma unroll
+        for (int row = 0; row < Rows; ++row) {
+          if (row >= rows) break;
+          if constexpr (size == 8) *reinterpret_cast<uint2*>(out + row * size) = *reinterpret_cast<const uint2*>(room + row * size);
+          else if constexpr (size == 4) *reinterpret_cast<std::uint32_t*>(out + row * size) = *reinterpret_cast<const std::uint32_t*>(room + row * size);
+          else *reinterpret_cast<std::uint16_t*>(out + row * size) = *reinterpret_cast<const std::uint16_t*>(room + row * size);
+        }
+      }
+    }
+  }
+};
+
+/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure.
+template <int Log2, class Acc>
+__device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts_of<Acc>& facts, const pack& p, std::uint64_t n, int rows, unsigned char* out,
+                                                     std::size_t answer_bytes) {
+  constexpr int each = 1 << Log2, many = Acc::items / each;
+  lone_answers<Acc, many> answers(out, answer_bytes);
+  unsigned todo = 0;
+#pragma unroll
+  for (int row = 0; row < many; ++row) {
+    typename Acc::running r = acc.start();
+    if constexpr (many == 1) {
+      acc.add(r, {p}, 0);
+    } else {
+#pragma unroll
+      for (int j = 0; j < each; ++j) acc.add_item(r, {lone_item<Acc::fixed_size>(p, row * each + j)}, static_cast<unsigned>(j));
+    }
+    if (row < rows && !acc.answer(total_of(acc, r, facts), n, facts, answers.place(row))) todo |= 1u << row;
+  }
+  answers.write(rows);
+  return todo;
+}
+
+/// Rows one after the other from a multiple of 16 bytes on: `of_pack` in 16 bytes, or of as many loads of 16 bytes, 8 at most.
+struct lone_walk {
+  int elements_log2;         ///< of a row, where a pack has several
+  int loads;                 ///< of a row; 0: a pack has several rows
+  std::size_t answer_bytes;
+};
+
+template <class Acc>
+__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
+    lone_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_walk w, const __grid_constant__ Acc acc,
+                     const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
+  await_stream();
+  constexpr int items = Acc::items, size = Acc::fixed_size;
+  static_assert(!Acc::proves || items <= 8);
+  __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
+  auto& room = rooms[warp_index()];
+  if (w.loads != 0) {
+    for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < v.rows; base += std::uint64_t{gridDim.x} * lone_threads) {
+      const std::uint64_t row = base + threadIdx.x;
+      const bool mine = row < v.rows;
+      const unsigned char* const from = v.x[0] + (mine ? row : 0) * static_cast<unsigned>(w.loads) * 16;
+      typename Acc::running r = acc.start();
+#pragma unroll 1
+      for (int k = 0; k < w.loads; k += lone_packs) {
+        pack p[lone_packs] = {};
+#pragma unroll
+        for (int j = 0; j < lone_packs; ++j) {
+          if (mine && k + j < w.loads) p[j] = load_bytes(from + 16 * (k + j), 16);
+        }
+#pragma unroll
+        for (int j = 0; j < lone_packs; ++j) {
+          if (k + j < w.loads) acc.add(r, {p[j]}, static_cast<unsigned>((k + j) * items));
+        }
+      }
+      bool sure = true;
+      if (mine) sure = acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes);
+      __syncwarp();
+      settle_rows(acc, room, v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+    }
+    return;
+  }
+  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;  // of a pack
+  const std::uint64_t packs = (v.rows + (1u << rows_log2) - 1) >> rows_log2;
+  for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads} * lone_packs; base < packs; base += std::uint64_t{gridDim.x} * lone_threads * lone_packs) {
+    pack p[lone_packs] = {};
+    if ((base + std::uint64_t{lone_threads} * lone_packs) << rows_log2 <= v.rows) {
+#pragma unroll
+      for (int k = 0; k < lone_packs; ++k) p[k] = load_bytes(v.x[0] + (base + static_cast<unsigned>(k) * lone_threads + threadIdx.x) * 16, 16);
+    } else {
+      for (int k = 0; k < lone_packs; ++k) {
+        const std::uint64_t at = base + static_cast<unsigned>(k) * lone_threads + threadIdx.x;
+        const std::uint64_t here = at < packs ? (v.rows - (at << rows_log2)) << w.elements_log2 : 0;
+        const pack tail = lone_tail<size>(v.x[0] + at * 16, static_cast<int>(min(here, std::uint64_t{items})));
+#pragma unroll
+        for (int i = 0; i < lone_packs; ++i) {
+          if (i == k) p[i] = tail;
+        }
+      }
+    }
+    unsigned todo = 0;  // a bit each of 8 rows of 4 packs
+#pragma unroll 1
+    for (int k = 0; k < lone_packs; ++k) {
+      const std::uint64_t row = (base + static_cast<unsigned>(k) * lone_threads + threadIdx.x) << rows_log2;
+      const pack mine = p[0];
+#pragma unroll
+      for (int i = 0; i + 1 < lone_packs; ++i) p[i] = p[i + 1];
+      const auto here = static_cast<int>(row >= v.rows ? 0 : min(v.rows - row, std::uint64_t{1} << rows_log2));
+      unsigned char* const to = out + row * w.answer_bytes;
+      unsigned uncertain = 0;
+      if (here != 0) {
+        if (w.elements_log2 == 0) uncertain = add_rows_of_pack<0>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+        if (w.elements_log2 == 1) uncertain = add_rows_of_pack<1>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+        if constexpr (items >= 4) {
+          if (w.elements_log2 == 2) uncertain = add_rows_of_pack<2>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+        }
+        if constexpr (items >= 8) {
+          if (w.elements_log2 == 3) uncertain = add_rows_of_pack<3>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+        }
+        if constexpr (items >= 16) {
+          if (w.elements_log2 == 4) uncertain = add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+        }
+      }
+      if constexpr (Acc::proves) todo |= uncertain << (8 * k);
+    }
+    __syncwarp();
+    settle_rows(acc, room, v, todo, (base + threadIdx.x) << rows_log2, 1,
+                [&](unsigned bit) { return ((bit / 8 * lone_threads) << rows_log2) + bit % 8; }, w.answer_bytes, out);
+  }
+}
+
+/// Columns: a thread has the columns of one load at a multiple of its size, and all of their elements.
+struct lone_columns {
+  std::uint64_t columns, loads;  ///< side by side in memory; of a thread's columns
+  std::size_t answer_bytes;
+};
+/// Columns of a thread: those of 16 bytes, or of 8 where they are many.
+template <class Acc>
+inline constexpr int lone_columns_each = (Acc::fixed_size >= 4 ? 16 : 8) / Acc::fixed_size;
+
+template <class Acc>
+__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
+    lone_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_columns w, const __grid_constant__ Acc acc,
+                        const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
+  await_stream();
+  constexpr int each = lone_columns_each<Acc>, size = Acc::fixed_size, bytes = each * size, ahead = 4;
+  __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
+  const std::uint64_t all = w.loads * (v.rows / w.columns), stride = static_cast<std::uint64_t>(v.stride[0][v.kept]);
+  for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < all; base += std::uint64_t{gridDim.x} * lone_threads) {
+    std::uint64_t outer = base + threadIdx.x;
+    const bool mine = outer < all;
+    if (!mine) outer = 0;
+    const std::uint64_t column = take_index(outer, w.loads) * each, row = outer * w.columns + column;
+    const unsigned char* p[1];
+    v.begin(row, p);
+    typename Acc::running r[each];
+#pragma unroll
+    for (int c = 0; c < each; ++c) r[c] = acc.start();
+    const auto add = [&](const pack& from, std::uint64_t i) {
+#pragma unroll
+      for (int c = 0; c < each; ++c) acc.add_item(r[c], {lone_item<size>(from, c)}, i);
+    };
+    std::uint64_t i = 0;
+#pragma unroll 1
+    for (; i + ahead <= v.n && mine; i += ahead) {
+      pack some[ahead];
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) some[j] = load_bytes(p[0] + (i + static_cast<unsigned>(j)) * stride, bytes);
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j));
+    }
+#pragma unroll 1
+    for (; i < v.n && mine; ++i) add(load_bytes(p[0] + i * stride, bytes), i);
+    unsigned todo = 0;
+    lone_answers<Acc, each> answers(out + row * w.answer_bytes, w.answer_bytes);
+#pragma unroll
+    for (int c = 0; c < each; ++c) {
+      if (mine && !acc.answer(total_of(acc, r[c], facts), v.n, facts, answers.place(c))) todo |= 1u << c;
+    }
+    if (mine) answers.write(each);
+    __syncwarp();
+    settle_rows(acc, rooms[warp_index()], v, todo, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+  }
+}
+
+/// Whether rows go by these kernels; enqueued if they do.
+template <class Acc>
+bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
+  constexpr std::uint64_t size = Acc::fixed_size, each = lone_columns_each<Acc>;
+  auto* const out = static_cast<unsigned char*>(to);
+  const std::uint64_t bytes = v.n * size, resident = std::uint64_t{scratch.multiprocessors()} * (2048 / lone_threads);
+  const auto blocks_of = [&](std::uint64_t work, std::uint64_t of_block) {
+    return at_most(divide_up(work, static_cast<std::uint32_t>(of_block)), static_cast<std::uint32_t>(4 * resident));
+  };
+  if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
+  // All rows one after the other.
+  const bool in_pack = bytes <= 16 && (bytes & (bytes - 1)) == 0, few_packs = bytes % 16 == 0 && bytes / 16 <= lone_loads;
+  if (v.kept == 1 && v.stride[0][1] == static_cast<std::int64_t>(size) && v.stride[0][0] == static_cast<std::int64_t>(bytes) && (in_pack || few_packs) &&
+      reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0 && v.all * size >= std::uint64_t{2048} * scratch.multiprocessors()) {
+    lone_walk w{0, 0, acc.result_size()};
+    if (bytes > 16) w.loads = static_cast<int>(bytes / 16);
+    while (bytes <= 16 && std::uint64_t{1} << w.elements_log2 < v.n) ++w.elements_log2;
+    const std::uint32_t blocks = w.loads != 0 ? blocks_of(v.rows, lone_threads) : blocks_of((v.all * size + 15) / 16, lone_threads * lone_packs);
+    e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), out);
+    return true;
+  }
+  // Columns: half as many threads as the device can hold, whole loads, of few elements each.
+  const std::uint64_t columns = v.length[v.kept - 1], threads = v.rows / each;
+  if (v.stride[0][v.kept - 1] != static_cast<std::int64_t>(size) || v.stride[0][v.kept] < 0 || columns % each != 0 || v.n > 512 ||
+      threads < resident * lone_threads / 2 || v.stride[0][v.kept] == static_cast<std::int64_t>(size)) {
+    return false;
+  }
+  std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);
+  for (int d = 0; d < v.dims; ++d) {
+    if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.stride[0][d]);
+  }
+  if (all % (each * size) != 0) return false;
+  e = launch(lone_columns_kernel<Acc>, {blocks_of(threads, lone_threads), lone_threads, 0, stream, scratch.overlaps()}, v,
+             lone_columns{columns, columns / each, acc.result_size()}, acc, acc.facts(v.n, v.n, 0), out);
+  return true;
+}
+
+}  // namespace wf::device::inline WF_BUILD

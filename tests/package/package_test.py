@@ -179,6 +179,43 @@ class Package:
                 said = run(self.folder / "gpu_sum", env=env)
                 expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
                 self.of_gpu_program(kind, self.folder / "gpu_sum")
+        self.pkg_check_modules(self.a.cmake)
+
+    def pkg_check_modules(self, cmake):
+        """CMake's targets of the .pc files, by its module that looks for a library of each -l: those of either kind link it, and run."""
+        kinds = self.kinds()
+        wanted = {"": kinds[0]} | ({"-static": "static"} if "static" in kinds else {})
+        targets = "".join(f"""
+            pkg_check_modules(C{suffix} REQUIRED IMPORTED_TARGET warpfold{suffix})
+            add_executable(sum_c{suffix} {HERE}/sum.c)
+            target_link_libraries(sum_c{suffix} PRIVATE PkgConfig::C{suffix})
+            pkg_check_modules(IO{suffix} REQUIRED IMPORTED_TARGET warpfold-io{suffix})
+            add_executable(sum{suffix} {HERE}/sum.cpp)
+            target_link_libraries(sum{suffix} PRIVATE PkgConfig::IO{suffix})
+            """ + (f"""
+            pkg_check_modules(GPU{suffix} REQUIRED IMPORTED_TARGET warpfold-gpu{suffix})
+            pkg_get_variable(runtime{suffix} warpfold-gpu{suffix} cuda_runtime)
+            add_executable(gpu_sum{suffix} {HERE}/gpu_sum.cpp)
+            target_include_directories(gpu_sum{suffix} PRIVATE {Path(self.a.nvcc).parent.parent}/include)
+            target_link_libraries(gpu_sum{suffix} PRIVATE PkgConfig::GPU{suffix} ${{runtime{suffix}}})
+            """ if self.has_gpu() else "") for suffix in wanted)
+        folder = self.folder / "by_pkg_config"
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(f"""
+            cmake_minimum_required(VERSION 3.25)
+            project(user C CXX)
+            set(CMAKE_CXX_STANDARD 20)
+            find_package(PkgConfig REQUIRED)
+            {targets}""")
+        run(cmake, "-S", folder, "-B", folder / "b", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", env=self.env)
+        run(cmake, "--build", folder / "b", env=self.env)
+        for suffix, kind in wanted.items():
+            for program in ("sum_c", "sum"):
+                expect(ANSWER in run(folder / "b" / (program + suffix)), f"{program} by pkg_check_modules(warpfold{suffix})")
+                expect(self.kind_of(folder / "b" / (program + suffix)) == kind, f"pkg_check_modules(warpfold{suffix}) gives what is not {kind}")
+            if self.has_gpu():
+                said = run(folder / "b" / ("gpu_sum" + suffix))
+                expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
 
     def old_standard(self):
         """C++17: the first error says what is to be set, and there are no hundred after it."""
@@ -370,17 +407,7 @@ class Package:
                    "-DWARPFOLD_BUILD_TOOLS=OFF", "-DWARPFOLD_BUILD_TESTS=OFF", f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}" if self.a.nvcc else "-DWARPFOLD_CUDA=OFF")
         expect("Warning" not in said, said)
         run("ninja", "-C", self.folder / "whole", "-n")
-        (self.folder / "CMakeLists.txt").write_text(f"""
-            cmake_minimum_required(VERSION 3.25)
-            project(user C)
-            find_package(PkgConfig REQUIRED)
-            pkg_check_modules(warpfold REQUIRED IMPORTED_TARGET warpfold)
-            add_executable(sum_c {HERE}/sum.c)
-            target_link_libraries(sum_c PRIVATE PkgConfig::warpfold)
-            """)
-        run(newest, "-S", self.folder, "-B", self.folder / "by_pkg_config", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", env=self.env)
-        run(newest, "--build", self.folder / "by_pkg_config", env=self.env)
-        expect(ANSWER in run(self.folder / "by_pkg_config/sum_c"), "sum_c by pkg-config")
+        self.pkg_check_modules(newest)
 
     def subproject(self):
         """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed. Its sources have the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The softmax of each row of a matrix, exp(x) / Σexp(x), without overflow: its logarithm is x - logsumexp(row). Then the
-// cross-entropy of the rows' labels: a function before a reduction, so there is no array of terms. Where the standard library
-// has std::mdspan, the matrix may be one.
+// cross-entropy of the rows' labels: a function before a reduction, so there is no array of terms.
 //
 //     c++ -std=c++20 softmax.cpp $(pkg-config --cflags --libs warpfold)
 #include <cmath>
@@ -10,19 +9,11 @@
 
 #include <warpfold/warpfold.hpp>
 
-#if __has_include(<mdspan>)
-#include <mdspan>
-#endif
-
 int main() {
   constexpr std::int64_t rows = 300, columns = 40;
   std::vector<double> logits(rows * columns);
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<double>(i * 37 % 1000) + 500;  // exp would overflow
-#if defined(__cpp_lib_mdspan)
-  const std::mdspan matrix(logits.data(), rows, columns);
-#else
   const wf::view<double> matrix(logits.data(), {rows, columns});
-#endif
   const wf::array<double> scale = wf::logsumexp(matrix, wf::axis{1});
 
   std::vector<double> softmax(logits.size());

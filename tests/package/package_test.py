@@ -179,7 +179,21 @@ class Package:
                 said = run(self.folder / "gpu_sum", env=env)
                 expect(re.search(r"the GPU's sum is 1e\+308|linked; no GPU here", said), said)
                 self.of_gpu_program(kind, self.folder / "gpu_sum")
+        self.archives_into_shared()
         self.pkg_check_modules(self.a.cmake)
+
+    def archives_into_shared(self):
+        """All that is in the archives, in one shared object: the linker refuses what is not position independent."""
+        archives = [f for folder in self.env["PKG_CONFIG_PATH"].split(":") for f in Path(folder).parent.glob("libwarpfold*.a") if not f.is_symlink()]
+        if "static" not in self.kinds():
+            archives = [f for f in archives if "_io" in f.name]  # an archive always
+        names = {f.name for f in archives}
+        expect("libwarpfold_io.a" in names and ("libwarpfold.a" in names) == ("static" in self.kinds()), f"archives: {names}")
+        words = run("pkg-config", "--variable=cuda_runtime", "warpfold-gpu", env=self.env).split() if self.has_gpu() else []
+        if "static" not in self.kinds():
+            words += run("pkg-config", "--libs", "warpfold", env=self.env).split()
+        run(self.a.cxx, "-shared", "-o", "whole.so", "-Wl,-z,text,-z,defs", "-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive", *words, "-lpthread",
+            cwd=self.folder)
 
     def pkg_check_modules(self, cmake):
         """CMake's targets of the .pc files, by its module that looks for a library of each -l: those of either kind link it, and run."""
@@ -410,8 +424,8 @@ class Package:
         self.pkg_check_modules(newest)
 
     def subproject(self):
-        """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed. Its sources have the
-        number of the next minor version, for `two_versions`."""
+        """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed; the project's own programs are not
+        position independent, and what becomes the library is. Its sources have the number of the next minor version, for `two_versions`."""
         launcher = shutil.which("ccache")
         source = self.folder / "source"
         for part in ("include", "src", "cmake"):
@@ -423,6 +437,7 @@ class Package:
         header.write_text(header.read_text().replace(f"VERSION_MINOR {minor}", f"VERSION_MINOR {minor + 1}"))
         self.source = source
         options = [f"-DWARPFOLD_SOURCE={source}", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
+                   "-DCMAKE_POSITION_INDEPENDENT_CODE=OFF", "-DCMAKE_C_FLAGS=-fno-pic", "-DCMAKE_CXX_FLAGS=-fno-pic", "-DCMAKE_EXE_LINKER_FLAGS=-no-pie",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"]
         if launcher:
@@ -440,6 +455,7 @@ class Package:
             expect(not re.search(r"simt|gtest|test_|warpfold_cli|tuning|\.cu\.", line), f"built in another project: {line}")
         expect(ANSWER in run(build / "sum"), "sum")
         expect(ANSWER in run(build / "sum_c"), "sum_c")
+        expect("EXEC" in run("readelf", "-h", build / "sum"), "the program is position independent, which was not asked for")
         prefix = self.folder / "prefix"
         run(self.a.cmake, "--install", build, "--prefix", prefix)
         files = [f for f in prefix.rglob("*") if not f.is_dir()]

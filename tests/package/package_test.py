@@ -647,17 +647,26 @@ class Package:
             print("no conan here, and it was not asked for: WARPFOLD_CONAN=1")
             sys.exit(SKIPPED)
         conan = conan or self.from_pypi("conan")
-        env = {**self.env, "CONAN_HOME": str(self.folder / "home"), "CC": self.a.cc, "CXX": self.a.cxx,
+        compilers = {name: os.path.realpath(shutil.which(path)) for name, path in (("CC", self.a.cc), ("CXX", self.a.cxx))}  # Conan does not know /usr/bin/cc
+        env = {**self.env, **compilers, "CONAN_HOME": str(self.folder / "home"),
                "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"}
         if shutil.which("ccache"):  # the second kind is the first one's objects
             env |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(self.folder)}
         run(conan, "profile", "detect", env=env)
+        settings = ("-s", "compiler.cppstd=20", "-s", "build_type=Release", "-c", "tools.cmake.cmaketoolchain:user_presets=",
+                    "-c", f"tools.cmake.cmake_layout:test_folder={self.folder}/consumer")  # nothing is written among the sources
+        recipe = self.source / "packaging/conan"
         for shared in (False, True):
-            said = run(conan, "create", self.source / "packaging/conan", "-s", "compiler.cppstd=20", "-s", "build_type=Release", "-o", f"&:shared={shared}",
+            said = run(conan, "create", recipe, *settings, "-o", f"&:shared={shared}",
                        "-c", "tools.cmake.cmaketoolchain:extra_variables={'wf_unoptimised': 'ON', 'CMAKE_CXX_FLAGS_RELEASE': '-O0 -DNDEBUG'}", env=env)
             expect(ANSWER in said, said[-3000:])
             made = [f.name for f in (self.folder / "home").rglob("libwarpfold.so")]
             expect(bool(made) == shared, f"shared={shared}, and there are {made}")
+        # With GPUs it needs nlohmann_json, here the system's, since no test reaches Conan Center: what would be configured.
+        profiles = self.folder / "home/profiles"
+        (profiles / "platform").write_text((profiles / "default").read_text() + "\n[platform_requires]\nnlohmann_json/3.11.3\n")
+        said = run(conan, "install", recipe, *settings, "-pr", "platform", "-o", "&:gpu=True", "--output-folder", self.folder / "gpu", env=env)
+        expect("-DWARPFOLD_CUDA=ON" in said and "nlohmann_json/3.11.3" in said, said[-3000:])
 
     def version(self):
         """That of version.h, as texts: major, minor, patch."""

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <ranges>
 #include <span>
 #include <type_traits>
 

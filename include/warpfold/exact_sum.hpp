@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string_view>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -26,7 +26,6 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -19,7 +19,6 @@
 #include <exception>
 #include <memory>
 #include <numeric>
-#include <ranges>
 #include <span>
 #include <string>
 #include <utility>

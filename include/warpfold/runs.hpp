@@ -13,7 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
+#include <span>
 #include <type_traits>
 #include <vector>
 

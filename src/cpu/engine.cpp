@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "columns.hpp"
 #include "prove.hpp"
 #include "traversal.hpp"
 
@@ -69,67 +70,80 @@ struct grouping {
   place at(const problem& p, std::int64_t group, int inputs) const { return at(p, group, width, a_row, inputs); }
 };
 
-/// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1: which groups are answered.
-/// Empty where that is not done.
-std::vector<unsigned char> answered_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
-                                               std::int64_t chunks, const context& c, std::byte* out) {
+/// Which groups have their answers.
+struct answered_groups {
+  std::vector<unsigned char> groups;
+  bool all = false;
+  bool has(std::int64_t group) const { return !groups.empty() && groups[static_cast<std::size_t>(group)] != 0; }
+};
+
+/// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1 (columns.hpp), where that is done.
+answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
+                                  std::int64_t chunks, const context& c, std::byte* out) {
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
-  if (!g.panels || r.proves == nullptr || r.proves->columns == nullptr || p.kept.back().strides[0] != size) return {};
-  constexpr std::int64_t most = 32 * panel;
-  const certify_columns_function add = r.proves->columns();
-  const std::int64_t block = std::min(most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
+  if (!g.panels || r.columns == nullptr || p.kept.back().strides[0] != size) return {};
+  const column_fold& f = *r.columns;
+  const std::int64_t block = std::min(f.most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
                      blocks = p.answers / g.side_by_side * a_row;
-  std::vector<unsigned char> answered(static_cast<std::size_t>(g.count));
-  // is_certain(w, to) answers column w of a block, if that is certain.
-  const auto conclude = [&](std::int64_t b, auto is_certain) {
+  // Narrow rows without gaps are read some at a time, as one that is wide; its columns are merged at the end.
+  const bool no_gaps = p.reduced.size() == 1 && p.reduced[0].strides[0] == g.side_by_side * size;
+  const std::int64_t beside = no_gaps ? std::max<std::int64_t>(1, std::min(f.most / g.side_by_side, p.elements / 64)) : 1;
+  struct alignas(64) memory {
+    std::byte bytes[column_bytes];
+  };
+  const auto fold = [&](memory& to, std::int64_t b, std::int64_t begin, std::int64_t end) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
-    for (std::int64_t from = 0; from < width; from += g.width) {
-      bool all = true;
-      for (std::int64_t w = from; w < std::min(from + g.width, width) && all; ++w)
-        all = is_certain(w, out + static_cast<std::size_t>(answer + w) * r.result_size);
-      answered[static_cast<std::size_t>(b / a_row * g.a_row + (b % a_row * block + from) / g.width)] = all;
+    const dimension& row = p.reduced.back();
+    f.begin(&to);
+    if (beside > 1) {
+      const std::int64_t wide = std::min(beside, end - begin), rows = (end - begin) / wide, rest = (end - begin) % wide;
+      const std::byte* const x = base[0] + begin * row.strides[0];
+      f.add(&to, x, wide * row.strides[0], rows, wide * width, false);
+      if (rest != 0) f.add(&to, x + rows * wide * row.strides[0], 0, 1, rest * width, true);
+      for (std::int64_t k = 1; k < wide; ++k) f.merge(&to, &to, k * width, width);
+      return;
+    }
+    for (std::int64_t i = begin; i < end;) {
+      const std::int64_t n = std::min(row.length - i % row.length, end - i);
+      f.add(&to, at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, i != begin);
+      i += n;
     }
   };
-  const auto by_proof = [&](evidence& found, std::byte* to) {
-    bool again = false;
-    return r.proves->conclude(self, found, p.elements, to, again);
-  };
-  // Threads share out blocks, at least a chunk's worth of elements at a time, or of many elements chunks of rows.
-  const std::int64_t together = chunks == 1 ? std::max<std::int64_t>(1, least_chunk / (p.elements * block)) : 1;
-  std::vector<evidence> parts(chunks == 1 ? 0 : static_cast<std::size_t>(blocks * chunks * block));
-  parallel(c, (blocks + together - 1) / together * chunks, [&](std::int64_t task) {
-    const std::int64_t first = task / chunks * together, k = task % chunks;
-    alignas(64) double s[most], rest[most], errors[most];
-    for (std::int64_t b = first; b < std::min(blocks, first + together); ++b) {
-      const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
-      for (double* const sums : {s, rest, errors}) std::fill_n(sums, width, 0.0);
-      const std::int64_t begin = k * chunk, end = std::min(p.elements, begin + chunk);
-      const dimension& row = p.reduced.back();
-      for (std::int64_t i = begin; i < end;) {
-        const std::int64_t n = std::min(row.length - i % row.length, end - i);
-        add(at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, s, rest, errors);
-        i += n;
-      }
-      const std::byte* const start = at_index(base, p.reduced, begin, 1)[0];
-      const auto found = [&](std::int64_t w) {
-        return of_column(s[w], rest[w], errors[w], end - begin, (start[w * size + size - 1] & std::byte{0x80}) != std::byte{});
-      };
-      if (chunks != 1) {
-        for (std::int64_t w = 0; w < width; ++w) parts[static_cast<std::size_t>((b * chunks + k) * block + w)] = found(w);
-        continue;
-      }
-      conclude(b, [&](std::int64_t w, std::byte* to) {
-        if (r.proves->at_once != nullptr && r.proves->at_once(self, s[w], rest[w], errors[w], p.elements, to)) return true;
-        evidence one = found(w);
-        return by_proof(one, to);
-      });
+  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(g.count))};
+  std::atomic<bool> all{true};
+  const auto finish = [&](memory& from, std::int64_t b) {
+    const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
+    unsigned char certain[4096];
+    f.finish(self, &from, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, certain);
+    for (std::int64_t at = 0; at < width; at += g.width) {
+      const bool is = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
+      answered.groups[static_cast<std::size_t>(b / a_row * g.a_row + (b % a_row * block + at) / g.width)] = is;
+      if (!is) all = false;
     }
-  });
-  for (std::int64_t b = 0; chunks != 1 && b < blocks; ++b) {
-    evidence* const mine = parts.data() + b * chunks * block;
-    for (std::int64_t i = block; i < chunks * block; ++i) join(mine[i % block], mine[i]);
-    conclude(b, [&](std::int64_t w, std::byte* to) { return by_proof(mine[w], to); });
+  };
+  if (chunks == 1) {
+    // Threads share out blocks, at least a chunk's worth of elements at a time.
+    const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
+    parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
+      memory m;
+      for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
+        fold(m, b, 0, p.elements);
+        finish(m, b);
+      }
+    });
+  } else {
+    std::vector<memory> parts(static_cast<std::size_t>(blocks * chunks));
+    parallel(c, blocks * chunks, [&](std::int64_t task) {
+      const std::int64_t k = task % chunks;
+      fold(parts[static_cast<std::size_t>(task)], task / chunks, k * chunk, std::min(p.elements, (k + 1) * chunk));
+    });
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      memory* const mine = parts.data() + b * chunks;
+      for (std::int64_t k = 1; k < chunks; ++k) f.merge(mine, mine + k, 0, g.at(p, b, block, a_row, 1).width);
+      finish(*mine, b);
+    }
   }
+  answered.all = all;
   return answered;
 }
 
@@ -173,8 +187,8 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
-  const std::vector<unsigned char> answered = answered_by_columns(r, self, p, by, chunk, chunks, c, out);
-  const auto is_answered = [&](std::int64_t group) { return !answered.empty() && answered[static_cast<std::size_t>(group)] != 0; };
+  const answered_groups answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
+  if (answered.all) return;
 
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
   const auto short_panel = [&](folder& f, std::int64_t group) {
@@ -228,7 +242,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
       folder f(r, self);
       const states s(r, width);
       for (std::int64_t g = task * together; g < end; ++g) {
-        if (is_answered(g) || proved(g) || short_panel(f, g)) continue;
+        if (answered.has(g) || proved(g) || short_panel(f, g)) continue;
         const auto [answer, count] = fold_group(f, s, 0, g, 0, p.elements);
         for (std::int64_t w = 0; w < count; ++w) finish(s[w], answer + w);
       }
@@ -239,7 +253,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   // Few answers of many elements: groups one after the other, chunks in parallel.
   const states s(r, chunks * width);
   for (std::int64_t g = 0; g < groups; ++g) {
-    if (is_answered(g) || proved(g)) continue;
+    if (answered.has(g) || proved(g)) continue;
     std::int64_t answer = 0, count = 0;
     std::mutex mutex;
     parallel(c, chunks, [&](std::int64_t k) {

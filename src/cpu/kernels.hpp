@@ -93,9 +93,6 @@ inline constexpr int certified_kinds = term_count + 1;
 /// Any n. `out` is set anew, but for what is given.
 using certify_function = void (*)(const void* x, const void* y, std::int64_t n, evidence& out);
 
-/// The sums of columns side by side, of their elements or magnitudes, as sums, their errors and the errors' magnitudes.
-using certify_columns_function = void (*)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* errors);
-
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
   std::int64_t least, greatest;  // u64: the bits
@@ -117,7 +114,12 @@ struct kernel_table {
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
-  certify_columns_function certify_columns[2][2];   // [f64?][magnitudes?]
+  // Columns side by side (simd/columns.hpp).
+  void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
+  void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
+  void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, void* least, void* greatest);
+  void (*elements_of_keys[lane_count])(const void* keys, const void* others, std::int64_t count, std::int64_t nan, void* out);
+  void (*integer_columns[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, std::uint64_t* sums);
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16
   /// Any n; the same bits on every target.
   double (*fast_sum[2])(const void* x, std::int64_t n);

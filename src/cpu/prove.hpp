@@ -18,10 +18,6 @@ struct proof {
   /// The answer, or false if it is uncertain. `again`: whether there was a second try, and then whether one may tell
   /// more, by elements that are scaled by all.scale.
   bool (*conclude)(const void* self, evidence& all, std::int64_t n, void* out, bool& again);
-  /// Adds rows of columns side by side (kernels.hpp); null if columns are not added so.
-  certify_columns_function (*columns)() = nullptr;
-  /// The answer of one of these where that takes a few operations: a sum, rounded to nearest.
-  bool (*at_once)(const void* self, double s, double c, double errors, std::int64_t n, void* out) = nullptr;
 };
 
 /// What the sums of two runs tell together.
@@ -46,23 +42,6 @@ inline void join(evidence& to, const evidence& more) {
   to.lost_products += more.lost_products;
   to.zeros = to.zeros && more.zeros;
   to.negative = to.negative && more.negative;
-}
-
-/// What the sum of n errors has lost at most. What underflows here was no error: additions of numbers that small are exact.
-inline double lost_by_errors(double errors, std::int64_t n) {
-  const double lost = static_cast<double>(n) * 0x1p-53 * errors;
-  return lost == 0 ? 0 : lost * 1.01 + 0x1p-1074;
-}
-/// What certify_columns() found of one column of n elements, the first of which has that sign.
-inline evidence of_column(double s, double c, double errors, std::int64_t n, bool negative) {
-  evidence e;
-  e.lost_values = lost_by_errors(errors, n);
-  e.values[0] = s;
-  e.values_rest[0] = c;
-  e.zeros = s == 0 && errors == 0;  // or they cancel
-  e.negative = negative;
-  if (!(s - s == 0) || !(c - c == 0) || !(e.lost_values - e.lost_values == 0)) e.verdict = evidence::hopeless;
-  return e;
 }
 
 /// One answer from n elements without gaps, n > 0, by all threads; false if there is no proof of it.

@@ -23,6 +23,7 @@ struct piece {
     f.result_size = r.state_size;
     f.short_run = nullptr;
     f.proves = nullptr;
+    f.columns = nullptr;
     f.identity = [](const void* p, void* s) { as(p).r.identity(as(p).self, s); };
     f.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n, std::int64_t i) {
       as(p).r.accumulate(as(p).self, s, x, n, as(p).first + i);

@@ -41,6 +41,7 @@ adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(
   functions_.short_run = nullptr;
   // A proof reads the elements as they are, and gives an answer; it is not asked for the index of one.
   functions_.proves = nullptr;
+  functions_.columns = nullptr;
   functions_.identity = [](const void* p, void* s) { as(p).r_.identity(as(p).self_, s); };
   functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n, std::int64_t first) {
     as(p).accumulate(s, x, n, first);

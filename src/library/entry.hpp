@@ -11,6 +11,7 @@
 #include <warpfold/builtin.hpp>
 
 #include "adapted.hpp"
+#include "columns.hpp"
 #include "proved.hpp"
 
 namespace wf::library {
@@ -106,7 +107,7 @@ struct entry {
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,
-      short_run(),   &R::declares,   proof_of<R, T...>(),  normalise(),  adds};
+      short_run(),   &R::declares,   proof_of<R, T...>(),  normalise(),  adds,       columns_of<R, T...>()};
 };
 
 /// One row of the table: the functions for each dtype, null where there are none.

@@ -144,33 +144,7 @@ struct proved {
     return sure;
   }
 
-  static constexpr auto columns() -> decltype(cpu::proof::columns) {
-    if constexpr (parts == 1 && sizeof(part) >= 4 && (ask.kind == of_values || ask.kind == of_magnitudes))
-      return [] { return cpu::kernels().certify_columns[sizeof(part) == 8][ask.kind == of_magnitudes]; };
-    else return nullptr;
-  }
-
-  /// Of f32 where nothing was lost; of f64 where both ends of what is possible round alike.
-  static bool at_once(const void* self, double s, double c, double errors, std::int64_t n, void* out) {
-    if (s == 0 || static_cast<const options*>(self)->rounding != rounding::nearest) return false;
-    part answer;
-    if constexpr (sizeof(part) == 8) {
-      const double lost = cpu::lost_by_errors(errors, n) + (magnitude(c) * 0x1p-52 + 0x1p-1074);
-      answer = s + (c + lost);
-      if (answer != s + (c - lost) || !(answer - answer == 0) || answer == 0) return false;
-    } else {
-      if (errors != 0 || !(s - s == 0)) return false;
-      answer = static_cast<part>(s);
-    }
-    std::memcpy(out, &answer, sizeof answer);
-    return true;
-  }
-  static constexpr auto quickly() -> decltype(cpu::proof::at_once) {
-    if constexpr (columns() != nullptr && (ask.what == op::sum || ask.what == op::norm1)) return at_once;
-    else return nullptr;
-  }
-
-  static constexpr cpu::proof functions{gather, conclude, columns(), quickly()};
+  static constexpr cpu::proof functions{gather, conclude};
 };
 
 template <class R, class... T>

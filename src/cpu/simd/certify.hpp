@@ -60,6 +60,19 @@ WF_INLINE f64s add_by_fma(f64s a, f64s b, f64s one) {
   if constexpr (has_fma) return multiply_add(a, one, b);
   else return a + b;
 }
+WF_INLINE f64s subtract_by_fma(f64s a, f64s b, f64s one) {
+  if constexpr (has_fma) return multiply_subtract(a, one, b);
+  else return a - b;
+}
+WF_INLINE f64s unknown_one() {
+  f64s one = all_lanes<f64s>(1.0);
+#if defined(__x86_64__)
+  asm("" : "+v"(one));
+#else
+  asm("" : "+w"(one));
+#endif
+  return one;
+}
 
 /// Sums s + c in each lane, and what c lost.
 template <int Bytes>
@@ -175,12 +188,7 @@ class certifier {
     int exponent;  // of the anchor
 
     WF_INLINE void begin(int bound) {
-      one = all_lanes<f64s>(1.0);
-#if defined(__x86_64__)
-      asm("" : "+v"(one));
-#else
-      asm("" : "+w"(one));
-#endif
+      one = unknown_one();
       exponent = bound + log2_adds + 2;
       anchor = Anchored ? 1.5 * power_of_two(exponent) : 0;
       for (f64s& v : t) v = all_lanes<f64s>(anchor);
@@ -402,49 +410,6 @@ template <class T, term Term, bool Absolute, adding How>
 void certify(const void* x, const void* y, std::int64_t n, evidence& out) {
   certifier<T, Term, Absolute, How> c;
   c.run(static_cast<const unsigned char*>(x), static_cast<const unsigned char*>(y), n, out);
-}
-
-/// Rows of `count` columns, a row `stride` bytes after the one before: to each column's s and c their sum and the errors of its
-/// additions, to `errors` the magnitudes of these. T. Ogita, S. Rump, S. Oishi, Accurate Sum and Dot Product (SISC 2005), Sum2: s is
-/// exact with its errors, and c, a plain sum of n of them, loses at most n·u·Σ|error|.
-template <class T, bool Absolute>
-void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* errors) {
-  constexpr int together = 4;
-  const auto* const from = static_cast<const unsigned char*>(x);
-  const auto add = [&]<int Rows>(std::integral_constant<int, Rows>, std::int64_t i) __attribute__((always_inline)) {
-    const unsigned char* const row = from + i * stride;
-    std::int64_t j = 0;
-    for (; j + step <= count; j += step) {
-      f64s sum = load<f64s>(s + j), rest = load<f64s>(c + j), magnitudes = load<f64s>(errors + j);
-      WF_UNROLL
-      for (int k = 0; k < Rows; ++k) {
-        if constexpr (Rows == together) prefetch(row + (k + together) * stride + j * static_cast<std::int64_t>(sizeof(T)));
-        f64s v = load_f64<T>(row + k * stride, j), error;
-        if constexpr (Absolute) v = abs(v);
-        sum = lane_pairs<width>::two_sum(sum, v, error);
-        rest += error;
-        magnitudes += abs(error);
-      }
-      store(s + j, sum);
-      store(c + j, rest);
-      store(errors + j, magnitudes);
-    }
-    for (; j < count; ++j) {
-      for (int k = 0; k < Rows; ++k) {
-        T at;
-        __builtin_memcpy(&at, row + k * stride + j * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-        double v = static_cast<double>(at);
-        if constexpr (Absolute) v = __builtin_fabs(v);
-        const double sum = s[j] + v, z = sum - s[j], error = (s[j] - (sum - z)) + (v - z);
-        s[j] = sum;
-        c[j] += error;
-        errors[j] += __builtin_fabs(error);
-      }
-    }
-  };
-  std::int64_t i = 0;
-  for (; i + together <= rows; i += together) add(std::integral_constant<int, together>(), i);
-  for (; i < rows; ++i) add(std::integral_constant<int, 1>(), i);
 }
 
 }  // namespace wf::cpu::WF_TARGET

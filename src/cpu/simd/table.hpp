@@ -3,7 +3,7 @@
 /// All kernels of one target. Included once by each target_*.cpp, which names the target.
 #pragma once
 
-#include "certify.hpp"
+#include "columns.hpp"
 #include "exponents.hpp"
 #include "extract.hpp"
 #include "fast.hpp"
@@ -16,6 +16,15 @@ const kernel_table& table() {
   using d = double;
   constexpr taking only_finite{false, true};
   static constexpr kernel_table kernels = {
+#define WF_LANES(function)                                                             \
+  {function<lane_type<std::int8_t>>,   function<lane_type<std::int16_t>>,              \
+   function<lane_type<std::int32_t>>,  function<lane_type<std::int64_t>>,              \
+   function<lane_type<std::uint8_t>>,  function<lane_type<std::uint16_t>>,             \
+   function<lane_type<std::uint32_t>>, function<lane_type<std::uint64_t>>,             \
+   function<lane_f16>, function<lane_bf16>, function<lane_f32>, function<lane_f64>}
+#define WF_INTEGERS(function)                                                          \
+  {function<std::int8_t>,  function<std::int16_t>,  function<std::int32_t>,  function<std::int64_t>,  \
+   function<std::uint8_t>, function<std::uint16_t>, function<std::uint32_t>, function<std::uint64_t>}
 #define WF_WINDOWS(source, fewer, how)                                                    \
   {{extract<source<f, how>, fewer>, extract<source<f, how>, fewer + 1>},                    \
    {extract<source<d, how>, 2>, extract<source<d, how>, 3>}}
@@ -36,20 +45,15 @@ const kernel_table& table() {
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
+      .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
+      .extreme_columns = WF_LANES(extreme_columns),
+      .elements_of_keys = WF_LANES(elements_of_keys),
+      .integer_columns = WF_INTEGERS(integer_columns),
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},
       .fast_sum = {fast_sum<f>, fast_sum<d>},
       .fast_dot = {fast_dot<f>, fast_dot<d>},
       .fast_moments = {fast_moments<f>, fast_moments<d>},
-      .integer_sum = {integer_sum<std::int8_t>, integer_sum<std::int16_t>,
-                      integer_sum<std::int32_t>, integer_sum<std::int64_t>,
-                      integer_sum<std::uint8_t>, integer_sum<std::uint16_t>,
-                      integer_sum<std::uint32_t>, integer_sum<std::uint64_t>},
-#define WF_LANES(function)                                                             \
-  {function<lane_type<std::int8_t>>,   function<lane_type<std::int16_t>>,              \
-   function<lane_type<std::int32_t>>,  function<lane_type<std::int64_t>>,              \
-   function<lane_type<std::uint8_t>>,  function<lane_type<std::uint16_t>>,             \
-   function<lane_type<std::uint32_t>>, function<lane_type<std::uint64_t>>,             \
-   function<lane_f16>, function<lane_bf16>, function<lane_f32>, function<lane_f64>}
+      .integer_sum = WF_INTEGERS(integer_sum),
       .extremes_of = {extremes_of<lane_type<std::int8_t>>,   extremes_of<lane_type<std::int16_t>>,
                       extremes_of<lane_type<std::int32_t>>,  extremes_of<lane_type<std::int64_t>>,
                       extremes_of<lane_type<std::uint8_t>>,  extremes_of<lane_type<std::uint16_t>>,
@@ -59,6 +63,7 @@ const kernel_table& table() {
       .find_nan = WF_LANES(find_nan),
       .count_nonzero = WF_LANES(count_nonzero),
 #undef WF_LANES
+#undef WF_INTEGERS
       .all_negative_zero = {all_negative_zero<f>, all_negative_zero<d>},
   };
   return kernels;

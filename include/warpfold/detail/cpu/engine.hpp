@@ -42,6 +42,7 @@ struct erased {
   const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states
   void (*normalise)(void* state) = nullptr;  ///< to the canonical form; null if every state is in it
   bool adds = false;                         ///< states are merged by adding their words of 64 bits
+  const struct column_fold* columns = nullptr;  ///< of the library's: how rows are added to answers side by side
 };
 
 /// n-d inputs of one shape, strides in bytes.

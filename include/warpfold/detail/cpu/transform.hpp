@@ -31,6 +31,7 @@ class transformed {
     functions_.element_sizes = {sizeof(T)...};
     functions_.short_run = nullptr;
     functions_.proves = nullptr;  // a proof reads the elements as they lie
+    functions_.columns = nullptr;
     functions_.identity = [](const void* p, void* s) { as(p).r_.identity(as(p).self_, s); };
     functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n, std::int64_t first) {
       as(p).accumulate(s, x, n, first, std::index_sequence_for<T...>());

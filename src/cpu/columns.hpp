@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file columns.hpp
+/// Answers side by side in memory, whose elements lie a row apart, without a state for each: a block of columns has its sums, or whatever it
+/// keeps, in arrays beside each other, to which rows are added (simd/columns.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wf::cpu {
+
+/// What a block of columns keeps, at most.
+inline constexpr std::size_t column_bytes = 12288;
+
+struct column_fold {
+  std::int64_t most;  ///< columns of a block
+  void (*begin)(void* block);
+  /// Row i begins i·stride bytes after x. `any`: have these columns any row yet?
+  void (*add)(void* block, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any);
+  /// Columns [0, count) get what columns [from, from + count) of another block, or of the same, have; all have a row.
+  void (*merge)(void* block, const void* other, std::int64_t from, std::int64_t count);
+  /// The answers of columns of n elements each; certain[k] is 1 where it is told, and 0 where exact digits must decide.
+  void (*finish)(const void* self, void* block, std::int64_t n, std::int64_t count, void* out, unsigned char* certain);
+};
+
+}  // namespace wf::cpu

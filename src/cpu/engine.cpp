@@ -115,11 +115,15 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     unsigned char certain[4096];
     f.finish(self, &from, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, certain);
-    for (std::int64_t at = 0; at < width; at += g.width) {
-      const bool is = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
-      answered.groups[static_cast<std::size_t>(b / a_row * g.a_row + (b % a_row * block + at) / g.width)] = is;
-      if (!is) all = false;
+    unsigned char* const first = answered.groups.data() + b / a_row * g.a_row + b % a_row * block / g.width;
+    const std::int64_t groups = (width + g.width - 1) / g.width;
+    if (std::memchr(certain, 0, static_cast<std::size_t>(width)) == nullptr) {
+      std::memset(first, 1, static_cast<std::size_t>(groups));
+      return;
     }
+    all = false;
+    for (std::int64_t k = 0, at = 0; k < groups; ++k, at += g.width)
+      first[k] = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
   };
   if (chunks == 1) {
     // Threads share out blocks, at least a chunk's worth of elements at a time.

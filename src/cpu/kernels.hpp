@@ -117,6 +117,9 @@ struct kernel_table {
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
+  // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
+  void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);
+  void (*round_squares[2][2])(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain);  // [f64?][root?]
   void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, void* least, void* greatest);
   void (*elements_of_keys[lane_count])(const void* keys, const void* others, std::int64_t count, std::int64_t nan, void* out);
   void (*integer_columns[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, std::uint64_t* sums);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file columns.hpp
-/// Which reductions add rows to answers side by side (cpu/columns.hpp), and how: sums of floats with what they lost, sums of integers, extremes.
+/// Which reductions add rows to answers side by side (cpu/columns.hpp), and how: sums of floats and of squares with what they lost, sums of integers, extremes.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,25 @@
 #include "proved.hpp"
 
 namespace wf::library {
+
+inline bool is_finite(double x) { return x - x == 0; }
+
+/// Sums, their errors, and what these lost, of columns that have both.
+inline void merge_sums(double* s, double* c, double* lost, const double* more_s, const double* more_c, const double* more_lost, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    const exact_sum_of sum = two_sum(s[k], more_s[k]), rest = two_sum(c[k], more_c[k]), all = two_sum(rest.sum, sum.error);
+    s[k] = sum.sum;
+    c[k] = all.sum;
+    lost[k] += more_lost[k] + (magnitude(rest.error) + magnitude(all.error));
+  }
+}
+
+/// certain[k] = f(k) where that is 0.
+template <class F>
+void for_uncertain(unsigned char* certain, std::int64_t count, F f) {
+  for (auto* p = certain; (p = static_cast<unsigned char*>(std::memchr(p, 0, static_cast<std::size_t>(certain + count - p)))) != nullptr; ++p)
+    *p = f(p - certain);
+}
 
 /// Sums, means and norm1 of f32 and f64.
 template <class R, class T>
@@ -37,30 +56,24 @@ struct columns_by_proof {
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
     auto& b = *static_cast<block*>(to);
     const auto& o = *static_cast<const block*>(other);
-    for (std::int64_t k = 0; k < count; ++k) {
-      const exact_sum_of sum = two_sum(b.s[k], o.s[from + k]), rest = two_sum(b.c[k], o.c[from + k]), all = two_sum(rest.sum, sum.error);
-      b.s[k] = sum.sum;
-      b.c[k] = all.sum;
-      b.lost[k] += o.lost[from + k] + (magnitude(rest.error) + magnitude(all.error));
-    }
+    merge_sums(b.s, b.c, b.lost, o.s + from, o.c + from, o.lost + from, count);
   }
   static void finish(const void* self, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     auto& b = *static_cast<block*>(from);
     std::memset(certain, 0, static_cast<std::size_t>(count));
     if (static_cast<const options*>(self)->rounding == rounding::nearest && n < std::int64_t{1} << 52)
       cpu::kernels().round_columns[wide][ask.what == op::mean](b.s, b.c, b.lost, static_cast<double>(n), count, out, certain);
-    for (std::int64_t k = 0; k < count; ++k) {
-      if (certain[k] != 0) continue;
+    for_uncertain(certain, count, [&](std::int64_t k) {
       cpu::evidence e;
       e.values[0] = b.s[k];
       e.values_rest[0] = b.c[k];
       e.lost_values = b.lost[k];
       e.zeros = b.s[k] == 0 && b.c[k] == 0 && b.lost[k] == 0;
       e.negative = std::signbit(b.s[k]);
-      if (!(b.s[k] - b.s[k] == 0) || !(b.c[k] - b.c[k] == 0) || !(b.lost[k] - b.lost[k] == 0)) e.verdict = cpu::evidence::hopeless;
+      if (!is_finite(b.s[k]) || !is_finite(b.c[k]) || !is_finite(b.lost[k])) e.verdict = cpu::evidence::hopeless;
       bool again = false;
-      certain[k] = proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
-    }
+      return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
+    });
   }
   static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
 };
@@ -161,12 +174,71 @@ struct columns_of_extremes {
   static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
 };
 
+/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.
+template <class R, class T, bool Spread, bool Root>
+struct columns_of_squares {
+  static constexpr int arrays = Spread ? 6 : 3;
+  static constexpr std::int64_t most = Spread ? 256 : 512;
+  static constexpr int lane = reductions::lane_of<T>();
+  using answer = result_of<R>;
+  static_assert(arrays * most * sizeof(double) <= cpu::column_bytes);
+
+  static void begin(void* to) {
+    auto* const at = static_cast<double*>(to);
+    std::fill_n(at, arrays * most, 0.0);
+    for (int k = 0; k < arrays; k += 3) std::fill_n(at + k * most, most, -0.0);
+  }
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+    cpu::kernels().square_columns[lane][Spread](x, stride, rows, count, static_cast<double*>(to), most);
+  }
+  static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
+    for (int k = 0; k < arrays; k += 3) {
+      double* const at = static_cast<double*>(to) + k * most;
+      const double* const o = static_cast<const double*>(other) + k * most + from;
+      merge_sums(at, at + most, at + 2 * most, o, o + most, o + 2 * most, count);
+    }
+  }
+  static void finish(const void* self, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    const auto* const at = static_cast<const double*>(from);
+    const auto& o = *static_cast<const options*>(self);
+    std::memset(certain, 0, static_cast<std::size_t>(count));
+    const std::int64_t less = n - o.correction;
+    const bool few = Spread ? n >> 26 == 0 && less > 0 && less >> 26 == 0 : n < std::int64_t{1} << 52;
+    if (few && o.rounding == rounding::nearest)
+      cpu::kernels().round_squares[sizeof(answer) == 8][Root](at, most, static_cast<double>(n), Spread ? static_cast<double>(n * less) : 0, count, out, certain);
+    if constexpr (floating<T>) {
+      for_uncertain(certain, count, [&](std::int64_t k) {
+        cpu::evidence e;
+        const auto take = [&](int array, double (&sums)[2], double (&rest)[2], double& lost) {
+          const double* const p = at + array * most + k;
+          sums[0] = p[0];
+          rest[0] = p[most];
+          lost = p[2 * most];
+          e.zeros = p[0] == 0 && p[most] == 0 && lost == 0;
+          e.negative = std::signbit(p[0]);
+          if (!is_finite(p[0]) || !is_finite(p[most]) || !is_finite(lost)) e.verdict = cpu::evidence::hopeless;
+        };
+        take(0, e.products, e.products_rest, e.lost_products);
+        if constexpr (Spread) take(3, e.values, e.values_rest, e.lost_values);
+        bool again = false;
+        return proved<R, T>::conclude(self, e, n, static_cast<answer*>(out) + k, again);
+      });
+    }
+  }
+  static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
+};
+
 template <class R, class T>
 constexpr const cpu::column_fold* columns_of_one() {
   if constexpr (std::is_same_v<T, bool> || complex_number<T>) {
     return nullptr;
   } else if constexpr (asks_of<R>.is) {
-    if constexpr (sizeof(T) >= 4 && (asks_of<R>.kind == of_values || asks_of<R>.kind == of_magnitudes)) return &columns_by_proof<R, T>::functions;
+    constexpr asked ask = asks_of<R>;
+    constexpr bool root = ask.what == op::norm2 || ask.what == op::std_dev;
+    if constexpr (sizeof(T) < 4) return nullptr;
+    else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
+    else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;
+    else if constexpr (ask.what == op::var || ask.what == op::std_dev) return &columns_of_squares<R, T, true, root>::functions;
     else return nullptr;
   } else if constexpr (std::is_base_of_v<reductions::extreme_fold<T>, R>) {
     return &columns_of_extremes<R, T>::functions;
@@ -174,6 +246,12 @@ constexpr const cpu::column_fold* columns_of_one() {
     return &columns_of_integers<R, T>::functions;
   } else if constexpr (integer<T> && sizeof(T) < 8 && (std::is_same_v<R, reductions::mean<T, true>> || std::is_same_v<R, reductions::mean<T, false>>)) {
     return &columns_of_integers<R, T>::functions;
+  } else if constexpr (integer<T> && sizeof(T) < 8) {
+    if constexpr (std::is_same_v<R, reductions::norm2<T, true>> || std::is_same_v<R, reductions::norm2<T, false>>)
+      return &columns_of_squares<R, T, false, true>::functions;
+    else if constexpr (std::is_same_v<R, reductions::var<T, true>>) return &columns_of_squares<R, T, true, false>::functions;
+    else if constexpr (std::is_same_v<R, reductions::std_dev<T, true>>) return &columns_of_squares<R, T, true, true>::functions;
+    else return nullptr;
   } else {
     return nullptr;
   }

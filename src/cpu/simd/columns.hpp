@@ -37,102 +37,276 @@ WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows
   }
 }
 
-/// Rows of `count` columns, a row `stride` bytes after the one before: to each column's s and c their sum and the errors of its additions, to `lost`
-/// the magnitudes of what c loses. So s + c is the sum where that is 0, and off by what it says, but for its own rounding. Of f32 c is left as it is, and
-/// `lost` has the errors of s: mostly there are none. T. Ogita, S. Rump, S. Oishi, Accurate Sum and Dot Product (SISC 2005), Sum3.
-template <class T, bool Absolute>
-void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
-  using V = vec<T, width / 8 * static_cast<int>(sizeof(T))>;
-  const f64s one = unknown_one();
-  // Every second addition by an FMA, as in certify.hpp.
-  const auto two_sum = [one](f64s& a, f64s b) __attribute__((always_inline)) {
+/// As many elements as a vector has doubles, and these as doubles: integers of up to 32 bits too.
+template <class T>
+using few = vec<T, step * static_cast<int>(sizeof(T))>;
+template <class T>
+WF_INLINE f64s as_doubles(few<T> v) {
+  if constexpr (std::is_same_v<T, double>) return v;
+  else if constexpr (std::is_same_v<T, float>) return widen(v);
+  else if constexpr (sizeof(T) == 4) return __builtin_convertvector(v, f64s);
+  else return __builtin_convertvector(__builtin_convertvector(v, few<std::int32_t>), f64s);
+}
+
+/// Sums of columns, a vector of them: s + c, and the magnitudes of what c lost. T. Ogita, S. Rump, S. Oishi, Accurate Sum and Dot Product
+/// (SISC 2005), Sum3. Where terms have few bits c is left as it is, and `lost` has the errors of s: mostly there are none.
+struct column_sums {
+  f64s s, c, lost, one;
+
+  WF_INLINE column_sums(const double* s_at, const double* c_at, const double* lost_at) : s(load<f64s>(s_at)), c(load<f64s>(c_at)), lost(load<f64s>(lost_at)), one(unknown_one()) {}
+  WF_INLINE void give(double* s_at, double* c_at, double* lost_at) const {
+    store(s_at, s);
+    store(c_at, c);
+    store(lost_at, lost);
+  }
+  /// Every second addition by an FMA, as in certify.hpp.
+  WF_INLINE f64s two_sum(f64s& a, f64s b) const {
     const f64s t = a + b, z = subtract_by_fma(t, a, one), error = add_by_fma(a - (t - z), subtract_by_fma(b, z, one), one);
     a = t;
     return error;
-  };
-  for_columns<V, T>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
-    f64s sum = load<f64s>(s + j), rest = load<f64s>(c + j), away = load<f64s>(lost + j);
-    for (std::int64_t k = 0; k < here; ++k) {
-      f64s v;
-      if constexpr (sizeof(T) == 8) v = read(k);
-      else v = widen(read(k));
-      if constexpr (Absolute) v = abs(v);
-      f64s error = two_sum(sum, v);
-      if constexpr (sizeof(T) == 8) error = two_sum(rest, error);
-      away += abs(error);
+  }
+  template <bool Wide>
+  WF_INLINE void add(f64s v) {
+    f64s error = two_sum(s, v);
+    if constexpr (Wide) error = two_sum(c, error);
+    lost += abs(error);
+  }
+  /// Where a square is so small that its low half may underflow, the element itself counts as lost.
+  template <class T>
+  WF_INLINE void add_square(f64s v) {
+    if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
+      add<false>(v * v);
+    } else {
+      f64s low;
+      const f64s p = two_product(v, v, low);
+      add<true>(p);
+      lost += abs(two_sum(c, low));
+      if constexpr (std::is_same_v<T, double>) lost += (f64s)((i64s)abs(v) & (i64s)(p < 0x1p-960));
     }
-    store(s + j, sum);
-    store(c + j, rest);
-    store(lost + j, away);
+  }
+};
+
+/// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64.
+template <bool Absolute>
+void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+  for_columns<f64s, double>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+    column_sums sums(s + j, c + j, lost + j);
+    for (std::int64_t k = 0; k < here; ++k) {
+      f64s v = read(k);
+      if constexpr (Absolute) v = abs(v);
+      sums.add<true>(v);
+    }
+    sums.give(s + j, c + j, lost + j);
   });
 }
 
-/// The sums of such columns, or those divided by n < 2^53, rounded to nearest, as detail/exact/certified.hpp does one by one; `certain`
-/// is 1 where all that is within what was lost rounds alike, and 0 where the answer is not told.
-template <class T, bool Mean>
-void round_columns(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain) {
-  constexpr bool wide = sizeof(T) == 8;
-  constexpr auto where = [](i64s which, f64s a, f64s b) __attribute__((always_inline)) {
-    return (f64s)(((i64s)a & which) | ((i64s)b & ~which));
-  };
-  const f64s divisor = all_lanes<f64s>(n);
-  // a - q·divisor, exactly: a remainder is a double.
-  const auto remainder = [&](f64s a, f64s q) __attribute__((always_inline)) {
+/// Of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are multiples of the
+/// least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits allow; else at most u·greatest·n(n + 1)/2 is.
+template <bool Absolute>
+void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+  using u32s = vec<std::uint32_t>;
+  constexpr int log2_rows = 8, per = lanes<float>;
+  constexpr std::int64_t most_rows = 1 << log2_rows, most_columns = 512;
+  alignas(64) double sums[most_columns];
+  alignas(64) std::int32_t greatest[most_columns];
+  alignas(64) std::uint32_t below_least[most_columns];
+  const f64s one = unknown_one();
+  for (std::int64_t i = 0; i < rows; i += most_rows) {
+    const std::int64_t some = rows - i < most_rows ? rows - i : most_rows;
+    for (std::int64_t j = 0; j < count; j += per) {
+      store(sums + j, all_lanes<f64s>(-0.0));
+      store(sums + j + step, all_lanes<f64s>(-0.0));
+      store(greatest + j, i32s{});
+      store(below_least + j, ~u32s{});
+    }
+    for_columns<f32s, float>(static_cast<const unsigned char*>(x) + i * stride, stride, some, count,
+                             [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+      f64s low = load<f64s>(sums + j), high = load<f64s>(sums + j + step);
+      i32s most = load<i32s>(greatest + j);
+      u32s least = load<u32s>(below_least + j);
+      for (std::int64_t k = 0; k < here; ++k) {
+        f32s v = read(k);
+        const i32s m = (i32s)abs(v);
+        const u32s below = (u32s)m - 1;
+        most = m > most ? m : most;
+        least = below < least ? below : least;
+        if constexpr (Absolute) v = abs(v);
+        half_f32s halves[2];
+        __builtin_memcpy(halves, &v, sizeof v);
+        low += widen(halves[0]);
+        high = add_by_fma(widen(halves[1]), high, one);
+      }
+      store(sums + j, low);
+      store(sums + j + step, high);
+      store(greatest + j, most);
+      store(below_least + j, least);
+    });
+    const double bound = 0x1p-53 * 1.01 / 2 * static_cast<double>(some * (some + 1));
+    for (std::int64_t j = 0; j < count; j += per) {
+      const i32s most = load<i32s>(greatest + j), high = most >> 23, low = (i32s)((load<u32s>(below_least + j) + 1) >> 23);
+      // Of zeros alone `low` is 0, and so is `high`; subnormals have the last place of field 1.
+      const i32s apart = high - (low > 1 ? low : all_lanes<i32s>(1));
+      const f32s away = (f32s)(most & (i32s)(apart > 29 - log2_rows));
+      for (int part = 0; part < 2; ++part) {
+        const std::int64_t at = j + part * step;
+        column_sums to(s + at, c + at, lost + at);
+        half_f32s halves[2];
+        __builtin_memcpy(halves, &away, sizeof away);
+        to.lost += widen(halves[part]) * bound;
+        to.add<false>(load<f64s>(sums + at));
+        to.give(s + at, c + at, lost + at);
+      }
+    }
+  }
+}
+template <class T, bool Absolute>
+void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+  if constexpr (sizeof(T) == 8) certify_wide_columns<Absolute>(x, stride, rows, count, s, c, lost);
+  else certify_narrow_columns<Absolute>(x, stride, rows, count, s, c, lost);
+}
+
+/// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other.
+template <class T, bool Values>
+void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
+  for_columns<few<T>, T>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+    double* const p = at + j;
+    double* const q = Values ? p + 3 * apart : p;
+    column_sums squares(p, p + apart, p + 2 * apart), values(q, q + apart, q + 2 * apart);
+    for (std::int64_t k = 0; k < here; ++k) {
+      const f64s v = as_doubles<T>(read(k));
+      squares.add_square<T>(v);
+      if constexpr (Values) values.add<std::is_same_v<T, double>>(v);
+    }
+    squares.give(p, p + apart, p + 2 * apart);
+    if constexpr (Values) values.give(q, q + apart, q + 2 * apart);
+  });
+}
+
+/// The arithmetic of `known` in detail/exact/certified.hpp on a vector of columns. What is not certain has a NaN or an infinity for `off`.
+struct knowns {
+  f64s h, l, off;
+
+  static WF_INLINE f64s where(i64s which, f64s a, f64s b) { return (f64s)(((i64s)a & which) | ((i64s)b & ~which)); }
+  static WF_INLINE f64s two_sum(f64s a, f64s b, f64s& error) { return lane_pairs<width>::two_sum(a, b, error); }
+  /// a - q·d, where that is a double.
+  static WF_INLINE f64s remainder(f64s a, f64s q, f64s d) {
     if constexpr (has_fma) {
-      return multiply_subtract(-q, divisor, -a);
+      return -multiply_subtract(q, d, a);
     } else {
       f64s low;
-      const f64s p = two_product(q, divisor, low);
+      const f64s p = two_product(q, d, low);
       return (a - p) - low;
     }
-  };
-  for (std::int64_t j = 0; j < count; j += step) {
-    f64s h = load<f64s>(s + j), l = load<f64s>(c + j), off = load<f64s>(lost + j);
-    i64s exact = (i64s)(off == 0.0), sure = ~i64s{};  // not of NaNs
-    off *= 1.01;
-    if constexpr (Mean) {
-      f64s low;
-      const f64s sum = lane_pairs<width>::two_sum(h, l, low);
-      const i64s is_zero = (i64s)(sum == 0.0) & exact;
-      sure = is_zero | ((i64s)(abs(sum) >= 0x1p-900) & (i64s)(abs(sum) <= 0x1p900));
-      const f64s q = where((i64s)(l == 0.0), h, sum) / divisor;
-      f64s rest_off;
-      const f64s rest = lane_pairs<width>::two_sum(remainder(sum, q), low, rest_off), more = rest / divisor;
-      exact &= (i64s)(rest_off == 0.0) & (i64s)(remainder(rest, more) == 0.0);
-      off = off / divisor + abs(q) * 0x1p-102;
-      h = lane_pairs<width>::two_sum(q, more, l);
-      h = where(is_zero, q, h);
-    }
-    // The sums below are rounded: off grows by more than that, but where there is one rounding, of an exact sum.
+  }
+  static WF_INLINE knowns of(f64s s, f64s c, f64s off) {
+    f64s l;
+    const f64s h = two_sum(s, c, l);
+    return {where((i64s)(c == 0.0), s, h), l, off};  // and so -0 stays
+  }
+  static WF_INLINE knowns of_sums(const double* s, const double* c, const double* lost) {
+    return of(load<f64s>(s), load<f64s>(c), load<f64s>(lost) * 1.01);  // which is itself a rounded sum
+  }
+  WF_INLINE i64s is_exact() const { return (i64s)(off == 0.0); }
+  WF_INLINE i64s is_zero() const { return (i64s)(h == 0.0) & is_exact(); }
+  WF_INLINE knowns exact_where(i64s which) const { return {h, l, (f64s)((i64s)off & ~which)}; }
+  /// Uncertain, but where it is zero or `which`.
+  WF_INLINE knowns only(i64s which) const { return {h, l, where(which | is_zero(), off, all_lanes<f64s>(__builtin_inf()))}; }
+  WF_INLINE knowns within(double least, double most) const { return only((i64s)(abs(h) >= least) & (i64s)(abs(h) <= most)); }
+
+  WF_INLINE knowns divided(f64s d) const {
+    const knowns a = within(0x1p-900, 0x1p900);
+    const f64s q = h / d;
+    f64s error;
+    const f64s rest = two_sum(remainder(h, q, d), l, error), more = rest / d;
+    const i64s exact = a.is_exact() & (i64s)(error == 0.0) & (i64s)(remainder(rest, more, d) == 0.0);
+    return of(q, more, a.off * 1.01 / d + abs(q) * 0x1p-102).exact_where(exact);
+  }
+  WF_INLINE knowns times(f64s d) const {
+    const knowns a = within(0x1p-900, 0x1p900);
+    f64s low, lower, error;
+    const f64s p = two_product(h, d, low), q = two_product(l, d, lower), rest = two_sum(low, q, error);
+    return of(p, rest, a.off * 1.01 * d + abs(p) * 0x1p-102).exact_where(a.is_exact() & (i64s)(error == 0.0) & (i64s)(lower == 0.0));
+  }
+  WF_INLINE knowns squared() const {
+    const knowns a = within(0x1p-400, 0x1p400);
+    f64s low;
+    const f64s p = two_product(h, h, low);
+    return of(p, low + 2 * h * l, (abs(h) + a.off) * a.off * 2.01 + p * 0x1p-102).exact_where(a.is_exact() & (i64s)(l == 0.0));
+  }
+  WF_INLINE knowns minus(const knowns& b) const {
+    f64s error, low_error, more_error;
+    const f64s t = two_sum(h, -b.h, error), low = two_sum(l, -b.l, low_error), more = two_sum(error, low, more_error);
+    return of(t, more, (off + b.off) * 1.01 + (abs(h) + abs(b.h)) * 0x1p-102).exact_where(is_exact() & b.is_exact() & (i64s)(low_error == 0.0) & (i64s)(more_error == 0.0));
+  }
+  /// Of what is positive, and not off by more than a quarter.
+  WF_INLINE knowns positive() const { return only((i64s)(h >= 0x1p-900) & (i64s)(off <= h * 0.25)); }
+  WF_INLINE knowns root() const {
+    const knowns a = positive().within(0x1p-900, 0x1p900);
+    const i64s zero = is_zero();
+    const f64s r = square_roots(h), rest = remainder(h, r, r) + l;
+    const knowns found = of(r, rest / (2 * r), a.off * 0.75 * 1.01 / r + r * 0x1p-102).exact_where(a.is_exact() & (i64s)(rest == 0.0));
+    return {where(zero, h, found.h), where(zero, f64s{}, found.l), where(zero, f64s{}, found.off)};
+  }
+
+  /// Rounded to nearest: answers j, j + 1, … of `count`, and which are certain.
+  template <class T>
+  WF_INLINE void give(std::int64_t j, std::int64_t count, void* out, unsigned char* certain) const {
+    constexpr bool wide = sizeof(T) == 8;
+    i64s exact = is_exact();
     half_f32s narrow{};
     f64s high, lower;
+    // The sums below are rounded: the bound grows by more than that.
     if constexpr (wide) {
-      off = (f64s)((i64s)(off * 1.01 + abs(l) * 0x1p-50) & ~exact);
-      high = h + (l + off);
-      lower = h + (l - off);
-      high = where((i64s)(l == 0.0) & exact, h, high);  // -0, too
-      lower = where((i64s)(l == 0.0) & exact, h, lower);
+      const f64s by = (f64s)((i64s)(off * 1.01 + abs(l) * 0x1p-50) & ~exact);
+      high = where(exact, h, h + (l + by));
+      lower = where(exact, h, h + (l - by));
     } else {
       exact &= (i64s)(l == 0.0);
-      off = off * 1.01 + (abs(l) * 0x1p-50 + abs(h) * 0x1p-51);
-      narrow = __builtin_convertvector(where(exact, h, h + (l + off)), half_f32s);
+      const f64s by = off * 1.01 + (abs(l) * 0x1p-50 + abs(h) * 0x1p-51);
+      narrow = __builtin_convertvector(where(exact, h, h + (l + by)), half_f32s);
       high = widen(narrow);
-      lower = widen(__builtin_convertvector(where(exact, h, h + (l - off)), half_f32s));
+      lower = widen(__builtin_convertvector(where(exact, h, h + (l - by)), half_f32s));
     }
-    sure &= (i64s)(high == lower) & (exact | (i64s)(high != 0.0));
+    const i64s sure = (i64s)(high == lower) & (exact | (i64s)(high != 0.0));
     const std::int64_t here = count - j < step ? count - j : step;
     auto* const to = static_cast<unsigned char*>(out) + j * static_cast<std::int64_t>(sizeof(T));
-    const auto give = [&](auto answers) __attribute__((always_inline)) {
+    const auto write = [&](auto answers) __attribute__((always_inline)) {
       if (here == step) store(to, answers);
       else __builtin_memcpy(to, &answers, static_cast<std::size_t>(here) * sizeof(T));
     };
-    if constexpr (wide) give(high);
-    else give(narrow);
+    if constexpr (wide) write(high);
+    else write(narrow);
     if (here == step && !any_lane(~sure)) {
       __builtin_memset(certain + j, 1, step);
     } else {
       for (std::int64_t k = 0; k < here; ++k) certain[j + k] = sure[k] != 0;
     }
+  }
+};
+
+/// The sums of columns, or those divided by n < 2^53, rounded to nearest; `certain` is 1 where all that is within what was lost rounds alike,
+/// and 0 where the answer is not told.
+template <class T, bool Mean>
+void round_columns(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain) {
+  for (std::int64_t j = 0; j < count; j += step) {
+    const knowns sum = knowns::of_sums(s + j, c + j, lost + j);
+    if constexpr (Mean) sum.divided(all_lanes<f64s>(n)).template give<T>(j, count, out, certain);
+    else sum.give<T>(j, count, out, certain);
+  }
+}
+
+/// The same of the sums of squares, or their roots, and of variances, or their roots: (n·Σx² - (Σx)²) / divisor.
+template <class T, bool Root>
+void round_squares(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain) {
+  for (std::int64_t j = 0; j < count; j += step) {
+    const double *const p = at + j, *const q = p + 3 * apart;
+    knowns a = knowns::of_sums(p, p + apart, p + 2 * apart);
+    if (divisor != 0) {
+      const knowns sum = knowns::of_sums(q, q + apart, q + 2 * apart);
+      a = a.times(all_lanes<f64s>(n)).minus(sum.squared()).positive().divided(all_lanes<f64s>(divisor));
+    }
+    if constexpr (Root) a = a.root();
+    a.give<T>(j, count, out, certain);
   }
 }
 

@@ -46,6 +46,11 @@ const kernel_table& table() {
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
+#define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
+      .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_SQUARES(std::int32_t), {},
+                         WF_SQUARES(std::uint8_t), WF_SQUARES(std::uint16_t), WF_SQUARES(std::uint32_t), {}, {}, {}, WF_SQUARES(f), WF_SQUARES(d)},
+#undef WF_SQUARES
+      .round_squares = {{round_squares<f, false>, round_squares<f, true>}, {round_squares<d, false>, round_squares<d, true>}},
       .extreme_columns = WF_LANES(extreme_columns),
       .elements_of_keys = WF_LANES(elements_of_keys),
       .integer_columns = WF_INTEGERS(integer_columns),

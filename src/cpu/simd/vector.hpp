@@ -131,6 +131,18 @@ WF_INLINE f32s min(f32s a, f32s b) {
 #endif
 }
 
+WF_INLINE f64s square_roots(f64s x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_sqrt_pd(0xff, x);
+#elif defined(__AVX2__)
+  return _mm256_sqrt_pd(x);
+#elif defined(__x86_64__)
+  return _mm_sqrt_pd(x);
+#else
+  return vsqrtq_f64(x);
+#endif
+}
+
 /// Of pairs of vectors: is any lane NaN?
 class nan_check {
 #if defined(__AVX512F__)

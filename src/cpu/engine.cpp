@@ -284,15 +284,9 @@ void check_one_dimension(const operands& x, const char* who) {
            " dimensions; it must have 1");
 }
 
-}  // namespace
-
-void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
-                const context& c, void* out) {
+[[gnu::noinline]] void reduce_long_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
+                                       const context& c, void* out) {
   const ieee_environment environment;
-  if (n <= gather_size && r.short_run != nullptr) {
-    r.short_run(self, x, n, out);
-    return;
-  }
   if (r.proves != nullptr && n > 0 && prove(r, self, x, n, c, out)) return;
   constexpr std::size_t on_stack = 2048;
   if (n <= least_chunk && r.state_size <= on_stack && r.state_align <= 64) {
@@ -311,6 +305,20 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
   }
   if (n != 1) p.reduced.push_back(d);
   solve(r, self, p, c, static_cast<std::byte*>(out));
+}
+
+}  // namespace
+
+void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
+                const context& c, void* out) {
+  if (n > gather_size || r.short_run == nullptr) {
+    reduce_long_run(r, self, x, n, c, out);
+  } else if (n == 1) {
+    r.short_run(self, x, n, out);
+  } else {
+    const ieee_environment environment;
+    r.short_run(self, x, n, out);
+  }
 }
 
 void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out) {

@@ -12,29 +12,32 @@ namespace wf::cpu::WF_TARGET {
 /// Rows that are read beside each other: each is a stream that the processor reads ahead.
 inline constexpr std::int64_t rows_at_once = 16;
 
-/// f(j, rows, read) for each vector of V's lanes of columns, from column j on, and up to rows_at_once rows: read(k) is row k's.
+/// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows.
+template <class V, class T, class F>
+WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f) {
+  constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
+  const std::int64_t ahead = here < rows ? rows_at_once * stride : 1024;  // the next rows, or the next columns
+  const auto* at = static_cast<const unsigned char*>(x);
+  std::int64_t j = 0;
+  for (; j + per <= count; j += per, at += per * size)
+    f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
+      prefetch(at + k * stride, ahead);
+      return load<V>(at + k * stride);
+    });
+  if (j < count) {
+    const auto left = static_cast<std::size_t>((count - j) * size);
+    f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
+      V v{};
+      __builtin_memcpy(&v, at + k * stride, left);
+      return v;
+    });
+  }
+}
+/// The same for all rows.
 template <class V, class T, class F>
 WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, F f) {
-  constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size, ahead = 1024;
-  const auto* const from = static_cast<const unsigned char*>(x);
-  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
-    const std::int64_t here = rows - i < rows_at_once ? rows - i : rows_at_once;
-    const unsigned char* at = from + i * stride;
-    std::int64_t j = 0;
-    for (; j + per <= count; j += per, at += per * size)
-      f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
-        prefetch(at + k * stride, ahead);
-        return load<V>(at + k * stride);
-      });
-    if (j < count) {
-      const auto left = static_cast<std::size_t>((count - j) * size);
-      f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
-        V v{};
-        __builtin_memcpy(&v, at + k * stride, left);
-        return v;
-      });
-    }
-  }
+  for (std::int64_t i = 0; i < rows; i += rows_at_once)
+    for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, rows - i < rows_at_once ? rows - i : rows_at_once, count, f);
 }
 
 /// As many elements as a vector has doubles, and these as doubles: integers of up to 32 bits too.
@@ -111,19 +114,30 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
   alignas(64) std::int32_t greatest[most_columns];
   alignas(64) std::uint32_t below_least[most_columns];
   const f64s one = unknown_one();
-  for (std::int64_t i = 0; i < rows; i += most_rows) {
-    const std::int64_t some = rows - i < most_rows ? rows - i : most_rows;
-    for (std::int64_t j = 0; j < count; j += per) {
-      store(sums + j, all_lanes<f64s>(-0.0));
-      store(sums + j + step, all_lanes<f64s>(-0.0));
-      store(greatest + j, i32s{});
-      store(below_least + j, ~u32s{});
+  // To the sums of column j and those after it what some rows come to.
+  const auto add_up = [&](std::int64_t j, f64s low, f64s high, i32s most, u32s least, std::int64_t some) __attribute__((always_inline)) {
+    const double bound = 0x1p-53 * 1.01 / 2 * static_cast<double>(some * (some + 1));
+    // Of zeros alone both fields are 0; subnormals have the last place of field 1.
+    const i32s field = (i32s)((least + 1) >> 23), apart = (most >> 23) - (field > 1 ? field : all_lanes<i32s>(1));
+    const f32s away = (f32s)(most & (i32s)(apart > 29 - log2_rows));
+    half_f32s halves[2];
+    __builtin_memcpy(halves, &away, sizeof away);
+    for (int part = 0; part < 2; ++part) {
+      const std::int64_t at = j + part * step;
+      column_sums to(s + at, c + at, lost + at);
+      to.lost += widen(halves[part]) * bound;
+      to.add<false>(part == 0 ? low : high);
+      to.give(s + at, c + at, lost + at);
     }
-    for_columns<f32s, float>(static_cast<const unsigned char*>(x) + i * stride, stride, some, count,
+  };
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
+    const std::int64_t before = i % most_rows, left = rows - i < rows_at_once ? rows - i : rows_at_once;
+    const bool first = before == 0, last = before + rows_at_once == most_rows || i + left == rows;
+    for_columns<f32s, float>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, left, count,
                              [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
-      f64s low = load<f64s>(sums + j), high = load<f64s>(sums + j + step);
-      i32s most = load<i32s>(greatest + j);
-      u32s least = load<u32s>(below_least + j);
+      f64s low = first ? all_lanes<f64s>(-0.0) : load<f64s>(sums + j), high = first ? low : load<f64s>(sums + j + step);
+      i32s most = first ? i32s{} : load<i32s>(greatest + j);
+      u32s least = first ? ~u32s{} : load<u32s>(below_least + j);
       for (std::int64_t k = 0; k < here; ++k) {
         f32s v = read(k);
         const i32s m = (i32s)abs(v);
@@ -136,27 +150,15 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
         low += widen(halves[0]);
         high = add_by_fma(widen(halves[1]), high, one);
       }
+      if (last) {
+        add_up(j, low, high, most, least, before + here);
+        return;
+      }
       store(sums + j, low);
       store(sums + j + step, high);
       store(greatest + j, most);
       store(below_least + j, least);
     });
-    const double bound = 0x1p-53 * 1.01 / 2 * static_cast<double>(some * (some + 1));
-    for (std::int64_t j = 0; j < count; j += per) {
-      const i32s most = load<i32s>(greatest + j), high = most >> 23, low = (i32s)((load<u32s>(below_least + j) + 1) >> 23);
-      // Of zeros alone `low` is 0, and so is `high`; subnormals have the last place of field 1.
-      const i32s apart = high - (low > 1 ? low : all_lanes<i32s>(1));
-      const f32s away = (f32s)(most & (i32s)(apart > 29 - log2_rows));
-      for (int part = 0; part < 2; ++part) {
-        const std::int64_t at = j + part * step;
-        column_sums to(s + at, c + at, lost + at);
-        half_f32s halves[2];
-        __builtin_memcpy(halves, &away, sizeof away);
-        to.lost += widen(halves[part]) * bound;
-        to.add<false>(load<f64s>(sums + at));
-        to.give(s + at, c + at, lost + at);
-      }
-    }
   }
 }
 template <class T, bool Absolute>
@@ -318,7 +320,7 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   auto *const low_keys = static_cast<T*>(least), *const high_keys = static_cast<T*>(greatest);
   for (std::int64_t i = 0; i < rows; i += rows_at_once) {
     const bool first = begin && i == 0;
-    for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i < rows_at_once ? rows - i : rows_at_once, count,
+    for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, rows - i < rows_at_once ? rows - i : rows_at_once, count,
                       [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
       V low = first ? key_of<L>(read(0)) : load<V>(low_keys + j), high = first ? low : load<V>(high_keys + j);
       for (std::int64_t k = 0; k < here; ++k) {

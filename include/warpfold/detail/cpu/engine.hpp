@@ -36,7 +36,7 @@ struct erased {
                      std::int64_t first);
   void (*combine)(const void* self, void* state, const void* later);
   void (*finish)(const void* self, const void* state, std::int64_t n, void* out);
-  /// All in one for short contiguous runs; null if there is no shorter way.
+  /// All in one for short contiguous runs; null if there is no shorter way. The caller has set the processor to IEEE arithmetic, unless n is 1.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
   const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states

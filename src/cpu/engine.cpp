@@ -81,7 +81,7 @@ struct answered_groups {
 answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
                                   std::int64_t chunks, const context& c, std::byte* out) {
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
-  if (!g.panels || r.columns == nullptr || p.kept.back().strides[0] != size) return {};
+  if (r.columns == nullptr || p.kept.back().strides[0] != size) return {};
   const column_fold& f = *r.columns;
   const std::int64_t block = std::min(f.most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
                      blocks = p.answers / g.side_by_side * a_row;
@@ -94,13 +94,17 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   const auto fold = [&](memory& to, std::int64_t b, std::int64_t begin, std::int64_t end) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     const dimension& row = p.reduced.back();
-    f.begin(&to);
+    f.begin(&to, std::min(f.most, beside * width));
     if (beside > 1) {
       const std::int64_t wide = std::min(beside, end - begin), rows = (end - begin) / wide, rest = (end - begin) % wide;
       const std::byte* const x = base[0] + begin * row.strides[0];
       f.add(&to, x, wide * row.strides[0], rows, wide * width, false);
-      if (rest != 0) f.add(&to, x + rows * wide * row.strides[0], 0, 1, rest * width, true);
       for (std::int64_t k = 1; k < wide; ++k) f.merge(&to, &to, k * width, width);
+      if (rest == 0) return;
+      memory more;
+      f.begin(&more, rest * width);
+      f.add(&more, x + rows * wide * row.strides[0], 0, 1, rest * width, false);
+      for (std::int64_t k = 0; k < rest; ++k) f.merge(&to, &more, k * width, width);
       return;
     }
     for (std::int64_t i = begin; i < end;) {
@@ -151,6 +155,53 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   return answered;
 }
 
+/// The elements of `width` answers, n of each, so that those with the same number are side by side.
+void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std::int64_t along, std::int64_t width, std::int64_t n, std::size_t size) {
+  constexpr std::int64_t line = 8;  // elements that are read at once
+  const auto turn = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
+    const auto copy = [&](std::int64_t w, std::int64_t i) {
+      std::memcpy(to + static_cast<std::size_t>(i * width + w) * Size, from + w * across + i * along, Size);
+    };
+    std::int64_t i = 0;
+    for (; i + line <= n; i += line)
+      for (std::int64_t w = 0; w < width; ++w)
+        for (std::int64_t k = 0; k < line; ++k) copy(w, i + k);
+    for (; i < n; ++i)
+      for (std::int64_t w = 0; w < width; ++w) copy(w, i);
+  };
+  switch (size) {
+    case 1: return turn(std::integral_constant<std::size_t, 1>());
+    case 2: return turn(std::integral_constant<std::size_t, 2>());
+    case 4: return turn(std::integral_constant<std::size_t, 4>());
+    default: return turn(std::integral_constant<std::size_t, 8>());
+  }
+}
+
+/// Many answers of few elements each, which lie near each other: they are turned into columns, where that is done.
+answered_groups answer_turned(const erased& r, const void* self, const problem& p, const grouping& g, const context& c, std::byte* out) {
+  if (g.panels || r.columns == nullptr || p.elements < 2 || p.elements > r.columns->turned || p.reduced.size() != 1 || p.kept.empty() || p.kept.back().length < 16) return {};
+  const column_fold& f = *r.columns;
+  const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
+  constexpr std::int64_t good = 16384;  // bytes: in L1 beside what is read
+  const std::int64_t a_row = p.kept.back().length, most = std::min(f.most, std::max<std::int64_t>(64, good / (size * p.elements) / 64 * 64)),
+                     block = std::min(most, a_row), blocks_a_row = (a_row + block - 1) / block, blocks = p.answers / a_row * blocks_a_row;
+  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(p.answers))};
+  const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
+  parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
+    alignas(64) std::byte sums[column_bytes];
+    const auto turned = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(block * p.elements * size));
+    for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
+      const std::int64_t at = b % blocks_a_row * block, answer = b / blocks_a_row * a_row + at, width = std::min(block, a_row - at);
+      side_by_side(turned.get(), at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced[0].strides[0], width, p.elements, r.element_sizes[0]);
+      f.begin(sums, width);
+      f.add(sums, turned.get(), width * size, p.elements, width, false);
+      f.finish(self, sums, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, answered.groups.data() + answer);
+    }
+  });
+  answered.all = std::memchr(answered.groups.data(), 0, answered.groups.size()) == nullptr;
+  return answered;
+}
+
 /// Every answer of a problem; answer k goes to out + k·result_size.
 void solve(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
   const auto finish = [&](const void* state, std::int64_t answer) {
@@ -191,7 +242,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
-  const answered_groups answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
+  const answered_groups answered = panels ? answer_by_columns(r, self, p, by, chunk, chunks, c, out) : answer_turned(r, self, p, by, c, out);
   if (answered.all) return;
 
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
@@ -237,6 +288,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
       const std::int64_t end = std::min(groups, (task + 1) * together);
       if (shortcut) {
         for (std::int64_t a = task * together; a < end; ++a) {
+          if (answered.has(a)) continue;
           const pointers q = at_index(p.base, p.kept, a, r.inputs);
           const void* x[max_inputs] = {q[0], q[1]};
           r.short_run(self, x, p.elements, out + static_cast<std::size_t>(a) * r.result_size);

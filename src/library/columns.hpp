@@ -13,6 +13,7 @@
 
 namespace wf::library {
 
+constexpr std::int64_t whole_vectors(std::int64_t count) { return (count + 63) / 64 * 64; }
 inline bool is_finite(double x) { return x - x == 0; }
 
 /// Sums, their errors, and what these lost, of columns that have both.
@@ -43,11 +44,11 @@ struct columns_by_proof {
   };
   static_assert(sizeof(block) <= cpu::column_bytes);
 
-  static void begin(void* to) {
+  static void begin(void* to, std::int64_t count) {
     auto& b = *static_cast<block*>(to);
-    std::fill_n(b.s, most, -0.0);  // which alone leaves -0 as it is
-    std::fill_n(b.c, most, 0.0);
-    std::fill_n(b.lost, most, 0.0);
+    std::fill_n(b.s, whole_vectors(count), -0.0);  // which alone leaves -0 as it is
+    std::fill_n(b.c, whole_vectors(count), 0.0);
+    std::fill_n(b.lost, whole_vectors(count), 0.0);
   }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
     auto& b = *static_cast<block*>(to);
@@ -75,7 +76,7 @@ struct columns_by_proof {
       return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
     });
   }
-  static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
@@ -84,7 +85,7 @@ struct columns_of_integers {
   static constexpr std::int64_t most = 1024;
   static_assert(most * sizeof(std::uint64_t) <= cpu::column_bytes);
 
-  static void begin(void* to) { std::memset(to, 0, most * sizeof(std::uint64_t)); }
+  static void begin(void* to, std::int64_t count) { std::fill_n(static_cast<std::uint64_t*>(to), whole_vectors(count), 0); }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
     cpu::kernels().integer_columns[reductions::integer_lane<T>()](x, stride, rows, count, static_cast<std::uint64_t*>(to));
   }
@@ -115,7 +116,7 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
-  static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, std::is_same_v<result_of<R>, double> ? 128 : 32, begin, add, merge, finish};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -134,7 +135,7 @@ struct columns_of_extremes {
   };
   static_assert(sizeof(block) <= cpu::column_bytes);
 
-  static void begin(void*) {}
+  static void begin(void*, std::int64_t) {}
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
     auto& b = *static_cast<block*>(to);
     cpu::kernels().extreme_columns[lane](x, stride, rows, count, !any, b.least, b.greatest);
@@ -171,7 +172,7 @@ struct columns_of_extremes {
       }
     }
   }
-  static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, 32, begin, add, merge, finish};
 };
 
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.
@@ -183,10 +184,9 @@ struct columns_of_squares {
   using answer = result_of<R>;
   static_assert(arrays * most * sizeof(double) <= cpu::column_bytes);
 
-  static void begin(void* to) {
+  static void begin(void* to, std::int64_t count) {
     auto* const at = static_cast<double*>(to);
-    std::fill_n(at, arrays * most, 0.0);
-    for (int k = 0; k < arrays; k += 3) std::fill_n(at + k * most, most, -0.0);
+    for (int k = 0; k < arrays; ++k) std::fill_n(at + k * most, whole_vectors(count), k % 3 == 0 ? -0.0 : 0.0);
   }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
     cpu::kernels().square_columns[lane][Spread](x, stride, rows, count, static_cast<double*>(to), most);
@@ -225,7 +225,7 @@ struct columns_of_squares {
       });
     }
   }
-  static constexpr cpu::column_fold functions{most, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
 };
 
 template <class R, class T>

@@ -168,12 +168,57 @@ void check_ties(dtype type) {
   EXPECT_GT(certain_ones, cases / 10);
   EXPECT_LT(certain_ones, cases);
 }
-/// Columns side by side are added a row at a time: each is what its states say, whatever lies beside it.
+
+/// Columns side by side are added a row at a time: each is what its states say, whatever lies beside it. Of ordinary data no state has any element.
 int accumulated = 0;
+void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& operations, bool ordinary) {
+  const dtype type = each[0].type;
+  const std::int64_t rows = each[0].size(), columns = static_cast<std::int64_t>(each.size());
+  const std::size_t size = info(type).size;
+  numbers all{type, std::vector<std::byte>(static_cast<std::size_t>(rows * columns) * size)};
+  for (std::int64_t k = 0; k < columns; ++k)
+    for (std::int64_t i = 0; i < rows; ++i)
+      std::memcpy(all.bytes.data() + static_cast<std::size_t>(i * columns + k) * size, each[static_cast<std::size_t>(k)].at(i), size);
+  const int first[] = {0};
+  cpu::operands x;
+  x.shape = {rows, columns};
+  x.strides[0] = {columns * static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)};
+  x.data[0] = all.bytes.data();
+  for (const op o : operations) {
+    const cpu::erased* const r = find_builtin(o, type, accuracy::exact);
+    for (const rounding mode : modes) {
+      if (mode != rounding::nearest && (ordinary || r->columns == nullptr)) continue;
+      const options with{mode, o == op::std_dev && rows > 1 ? 1 : 0};
+      cpu::erased counted = *r;
+      static const cpu::erased* theirs;
+      theirs = r;
+      counted.accumulate = [](const void* self, void* s, const void* const* at, std::int64_t n, std::int64_t i) {
+        ++accumulated;
+        theirs->accumulate(self, s, at, n, i);
+      };
+      std::vector<std::byte> out(static_cast<std::size_t>(columns) * r->result_size);
+      std::vector<std::vector<std::byte>> wanted;
+      for (const numbers& column : each) wanted.push_back(by_states(o, column, column, with));
+      for_each_target([&] {
+        context c;
+        c.threads = 1;  // for the count
+        accumulated = 0;
+        cpu::reduce_axes(counted, &with, x, first, c, out.data());
+        if (ordinary && (r->columns != nullptr || r->proves != nullptr)) {
+          EXPECT_EQ(accumulated, 0) << properties_of(o).name << " of " << name(type);
+        }
+        for (std::int64_t k = 0; k < columns; ++k) {
+          const auto& want = wanted[static_cast<std::size_t>(k)];
+          ASSERT_EQ(std::memcmp(out.data() + static_cast<std::size_t>(k) * r->result_size, want.data(), want.size()), 0)
+              << properties_of(o).name << " of column " << k << " of " << columns << ", " << rows << " rows of " << name(type) << ", rounding " << static_cast<int>(mode);
+        }
+      });
+    }
+  }
+}
 void check_columns(dtype type, std::int64_t rows, std::int64_t columns, generator& random, bool ordinary) {
   const std::size_t size = info(type).size;
   std::vector<numbers> each;
-  numbers all{type, std::vector<std::byte>(static_cast<std::size_t>(rows * columns) * size)};
   for (std::int64_t k = 0; k < columns; ++k) {
     if (ordinary) each.push_back(make(type, family::normal, static_cast<int>(rows), random));
     else if (k % 5 != 4) each.push_back(make(type, all_families[random() % std::size(all_families)], static_cast<int>(rows), random));
@@ -189,43 +234,8 @@ void check_columns(dtype type, std::int64_t rows, std::int64_t columns, generato
         }
       });
     }
-    for (std::int64_t i = 0; i < rows; ++i)
-      std::memcpy(all.bytes.data() + static_cast<std::size_t>(i * columns + k) * size, each.back().bytes.data() + static_cast<std::size_t>(i) * size, size);
   }
-  const int first[] = {0};
-  cpu::operands x;
-  x.shape = {rows, columns};
-  x.strides[0] = {columns * static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)};
-  x.data[0] = all.bytes.data();
-  for (const op o : {op::sum, op::mean, op::norm1, op::var}) {
-    const cpu::erased* const r = find_builtin(o, type, accuracy::exact);
-    for (const rounding mode : modes) {
-      if (ordinary && mode != rounding::nearest) continue;
-      const options with{mode, 0};
-      cpu::erased counted = *r;
-      static const cpu::erased* theirs;
-      theirs = r;
-      counted.accumulate = [](const void* self, void* s, const void* const* at, std::int64_t n, std::int64_t i) {
-        ++accumulated;
-        theirs->accumulate(self, s, at, n, i);
-      };
-      std::vector<std::byte> out(static_cast<std::size_t>(columns) * r->result_size);
-      for_each_target([&] {
-        context c;
-        c.threads = 1;  // for the count
-        accumulated = 0;
-        cpu::reduce_axes(counted, &with, x, first, c, out.data());
-        if (ordinary) {
-          EXPECT_EQ(accumulated, 0) << properties_of(o).name << " of " << name(type);
-        }
-        for (std::int64_t k = 0; k < columns; ++k) {
-          const auto want = by_states(o, each[static_cast<std::size_t>(k)], each[static_cast<std::size_t>(k)], with);
-          ASSERT_EQ(std::memcmp(out.data() + static_cast<std::size_t>(k) * r->result_size, want.data(), want.size()), 0)
-              << properties_of(o).name << " of column " << k << " of " << columns << ", " << rows << " rows of " << name(type) << ", rounding " << static_cast<int>(mode);
-        }
-      });
-    }
-  }
+  check_columns_of(each, {op::sum, op::mean, op::norm1, op::sum_of_squares, op::norm2, op::var, op::std_dev, op::min, op::max, op::minmax, op::norm_inf}, ordinary);
 }
 TEST_P(proofs, of_columns) {
   const dtype type = GetParam();
@@ -238,6 +248,56 @@ TEST_P(proofs, of_columns) {
     }
   check_columns(type, 150000, 3, random, false);
   for (const int rows : {2, 10, 1000, 2000}) check_columns(type, rows, 37, random, true);
+}
+
+// Integers, whose sums wrap, and the least and greatest of them; means and the like are of doubles.
+TEST(columns, of_integers) {
+  generator random(seed());
+  for (const dtype type : {dtype::i8, dtype::i16, dtype::i32, dtype::i64, dtype::u8, dtype::u16, dtype::u32, dtype::u64, dtype::boolean})
+    for (const int rows : {2, 17, 100, 1025})
+      for (const int columns : {1, 3, 33, rows < 100 ? 4200 : 70})
+        for (const bool small : {false, true}) {
+          if (columns == 4200 && (small || effort() < 1)) continue;
+          std::vector<numbers> each;
+          for (int k = 0; k < columns; ++k) {
+            each.push_back(random_elements(type, rows, random, small ? 1 : 0));
+            // Of one number nothing is spread.
+            if (k % 4 == 3)
+              for (int i = 1; i < rows; ++i) std::memcpy(each.back().bytes.data() + static_cast<std::size_t>(i) * info(type).size, each.back().at(0), info(type).size);
+          }
+          std::vector<op> asked{op::sum, op::mean, op::norm1, op::norm2, op::min, op::max, op::minmax, op::norm_inf};
+          if (type != dtype::boolean) asked.insert(asked.end(), {op::var, op::std_dev, op::sum_of_squares});
+          check_columns_of(each, asked, false);
+          if (testing::Test::HasFailure()) return;
+        }
+}
+
+// Chunks of rows, and narrow rows that are read some at a time.
+TEST(columns, of_many_rows) {
+  generator random(seed() + 1);
+  for (const dtype type : {dtype::f32, dtype::f64, dtype::i8, dtype::u64})
+    for (const int columns : {1, 2, 5}) {
+      std::vector<numbers> each;
+      for (int k = 0; k < columns; ++k)
+        each.push_back(type == dtype::f32 || type == dtype::f64 ? make(type, family::normal, 140'003, random) : random_elements(type, 140'003, random));
+      check_columns_of(each, {op::sum, op::mean, op::norm2, op::max, op::minmax}, false);
+    }
+}
+
+// Squares that underflow, or whose low halves do, and elements that are left of nothing else.
+TEST(columns, of_squares_that_underflow) {
+  for (const int exponent : {-475, -485, -520, -540, -1000, -1074, 400, 505, 1000}) {
+    std::vector<numbers> each;
+    for (int k = 0; k < 24; ++k) {
+      numbers x{dtype::f64, std::vector<std::byte>(10 * sizeof(double))};
+      for (int i = 0; i < 10; ++i) {
+        const double v = i == k % 10 ? std::ldexp(1 + (k + 1) * 0x1p-52, k % 2 == 0 ? 0 : exponent) : k < 12 && i % 3 == 0 ? 0 : std::ldexp(1 + 0x1p-27 * i + 0x1p-52, exponent);
+        std::memcpy(x.bytes.data() + 8 * i, &v, 8);
+      }
+      each.push_back(x);
+    }
+    check_columns_of(each, {op::sum_of_squares, op::norm2, op::var, op::std_dev}, false);
+  }
 }
 
 TEST(proofs_of_ties, of_f64) { check_ties<double>(dtype::f64); }

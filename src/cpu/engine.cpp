@@ -157,17 +157,20 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
 
 /// The elements of `width` answers, n of each, so that those with the same number are side by side.
 void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std::int64_t along, std::int64_t width, std::int64_t n, std::size_t size) {
-  constexpr std::int64_t line = 8;  // elements that are read at once
+  constexpr std::int64_t line = 8;  // elements that are read together
   const auto turn = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
-    const auto copy = [&](std::int64_t w, std::int64_t i) {
-      std::memcpy(to + static_cast<std::size_t>(i * width + w) * Size, from + w * across + i * along, Size);
-    };
+    const auto row = static_cast<std::size_t>(width) * Size;
     std::int64_t i = 0;
-    for (; i + line <= n; i += line)
-      for (std::int64_t w = 0; w < width; ++w)
-        for (std::int64_t k = 0; k < line; ++k) copy(w, i + k);
+    for (; along == static_cast<std::int64_t>(Size) && i + line <= n; i += line)
+      for (std::int64_t w = 0; w < width; ++w) {
+        const std::byte* const x = from + w * across + i * along;
+        __builtin_prefetch(x + width * across);  // those of the next answers
+        std::byte* at = to + static_cast<std::size_t>(i) * row + static_cast<std::size_t>(w) * Size;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < line; ++k, at += row) std::memcpy(at, x + k * Size, Size);
+      }
     for (; i < n; ++i)
-      for (std::int64_t w = 0; w < width; ++w) copy(w, i);
+      for (std::int64_t w = 0; w < width; ++w) std::memcpy(to + static_cast<std::size_t>(i) * row + static_cast<std::size_t>(w) * Size, from + w * across + i * along, Size);
   };
   switch (size) {
     case 1: return turn(std::integral_constant<std::size_t, 1>());
@@ -183,7 +186,7 @@ answered_groups answer_turned(const erased& r, const void* self, const problem& 
   const column_fold& f = *r.columns;
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
   constexpr std::int64_t good = 16384;  // bytes: in L1 beside what is read
-  const std::int64_t a_row = p.kept.back().length, most = std::min(f.most, std::max<std::int64_t>(64, good / (size * p.elements) / 64 * 64)),
+  const std::int64_t a_row = p.kept.back().length, most = std::min(f.most, std::max<std::int64_t>(16, good / (size * p.elements) / 16 * 16)),
                      block = std::min(most, a_row), blocks_a_row = (a_row + block - 1) / block, blocks = p.answers / a_row * blocks_a_row;
   answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(p.answers))};
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));

@@ -93,6 +93,9 @@ inline constexpr int certified_kinds = term_count + 1;
 /// Any n. `out` is set anew, but for what is given.
 using certify_function = void (*)(const void* x, const void* y, std::int64_t n, evidence& out);
 
+/// Columns whose sums are certified together, at most.
+inline constexpr std::int64_t most_columns = 512;
+
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
   std::int64_t least, greatest;  // u64: the bits

@@ -36,7 +36,7 @@ void for_uncertain(unsigned char* certain, std::int64_t count, F f) {
 /// Sums, means and norm1 of f32 and f64.
 template <class R, class T>
 struct columns_by_proof {
-  static constexpr std::int64_t most = 512;
+  static constexpr std::int64_t most = cpu::most_columns;
   static constexpr bool wide = sizeof(T) == 8;
   static constexpr asked ask = asks_of<R>;
   struct block {
@@ -76,7 +76,7 @@ struct columns_by_proof {
       return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
     });
   }
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, sizeof(T) == 4 || ask.what == op::mean ? 128 : 64, begin, add, merge, finish};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
@@ -116,7 +116,7 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
-  static constexpr cpu::column_fold functions{most, std::is_same_v<result_of<R>, double> ? 128 : 32, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, sizeof(T) < 8 ? 128 : 32, begin, add, merge, finish};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -172,7 +172,7 @@ struct columns_of_extremes {
       }
     }
   }
-  static constexpr cpu::column_fold functions{most, 32, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, sizeof(T) < 8 ? 128 : 64, begin, add, merge, finish};
 };
 
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.

@@ -108,8 +108,8 @@ void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows,
 template <bool Absolute>
 void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
   using u32s = vec<std::uint32_t>;
-  constexpr int log2_rows = 8, per = lanes<float>;
-  constexpr std::int64_t most_rows = 1 << log2_rows, most_columns = 512;
+  constexpr int log2_rows = 8;
+  constexpr std::int64_t most_rows = 1 << log2_rows;
   alignas(64) double sums[most_columns];
   alignas(64) std::int32_t greatest[most_columns];
   alignas(64) std::uint32_t below_least[most_columns];

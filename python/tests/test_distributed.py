@@ -110,7 +110,7 @@ def test_one_rank():
     assert wfd.all_reduce(wf.ExactSum(x), One()) == wf.ExactSum(x) == wfd.reduce(wf.ExactSum(x), One())
     assert int(wfd.argmin(x, One())) == 2 and wfd.all_reduce(x, One()).tolist() == x.tolist()
     assert wfd.sum([1, 2], One()) == 3
-    for kind, match, f in ((TypeError, "communicator of mpi4py", lambda: wfd.sum(x)), (TypeError, "it takes states", lambda: wfd.all_reduce([1.0], One())),
+    for kind, match, f in ((TypeError, "communicator of mpi4py", lambda: wfd.sum(x, object())), (TypeError, "it takes states", lambda: wfd.all_reduce([1.0], One())),
                            (ValueError, "op='max'", lambda: wfd.all_reduce(x, One(), op="max")), (TypeError, "it takes an ExactSum", lambda: wfd.reduce(x, One())),
                            (ValueError, "ask for the mean", lambda: wfd.all_reduce(wf.ExactSum(), One(), op="mean")),
                            (TypeError, "it may be", lambda: wfd.answer("median", x, One())),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays on a GPU: what is read of them, on which stream, where answers go. With the module for simt (tests/python builds it) on arrays
-that only say that they are there; and on those of PyTorch, CuPy and Numba wherever there is a GPU, with the module for CUDA."""
+"""Arrays on a GPU: what is read of them, on which stream, where answers go. With the module for simt (tests/python builds it), on arrays
+that only say that they are there; test_on_gpu.py has those of PyTorch, CuPy and Numba on a GPU itself."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from hypothesis import given
 
 import warpfold as wf
 from arrays import laid_out, same, with_axes
-from device_arrays import Cuda, Interface, host, real_libraries
+from device_arrays import Cuda, Interface, host
 from warpfold import _device
 
 os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
@@ -21,13 +21,12 @@ try:
     SIMT = importlib.import_module("warpfold._simt") is not None
 except ImportError:  # not there, or not preloaded: its memory of threads is more than a module may bring later
     SIMT = False
-REAL = real_libraries() if importlib.util.find_spec("warpfold._gpu") is not None else {}
 simt = pytest.mark.skipif(not SIMT, reason="no module warpfold._simt in LD_PRELOAD: tests/python builds the package with it, and runs this file so")
 
 
 @pytest.fixture(autouse=True)
-def simulated(request):
-    if SIMT and not request.node.get_closest_marker("real"):
+def simulated():
+    if SIMT:
         _device.on_simt()
     yield
     _device.on_simt(False)
@@ -274,51 +273,13 @@ def test_arrays_of_the_cpu_do_not_load_the_kernels():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("warpfold._gpu") is None or bool(REAL) or os.path.exists("/dev/nvidiactl"),
+@pytest.mark.skipif(importlib.util.find_spec("warpfold._gpu") is None or os.path.exists("/dev/nvidiactl"),
                     reason="built without CUDA, or on a machine with a GPU")
 def test_a_machine_without_a_gpu_says_so():
     _device.on_simt(False)
     with pytest.raises(RuntimeError, match="driver|no CUDA-capable device") as e:
         wf.sum(Cuda(np.ones(3)))
     assert "\n" not in str(e.value)
-
-
-@pytest.mark.real
-@pytest.mark.skipif(not REAL, reason="no PyTorch, CuPy or Numba with a GPU, or a package without CUDA")
-@pytest.mark.parametrize("library", sorted(REAL) or ["none"])
-def test_real_arrays(library):
-    on = REAL[library]
-    rng = np.random.default_rng(1)
-    for dtype in ("float32", "float64", "int32"):
-        for shape in ((1000,), (64, 300), (3, 5, 7)):
-            x = (rng.standard_normal(shape) * 100).astype(dtype)
-            for name in REDUCTIONS:
-                if name == "prod":
-                    continue
-                for axis in (None, *range(len(shape))):
-                    there, here = getattr(wf, name)(on(x), axis=axis), getattr(wf, name)(x, axis=axis)
-                    for a, b in zip(there if isinstance(there, tuple) else (there,), here if isinstance(here, tuple) else (here,)):
-                        assert type(a).__module__.partition(".")[0] == library
-                        same(host(a), np.asarray(b))
-    x = rng.standard_normal(1 << 20)
-    same(host(wf.segment_sum(on(x), 1000)), wf.segment_sum(x, 1000))
-    same(host(wf.sum_by_label(on(x[:999]), np.arange(999) % 7)), wf.sum_by_label(x[:999], np.arange(999) % 7))
-    if library == "torch":
-        import torch
-        side = torch.cuda.Stream()
-        y = on(x)
-        with torch.cuda.stream(side):
-            z = y * 2
-            total = wf.sum(z)
-        side.synchronize()
-        assert float(total) == 2 * wf.sum(x)
-        other = wf.sum(y, stream=side)
-        side.synchronize()
-        assert float(other) == wf.sum(x)
-        assert wf.sum(on(np.float32([1, 2])), dtype="float64").dtype == torch.float64
-        from warpfold.torch import exact
-        with exact():
-            assert float(y.sum()) == wf.sum(x)
 
 
 @pytest.fixture

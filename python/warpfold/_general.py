@@ -343,6 +343,16 @@ def whole_numbers(x: Any, who: str) -> Array:
     return np.require(given, np.int64, ["C", "A"])
 
 
+def length_of(offsets: Any, who: str) -> int | None:
+    """The length of every segment, where a number tells it. Arrays of some libraries have `__index__`, too."""
+    if not hasattr(offsets, "__index__") or isinstance(offsets, np.ndarray) or getattr(offsets, "ndim", 0) or lies_on_gpu(offsets):
+        return None
+    length = operator.index(offsets)
+    if length <= 0:
+        raise ValueError(f"{who}: segments of {length} elements; they must have 1 or more")
+    return length
+
+
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
            labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None) -> list[Any]:
     """By segments or labels; `own`: a Reduction, in place of `ops`."""
@@ -357,10 +367,7 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         raise ValueError(f"{who}: an array of {len(view.shape)} dimensions; it must have 1")
     n = view.shape[0]
     if offsets is not None:
-        if hasattr(offsets, "__index__") and not isinstance(offsets, np.ndarray):
-            length = operator.index(offsets)
-            if length <= 0:
-                raise ValueError(f"{who}: segments of {length} elements; they must have 1 or more")
+        if (length := length_of(offsets, who)) is not None:
             offsets = np.append(np.arange(0, n, length, dtype=np.int64), np.int64(n))
         at = whole_numbers(offsets, f"{who}: offsets")
         if at.size == 0:
@@ -408,10 +415,7 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
         if found.shape[0] != n:
             raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
         answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
-    elif hasattr(offsets, "__index__") and not isinstance(offsets, np.ndarray) and not lies_on_gpu(offsets):
-        length = operator.index(offsets)
-        if length <= 0:
-            raise ValueError(f"{who}: segments of {length} elements; they must have 1 or more")
+    elif (length := length_of(offsets, who)) is not None:
         return [here.run(op, None, (-(-n // length),), length=length) for op in ops]
     else:
         found, held = _device.indexes_of(here, offsets, "offsets", None)

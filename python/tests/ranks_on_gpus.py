@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each rank runs for test_on_gpu.py: `ranks_on_gpus.py RANK SIZE FILE`, a GPU each, by torch.distributed over nccl. Every answer of all ranks' pieces
+is compared with that of the whole array on the CPU, byte by byte."""
+
+import datetime
+import sys
+
+import numpy as np
+import torch
+
+import warpfold as wf
+import warpfold.distributed as wfd
+from warpfold.states import Form
+
+rank, size = int(sys.argv[1]), int(sys.argv[2])
+torch.cuda.set_device(rank)
+torch.distributed.init_process_group("nccl", init_method="file://" + sys.argv[3], rank=rank, world_size=size, timeout=datetime.timedelta(seconds=60))
+r = np.random.default_rng(7)
+x = r.standard_normal((211, 6)) * 10.0 ** r.integers(-200, 200, (211, 6))
+mine = x[211 * rank // size:211 * (rank + 1) // size]
+
+
+def same(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes(), (a, b)
+
+
+# Arrays and states of the CPU, sent by way of the GPUs.
+for name in ("sum", "mean", "var", "norm", "min", "argmax"):
+    for axis in (None, 0):
+        same(getattr(wfd, name)(mine, axis=axis), getattr(wf, name)(x, axis=axis))
+assert wfd.all_reduce(wf.ExactSum(mine)) == wf.ExactSum(x)
+assert wfd.all_reduce(Form("max", x.dtype).of(mine, axis=0)).tobytes() == Form("max", x.dtype).of(x, axis=0).tobytes()
+
+# Tensors on the GPUs: gathered, exchanged in shards, under way.
+wfd._GATHERED = 1 << 10
+for shape, dtype in (((3, 5), torch.float32), ((50_001,), torch.float64), ((300, 7), torch.bfloat16), ((9,), torch.int32), ((0, 4), torch.float32)):
+    parts = [(torch.randn(shape, generator=torch.Generator().manual_seed(k)) * 10.0 ** (k + 1)).to(dtype) for k in range(size)]
+    truth = wf.sum(torch.stack(parts), axis=0).to(dtype) if parts[0].numel() else parts[0]
+    for found in (wfd.all_reduce(parts[rank].cuda()), wfd.all_reduce(parts[rank].cuda(), async_op=True).wait()):
+        assert found.is_cuda and found.dtype == dtype and torch.equal(found.cpu(), truth), (found, truth)
+try:
+    wfd.all_reduce(torch.ones(2))
+except TypeError as e:
+    assert "these ranks send tensors on cuda" in str(e), e
+else:
+    raise AssertionError("a tensor of the CPU was taken")
+
+# A gradient's norm, of rows that the ranks share.
+g = torch.from_numpy((r.standard_normal((64, 33)) * 10.0 ** r.integers(-3, 4, (64, 33))).astype("f4"))
+p = torch.nn.Parameter(torch.zeros_like(g[rank::size]).cuda())
+p.grad = g[rank::size].clone().cuda()
+assert wfd.grad_norm(p) == wf.ExactMoments(g).norm()
+assert wfd.clip_grad_norm_([p], 1.0) == wf.ExactMoments(g).norm()
+assert torch.equal(p.grad.cpu(), (g * (1.0 / (wf.ExactMoments(g).norm() + 1e-6)))[rank::size])
+
+torch.distributed.barrier()
+torch.distributed.destroy_process_group()
+print("answers", float(wf.sum(x)).hex())

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of PyTorch, CuPy, Numba and JAX on a GPU: every answer is that of the same array on the CPU, bit for bit. Skipped, with a word, where there is
+no GPU, none of these libraries, or a package without CUDA."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from arrays import same
+from device_arrays import host, real_libraries
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+if importlib.util.find_spec("warpfold._gpu") is None:
+    pytest.skip("a package without CUDA", allow_module_level=True)
+REAL = real_libraries()
+if not REAL:
+    pytest.skip("no PyTorch, CuPy or Numba that finds a GPU", allow_module_level=True)
+libraries = pytest.mark.parametrize("library", sorted(REAL))
+
+REDUCTIONS = ["sum", "mean", "var", "std", "min", "max", "minmax", "argmin", "argmax", "any", "all", "count_nonzero", "norm", "norm1", "norm_inf",
+              "sum_of_squares", "mean_var"]
+DTYPES = {"torch": ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"],
+          "cupy": ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"],
+          "numba": ["float32", "float64", "int32"]}
+
+
+def parts(answer):
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def elements(dtype, shape, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape) * 10.0**rng.integers(-3, 4, shape)
+    if dtype.startswith("complex"):
+        return (x + 1j * rng.standard_normal(shape)).astype(dtype)
+    if dtype == "bool":
+        return x > 0
+    if dtype.startswith("float"):
+        return np.clip(x, -1000, 1000).astype(dtype)
+    return rng.integers(0 if dtype[0] == "u" else -100, 100, shape).astype(dtype)
+
+
+def functions_of(dtype):
+    real = not dtype.startswith("complex")
+    return [name for name in REDUCTIONS if real or name in ("sum", "mean", "var", "norm", "mean_var", "count_nonzero")]
+
+
+def both(name, there, here, library, **how):
+    for a, b in zip(parts(getattr(wf, name)(there, **how)), parts(getattr(wf, name)(here, **how))):
+        assert type(a).__module__.partition(".")[0].startswith(library)
+        same(host(a), np.asarray(b))
+
+
+@libraries
+def test_every_reduction_of_every_type(library):
+    on = REAL[library]
+    for dtype in DTYPES[library]:
+        for shape in ((1000,), (64, 300), (3, 5, 7)):
+            x = elements(dtype, shape)
+            there = on(x)
+            for name in functions_of(dtype):
+                for axis in (None, *range(len(shape))):
+                    both(name, there, x, library, axis=axis)
+                both(name, there, x, library, axis=-1, keepdims=True)
+    x = elements("float64", 1000)
+    same(host(wf.prod(on(np.exp2(np.sign(x))))), wf.prod(np.exp2(np.sign(x))))
+    same(host(wf.logsumexp(on(np.zeros(8)))), wf.logsumexp(np.zeros(8)))
+
+
+@libraries
+def test_views_of_any_strides(library):
+    if library == "numba":
+        pytest.skip("Numba's arrays have few views")
+    on, rng = REAL[library], np.random.default_rng(7)
+    for case in range(200):
+        shape = tuple(int(n) for n in rng.integers(1, 40, rng.integers(1, 5)))
+        x = elements(str(rng.choice(["float32", "float64", "int16"])), shape, case)
+        there = on(x)
+        order = tuple(int(d) for d in rng.permutation(len(shape)))
+        x, there = x.transpose(order), there.permute(order) if library == "torch" else there.transpose(order)
+        cut = tuple(slice(int(rng.integers(0, 2)), None, int(rng.choice([1, 2, 3] if library == "torch" else [1, 2, -1, -3]))) for _ in shape)
+        x, there = x[cut], there[cut]
+        if rng.random() < 0.2:
+            wide = (3, *x.shape)
+            x, there = np.broadcast_to(x, wide), there.expand(wide) if library == "torch" else sys.modules["cupy"].broadcast_to(there, wide)
+        if x.size == 0:
+            continue
+        axes = tuple(int(d) for d in np.flatnonzero(rng.random(x.ndim) < 0.5)) or None
+        for name in ("sum", "var", "max"):
+            both(name, there, x, library, axis=axes)
+        both("argmin", there, x, library, axis=int(rng.integers(0, x.ndim)))
+
+
+@libraries
+@pytest.mark.parametrize("log2n", [0, 1, 5, 10, 17, 20, 24])
+def test_sums_of_many_elements(library, log2n):
+    on, n = REAL[library], 1 << log2n
+    for dtype in ("float32", "float64"):
+        for k in (n - 1, n, n + 1) if log2n < 24 else (n + 1,):
+            x = np.random.default_rng(log2n).standard_normal(max(k, 1)).astype(dtype)
+            x *= np.exp2(np.arange(x.size) % 60 - 30).astype(dtype)
+            there = on(x)
+            for name in ("sum", "norm", "mean_var"):
+                both(name, there, x, library)
+            x[x.size // 2:] = -x[:x.size - x.size // 2][::-1]  # nearly everything cancels
+            both("sum", on(x), x, library)
+            for rounding in ("up", "zero"):
+                both("sum", on(x), x, library, rounding=rounding)
+
+
+@libraries
+def test_what_is_special(library):
+    on = REAL[library]
+    for x in ([1, np.inf, -np.inf], [np.nan, 1], [np.inf, 1], [-0.0, -0.0], [1e308, 1e308, -1e308], [5e-324, 5e-324], [np.finfo("f8").max] * 3):
+        x = np.array(x)
+        for name in ("sum", "mean", "min", "max", "argmax", "norm"):
+            both(name, on(x), x, library)
+    if library != "numba":
+        assert host(wf.sum(on(np.zeros(0)))) == 0 and np.isnan(host(wf.mean(on(np.zeros(0)))))
+        assert host(wf.sum(on(np.zeros((3, 0), np.float32)), axis=0)).shape == (0,)
+        with pytest.raises(ValueError, match="no elements"):
+            wf.min(on(np.zeros(0)))
+    for wrong, kind in ((lambda: wf.sum(on(np.ones((2, 3))), axis=5), Exception), (lambda: wf.sum(on(np.ones(3)), where=[True, False, True]), TypeError),
+                        (lambda: wf.sum(on(np.ones((2, 3))), axis=0, out=on(np.ones(2))), ValueError), (lambda: wf.ExactSum(on(np.ones(3))), TypeError),
+                        (lambda: wf.sum(on(np.ones(3)), out=np.ones(())), TypeError)):
+        with pytest.raises(kind) as e:
+            wrong()
+        assert "\n" not in str(e.value)
+
+
+@libraries
+def test_segments_labels_and_several(library):
+    on, rng = REAL[library], np.random.default_rng(2)
+    for dtype in ("float32", "float64", "int32"):
+        x = elements(dtype, 1 << 20)
+        there = on(x)
+        offsets = np.sort(rng.integers(0, x.size + 1, 999))
+        labels = rng.integers(0, 1000, x.size)
+        for cut in (1, 7, 1000, offsets):
+            same(host(wf.segment_sum(there, cut)), wf.segment_sum(x, cut))
+        same(host(wf.segment_sum(there, on(offsets))), wf.segment_sum(x, offsets))
+        same(host(wf.segment_reduce("max", there, offsets)), wf.segment_reduce("max", x, offsets))
+        same(host(wf.sum_by_label(there, labels)), wf.sum_by_label(x, labels))
+        same(host(wf.sum_by_label(there, on(labels), 1001)), wf.sum_by_label(x, labels, 1001))
+        same(host(wf.reduce_by_label("mean", there, on(labels), 1000)), wf.reduce_by_label("mean", x, labels, 1000))
+        for a, b in zip(wf.fuse(["sum", "min", "mean"])(there), wf.fuse(["sum", "min", "mean"])(x)):
+            same(host(a), np.asarray(b))
+    x = elements("float64", (300, 40))
+    same(host(wf.dot(on(x), on(x[0]), axis=1)), wf.dot(x, x[0], axis=1))
+
+
+@libraries
+def test_out_and_streams(library):
+    on, x = REAL[library], np.random.default_rng(3).standard_normal(1 << 22)
+    out = on(np.zeros(()))
+    assert wf.sum(on(x), out=out) is out
+    same(host(out), wf.sum(x))
+    if library == "torch":
+        torch = sys.modules["torch"]
+        pinned, side, y = torch.zeros((), dtype=torch.float64).pin_memory(), torch.cuda.Stream(), on(x)
+        wf.sum(y, out=pinned)
+        torch.cuda.synchronize()
+        assert pinned.item() == wf.sum(x)
+        with torch.cuda.stream(side):
+            z = y * 2
+            total = wf.sum(z)
+        side.synchronize()
+        assert float(total) == 2 * wf.sum(x)
+        other = wf.sum(y, stream=side)
+        side.synchronize()
+        assert float(other) == wf.sum(x)
+        # A graph: scratch memory is there once the stream was reduced on.
+        rows = y.view(1 << 11, -1)
+        with torch.cuda.stream(side):
+            wf.sum(y), wf.sum(rows, axis=1)
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            total, each = wf.sum(y), wf.sum(rows, axis=1)
+        for k in (3, 5):
+            y.copy_(torch.from_numpy(x * k))
+            graph.replay()
+            torch.cuda.synchronize()
+            assert float(total) == wf.sum(x * k)
+            same(host(each), wf.sum((x * k).reshape(1 << 11, -1), axis=1))
+    if library == "cupy":
+        cupy = sys.modules["cupy"]
+        side = cupy.cuda.Stream(non_blocking=True)
+        y = on(x)
+        cupy.cuda.runtime.deviceSynchronize()
+        with side:
+            total = wf.sum(y * 2)
+        side.synchronize()
+        assert float(total) == 2 * wf.sum(x)
+        other = wf.sum(y, stream=side)
+        side.synchronize()
+        assert float(other) == wf.sum(x)
+
+
+def test_bf16_of_pytorch():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(70_000, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
+    for name in ("sum", "mean", "var", "max"):
+        there, here = getattr(wf, name)(x.cuda()), getattr(wf, name)(x)
+        assert there.dtype == here.dtype == torch.bfloat16 and torch.equal(there.cpu(), here)
+    assert wf.sum(x.cuda(), dtype="float64").dtype == torch.float64 and wf.sum(x.cuda(), dtype="float64").item() == wf.sum(x.double()).item()
+
+
+@libraries
+def test_reductions_of_ones_own(library):
+    if library == "numba":
+        pytest.skip("NVRTC's kernels are the same of any library's array")
+    on, rng = REAL[library], np.random.default_rng(5)
+    horner = wf.Reduction(state="std::uint64_t value, power;", identity="{0, 1}", lift="{static_cast<std::uint64_t>(x) ^ static_cast<std::uint64_t>(i), 31}",
+                          combine="{a.value * b.power + b.value, a.power * b.power}", finish="static_cast<std::int64_t>(s.value + static_cast<std::uint64_t>(n))")
+    x = rng.integers(-99, 99, (4, 37, 70)).astype(np.int16)
+    there = on(x)
+    for axis in (None, 0, -1, (0, 1)):
+        same(host(horner(there, axis=axis)), np.asarray(horner(x, axis=axis)))
+    for n in (63, 64, 65, 4095, 4097, 12289, 1 << 22):
+        y = rng.integers(-99, 99, n).astype(np.int16)
+        same(host(horner(on(y))), np.asarray(horner(y)))
+    farthest = wf.Reduction(state="double d; std::int64_t at;", identity="{-1, -1}", lift="{std::abs(x - y), i}", combine="b.d > a.d ? b : a", finish="s.at", inputs=2)
+    a, b = rng.standard_normal((2, 100_000))
+    same(host(farthest(on(a), on(b))), np.asarray(farthest(a, b)))
+    two = wf.Reduction(state="T", identity="T(0)", combine="std::max(a, b)", finish="std::array<T, 2>{s, T(n)}")
+    for dtype in ("float32", "float16", "int8"):
+        z = (a[:300] * 20).astype(dtype).reshape(3, 100)
+        same(host(two(on(z), axis=1)), two(z, axis=1))
+    with pytest.raises(wf.CompileError, match="lift=, line 1") as e:
+        wf.Reduction(state="double", identity="0", lift="x + nothing", combine="a + b")(on(a))
+    assert "\n" not in str(e.value)
+
+
+def test_operators_and_mode_of_pytorch():
+    torch = pytest.importorskip("torch")
+    import test_torch
+    from warpfold.torch import exact
+
+    def the_same(got, expected):
+        assert got.device.type == "cuda" and got.dtype == expected.dtype and got.shape == expected.shape
+        assert torch.equal(torch.nan_to_num(got.cpu()), torch.nan_to_num(expected))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        x = test_torch.elements(dtype)
+        for name, op in test_torch.OPS.items():
+            if name == "logsumexp":
+                continue  # native arithmetic: the order is a GPU's
+            for how in test_torch.HOW:
+                the_same(op(x.cuda().mT, **how), op(x.mT, **how))
+        for name, (theirs, ours) in test_torch.CALLS.items():
+            if name in ("logsumexp", "out"):
+                continue
+            with exact():
+                got = theirs(x.cuda())
+            the_same(got, ours(x))
+    x = test_torch.elements(torch.float64, (2, 3)).clamp(-3, 3).cuda().requires_grad_()
+    for name, op in test_torch.OPS.items():
+        torch.library.opcheck(op, (x, [1]))
+        assert torch.autograd.gradcheck(lambda v: op(v, [1]), (x,))  # noqa: B023
+    y = torch.tensor([1e8, 1.0, -1e8], device="cuda", requires_grad=True)
+    with exact():
+        total = y.sum()
+        (total * 2).backward()
+    assert total.item() == 1.0 and y.grad.tolist() == [2.0] * 3
+    compiled = torch.compile(lambda v: torch.ops.warpfold.sum(v * 2, [1]), backend="eager", fullgraph=True)
+    z = torch.randn(30, 500, device="cuda")
+    the_same(compiled(z), wf.sum(z.cpu() * 2, axis=1))
+
+
+def test_jax_on_a_gpu():
+    """In a process of its own, which may take JAX's platform as it is."""
+    if importlib.util.find_spec("jax") is None or "torch" not in REAL:
+        pytest.skip("no JAX, or no PyTorch whose memory takes the answer")
+    code = """
+import jax, numpy as np, torch, warpfold as wf
+if jax.default_backend() != "gpu":
+    raise SystemExit(77)
+x = np.random.default_rng(1).standard_normal(100_000).astype("f4")
+there, out = jax.device_put(x), torch.zeros((), device="cuda")
+wf.sum(there, out=out)
+assert out.item() == wf.sum(x)
+try:
+    wf.sum(there)
+except TypeError as e:
+    assert "give out=" in str(e) and "\\n" not in str(e), e
+else:
+    raise SystemExit("an answer without out=")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
+    if done.returncode == 77:
+        pytest.skip("a JAX without its plugin for CUDA")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ranks_on_gpus(tmp_path):
+    torch = pytest.importorskip("torch")
+    if not torch.distributed.is_nccl_available():
+        pytest.skip("a PyTorch without NCCL")
+    script = os.path.join(os.path.dirname(__file__), "ranks_on_gpus.py")
+    for size in sorted({1, min(2, torch.cuda.device_count()), torch.cuda.device_count()}):
+        run = [subprocess.Popen([sys.executable, script, str(k), str(size), str(tmp_path / f"meet{size}")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+               for k in range(size)]
+        try:
+            told = [p.communicate(timeout=120)[0] for p in run]
+        finally:
+            for p in run:
+                p.kill()
+        assert [p.returncode for p in run] == [0] * size, "\n".join(told)
+        assert len({line for t in told for line in t.splitlines() if line.startswith("answers")}) == 1

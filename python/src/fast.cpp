@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Small arrays are answered before general code is asked: NumPy arrays, over all or some axes, all else left at its
-/// default. Everything else goes to warpfold._general.reduce.
+/// Arrays of NumPy, and those on a GPU of libraries that were told of, over all or some axes and all else left at its default, are
+/// answered before general code is asked. Everything else goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
+#include "device_call.hpp"
 #include "views.hpp"
 
 namespace wfpy {
@@ -22,6 +23,7 @@ PyObject* ndarray_type = nullptr;
 std::array<PyObject*, wf::dtypes.size()> scalar_types{};
 std::array<PyObject*, wf::dtypes.size()> dtypes{};
 PyObject *exact_name, *nearest_name, *general, *empty;
+std::array<const device_call*, 8> on_devices{};  // those in use come first
 
 enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, stream, arguments };
 
@@ -85,24 +87,6 @@ struct buffer {
   }
 };
 
-/// Axes as they are told, each once and in [0, rank). False for what general code has words for.
-bool read_axes(PyObject* given, int rank, std::vector<int>& axes) {
-  const auto add = [&](PyObject* one) {
-    const long told = PyLong_Check(one) && !PyBool_Check(one) ? PyLong_AsLong(one) : rank;
-    const int d = static_cast<int>(told < 0 ? told + rank : told);
-    if (told >= rank || told < -rank || std::find(axes.begin(), axes.end(), d) != axes.end()) {
-      PyErr_Clear();  // of an int beyond long
-      return false;
-    }
-    axes.push_back(d);
-    return true;
-  };
-  if (!PyTuple_CheckExact(given)) return add(given);
-  for (Py_ssize_t k = 0; k < PyTuple_Size(given); ++k)
-    if (!add(PyTuple_GetItem(given, k))) return false;
-  return true;
-}
-
 template <class F>
 void run_beside_others(std::int64_t n, F f) {
   if (n < worth_releasing) {
@@ -162,14 +146,21 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     PyErr_SetString(PyExc_TypeError, "reduce takes 11 arguments");
     return nullptr;
   }
-  if (ndarray_type != nullptr && Py_TYPE(a[array]) == reinterpret_cast<PyTypeObject*>(ndarray_type) && all_default(a)) {
+  const auto* const kind = reinterpret_cast<PyObject*>(Py_TYPE(a[array]));
+  const device_call* on_device = nullptr;
+  for (std::size_t k = 0; k < on_devices.size() && on_devices[k] != nullptr; ++k)
+    if (on_devices[k]->kind == kind) on_device = on_devices[k];
+  if (((ndarray_type != nullptr && kind == ndarray_type) || on_device != nullptr) && all_default(a)) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
       return nullptr;
     }
+    const bool keep = a[keepdims] == Py_True;
     try {
-      if (PyObject* found = quick(static_cast<op>(o), a[array], a[axis], a[keepdims] == Py_True)) return found;
+      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], a[axis], keep)
+                                             : quick(static_cast<op>(o), a[array], a[axis], keep);
+      if (found != nullptr) return found;
     } catch (const std::bad_alloc&) {
       return PyErr_NoMemory();
     } catch (const std::exception& e) {
@@ -213,6 +204,20 @@ void add_fast_path(nb::module_& m) {
   nearest_name = PyUnicode_InternFromString("nearest");
   PyModule_AddFunctions(m.ptr(), methods);
   m.def("use_general", [](nb::object f) { general = f.release().ptr(); });
+  // A capsule of a device_call for its type in place of the one before; None: for none any more.
+  m.def("use_device", [](nb::handle capsule) {
+    if (capsule.is_none()) {
+      on_devices = {};
+      return;
+    }
+    const auto* const told = static_cast<const device_call*>(PyCapsule_GetPointer(capsule.ptr(), device_call::capsule));
+    if (told == nullptr) throw nb::python_error();
+    for (const device_call*& to : on_devices)
+      if (to == nullptr || to->kind == told->kind) {
+        to = told;
+        return;
+      }
+  }, nb::arg("capsule").none());
   m.def("use_numpy", [](nb::object ndarray, nb::object make, nb::list types, nb::list scalars) {
     empty = make.release().ptr();
     for (std::size_t i = 0; i < dtypes.size(); ++i) dtypes.at(i) = nb::object(types[i]).release().ptr();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Arrays on a GPU as the library's requests: the module warpfold._gpu of builds with CUDA. Compiled against simt it is warpfold._simt, which
 /// the tests alone use: there the CPU's memory is a GPU's.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +16,7 @@
 #include <nanobind/stl/vector.h>
 #include <warpfold/gpu.hpp>
 
+#include "device_call.hpp"
 #include "told_by_python.hpp"
 
 namespace wfpy {
@@ -121,12 +124,13 @@ device_array of_interface(const nb::dict& told, const char* who) {
   }
 }
 
-/// The array that __dlpack__() gave.
-device_array of_capsule(nb::handle capsule, const char* who) {
+/// The array that __dlpack__() gave; pinned: its library says that it is, of what the capsule may call the CPU's.
+device_array of_capsule(nb::handle capsule, const char* who, bool pinned) {
   nb::ndarray<nb::ro> x;
   if (!nb::try_cast(capsule, x, false)) refuse(std::string(who) + ": what __dlpack__() gave is no array of DLPack");
   const int where = x.device_type();
-  if (where != nb::device::cuda::value && where != nb::device::cuda_managed::value && where != nb::device::cuda_host::value)
+  if (where != nb::device::cuda::value && where != nb::device::cuda_managed::value && where != nb::device::cuda_host::value &&
+      !(pinned && where == nb::device::cpu::value))
     refuse(std::string(who) + ": an array of DLPack on the device type " + std::to_string(where) + "; 2, 3 and 13 are CUDA's");
   const auto type = type_of_dlpack(x.dtype());
   if (!type) throw wf::error(wf::errc::unsupported, std::string(who) + ": elements on a GPU that are no real and complex numbers");
@@ -189,6 +193,216 @@ void in_order(int device, std::uintptr_t before, std::uintptr_t after) {
   check(e, who);
 }
 
+/// A request on a stream, whose place is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
+void put(const wf::request& r, int device, std::uintptr_t stream) {
+  if (stream == 1) stream = 0;  // both are the default stream
+  const nb::gil_scoped_release others_run;
+  const on_device there(device, wf::op_names[static_cast<int>(r.what)]);
+  turn& t = turn_of(device, stream);
+  const std::lock_guard lock(t.one_at_a_time);
+  t.place.run(r);
+}
+
+/// An attribute, or nothing where reading it raised.
+nb::object attribute(PyObject* x, PyObject* name) {
+  nb::object found = nb::steal(PyObject_GetAttr(x, name));
+  if (!found.is_valid()) throw nb::python_error();
+  return found;
+}
+std::int64_t number_of(const nb::object& x) {
+  const long long found = PyLong_AsLongLong(x.ptr());
+  if (found == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return found;
+}
+PyObject* interned(const char* name) {
+  PyObject* made = PyUnicode_InternFromString(name);
+  if (made == nullptr) throw nb::python_error();
+  return made;
+}
+nb::object tuple_of(const wf::extents& numbers) {
+  nb::object made = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+  if (!made.is_valid()) throw nb::python_error();
+  for (std::size_t d = 0; d < numbers.size(); ++d) PyTuple_SetItem(made.ptr(), static_cast<Py_ssize_t>(d), PyLong_FromLongLong(numbers[d]));
+  return made;
+}
+nb::object call(PyObject* f, std::initializer_list<PyObject*> given, PyObject* names = nullptr, bool method = false) {
+  const std::size_t count = given.size() - (names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_Size(names)));
+  nb::object found = nb::steal(method ? PyObject_VectorcallMethod(f, given.begin(), count, names) : PyObject_Vectorcall(f, given.begin(), count, names));
+  if (!found.is_valid()) throw nb::python_error();
+  return found;
+}
+
+/// The arrays of one library, as it tells of them in the fewest steps. Its functions may throw; then general code says what is wrong.
+struct library : device_call {
+  struct place {
+    device_array x;
+    std::uintptr_t stream = 0;  // the library's current one
+  };
+  library(nb::handle arrays, const nb::list& types) : device_call{arrays.inc_ref().ptr(), &answer} {
+    for (std::size_t k = 0; k < types_.size(); ++k) types_[k] = nb::object(types[k]).release().ptr();
+  }
+  library(const library&) = delete;
+  virtual ~library() = default;  // they stay: warpfold._core has their addresses
+
+  /// The array, unless it is one for general code.
+  virtual bool read(PyObject* x, place& found) const = 0;
+  /// An array of the library's like x, and where its elements lie.
+  virtual std::pair<nb::object, void*> room(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type) const = 0;
+
+  PyObject* type_object(wf::dtype type) const { return types_[static_cast<std::size_t>(type)]; }
+  std::optional<wf::dtype> type_named(PyObject* object) const {
+    for (std::size_t k = 0; k < types_.size(); ++k)
+      if (types_[k] == object) return static_cast<wf::dtype>(k);
+    return std::nullopt;
+  }
+
+ private:
+  static PyObject* answer(const device_call& self, int o, PyObject* x, PyObject* axis, bool keepdims) noexcept {
+    try {
+      return static_cast<const library&>(self).reduced(static_cast<wf::op>(o), x, axis, keepdims).release().ptr();
+    } catch (nb::python_error&) {  // it took the error away
+    } catch (const std::exception&) {
+    }
+    PyErr_Clear();
+    return nullptr;
+  }
+  nb::object reduced(wf::op o, PyObject* x, PyObject* axis, bool keepdims) const {
+    place at;
+    if (!read(x, at) || at.x.size() == 0) return {};
+    const wf::result_kind result = wf::result_of_builtin(o, at.x.type);
+    if (result.values != 1 || type_object(result.type) == Py_None) return {};
+    wf::request r;
+    wf::extents kept;
+    const std::size_t rank = at.x.shape.size();
+    std::vector<int> axes;  // which the request reads
+    if (axis != Py_None) {
+      const bool one_axis = wf::operation_of(o).state == wf::state_kind::places;  // the words for others are general code's
+      if ((one_axis && !PyLong_Check(axis)) || !read_axes(axis, static_cast<int>(rank), axes)) return {};
+      std::sort(axes.begin(), axes.end());
+      for (std::size_t d = 0; d < rank; ++d) {
+        const bool reduced = std::binary_search(axes.begin(), axes.end(), static_cast<int>(d));
+        if (!reduced || keepdims) kept.push_back(reduced ? 1 : at.x.shape[d]);
+      }
+      if (axes.size() < rank) {
+        r.by.kind = wf::partition::kinds::axes;
+        r.by.axes = axes;
+      }
+    }
+    r.what = o;
+    r.element = at.x.type;
+    r.inputs.shape = at.x.shape;
+    r.inputs.data[0] = at.x.data;
+    r.inputs.strides[0] = at.x.strides;
+    auto [made, address] = room(x, at, kept, result.type);
+    r.out = address;
+    put(r, at.x.device, at.stream);
+    return std::move(made);
+  }
+
+  std::array<PyObject*, wf::dtypes.size()> types_{};  // their objects for element types; None: it has no such type
+};
+
+/// PyTorch's tensors, by DLPack's C functions (DLPackExchangeAPI of DLPack 1.3, which stands in the type as a capsule).
+struct torch_library final : library {
+  struct functions {
+    std::uint32_t major, minor;
+    void* before;
+    int (*managed_tensor_allocator)(void*, void**, void*, void (*)(void*, const char*, const char*));
+    int (*managed_tensor_from_py_object_no_sync)(void*, void**);
+    int (*managed_tensor_to_py_object_no_sync)(void*, void**);
+    int (*dltensor_from_py_object_no_sync)(void*, nb::dlpack::dltensor*);
+    int (*current_work_stream)(std::int32_t, std::int32_t, void**);
+  };
+  torch_library(nb::handle arrays, const nb::list& types, nb::handle exchange_api)
+      : library(arrays, types), told_(static_cast<const functions*>(PyCapsule_GetPointer(exchange_api.ptr(), "dlpack_exchange_api"))) {
+    if (told_ == nullptr) throw nb::python_error();
+    if (told_->major != 1 || told_->dltensor_from_py_object_no_sync == nullptr || told_->current_work_stream == nullptr)
+      refuse("an exchange API of another version of DLPack than 1, or without functions");
+  }
+
+  bool read(PyObject* x, place& found) const override {
+    nb::dlpack::dltensor t;
+    // The C functions take these as if they were plain.
+    if (attribute(x, requires_grad_).ptr() != Py_False) return false;
+    if (told_->dltensor_from_py_object_no_sync(x, &t) != 0) return false;
+    if (t.device.device_type != nb::device::cuda::value || t.ndim > wf::max_rank) return false;
+    const auto type = type_of_dlpack(t.dtype);
+    if (!type) return false;
+    const wf::dtype e = *type;
+    if ((e <= wf::dtype::f64 || e >= wf::dtype::c64) && call(is_neg_, {x}, nullptr, true).ptr() != Py_False) return false;
+    if (e >= wf::dtype::c64 && call(is_conj_, {x}, nullptr, true).ptr() != Py_False) return false;
+    found.x.data = static_cast<const std::byte*>(t.data) + t.byte_offset;
+    found.x.type = e;
+    found.x.device = t.device.device_id;
+    for (int d = 0; d < t.ndim; ++d) found.x.shape.push_back(t.shape[d]);
+    without_gaps(found.x);
+    if (t.strides != nullptr)
+      for (int d = 0; d < t.ndim; ++d) found.x.strides[static_cast<std::size_t>(d)] = t.strides[d] * static_cast<std::int64_t>(wf::info(e).size);
+    void* stream = nullptr;
+    if (told_->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) return false;
+    found.stream = reinterpret_cast<std::uintptr_t>(stream);
+    return true;
+  }
+  // Not by managed_tensor_allocator: such memory is not the tensor's own, and record_stream() leaves it out.
+  std::pair<nb::object, void*> room(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type) const override {
+    const nb::object lengths = tuple_of(shape);
+    nb::object made = type == of.x.type ? call(new_empty_, {x, lengths.ptr()}, nullptr, true)
+                                        : call(new_empty_, {x, lengths.ptr(), type_object(type)}, dtype_, true);
+    nb::dlpack::dltensor t;
+    if (told_->dltensor_from_py_object_no_sync(made.ptr(), &t) != 0) throw nb::python_error();
+    return {std::move(made), static_cast<std::byte*>(t.data) + t.byte_offset};
+  }
+
+ private:
+  const functions* told_;
+  PyObject *requires_grad_ = interned("requires_grad"), *is_neg_ = interned("is_neg"), *is_conj_ = interned("is_conj"), *new_empty_ = interned("new_empty");
+  PyObject* dtype_ = nb::make_tuple("dtype").release().ptr();
+};
+
+/// CuPy's arrays, by their attributes; `current` gives the current stream.
+struct cupy_library final : library {
+  cupy_library(nb::handle arrays, const nb::list& types, nb::handle current) : library(arrays, types), current_(current.inc_ref().ptr()) {}
+
+  bool read(PyObject* x, place& found) const override {
+    const auto type = type_named(attribute(x, dtype_).ptr());
+    if (!type) return false;
+    found.x.type = *type;
+    const nb::object shape = attribute(x, shape_), strides = attribute(x, strides_), data = attribute(x, data_);
+    const Py_ssize_t rank = PyTuple_Size(shape.ptr());
+    if (rank < 0 || rank > wf::max_rank || PyTuple_Size(strides.ptr()) != rank) return false;
+    for (Py_ssize_t d = 0; d < rank; ++d) {
+      found.x.shape.push_back(number_of(nb::borrow(PyTuple_GetItem(shape.ptr(), d))));
+      found.x.strides.push_back(number_of(nb::borrow(PyTuple_GetItem(strides.ptr(), d))));
+    }
+    found.x.data = reinterpret_cast<const void*>(number_of(attribute(data.ptr(), ptr_)));
+    found.x.device = static_cast<int>(number_of(attribute(data.ptr(), device_id_)));
+    int now = 0;
+    if (cudaGetDevice(&now) != cudaSuccess || now != found.x.device) return false;  // its memory and streams are the current device's
+    found.stream = static_cast<std::uintptr_t>(number_of(attribute(call(current_, {}).ptr(), ptr_)));
+    return true;
+  }
+  std::pair<nb::object, void*> room(PyObject*, const place&, const wf::extents& shape, wf::dtype type) const override {
+    const nb::object lengths = tuple_of(shape);
+    nb::object made = call(kind, {lengths.ptr(), type_object(type)});
+    void* const address = reinterpret_cast<void*>(number_of(attribute(attribute(made.ptr(), data_).ptr(), ptr_)));
+    return {std::move(made), address};
+  }
+
+ private:
+  PyObject* current_;
+  PyObject *dtype_ = interned("dtype"), *shape_ = interned("shape"), *strides_ = interned("strides"), *data_ = interned("data"), *ptr_ = interned("ptr"),
+           *device_id_ = interned("device_id");
+};
+
+template <class L>
+nb::object capsule_of(nb::handle kind, const nb::list& types, nb::handle more) {
+  auto made = std::make_unique<L>(kind, types, more);
+  nb::object capsule = nb::steal(PyCapsule_New(static_cast<device_call*>(made.get()), device_call::capsule, nullptr));
+  if (!capsule.is_valid()) throw nb::python_error();
+  made.release();  // for good
+  return capsule;
+}
+
 wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
   wf::extents strides(shape.size(), 0);
   const std::size_t before = shape.size() - x.shape.size();
@@ -215,7 +429,9 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       .def_prop_ro("stream", [](const device_array& a) { return a.stream; })
       .def("contiguous", &device_array::contiguous);
   m.def("of_interface", &of_interface, nb::arg("told"), nb::arg("who"));
-  m.def("of_capsule", &of_capsule, nb::arg("capsule"), nb::arg("who"));
+  m.def("of_capsule", &of_capsule, nb::arg("capsule"), nb::arg("who"), nb::arg("pinned"));
+  m.def("torch_tensors", &capsule_of<torch_library>, nb::arg("kind"), nb::arg("types"), nb::arg("exchange_api"));
+  m.def("cupy_arrays", &capsule_of<cupy_library>, nb::arg("kind"), nb::arg("types"), nb::arg("current_stream"));
   m.def("in_order", &in_order, nb::arg("device"), nb::arg("before"), nb::arg("after"));
   m.def(
       "reduce",
@@ -255,12 +471,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
           r.by.kind = kinds::equal_segments;
         }
         r.out = reinterpret_cast<void*>(out);
-        if (stream == 1) stream = 0;  // both are the default stream
-        const nb::gil_scoped_release others_run;
-        const on_device there(x.device, wf::op_names[o]);
-        turn& t = turn_of(x.device, stream);
-        const std::lock_guard lock(t.one_at_a_time);
-        t.place.run(r);
+        put(r, x.device, stream);
       },
       nb::arg("op"), nb::arg("accuracy"), nb::arg("rounding"), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
       nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"));

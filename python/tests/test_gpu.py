@@ -13,8 +13,9 @@ from hypothesis import given
 
 import warpfold as wf
 from arrays import laid_out, same, with_axes
-from device_arrays import Cuda, Interface, host
-from warpfold import _device
+import device_arrays
+from device_arrays import Cuda, Interface, Ndarray, Tensor, host
+from warpfold import _device, _general
 
 os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
 try:
@@ -91,6 +92,114 @@ def test_rounding_and_accuracy_and_correction():
     both("var", x, correction=1)
     with pytest.raises(ValueError, match="'nearest', 'zero'"):
         wf.sum(Cuda(x), rounding="even")
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Arrays as PyTorch's and CuPy's of which the fast path knows, and a general path that refuses to work."""
+    compiled = _device.kernels("sum")
+    for kind, library in ((Tensor, _device._Torch(device_arrays.torch)), (Ndarray, _device._Cupy(device_arrays.cupy))):
+        monkeypatch.setitem(_device._libraries, kind, library)
+        _device.tell_fast_path(kind, library, compiled)
+
+    class Slow(Exception):
+        pass
+
+    def refuse(*given):
+        raise Slow
+    monkeypatch.setattr(_general, "on_gpu", refuse)
+    return Slow
+
+
+def placed(kind, x):
+    return Tensor(x) if kind is Tensor else Ndarray(None, None, x)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_plain_calls_do_not_come_to_general_code(told, kind):
+    rng = np.random.default_rng(4)
+    for dtype in ("float32", "float64", "int32", "float16", "bool"):
+        x = (rng.standard_normal((5, 7, 3)) * 50).astype(dtype)
+        for view in (x, x.transpose(2, 0, 1), x[:, ::2], x[::-1], x[1], x[0, 0, :1].reshape(()), np.broadcast_to(x[0], (4, 7, 3))):
+            for name in ("sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm", "sum_of_squares"):
+                hows = [{}, *({"axis": d, "keepdims": k} for d in range(-1, view.ndim) if view.ndim for k in (False, True))]
+                hows += [{"axis": (view.ndim - 1, 0)}, {"axis": ()}] if not name.startswith("arg") and view.ndim > 1 else []
+                for how in hows:
+                    expected = getattr(wf, name)(view, **how)
+                    if kind is Tensor and expected.dtype.name not in vars(device_arrays.torch):
+                        continue
+                    got = getattr(wf, name)(placed(kind, view), **how)
+                    assert type(got) is kind
+                    same(got.x, np.asarray(expected))
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_all_other_calls_do(told, kind):
+    x = np.arange(6.0).reshape(2, 3)
+    y = placed(kind, x)
+    for call in (lambda: wf.sum(y, rounding="up"), lambda: wf.sum(y, accuracy="fast"), lambda: wf.sum(y, stream=1), lambda: wf.sum(y, out=y), lambda: wf.var(y, correction=1),
+                 lambda: wf.sum(y, dtype="float32"), lambda: wf.minmax(y), lambda: wf.sum(y, axis=2), lambda: wf.sum(y, axis=(0, 0)), lambda: wf.sum(y, axis=1.5),
+                 lambda: wf.argmax(y, axis=(0,)), lambda: wf.sum(placed(kind, x[:0])), lambda: wf.sum(y, where=True, keepdims=True), lambda: wf.sum(y, axis=1 << 70)):
+        with pytest.raises(told):
+            call()
+    if kind is Tensor:
+        z = x + 1j
+        for such in (Tensor(x, requires_grad=True), Tensor(x, neg=True), Tensor(z, conj=True), Tensor(z, neg=True), Tensor(x, fails=True)):
+            with pytest.raises(told):
+                wf.sum(such)
+        with pytest.raises(told):
+            wf.sum(Tensor(x, kind=13))  # managed memory
+
+        class Sub(Tensor):
+            pass
+        with pytest.raises(told):
+            wf.sum(Sub(x))
+        assert wf.sum(Tensor(x, kind=1)) == 15  # of the CPU
+    _device.on_simt(False)
+    _device.on_simt()
+    with pytest.raises(told):  # nobody told of it
+        wf.sum(y)
+
+
+@simt
+def test_few_functions_are_called_on_the_fast_path(told):
+    """Each costs a tenth of a microsecond and more."""
+    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "new_empty", "_tell"]),
+                    (Ndarray(None, None, np.ones((3, 4), np.float32)), ["sum", "reduce", "get_current_stream"])):
+        wf.sum(x, axis=0)
+        calls = []
+        sys.setprofile(lambda frame, event, arg: calls.append(frame.f_code.co_name if event == "call" else arg.__name__) if event in ("call", "c_call") else None)
+        try:
+            wf.sum(x, axis=0)
+        finally:
+            sys.setprofile(None)
+        own = [c for c in calls if c in most]
+        assert own == most, calls
+
+
+@simt
+def test_answers_of_narrower_types_are_rounded_once(told, monkeypatch):
+    monkeypatch.undo()  # general code works
+    library = _device._Torch(device_arrays.torch)
+    monkeypatch.setitem(_device._libraries, Tensor, library)
+    half = 2.0**-24
+    cases = [[1.0, half, 2.0**-80], [1.0, half, -(2.0**-80)], [1.0, half], [1.0, 3 * half], [-1.0, -half, -(2.0**-80)], [3e38, 3e38], [1e308, 1e308], [1e-46, -0.0], [np.nan, 1.0],
+             [np.inf, -1.0], [-0.0, -0.0], [1e8, 1.0, -1e8], [0.1] * 10]
+    for case in cases:
+        x = np.array(case)
+        same(wf.sum(Tensor(x), dtype="float32").x, np.asarray(wf.sum(x, dtype="float32")))
+        same(wf.mean(Tensor(x), dtype="float32").x, np.asarray(wf.mean(x, dtype="float32")))
+        small = np.float32(np.clip(x, -1e30, 1e30)) * np.float32([2.0**-10])
+        same(wf.sum(Tensor(small), dtype="float16").x, np.asarray(wf.sum(small, dtype="float16")))
+        same(wf.sum(Tensor(small), dtype="float64").x, np.asarray(wf.sum(small, dtype="float64")))
+    for dtype in ("float16", "float32", "float64"):
+        whole = np.arange(-4, 999, dtype=np.int32)
+        same(wf.sum(Tensor(whole), dtype=dtype).x, np.asarray(wf.sum(whole, dtype=dtype)))
+    for wrong in ({"dtype": "float32", "rounding": "up"}, {"dtype": "float32", "stream": 1}):
+        with pytest.raises(TypeError, match="convert the elements"):
+            wf.sum(Tensor(np.ones(3)), **wrong)
 
 
 @simt

@@ -202,6 +202,40 @@ def test_out_and_streams(library):
         assert float(other) == wf.sum(x)
 
 
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
+    on, x = REAL[library], elements("float32", (30, 40))
+    there = on(x)
+    if library == "torch" and "__dlpack_c_exchange_api__" not in vars(type(there)):
+        pytest.skip("a PyTorch before 2.10")
+    wf.sum(there)  # tells of the type
+
+    class Slow(Exception):
+        pass
+
+    def refuse(*given):
+        raise Slow
+    from warpfold import _general
+    monkeypatch.setattr(_general, "on_gpu", refuse)
+    for name in ("sum", "mean", "max", "argmin", "count_nonzero"):
+        for how in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+            both(name, there, x, library, **how)
+            both(name, there[::2].T, x[::2].T, library, **how)
+    for call in (lambda: wf.sum(there, rounding="up"), lambda: wf.sum(there[:0]), lambda: wf.sum(there, out=there)):
+        with pytest.raises(Slow):
+            call()
+    if library == "torch":
+        torch = sys.modules["torch"]
+        z = torch.ones(3, dtype=torch.complex64, device="cuda")
+        same(host(wf.sum(z)), np.complex64(3))
+        for such in (there.clone().requires_grad_(), z.conj(), z.conj().imag, there.to_sparse()):
+            with pytest.raises(Slow):
+                wf.sum(such)
+        total = wf.sum(there)
+        total.record_stream(torch.cuda.Stream())
+        total.resize_(2)  # its memory is its own
+
+
 def test_bf16_of_pytorch():
     torch = pytest.importorskip("torch")
     x = torch.randn(70_000, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)

@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 from . import _core
-from ._inputs import I64, NAMES, lies_on_gpu, to_type
+from ._inputs import DTYPES, I64, NAMES, lies_on_gpu, to_type
 
 INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
            "to the CPU")
@@ -24,6 +24,8 @@ def on_simt(wanted: bool = True) -> None:
     """For tests alone: simt is the GPU, and memory of the CPU a GPU's. Only a package that was built for its tests has the module."""
     global _module, _kernels
     _module, _kernels = "_simt" if wanted else "_gpu", None
+    _core.use_device(None)
+    _told.clear()
 
 
 def kernels(who: str) -> Any:
@@ -162,11 +164,25 @@ def library_of(x: Any) -> _Library | None:
     return _libraries[kind]
 
 
+_told: set[type] = set()
+
+
+def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
+    """From now on plain calls with arrays of that type, exactly, do not come here: warpfold._core reads them itself (gpu.cpp)."""
+    _told.add(kind)
+    if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
+        types = [getattr(library.module, name, None) for name in NAMES]
+        _core.use_device(compiled.torch_tensors(kind, types, vars(kind)["__dlpack_c_exchange_api__"]))
+    elif type(library) is _Cupy and kind is library.module.ndarray:
+        _core.use_device(compiled.cupy_arrays(kind, DTYPES, library.module.cuda.get_current_stream))
+
+
 def array_of(x: Any, stream: int, who: str) -> Any:
     """An array as the compiled module knows it, whose elements are there when `stream` has come to here."""
     compiled = kernels(who)
     if hasattr(type(x), "__dlpack__"):
-        return compiled.of_capsule(x.__dlpack__(stream=stream), who)
+        pinned = hasattr(type(x), "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 3  # the CPU's array to its library, which has no streams
+        return compiled.of_capsule(x.__dlpack__() if pinned else x.__dlpack__(stream=stream), who, pinned)
     found = compiled.of_interface(x.__cuda_array_interface__, who)
     if found.stream is not None and found.stream != stream:
         compiled.in_order(found.device, found.stream, stream)
@@ -189,6 +205,8 @@ class Inputs:
     def __init__(self, x: Any, y: Any, asked: Asked) -> None:
         self.asked, self.x, self.y, self.library = asked, x, y, library_of(x)
         compiled = kernels(asked.who)
+        if type(x) not in _told:
+            tell_fast_path(type(x), self.library, compiled)
         if asked.stream is not None:
             self.stream = handle_of(asked.stream, asked.who)
         elif self.library is not None and type(self.library) not in (_Numba, _Standard):
@@ -251,18 +269,60 @@ class Inputs:
         return to
 
 
-# The types that hold all of another, by their codes.
-_WIDER = {0: (2, 3), 1: (2, 3), 2: (3,), 13: (14,)}
+# The types that hold all of another, by their codes; the first are the narrowest.
+_WIDER = {0: (2, 3), 1: (2, 3), 2: (3,), 4: (2, 3), 5: (2, 3), 6: (3,), 8: (2, 3), 9: (2, 3), 10: (3,), 12: (2, 3), 13: (14,)}
+# Those to which an answer of another type is rounded: their bits are fewer by 2 or more, their exponents not more.
+_NARROWER = {2: (0, 1), 3: (0, 1, 2)}
 
 
-def converted(x: Any, who: str, code: int, want: int, stream: Any) -> Any:
-    """x as elements of another type, by its own library: for types that hold all of its own, and for answers modulo a power of 2."""
+def converts(x: Any, stream: Any) -> _Library | None:
+    """The library of an array that can be converted: on its own stream alone."""
     library = library_of(x)
-    if type(library) in (_Torch, _Cupy) and stream is None and (want in _WIDER.get(code, ()) or code >= I64 - 3):
-        assert library is not None
-        return to_type(getattr(library.module, NAMES[want]))(x)
-    raise TypeError(f"{who}: dtype={NAMES[want]} of these elements on a GPU is not to be had here; convert the elements before, which loses nothing "
-                    "where the type is wider")
+    return library if type(library) in (_Torch, _Cupy) and stream is None else None
+
+
+def refused(who: str, want: int) -> TypeError:
+    return TypeError(f"{who}: dtype={NAMES[want]} of these elements on a GPU is not to be had here; convert the elements before, which loses nothing "
+                     "where the type is wider")
+
+
+def as_type(library: _Library, x: Any, code: int) -> Any:
+    return to_type(getattr(library.module, NAMES[code]))(x)
+
+
+def narrows(x: Any, code: int, want: int, stream: Any) -> bool:
+    """Whether answers of that type can be rounded to `want`."""
+    library = converts(x, stream)
+    return library is not None and want in _NARROWER.get(code, ()) and hasattr(library.module, NAMES[want])
+
+
+def widened(x: Any, who: str, code: int, want: int, stream: Any) -> Any:
+    """x as elements of a type that holds all of theirs, by its own library: of `want`, or one whose answers are rounded to it."""
+    library = converts(x, stream)
+    held = _WIDER.get(code, ())
+    to = want if want in held else next((k for k in held if want in _NARROWER.get(k, ())), None)
+    if library is None or to is None or not hasattr(library.module, NAMES[want]):
+        raise refused(who, want)
+    return as_type(library, x, to)
+
+
+def wrapped(answer: Any, who: str, want: int, stream: Any) -> Any:
+    """An answer modulo 2^64 as one modulo less."""
+    library = converts(answer, stream)
+    if library is None:
+        raise refused(who, want)
+    return as_type(library, answer, want)
+
+
+def narrowed(low: Any, high: Any, code: int, want: int) -> Any:
+    """The nearest numbers of a narrower type to true answers between `low` and `high`, which are they rounded towards zero and away from it. Of two
+    neighbours the one with an odd last bit stands for all between them: what is rounded to nearest next sees that they are no tie (S. Boldo and G. Melquiond,
+    Emulation of FMA and correctly rounded sums, IEEE Trans. Computers 57, 2008)."""
+    library = library_of(low)
+    assert library is not None
+    xp = library.module
+    bits = low.view(xp.int64 if code == 3 else xp.int32)
+    return as_type(library, xp.where(low == high, bits, bits | 1).view(low.dtype), want)
 
 
 def indexes_of(x: Inputs, given: Any, what: str, most: int | None) -> Any:

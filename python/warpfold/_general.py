@@ -162,11 +162,15 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
     axes = axes_of(axis, len(shape), name)
     for op in ops:
         check_not_empty(op, shape, axes, name)
-    if dtype is not None and (want := code_of(dtype, name)) != (natural := _core.answer_of(ops[0], here.a.dtype)[0]):
-        if converted(ops[0], here.a.dtype, want, name) == "wrap" and out is None:
-            [answer] = on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, None, None, stream, False, name)
-            return [_device.converted(answer, name, natural, want, stream)]
-        x = _device.converted(x, name, here.a.dtype if is_floating(here.a.dtype) or is_complex(here.a.dtype) else -1, want, stream)
+    if dtype is not None and (want := code_of(dtype, name)) != _core.answer_of(ops[0], here.a.dtype)[0]:
+        how, rest = converted(ops[0], here.a.dtype, want, name), (axis, None, keepdims, correction, accuracy)
+        if how == "wrap" and out is None:
+            [answer] = on_gpu(ops, x, *rest, rounding, None, None, stream, False, name)
+            return [_device.wrapped(answer, name, want, stream)]
+        if how == "round" and out is None and rounding == "nearest" and _device.narrows(x, here.a.dtype, want, stream):
+            [low], [high] = (on_gpu(ops, x, *rest, towards, None, None, None, False, name) for towards in ("zero", "away"))
+            return [_device.narrowed(low, high, here.a.dtype, want)]
+        x = _device.widened(x, name, here.a.dtype, want, stream)
         return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, None, out, stream, False, name)
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
     return [here.run(op, out, kept, axes=axes if len(axes) < len(shape) else None) for op in ops]

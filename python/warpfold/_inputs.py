@@ -129,7 +129,12 @@ def lies_on_gpu(x: Any) -> bool:
     """Whether an array is in CUDA's own or managed memory, by DLPack's types of devices or its __cuda_array_interface__."""
     kind = type(x)
     if hasattr(kind, "__dlpack_device__"):
-        return int(x.__dlpack_device__()[0]) in (2, 13)
+        try:
+            return int(x.__dlpack_device__()[0]) in (2, 13)
+        except TypeError:
+            if hasattr(kind, "__arrow_c_array__"):  # of a type that DLPack does not have
+                return False
+            raise
     return hasattr(kind, "__cuda_array_interface__") or (not hasattr(kind, "__array_interface__") and hasattr(x, "__cuda_array_interface__"))
 
 

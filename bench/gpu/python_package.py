@@ -294,6 +294,10 @@ PARTS = {"sums": sums, "axes": axes, "labels": labels, "segments": segments, "ow
 def told_short(result):
     """A table of few lines."""
     ratio = lambda a, b: f"{a['us'] / b['us']:.2f}"  # noqa: E731
+    host = lambda rows: ", ".join(f"{lib} {statistics.median(r[lib]['wf']['host_us'] for r in rows if lib in r):.2f} beside "  # noqa: E731
+                                  f"{statistics.median(r[lib]['theirs']['host_us'] for r in rows if lib in r):.2f}" for lib in ("torch", "cupy") if any(lib in r for r in rows))
+    print("host time of a call, us:", "; ".join(f"{name} {host(rows)}" for name, rows in (
+        ("sum", [r for r in result.get("sums", []) if r["log2n"] <= 14]), ("axes", [r for r in result.get("axes", []) if np.prod(r["shape"]) <= 1 << 18])) if rows))
     for row in result.get("sums", []):
         if row["log2n"] in (0, 10, 16, 20, 24, 28, 30):
             t, c, m = row["torch"], row.get("cupy"), row.get("cuda.compute")

@@ -71,7 +71,7 @@ bool is(PyObject* given, PyObject* text) {
 }
 
 bool all_default(PyObject* const* a) {
-  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[stream] == Py_None && a[correction] == Py_None && is(a[accuracy], exact_name) &&
+  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[stream] == Py_None && (a[correction] == Py_None || PyLong_CheckExact(a[correction])) && is(a[accuracy], exact_name) &&
          is(a[rounding], nearest_name) && (a[keepdims] == Py_False || (a[keepdims] == Py_True && a[axis] != Py_None));
 }
 
@@ -98,7 +98,7 @@ void run_beside_others(std::int64_t n, F f) {
 }
 
 /// The answers; null without a Python error if this is not for the fast path.
-PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep) {
+PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep, std::int64_t divide) {
   const buffer held(x, PyBUF_STRIDES | PyBUF_FORMAT);
   const Py_buffer& b = held.b;
   const auto element = held.held ? type_of_format(b.format, b.itemsize) : std::nullopt;
@@ -112,7 +112,8 @@ PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep) {
     n *= b.shape[d];
   }
   if (n == 0) return nullptr;
-  const wf::options options;
+  wf::options options;
+  options.correction = divide;
   if (given_axes == Py_None && !gaps) {
     alignas(16) std::array<std::byte, 64> answer;
     run_beside_others(n, [&] { run_whole(*f, options, b.buf, n, answer.data()); });
@@ -150,7 +151,9 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
   const device_call* on_device = nullptr;
   for (std::size_t k = 0; k < on_devices.size() && on_devices[k] != nullptr; ++k)
     if (on_devices[k]->kind == kind) on_device = on_devices[k];
-  if (((ndarray_type != nullptr && kind == ndarray_type) || on_device != nullptr) && all_default(a)) {
+  int beyond = 0;  // 64 bits
+  const long long divide = PyLong_CheckExact(a[correction]) ? PyLong_AsLongLongAndOverflow(a[correction], &beyond) : 0;
+  if (((ndarray_type != nullptr && kind == ndarray_type) || on_device != nullptr) && beyond == 0 && all_default(a)) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
@@ -158,8 +161,8 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     }
     const bool keep = a[keepdims] == Py_True;
     try {
-      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], a[axis], keep)
-                                             : quick(static_cast<op>(o), a[array], a[axis], keep);
+      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], a[axis], keep, divide)
+                                             : quick(static_cast<op>(o), a[array], a[axis], keep, divide);
       if (found != nullptr) return found;
     } catch (const std::bad_alloc&) {
       return PyErr_NoMemory();

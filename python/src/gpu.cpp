@@ -257,16 +257,16 @@ struct library : device_call {
   }
 
  private:
-  static PyObject* answer(const device_call& self, int o, PyObject* x, PyObject* axis, bool keepdims) noexcept {
+  static PyObject* answer(const device_call& self, int o, PyObject* x, PyObject* axis, bool keepdims, long long correction) noexcept {
     try {
-      return static_cast<const library&>(self).reduced(static_cast<wf::op>(o), x, axis, keepdims).release().ptr();
+      return static_cast<const library&>(self).reduced(static_cast<wf::op>(o), x, axis, keepdims, correction).release().ptr();
     } catch (nb::python_error&) {  // it took the error away
     } catch (const std::exception&) {
     }
     PyErr_Clear();
     return nullptr;
   }
-  nb::object reduced(wf::op o, PyObject* x, PyObject* axis, bool keepdims) const {
+  nb::object reduced(wf::op o, PyObject* x, PyObject* axis, bool keepdims, std::int64_t correction) const {
     place at;
     if (!read(x, at) || at.x.size() == 0) return {};
     const wf::result_kind result = wf::result_of_builtin(o, at.x.type);
@@ -290,6 +290,7 @@ struct library : device_call {
     }
     r.what = o;
     r.element = at.x.type;
+    r.options.correction = correction;
     r.inputs.shape = at.x.shape;
     r.inputs.data[0] = at.x.data;
     r.inputs.strides[0] = at.x.strides;

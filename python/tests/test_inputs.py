@@ -148,6 +148,7 @@ def test_the_callers_kind_of_array():
     (lambda x: wf.sum(x, dtype="float80"), TypeError, "dtype="),
     (lambda x: wf.sum(x, dtype="datetime64[s]"), TypeError, "dtype="),
     (lambda x: wf.var(x, correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction=1 << 63), ValueError, "of 64 bits"),
     (lambda x: wf.sum(x, where=[1, 0]), TypeError, "array of bool"),
     (lambda x: wf.sum(x, where=[True, False, True, True]), ValueError, "broadcast"),
     (lambda x: wf.sum(x, out=np.zeros(3)), ValueError, "shape"),

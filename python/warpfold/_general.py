@@ -48,12 +48,13 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
 def correction_of(correction: Any, who: str) -> int:
     if correction is None:
         return 0
-    if isinstance(correction, float) and correction.is_integer():
-        return int(correction)
     try:
-        return operator.index(correction)
+        found = int(correction) if isinstance(correction, float) and correction.is_integer() else operator.index(correction)
     except TypeError:
         raise ValueError(f"{who}: correction={correction!r}; it is a whole number") from None
+    if not -2**63 <= found < 2**63:
+        raise ValueError(f"{who}: correction={correction!r}; it is a whole number of 64 bits")
+    return found
 
 
 class Answers:

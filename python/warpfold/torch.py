@@ -46,7 +46,9 @@ def _code(x: Any, who: str) -> int:
 
 
 def _readable(x: Any) -> Any:
-    return x.detach().resolve_conj().resolve_neg()
+    if x.requires_grad or x.is_neg() or x.is_conj():
+        return x.detach().resolve_conj().resolve_neg()
+    return x
 
 
 def _axes(dim: Any, x: Any) -> tuple[int, ...] | None:
@@ -213,6 +215,9 @@ _EXACT: dict[Any, Callable[..., Any]] = {_aten.sum: _sum_or_mean("sum"), _aten.m
           _aten.norm: _vector_norm, _aten.logsumexp: _logsumexp_in_mode}
 
 
+_runs: dict[Any, Callable[..., Any] | None] = {}  # by overload: what is done in its place
+
+
 class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
     """A mode in which PyTorch's own sums, means, variances, norms and logsumexp are exact, however they are called.
 
@@ -235,12 +240,14 @@ class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = dict(kwargs or {})
-        run = _EXACT.get(func.overloadpacket)
+        if func not in _runs:
+            _runs[func] = None if _named(func) else _EXACT.get(func.overloadpacket)
+        run = _runs[func]
         x = args[0] if args else None
-        if run is None or not isinstance(x, _Tensor) or x.device.type == "meta" or _named(func):
-            return func(*args, **given)
-        if x.device.type not in ("cpu", "cuda") or x.layout != _torch.strided or x.dtype not in _CODES:
+        if run is None or not isinstance(x, _Tensor) or x.is_meta:
+            return func(*args, **(kwargs or {}))
+        given = dict(kwargs or {})
+        if not (x.is_cuda or x.is_cpu) or x.layout != _torch.strided or x.dtype not in _CODES:
             raise TypeError(f"warpfold.torch.exact: {func.overloadpacket.__name__} of a tensor of {x.dtype} on {x.device}, {x.layout}; exact are "
                             f"strided ones on the CPU or CUDA of {', '.join(NAMES)}")
         out = given.pop("out", None)

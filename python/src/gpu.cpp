@@ -325,7 +325,10 @@ struct torch_library final : library {
     nb::dlpack::dltensor t;
     // The C functions take these as if they were plain.
     if (attribute(x, requires_grad_).ptr() != Py_False) return false;
-    if (told_->dltensor_from_py_object_no_sync(x, &t) != 0) return false;
+    if (told_->dltensor_from_py_object_no_sync(x, &t) != 0) {  // it has no memory of one piece: what general code says of it is better
+      PyErr_Clear();
+      return false;
+    }
     if (t.device.device_type != nb::device::cuda::value || t.ndim > wf::max_rank) return false;
     const auto type = type_of_dlpack(t.dtype);
     if (!type) return false;
@@ -340,7 +343,10 @@ struct torch_library final : library {
     if (t.strides != nullptr)
       for (int d = 0; d < t.ndim; ++d) found.x.strides[static_cast<std::size_t>(d)] = t.strides[d] * static_cast<std::int64_t>(wf::info(e).size);
     void* stream = nullptr;
-    if (told_->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) return false;
+    if (told_->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) {
+      PyErr_Clear();
+      return false;
+    }
     found.stream = reinterpret_cast<std::uintptr_t>(stream);
     return true;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of doubles that glibc computes less well than CUDA states: cbrt, exp10, tanh and the Bessel functions have these
 // definitions in a program with simt, found before those of libm. Each is computed in long double and rounded once; Bessel
-// functions near their zeros, where no rounding of theirs keeps the relative error, by the series about the zero.
+// functions near their zeros, where no rounding of theirs keeps the relative error, by the series about the zero. So have
+// fmin and fmax, whose zero's sign C leaves open: PTX ISA 9.0, 9.7.3 "min" and "max": 0 is greater than -0.
 #include <cmath>
 #include <math.h>
 
@@ -53,10 +54,25 @@ double near_a_zero_or(const zero (&zeros)[Zeros], int order, double x, wide (*el
   return static_cast<double>(elsewhere(static_cast<wide>(x)));
 }
 
+template <class T>
+T greater_of(T x, T y) {
+  if (x == y) return std::signbit(x) ? y : x;
+  return x > y || y != y ? x : y;
+}
+template <class T>
+T less_of(T x, T y) {
+  if (x == y) return std::signbit(x) ? x : y;
+  return x < y || y != y ? x : y;
+}
+
 }  // namespace
 
 extern "C" {
 
+float fmaxf(float x, float y) noexcept { return greater_of(x, y); }
+float fminf(float x, float y) noexcept { return less_of(x, y); }
+double fmax(double x, double y) noexcept { return greater_of(x, y); }
+double fmin(double x, double y) noexcept { return less_of(x, y); }
 double cbrt(double x) noexcept { return static_cast<double>(cbrtl(static_cast<wide>(x))); }
 double exp10(double x) noexcept { return static_cast<double>(exp10l(static_cast<wide>(x))); }
 double tanh(double x) noexcept { return static_cast<double>(tanhl(static_cast<wide>(x))); }

@@ -88,6 +88,18 @@ def rows(work, out, short, where):
     return table.count('"right": false')
 
 
+def twenty(work, out, short, where):
+    """Twenty kernels' counters, a kernel a line; how many differences have no cause."""
+    path = work / "twenty.json"
+    measured = load(path) if path.exists() else None
+    if not measured:
+        return 0
+    kernels = measured.pop("kernels")
+    lines = ",\n".join(json.dumps(k) for k in kernels)
+    (out / f"twenty-{short}.json").write_text(json.dumps({**where, **measured}, indent=1)[:-2] + f',\n "kernels": [\n{lines}\n]}}\n')
+    return sum("cause" in c and c["cause"] is None for k in kernels for c in k["counters"].values())
+
+
 def profiles(work, out, short, where):
     """What `warpfold profile` found, all in one file; how many answers were wrong."""
     found = {p.stem.removeprefix("profile-"): load(p) for p in sorted(work.glob("profile-*.json"))}
@@ -160,6 +172,7 @@ def main(work, out, revision):
 
     wrong += profiles(work, out, short, where)
     wrong += rows(work, out, short, where)
+    wrong += twenty(work, out, short, where)
     limits = load(work / "limits.json") if (work / "limits.json").exists() else None
     if limits:
         lines = ",\n".join(json.dumps(row) for row in limits)

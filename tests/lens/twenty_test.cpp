@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counters of twenty kernels are those that a pencil derives: warps times turns, 8 words a sector, 32 banks. Nothing here
-// is copied from what the lens prints.
+// is copied from what the lens prints. An H200's (bench/results/twenty-h200.json) are the same, but where nvcc joins loads.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -113,6 +115,60 @@ TEST(lens_twenty, counters_are_those_of_a_pencil) {
     same("shuffles", c.shuffles, e.shuffles);
     same("barriers", c.barriers, e.barriers);
   }
+}
+
+/// Shared loads as nvcc joins them: four neighbouring words of a thread's unrolled loop become one of 16 bytes (`LDS.128`), whose
+/// 32 lanes want two words of 16 bytes or one: a pass for each half of a warp.
+struct joined {
+  count requests, wavefronts;
+};
+const std::map<std::string, joined>& joined_by_nvcc() {
+  static const std::map<std::string, joined> all = {
+      // 16 words of b as they are, 16 of a in four.
+      {"matmul", {4 * 8 * 2 * (16 + 4), 4 * 8 * 2 * (16 + 4 * 2)}},
+      {"attention_row", {64 / 4 * 2, 64 / 4 * 2 * 2}},
+  };
+  return all;
+}
+
+std::map<std::string, count> compared(const lens::counters& c) {
+  std::map<std::string, count> all = {{"global_load.requests", c.global_load.requests},
+                                      {"global_load.sectors", c.global_load.sectors},
+                                      {"global_store.requests", c.global_store.requests},
+                                      {"global_store.sectors", c.global_store.sectors},
+                                      {"global_atomic.requests", c.global_atomic.requests},
+                                      {"shared_load.requests", c.shared_load.requests},
+                                      {"shared_load.wavefronts", c.shared_load.wavefronts},
+                                      {"shared_store.requests", c.shared_store.requests},
+                                      {"shared_store.wavefronts", c.shared_store.wavefronts}};
+  std::erase_if(all, [](const auto& one) { return one.second == 0; });
+  return all;
+}
+
+TEST(lens_twenty, an_h200_counts_the_same_but_for_loads_that_nvcc_joins) {
+  std::ifstream file(TWENTY_FILE);
+  ASSERT_TRUE(file) << TWENTY_FILE;
+  const auto measured = nlohmann::json::parse(file);
+  const auto counted = lens::count(launch_twenty);
+  ASSERT_EQ(measured["kernels"].size(), counted.size());
+  std::size_t counters = 0, different = 0;
+  for (std::size_t k = 0; k < counted.size(); ++k) {
+    const auto& there = measured["kernels"][k];
+    EXPECT_EQ(there["kernel"], counted[k].name);
+    auto expected = compared(counted[k].total);
+    ASSERT_EQ(there["counters"].size(), expected.size()) << counted[k].name;
+    for (const auto& [name, here] : expected) EXPECT_EQ(there["counters"].at(name)["simt"], here) << counted[k].name << ", " << name;
+    if (const auto j = joined_by_nvcc().find(counted[k].name); j != joined_by_nvcc().end())
+      expected["shared_load.requests"] = j->second.requests, expected["shared_load.wavefronts"] = j->second.wavefronts;
+    for (const auto& [name, gpu] : expected) {
+      const auto& c = there["counters"].at(name);
+      EXPECT_EQ(c["gpu"], gpu) << counted[k].name << ", " << name;
+      EXPECT_EQ(c.value("cause", ""), c["gpu"] == c["simt"] ? "" : "fused accesses") << counted[k].name << ", " << name;
+      ++counters, different += c["gpu"] != c["simt"];
+    }
+  }
+  EXPECT_EQ(counters, 115u);  // docs/lens.md tells both
+  EXPECT_EQ(different, 4u);
 }
 
 }  // namespace

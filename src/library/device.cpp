@@ -248,24 +248,25 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
   run_whole(part, kernels);
 }
 
-/// Few answers of many elements, each of one stride: one whole array after the other, by the kernels of whole arrays.
+/// One answer, or rows so long that a launch for each is little beside reading it: one array after the other, by the kernels of whole arrays, which are
+/// nearer to the speed of reading.
 bool device_stream::run_few_long(const request& r, const rows_request& q, const call_kernels& kernels) const {
-  constexpr std::int64_t most_answers = 64, least_elements = std::int64_t{1} << 18;
+  constexpr std::int64_t most_answers = 64, least_bytes = std::int64_t{1} << 27;
   const auto kept = static_cast<std::size_t>(q.kept), ranks = kept + static_cast<std::size_t>(q.reduced);
   std::int64_t answers = 1, elements = 1;
   for (std::size_t d = 0; d < kept; ++d) answers *= q.length[d];
   for (std::size_t d = kept; d < ranks; ++d) elements *= q.length[d];
-  if (answers > most_answers || elements < least_elements) return false;
+  const auto size = static_cast<std::int64_t>(info(r.element).size);
+  if (elements == 0 || answers > most_answers || (answers != 1 && elements < least_bytes / size)) return false;
   device_request whole{r.what, r.element, r.context.accuracy, r.options, {}, {1, 1}, elements, r.out, r.first, r.wanted == output::states, q.checked};
   const auto inputs = static_cast<std::size_t>(inputs_of(r.what));
   for (std::size_t k = 0; k < inputs; ++k) {
     const extents shape(q.length.begin() + q.kept, q.length.begin() + q.kept + q.reduced);
     const extents strides(q.stride[k].begin() + q.kept, q.stride[k].begin() + q.kept + q.reduced);
     const std::optional<std::int64_t> stride = one_stride(shape, strides);
-    if (!stride) return false;
-    whole.stride[k] = *stride;
+    if (!stride || (answers != 1 && *stride != 1)) return false;
+    whole.stride[k] = elements == 1 ? 1 : *stride;
   }
-  const auto size = static_cast<std::int64_t>(info(r.element).size);
   const std::size_t result = q.state_bytes != 0 ? q.state_bytes : answer_size(r.what, r.element, q.checked);
   for (std::int64_t a = 0; a < answers; ++a) {
     for (std::size_t k = 0; k < inputs; ++k) {

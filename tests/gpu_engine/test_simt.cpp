@@ -116,10 +116,14 @@ TEST(front_door, takes_axes_and_segments) {
   for (const std::int64_t length : {1, 16, 40, 3000, 5000}) check_front_door(wf::sum, place, flat, wf::segments_of{length});
   const std::vector<std::int64_t> offsets{3, 3, 10, 900, 901, 3080};
   check_front_door(wf::max, place, flat, wf::segments{offsets});
-  std::vector<float> many(3 * 262144 + 6);  // few long rows are whole arrays, one after the other
+  std::vector<float> many(3 * 262144 + 6);  // few long rows, and one
   for (float& v : many) v = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 7;
   check_front_door(wf::sum, place, wf::view<float>(many.data(), {3, 262144}, {262146, 1}), wf::axis{1});
   check_front_door(wf::argmin, place, wf::view<float>(many.data() + 1, {262144, 3}), wf::axis{0});
+  for (const std::int64_t n : {1, 7, 5000, 262144}) {
+    check_front_door(wf::sum, place, wf::view<float>(many.data() + 1, {1, n}), wf::axis{1});
+    check_front_door(wf::mean, place, wf::view<float>(many.data(), {n, 1}, {3, 1}), wf::axis{0});
+  }
   std::vector<std::int64_t> labels(values.size());
   for (auto& l : labels) l = static_cast<std::int64_t>(random() % 9);
   check_front_door(wf::sum, place, flat, wf::by_label{labels, 10});

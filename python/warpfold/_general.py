@@ -350,7 +350,7 @@ def whole_numbers(x: Any, who: str) -> Array:
 
 def length_of(offsets: Any, who: str) -> int | None:
     """The length of every segment, where a number tells it. Arrays of some libraries have `__index__`, too."""
-    if not hasattr(offsets, "__index__") or isinstance(offsets, np.ndarray) or getattr(offsets, "ndim", 0) or lies_on_gpu(offsets):
+    if not hasattr(offsets, "__index__") or isinstance(offsets, np.ndarray) or getattr(offsets, "ndim", None) or lies_on_gpu(offsets):
         return None
     length = operator.index(offsets)
     if length <= 0:

@@ -385,7 +385,7 @@ struct certified_rows {
       if (lane_index() == 0) {
         of_warp[2 * warp_index()] = look.s.s;
         of_warp[2 * warp_index() + 1] = look.s.c;
-        if (look.lost) shared.kinds[0] = 1;
+        if (look.lost) atomicOr(&shared.kinds[0], 1u);
       }
       __syncthreads();
       look.lost = shared.kinds[0] != 0;

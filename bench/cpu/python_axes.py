@@ -22,7 +22,7 @@ import numpy as np
 import warpfold as wf
 
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "i32": "int32", "i8": "int8"}
-# Of each large shape the axis that --scale makes shorter.
+# The axis of each large shape that --scale makes shorter.
 SHAPES = [((10, 10**6), 1, (0, 1)), ((100, 10**5), 1, (0, 1)), ((1000, 1000), 1, (0, 1)), ((10**6, 10), 0, (0, 1)), ((10**5, 100), 0, (0, 1)),
           ((100, 100, 100), 0, (1,)), ((1000, 10, 1000), 0, (1,)), ((64, 64), None, (0, 1)), ((3, 3), None, (0, 1))]
 

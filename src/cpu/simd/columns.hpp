@@ -103,7 +103,7 @@ void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows,
   });
 }
 
-/// Of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are multiples of the
+/// Columns of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are multiples of the
 /// least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits allow; else at most u·greatest·n(n + 1)/2 is.
 template <bool Absolute>
 void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
@@ -117,7 +117,7 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
   // To the sums of column j and those after it what some rows come to.
   const auto add_up = [&](std::int64_t j, f64s low, f64s high, i32s most, u32s least, std::int64_t some) __attribute__((always_inline)) {
     const double bound = 0x1p-53 * 1.01 / 2 * static_cast<double>(some * (some + 1));
-    // Of zeros alone both fields are 0; subnormals have the last place of field 1.
+    // Both fields of zeros alone are 0; subnormals have the last place of field 1.
     const i32s field = (i32s)((least + 1) >> 23), apart = (most >> 23) - (field > 1 ? field : all_lanes<i32s>(1));
     const f32s away = (f32s)(most & (i32s)(apart > 29 - log2_rows));
     half_f32s halves[2];

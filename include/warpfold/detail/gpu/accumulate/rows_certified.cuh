@@ -340,7 +340,7 @@ struct certified_rows {
       s.c = errors.sum;
       lost = lost || errors.error != 0;
     }
-    /// By all lanes: the warp's, in lane 0.
+    /// Lane 0 has the warp's afterwards; all lanes call.
     __device__ __forceinline__ void merge_warp() {
 #pragma unroll 1
       for (int step = warp_lanes / 2; step > 0; step /= 2) {

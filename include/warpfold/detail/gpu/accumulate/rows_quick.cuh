@@ -26,13 +26,13 @@ struct quick_facts {
   std::uint64_t chain;
 };
 
-/// Of narrow floats: their sum, that of their magnitudes in a float, and the least magnitude's bits twice less 1.
+/// What is kept of narrow floats: their sum, that of their magnitudes in a float, and the least magnitude's bits, doubled, less 1.
 struct narrow_quick_sum {
   double s;
   float magnitudes;
   std::uint32_t least;
 };
-/// Of f64: a sum and its errors.
+/// What is kept of f64: the sum, its errors, the exponents' extent.
 struct wide_quick_sum {
   certified::pair s;
   certified::extent extent;

@@ -215,13 +215,7 @@ __device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const 
 #pragma unroll
     for (int j = 0; j < Acc::items; ++j) {
       if (at + j * static_cast<int>(size) < begin || at + j * static_cast<int>(size) >= end) continue;
-      const pack one = load_bytes(at + j * static_cast<int>(size), size);
-      if constexpr (size == 8) {
-        p.word[2 * j] = one.word[0];
-        p.word[2 * j + 1] = one.word[1];
-      } else {
-        p.word[size * j / 4] |= one.word[0] << (8 * size * j % 32);
-      }
+      put_item<static_cast<int>(size)>(p, j, load_bytes(at + j * static_cast<int>(size), size));
     }
     return p;
   };
@@ -371,12 +365,6 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if constexpr (Acc::proves) {
       for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
         const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-        if constexpr (lone_of<Acc>::there) {
-          if (w.quick) {
-            lone_of<Acc>::of(acc).exactly(rooms[warp], v, uncertain, false, out + uncertain * w.answer_bytes);
-            continue;
-          }
-        }
         acc.exactly(rooms[warp], v, uncertain, false, out + uncertain * w.answer_bytes);
       }
     }

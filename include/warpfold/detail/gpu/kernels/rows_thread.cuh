@@ -28,6 +28,17 @@ __device__ __forceinline__ pack lone_item(const pack& p, int j) {
   return one;
 }
 
+/// Item j of a pack that had none there.
+template <int Size>
+__device__ __forceinline__ void put_item(pack& p, int j, const pack& one) {
+  if constexpr (Size == 8) {
+    p.word[2 * j] = one.word[0];
+    p.word[2 * j + 1] = one.word[1];
+  } else {
+    p.word[Size * j / 4] |= one.word[0] << (8 * Size * j % 32);
+  }
+}
+
 /// The last elements, fewer than a pack has.
 template <int Size>
 __device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, int elements) {
@@ -36,13 +47,7 @@ __device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, i
 #pragma unroll
   for (int j = 0; j < 16 / Size; ++j) {
     if (j >= elements) break;
-    const pack one = load_bytes(from + j * Size, Size);
-    if constexpr (Size == 8) {
-      p.word[2 * j] = one.word[0];
-      p.word[2 * j + 1] = one.word[1];
-    } else {
-      p.word[Size * j / 4] |= one.word[0] << (8 * Size * j % 32);
-    }
+    put_item<Size>(p, j, load_bytes(from + j * Size, Size));
   }
   return p;
 }

@@ -137,6 +137,36 @@ TEST_P(rows, so_short_that_a_thread_has_each) {
   simt::current_options() = before;
 }
 
+/// Rows one after the other, enough of them that copies bring a warp's rows: of a few bytes to several tiles, made of packs or not, from any address on.
+TEST_P(rows, that_copies_bring) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 89;
+  simt::current_options().multiprocessors = 1;
+  const std::int64_t least = 48 * 1024;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 2048, 3000, 4096, 5000, 8192, 12289}) {
+      if (!chosen() || (what != wf::op::sum && ++k % 3 != 0)) continue;
+      row_case c;
+      c.what = what;
+      c.type = GetParam();
+      c.family = row_families(GetParam())[k % row_families(GetParam()).size()];
+      c.seed = ++k;
+      const std::int64_t n = std::max<std::int64_t>(1, bytes / size);
+      const std::int64_t many = std::max<std::int64_t>(bytes > 4096 ? 81 : 1, least / (n * size)) + static_cast<std::int64_t>(k % 7);
+      c.shape = {many, n};
+      c.axes = {1};
+      c.strides[0] = {n, 1};
+      c.first[0] = k % 4 == 0 ? static_cast<std::int64_t>(k % 3) : 0;
+      c.count[0] = many * n + c.first[0];
+      simt::current_options().order = orders[k % 3];
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Few rows and few columns, cut over many blocks whose last one puts them together.
 TEST_P(rows, that_many_blocks_share) {
   const auto before = simt::current_options();

@@ -69,8 +69,8 @@ SIMT_INLINE void wide_copy(void* to, const void* from) {
 // For class templates with a parameter T. Templates are never copy constructors or copy
 // assignments, so these leave the type trivially copyable; the true ones are declared away by a
 // condition that never holds (clang 14 counts them as trivial because they are deleted, newer
-// compilers because they are not eligible).
-#if defined(SIMT_LENS)
+// g++ because they are not eligible). To later clang++ such types are not trivially copyable, and so these copy as it copies.
+#if defined(SIMT_LENS) && (!defined(__clang__) || __clang_major__ < 16)
 #define SIMT_WIDE_COPIES(self, copy_elements)                                          \
   constexpr self(self&&) = default;                                                    \
   self(const self&) requires(sizeof(T) == 0) = delete;                                 \

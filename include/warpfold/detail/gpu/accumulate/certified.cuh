@@ -29,16 +29,25 @@ struct certified_traits {
   static constexpr bool squares = Terms == terms::squares || Terms == terms::moments;
   static constexpr int parts = complex && sums ? 2 : 1;          ///< sums
   static constexpr int pairs = (sums ? parts : 0) + (squares ? 1 : 0);
-  static constexpr bool chains = sums && !products && !wide;     ///< of doubles, which may lose something
+  static constexpr bool narrow = sizeof(number) == 2;            ///< two numbers a word
+  /// Of doubles, which may lose something. Products of f16 and bf16 too: what their sums lose is far below what an answer of 11 bits shows.
+  static constexpr bool chains = sums && !wide && (!products || narrow);
   /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
   static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
   static constexpr int inputs = products ? 2 : 1;
   static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< of an element
   static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< of a pack
   /// Running sums of a thread, side by side; of complex numbers every other one is of the imaginary parts.
-  static constexpr int lanes = products ? 2 : wide ? 2 : 4;
+  static constexpr int lanes = wide || (products && !chains) ? 2 : 4;
   /// Additions to one of them that a pack brings.
   static constexpr int adds_of_pack = products ? items * numbers * numbers / lanes : 16 / static_cast<int>(sizeof(number)) / lanes;
+
+  /// Of the terms.
+  static __device__ __forceinline__ certified::range range_of(const certified::extent& e) {
+    using layout = typename exact::format<number>::layout;
+    if constexpr (products) return certified::range_of_products<layout>(e);
+    else return certified::range_of<layout>(e);
+  }
 };
 
 /// What threads tell each other.
@@ -144,6 +153,7 @@ struct certified_running {
   lane_type sum[lanes];
   square_type square[lanes];
   certified::extent extent;
+  std::uint32_t greatest_two, least_two;  ///< of f16 and bf16 in packs, the extent's upper halves: of the elements in lower and in upper halves of words
   bool magnitudes;  ///< for norm1
 
   __device__ __forceinline__ void start(op what) {
@@ -155,15 +165,31 @@ struct certified_running {
       else square[i] = -0.0;
     }
     extent = certified::extent::nothing();
+    greatest_two = 0;
+    least_two = ~0u;
     magnitudes = what == op::norm1;
   }
   __device__ __forceinline__ void add(const pack (&p)[traits::inputs]) {
+    if constexpr (traits::narrow && traits::sums) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        const std::uint32_t x = p[0].word[w] & 0x7fff7fffu;
+        add_least_two(x);
+        if constexpr (traits::products) {
+          const std::uint32_t y = p[1].word[w] & 0x7fff7fffu;
+          add_least_two(y);
+          greatest_two = __vmaxu2(greatest_two, x + y);
+        } else {
+          greatest_two = __vmaxu2(greatest_two, 2 * x);
+        }
+      }
+    }
     if constexpr (traits::products) {
 #pragma unroll
-      for (int i = 0; i < traits::items; ++i) add_product(item_of<T>(p[0], i), item_of<T>(p[1], i), i);
+      for (int i = 0; i < traits::items; ++i) add_product<!traits::narrow>(item_of<T>(p[0], i), item_of<T>(p[1], i), i);
     } else {
 #pragma unroll
-      for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number(item_of<number>(p[0], i), i % lanes);
+      for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number<!traits::narrow>(item_of<number>(p[0], i), i % lanes);
     }
   }
   __device__ __forceinline__ void add_item(const T& x) {
@@ -182,16 +208,24 @@ struct certified_running {
     if constexpr (traits::sums) {
 #pragma unroll
       for (int i = 0; i < lanes; ++i) s.pair[i % traits::parts].merge(as_pair(sum[i]));
-      s.extent = extent;
+      s.extent = whole_extent();
     }
     if constexpr (traits::squares) {
 #pragma unroll
       for (int i = 0; i < lanes; ++i) s.pair[traits::pairs - 1].merge(as_pair(square[i]));
     }
     if constexpr (traits::chains) {
-      s.loss = certified::loss_of_chain(certified::range_of<typename exact::format<number>::layout>(extent), length, lanes * length);
+      s.loss = certified::loss_of_chain(traits::range_of(s.extent), length, lanes * length);
     }
     return s;
+  }
+  __device__ __forceinline__ certified::extent whole_extent() const {
+    certified::extent e = extent;
+    if constexpr (traits::narrow && traits::sums) {
+      e.greatest = max(e.greatest, max(greatest_two & 0xffff0000u, greatest_two << 16));
+      e.least = min(e.least, min(least_two | 0xffffu, least_two << 16 | 0xffffu));
+    }
+    return e;
   }
 
  private:
@@ -202,6 +236,11 @@ struct certified_running {
     if constexpr (sizeof(number) == 8) return x;
     else return static_cast<double>(to_float(x));
   }
+  /// Magnitudes of two, each doubled, less 1; where the lower one is zero, the upper one comes out less 2, or less than that of zero, which is no harm.
+  __device__ __forceinline__ void add_least_two(std::uint32_t magnitudes_of_two) {
+    least_two = __vminu2(least_two, 2 * magnitudes_of_two - 0x00010001u);
+  }
+  template <bool Extent = true>
   __device__ __forceinline__ void add_number(number x, int lane) {
     double v = to_double(x);
     if constexpr (traits::sums) {
@@ -209,7 +248,7 @@ struct certified_running {
       if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
       else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::shrink));
       else sum[lane].add_term(term);
-      extent.add_bits(certified::extent_bits(x));
+      if constexpr (Extent) extent.add_bits(certified::extent_bits(x));
     }
     if constexpr (traits::squares) {
       if constexpr (traits::wide) square[lane].add_product(v, v);
@@ -218,16 +257,18 @@ struct certified_running {
   }
   /// Of magnitudes, left-aligned in 32 bits without a sign.
   static __device__ __forceinline__ std::uint32_t magnitude_bits(number x) { return certified::extent_bits(x) >> 1; }
+  template <bool Extent = true>
   __device__ __forceinline__ void add_one_product(number x, number y, bool minus, int lane) {
     const double a = to_double(x), b = minus ? -to_double(y) : to_double(y);
     if constexpr (traits::wide) sum[lane].add_product(a, b);
+    else if constexpr (traits::chains) sum[lane] = certified::multiply_add(a, b, sum[lane]);
     else sum[lane].add_term(certified::multiply(a, b));
-    const std::uint32_t together = magnitude_bits(x) + magnitude_bits(y);
-    extent.greatest = max(extent.greatest, together);
+    if constexpr (Extent) extent.greatest = max(extent.greatest, magnitude_bits(x) + magnitude_bits(y));
   }
   __device__ __forceinline__ void add_least(number x) {
     if constexpr (!traits::wide) extent.least = min(extent.least, certified::extent_bits(x) - 1);
   }
+  template <bool Extent = true>
   __device__ __forceinline__ void add_product(const T& x, const T& y, int lane) {
     if constexpr (traits::complex) {
       add_one_product(x.re, y.re, false, 0);
@@ -239,9 +280,11 @@ struct certified_running {
       add_least(y.re);
       add_least(y.im);
     } else {
-      add_one_product(x, y, false, lane % lanes);
-      add_least(x);
-      add_least(y);
+      add_one_product<Extent>(x, y, false, lane % lanes);
+      if constexpr (Extent) {
+        add_least(x);
+        add_least(y);
+      }
     }
   }
 };
@@ -259,11 +302,10 @@ template <class T, terms Terms>
 __device__ __forceinline__ void known_sums(const certified_state<certified_traits<T, Terms>>& s, const loss_factors& factors,
                                            certified::known (&sum)[certified_traits<T, Terms>::parts], certified::known& squares) {
   using traits = certified_traits<T, Terms>;
-  using layout = typename exact::format<typename traits::number>::layout;
   sum[0] = squares = certified::uncertain();
   certified::range r{};
   if constexpr (traits::sums) {
-    r = Terms == terms::products ? certified::range_of_products<layout>(s.extent) : certified::range_of<layout>(s.extent);
+    r = traits::range_of(s.extent);
     bool below = false;
     if constexpr (traits::scale != 0) {
       r.top -= traits::scale;

@@ -37,6 +37,9 @@ concept own_accumulator = requires { requires A::own; };
 /// An accumulator that keeps little of a row (rows_quick.cuh).
 template <class A>
 concept quick_accumulator = requires { requires A::quick; };
+/// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
+template <class A>
+concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;
 /// An accumulator of rows.
 template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,

@@ -111,9 +111,9 @@ struct certified_rows {
   /// elements of a long row is too wide to say that nothing was.
   __device__ __forceinline__ state total(const running& r, std::uint64_t chain) const {
     state s = identity();
-    s.extent = r.extent;
+    s.extent = r.whole_extent();
     if constexpr (traits::chains) {
-      s.loss = certified::loss_of_chain(certified::range_of<typename exact::format<number>::layout>(r.extent), chain, chain);
+      s.loss = certified::loss_of_chain(traits::range_of(s.extent), chain, chain);
 #pragma unroll
       for (int p = 0; p < traits::parts; ++p) {
         double t = r.sum[p];
@@ -364,8 +364,35 @@ struct certified_rows {
     };
     constexpr int ahead = 8;
     std::uint64_t i = thread;
-    if (v.offsets != nullptr || v.dims - v.kept <= 1) {  // a line: several loads at once
-      const std::int64_t step = v.element(1, 0);
+    const bool line = v.offsets != nullptr || v.dims - v.kept <= 1;
+    const std::int64_t step = line ? v.element(1, 0) : 0;
+    if (step == size) {  // side by side: by packs between multiples of 16
+      const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p[0]) % 16);
+      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), packs = (n - before) / items;
+      constexpr int at_once = ahead / 2;
+      std::uint64_t k = thread;
+#pragma unroll 1
+      for (; k + (at_once - 1) * std::uint64_t{threads} < packs; k += std::uint64_t{at_once} * threads) {
+        pack some[at_once];
+#pragma unroll
+        for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
+#pragma unroll 1
+        for (int j = 0; j < at_once; ++j) {
+#pragma unroll
+          for (int e = 0; e < items; ++e) take(item_of<T>(some[0], e));
+#pragma unroll
+          for (int m = 0; m + 1 < at_once; ++m) some[m] = some[m + 1];
+        }
+      }
+#pragma unroll 1
+      for (; k < packs; k += threads) {
+        const pack one = load_bytes(p[0] + before * size + k * 16, 16);
+#pragma unroll
+        for (int e = 0; e < items; ++e) take(item_of<T>(one, e));
+      }
+      for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
+      i = before + packs * items + thread;
+    } else if (line) {  // several loads at once
 #pragma unroll 1
       for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {
         T x[ahead];

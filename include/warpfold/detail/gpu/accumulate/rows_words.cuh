@@ -37,6 +37,7 @@ struct whole_sum_rows : word_rows<Size> {
   using running = std::uint64_t;
   using typename base::word;
   static constexpr std::size_t answer_size = 8;
+  static constexpr bool any_order = true;
   std::uint64_t lift;  ///< what each element is greater by; 0, or the sign's bit
 
   std::size_t result_size() const { return 8; }
@@ -105,6 +106,7 @@ struct extreme_rows : word_rows<Size> {
     key least, greatest;
   };
   using running = state;
+  static constexpr bool any_order = true;
   word_keys<Size> keys;
   op what;
   dtype type;

@@ -27,7 +27,7 @@ struct bulk_ring {
   std::uint64_t* barrier;
 
   __device__ __forceinline__ bulk_ring(unsigned char* shared, barriers& b) : buffer(shared), barrier(b) {
-    buffer += 128 - reinterpret_cast<std::uintptr_t>(buffer - 1) % 128 - 1;
+    buffer += (0 - reinterpret_cast<std::uintptr_t>(buffer)) % 128;
   }
   /// By one thread, before it asks for anything.
   __device__ __forceinline__ void start() const {
@@ -74,6 +74,14 @@ struct bulk_ring {
   }
 #endif
 };
+
+/// What threads wrote to shared memory comes before the copies that one of them, which knows of it, asks for next.
+__device__ __forceinline__ void written_before_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  __syncwarp();
+}
 
 /// Bytes of a chunk of so many packs a thread.
 template <int Threads, int Each>

@@ -74,16 +74,17 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
     using f = exact::format<Out>;
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-51, m));
     const auto low = __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, subtract(l, e))));
-    if (low != __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, add(l, e))))) return false;
+    const auto high = __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, add(l, e))));
     if (!(e < power(1024)) || !(m > (f::exponent_bits == 8 ? 0x1p-120 : 0x1p-13) && m < (f::exponent_bits == 8 ? 0x1p126 : 0x1p15))) return false;
     if constexpr (sizeof(Out) == 4) {
+      if (low != high) return false;
       out = f::from_bits(low);
     } else {
-      // Rounded once more: that is the same unless the first rounding ended between two.
+      // Both rounded once more: what is between them rounds so too, unless a first rounding ended between two numbers of Out.
       constexpr int drop = 23 - f::mantissa_bits, bias = 127 - ((1 << (f::exponent_bits - 1)) - 1);
       constexpr std::uint32_t half = 1u << (drop - 1), mask = (1u << drop) - 1;
-      if ((low & mask) == half) return false;
       const std::uint32_t kept = ((low & 0x7fffffffu) + half) >> drop;
+      if ((low & mask) == half || (high & mask) == half || (low ^ high) >> 31 != 0 || ((high & 0x7fffffffu) + half) >> drop != kept) return false;
       out = f::from_bits(static_cast<typename f::bits>((low >> 31 << 15) | (kept - (static_cast<std::uint32_t>(bias) << f::mantissa_bits))));
     }
     return true;

@@ -133,8 +133,12 @@ __device__ __forceinline__ void answer_of_certified(certified_state<certified_tr
   if (threadIdx.x == 0) *verdict = certified_answer<T, Terms>(s, q, n, out) ? 1u : 0u;
 }
 
+/// Blocks that a multiprocessor is to hold, of arrays beyond L2: more where loads wait for arithmetic of two arrays.
+template <class T, terms Terms>
+inline constexpr int certified_blocks = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide ? 3 : 2;
+
 template <terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, 2))
+__global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, certified_blocks<T, Terms>))
     certified_kernel(arrays<1 + sizeof...(Ts)> a, certified_question q, Out* out, std::uint64_t* boxes, std::uint32_t* verdict) {
   await_stream();
   __shared__ certified_room<T, Terms> room;
@@ -189,7 +193,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   const bool bulk = traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
   // Half of what a multiprocessor holds, where an array is in L2: so the next kernel's blocks come before these have left.
   const bool near = a.packs * 16 * traits::inputs <= scratch.l2_bytes() / 4 * 3;
-  std::uint32_t blocks = small ? 1 : bulk ? (near ? sm - sm / 128 : 2 * sm) : at_most(divide_up(work, certified_threads), near && a.packs != 0 ? sm - sm / 32 : 2 * sm);
+  std::uint32_t blocks = small ? 1 : bulk ? (near ? sm - sm / 128 : 2 * sm) : at_most(divide_up(work, certified_threads), near && a.packs != 0 ? sm - sm / 32 : certified_blocks<T, Terms> * sm);
   blocks = at_most(blocks, mailbox_type::most_blocks);
   const std::uint32_t of_block = small ? at_most(divide_up(work + 1, 32) * 32, certified_threads) : certified_threads;
   const std::uint64_t threads = std::uint64_t{blocks} * of_block;

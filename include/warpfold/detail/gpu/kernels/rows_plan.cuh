@@ -12,6 +12,7 @@
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
+#include <warpfold/detail/gpu/kernels/rows_stream.cuh>
 #include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -50,8 +51,14 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (v.rows == 0) return cudaSuccess;
   if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
   if constexpr (quick_of<Acc>::there) {
-    if (quick_of<Acc>::fits(acc) && enqueue_lone_rows(quick_of<Acc>::of(acc), v, scratch, stream, r.out, e)) return e;
+    if (quick_of<Acc>::fits(acc)) {
+      const auto quick = quick_of<Acc>::of(acc);
+      if (enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(quick, v, scratch, stream, r.out, e)) return e;
+    }
   } else if constexpr (Acc::packs && !Acc::proves && inputs == 1) {
+    if constexpr (unordered_accumulator<Acc>) {
+      if (enqueue_stream_rows(acc, v, scratch, stream, r.out, e)) return e;
+    }
     if (enqueue_lone_rows(acc, v, scratch, stream, r.out, e)) return e;
   }
   if constexpr (Acc::packs) {

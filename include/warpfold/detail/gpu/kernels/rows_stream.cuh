@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_stream.cuh
+/// Rows that lie one after the other, by way of shared memory: the copy engine of the multiprocessor (bulk.cuh) brings a warp's rows, 4 KiB at a
+/// time, while the warp adds those before. So what is on its way does not wait for registers, loads are whole lines whatever the length of a row, and
+/// few lanes share a short row: what they tell each other costs more than reading it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/kernels/rows_kernel.cuh>
+#include <warpfold/device/shared_memory.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+/// Of a block; its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
+inline constexpr int stream_threads = 128, stream_warps = stream_threads / warp_lanes, stream_blocks = 5;
+inline constexpr int stream_bytes = 4096, stream_share = stream_bytes / warp_lanes, stream_passes = 32;
+using stream_ring = bulk_ring<stream_bytes, 2>;
+
+/// How rows are walked; made by the host. A tile has `tile_rows` rows, or is a piece of a row.
+struct stream_walk {
+  std::uint64_t all_bytes;
+  std::uint32_t groups;       ///< of rows that come by one copy; rows, where a row has several pieces
+  std::uint32_t group_bytes;  ///< but for the last group
+  std::uint32_t row_bytes, tile_rows, last_rows, pieces;  ///< rows of a group, and of the last one; pieces of a row
+  std::uint32_t units;        ///< of a row, where it is one piece: packs, or elements where rows are not made of packs
+  std::uint32_t turn_mask;    ///< lanes begin a row at this many different packs, so that they meet no bank twice; less 1
+  int turn_shift, group_log2;
+  bool whole;                 ///< a unit is a pack
+  float kept;
+  std::size_t answer_bytes;
+};
+
+/// The state of the lane whose index differs in the bits of `mask`.
+template <class State>
+__device__ __forceinline__ State state_beside(const State& s, int mask) {
+  auto w = state_words<State>::of(s);
+#pragma unroll
+  for (int j = 0; j < w.count; ++j) w.word[j] = __shfl_xor_sync(all_lanes, w.word[j], mask);
+  State t = s;
+  w.to(t);
+  return t;
+}
+
+/// What a lane keeps of a row of several pieces.
+template <class Acc>
+struct long_state_of { using type = typename Acc::state; };
+template <class Acc>
+  requires requires { typename Acc::long_state; }
+struct long_state_of<Acc> { using type = typename Acc::long_state; };
+
+template <class Acc>
+__device__ __forceinline__ typename long_state_of<Acc>::type lengthened(const Acc& acc, const typename Acc::state& s) {
+  if constexpr (requires { typename Acc::long_state; }) return acc.lengthened(s);
+  else return s;
+}
+template <class Acc>
+__device__ __forceinline__ typename long_state_of<Acc>::type combine_long(const Acc& acc, const typename long_state_of<Acc>::type& a,
+                                                                          const typename long_state_of<Acc>::type& b) {
+  if constexpr (requires { typename Acc::long_state; }) return acc.combine_long(a, b);
+  else return acc.combine(a, b);
+}
+template <class Acc>
+__device__ __forceinline__ bool answer_long(const Acc& acc, const typename long_state_of<Acc>::type& s, std::uint64_t n, const facts_of<Acc>& facts,
+                                            void* to) {
+  if constexpr (requires { typename Acc::long_state; }) return acc.answer_long(s, n, facts, to);
+  else return acc.answer(s, n, facts, to);
+}
+
+/// What all lanes of each group of 2^log2 have together, in each of them.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state lanes_together(const Acc& acc, typename Acc::state s, int log2) {
+  if constexpr (requires { acc.warp_together(s); }) {
+    if (log2 == 5) return acc.warp_together(s);
+  }
+#pragma unroll
+  for (int k = 0; k < 5; ++k) {
+    if (k < log2) s = acc.combine(s, state_beside(s, 1 << k));
+  }
+  return s;
+}
+
+/// Units member, member + lanes, … below `units` of what lies at `from` in shared memory, beginning with the turn-th of them where a lane has turn_mask + 1.
+template <bool Whole, class Acc>
+__device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running& r, const unsigned char* from, unsigned member, int group_log2,
+                                           unsigned units, unsigned turn, unsigned turn_mask) {
+  constexpr unsigned ahead = Whole ? 4 : 8, bytes = Whole ? 16 : Acc::fixed_size;
+  const unsigned batch = ahead << group_log2;
+  unsigned first = 0;
+#pragma unroll 1
+  for (; first + batch <= units; first += batch, turn += ahead) {
+    pack p[ahead];
+#pragma unroll
+    for (unsigned j = 0; j < ahead; ++j) p[j] = load_bytes(from + (member + (((turn + j) & turn_mask) << group_log2)) * bytes, bytes);
+#pragma unroll
+    for (unsigned j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, {p[j]}, 0);
+  }
+  if (first >= units) return;
+  pack p[ahead] = {};
+#pragma unroll
+  for (unsigned j = 0; j < ahead; ++j) {
+    const unsigned unit = first + member + ((turn + j) % ahead << group_log2);
+    if (unit < units) p[j] = load_bytes(from + unit * bytes, bytes);
+  }
+#pragma unroll
+  for (unsigned j = 0; j < ahead; ++j) {
+    if (first + member + ((turn + j) % ahead << group_log2) < units) add_unit<Whole>(acc, r, {p[j]}, 0);
+  }
+}
+
+template <unordered_accumulator Acc>
+__global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads, stream_blocks))
+    stream_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ stream_walk w, const __grid_constant__ Acc acc,
+                       const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
+  await_stream();
+  constexpr unsigned size = Acc::fixed_size;
+  using room_type = typename room_of<Acc>::type;
+  static_assert(sizeof(room_type) <= stream_bytes && alignof(room_type) <= 128);
+  __shared__ stream_ring::barriers barriers[stream_warps];
+  const int my_warp = warp_index();
+  const stream_ring ring(wf_dynamic_shared + my_warp * static_cast<int>(stream_ring::shared_bytes), barriers[my_warp]);
+  const auto lane = static_cast<unsigned>(lane_index());
+  const unsigned lanes = 1u << w.group_log2, member = lane & (lanes - 1), group = lane >> w.group_log2, groups = 32u >> w.group_log2;
+  const unsigned warps = gridDim.x * stream_warps;
+  const loader<cache::share> hint(w.kept);
+
+  struct place {
+    std::uint32_t group, piece;
+  };
+  const auto advance = [&](place& p) {
+    if (++p.piece == w.pieces) {
+      p.piece = 0;
+      p.group += warps;
+    }
+  };
+  // Where a tile begins, and its bytes.
+  struct stretch {
+    const unsigned char* from;
+    std::uint32_t bytes, skip;  ///< skip: what a copy begins before it, at a multiple of 16
+    bool within;                ///< a copy of whole packs would not leave the array
+  };
+  const auto stretch_of = [&](const place& p) {
+    const std::uint64_t begin = std::uint64_t{p.group} * w.group_bytes + p.piece * stream_bytes;
+    stretch s{v.x[0] + begin, min(w.group_bytes - p.piece * stream_bytes, std::uint32_t{stream_bytes}), 0, true};
+    if (w.all_bytes - begin < s.bytes) s.bytes = static_cast<std::uint32_t>(w.all_bytes - begin);
+    if (!w.whole) {
+      s.skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(s.from) % 16);
+      s.within = s.skip <= begin && begin - s.skip + (s.skip + s.bytes + 15) / 16 * 16 <= w.all_bytes;
+    }
+    return s;
+  };
+
+  place next{blockIdx.x * stream_warps + static_cast<unsigned>(my_warp), 0}, now = next;
+  std::uint32_t asked = 0, taken = 0;
+  // Asks for what there is room for; what is not within the array is loaded by the lanes when its turn comes, which is first or last of all.
+  const auto ask = [&] {
+    while (next.group < w.groups && asked < taken + 2) {
+      const stretch s = stretch_of(next);
+      if (s.within) {
+        if (lane == 0) ring.ask(asked, s.from - s.skip, (s.skip + s.bytes + 15) / 16 * 16, hint.policy);
+        ++asked;
+      }
+      advance(next);
+    }
+  };
+  if (lane == 0) ring.start();
+  __syncwarp();
+  if (next.group < w.groups && stretch_of(next).within) ask();
+  typename long_state_of<Acc>::type whole_row = lengthened(acc, acc.identity()), kept = whole_row;
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t kept_row = none;
+  unsigned filled = 0;  // lanes of each group that keep a row: once all do, all answer
+  for (; now.group < w.groups; advance(now)) {
+    const stretch s = stretch_of(now);
+    unsigned char* const staged = ring.buffer + taken % 2 * stream_ring::room;
+    __syncwarp();
+    if (s.within) {
+      ring.await(taken);
+    } else {
+      if (next.group == now.group && next.piece == now.piece) advance(next);
+#pragma unroll 1
+      for (unsigned at = lane * size; at < s.bytes; at += warp_lanes * size) {
+        const pack one = load_bytes(s.from + at, size);
+        __builtin_memcpy(staged + s.skip + at, &one, size);
+      }
+      __syncwarp();
+    }
+    const unsigned char* const from = staged + s.skip;
+    const bool pieces = w.pieces > 1, last = now.group + std::uint64_t{warps} >= w.groups;
+    const unsigned here = now.group + 1 < w.groups ? w.tile_rows : w.last_rows, units = !pieces ? w.units : s.bytes / (w.whole ? 16 : size);
+    const std::uint64_t first = std::uint64_t{now.group} * w.tile_rows;
+    unsigned todo = 0;
+#pragma unroll 1
+    for (unsigned pass = 0; pass * groups < here; ++pass) {
+      const unsigned row = pass * groups + group;
+      typename Acc::running r = acc.start();
+      by_unit<Acc>(w.whole, [&]<bool Whole>() {
+        add_staged<Whole>(acc, r, from + row * w.row_bytes, member, w.group_log2, row < here ? units : 0, row >> w.turn_shift, w.turn_mask);
+      });
+      __syncwarp();
+      const typename Acc::state total = total_of(acc, r, facts);
+      if (!pieces) {
+        whole_row = lengthened(acc, lanes_together(acc, total, w.group_log2));
+      } else {
+        whole_row = now.piece == 0 ? lengthened(acc, total) : combine_long(acc, whole_row, lengthened(acc, total));
+        if (now.piece + 1 < w.pieces) break;
+#pragma unroll 1
+        for (int m = 1; m < warp_lanes; m *= 2) whole_row = combine_long(acc, whole_row, state_beside(whole_row, m));
+      }
+      if (member == filled) {
+        kept = whole_row;
+        kept_row = row < here ? first + row : none;
+      }
+      if (++filled != lanes && !last) continue;
+      if (member < filled && kept_row != none && !answer_long(acc, kept, v.n, facts, out + kept_row * w.answer_bytes)) todo |= 1u << pass;
+      filled = 0;
+    }
+    __syncwarp();
+    if constexpr (Acc::proves) {
+      if (__any_sync(all_lanes, todo != 0)) {  // a group of several lanes has one pass
+        settle_rows(acc, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes,
+                    [](unsigned bit) { return bit; }, w.answer_bytes, out);
+        __syncwarp();
+        written_before_copies();
+      }
+    }
+    if (s.within) ++taken;
+    else written_before_copies();
+    ask();
+  }
+}
+
+/// Whether rows go by this kernel; enqueued if they do.
+template <class Acc>
+bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
+  constexpr std::uint64_t size = Acc::fixed_size;
+  const std::uint64_t row_bytes = v.n * size, most_warps = std::uint64_t{stream_blocks} * stream_warps * scratch.multiprocessors();
+  if (!scratch.bulk_copies() || v.offsets != nullptr || v.n == 0 || v.kept != 1 || v.dims != 2 || v.stride[0][1] != static_cast<std::int64_t>(size) ||
+      v.stride[0][0] != static_cast<std::int64_t>(row_bytes) || row_bytes >= std::uint64_t{1} << 20) {
+    return false;
+  }
+  // Rows of so few packs are a thread's in rows_thread.cuh.
+  const std::uint64_t lone_bytes = Acc::proves && size < 8 ? 48 : 64;
+  const bool lone = row_bytes <= lone_bytes && (row_bytes % 16 == 0 || (row_bytes < 16 && (row_bytes & (row_bytes - 1)) == 0)) && reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0;
+  if (lone || v.all * size < most_warps * stream_bytes / 2 || (row_bytes > stream_bytes && v.rows < 4 * most_warps)) return false;
+  stream_walk w{};
+  w.whole = row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0;
+  w.all_bytes = v.all * size;
+  w.row_bytes = static_cast<std::uint32_t>(row_bytes);
+  w.answer_bytes = acc.result_size();
+  w.kept = array_kept(w.all_bytes, scratch.l2_bytes());
+  w.tile_rows = w.pieces = 1;
+  w.turn_mask = ~0u;
+  w.turn_shift = 31;
+  if (row_bytes > stream_bytes) {
+    w.group_log2 = 5;
+    w.pieces = divide_up(row_bytes, stream_bytes);
+  } else {
+    while ((32u >> w.group_log2) * row_bytes > stream_bytes) ++w.group_log2;
+    w.tile_rows = 32u >> w.group_log2;
+    w.tile_rows *= at_most(stream_bytes / (w.tile_rows * row_bytes), stream_passes);
+    w.units = static_cast<std::uint32_t>(row_bytes / (w.whole ? 16 : size));
+    // Packs of a lane; rows that lie 2^k packs apart meet the same eight banks of 16 bytes again after 2^(3 - k) rows.
+    const std::uint32_t rounds = divide_up(w.units, 1 << w.group_log2);
+    if (w.whole && (rounds & (rounds - 1)) == 0 && w.units % rounds == 0) {
+      w.turn_mask = rounds - 1;  // a power of 2 less 1
+      w.turn_shift = 3;
+      for (std::uint32_t u = w.units; u % 2 == 0 && w.turn_shift > 0; u /= 2) --w.turn_shift;
+    }
+  }
+  w.group_bytes = w.tile_rows * w.row_bytes;
+  const std::uint64_t groups = (v.rows + w.tile_rows - 1) / w.tile_rows;
+  if (groups >= std::uint64_t{1} << 31) return false;
+  w.groups = static_cast<std::uint32_t>(groups);
+  w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
+  const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_warps / stream_warps));
+  constexpr std::uint64_t items = stream_share / size;
+  e = launch(stream_rows_kernel<Acc>, {blocks, stream_threads, stream_warps * stream_ring::shared_bytes, stream, scratch.overlaps()}, v, w, acc,
+             acc.facts(v.n, items + 8, w.pieces > 1 ? w.pieces + 5 : 5), static_cast<unsigned char*>(to));
+  return true;
+}
+
+}  // namespace wf::device::inline WF_BUILD

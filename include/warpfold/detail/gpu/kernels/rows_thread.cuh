@@ -248,9 +248,13 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
     for (; i < v.n && mine; ++i) add(load_bytes(p[0] + i * stride, bytes), i);
     unsigned todo = 0;
     lone_answers<Acc, each> answers(out + row * w.answer_bytes, w.answer_bytes);
+    typename Acc::state totals[each];
 #pragma unroll
+    for (int c = 0; c < each; ++c) totals[c] = total_of(acc, r[c], facts);
+    // Answers of many instructions in a loop: what is to outlive the first of several calls is in local memory all the time, in the loop above too.
+#pragma unroll (answers.at_once ? each : 1)
     for (int c = 0; c < each; ++c) {
-      if (mine && !acc.answer(total_of(acc, r[c], facts), v.n, facts, answers.place(c))) todo |= 1u << c;
+      if (mine && !acc.answer(totals[c], v.n, facts, answers.place(c))) todo |= 1u << c;
     }
     if (mine) answers.write(each);
     __syncwarp();

@@ -42,6 +42,7 @@ rows_function find_rows_moments(op, dtype);
 rows_function find_rows_products(op, dtype);
 rows_function find_rows_complex(op, dtype);
 rows_function find_rows_words(op, dtype);
+rows_function find_rows_integers(op, dtype);
 rows_function find_rows_any(op, dtype);
 
 }  // namespace wf::device::inline WF_BUILD

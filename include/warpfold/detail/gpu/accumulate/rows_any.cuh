@@ -10,11 +10,11 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/exact/rational.hpp>
 #include <warpfold/detail/gpu/accumulate/checked_folds.cuh>
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/detail/gpu/epilogue/integer_moments.cuh>
 #include <warpfold/detail/gpu/epilogue/state_words.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -68,41 +68,6 @@ inline row_work row_work_of(op o, dtype t) {
   }
   return row_work::count;  // of what on_devices() denies
 }
-
-/// mean, var, std and norm2 of integers, from Σx in two's complement of 128 bits and Σx² in 192.
-struct integer_moments {
-  exact::u128 sum;
-  std::uint64_t squares[3];
-
-  __device__ __forceinline__ double answer(op what, std::uint64_t n, wf::rounding mode, std::int64_t correction) const {
-    using f = exact::format<double>;
-    const bool spread = what == op::var || what == op::std_dev;
-    if (n == 0 && what != op::norm2) return f::from_bits(f::quiet_nan);
-    if (spread && static_cast<std::int64_t>(n) <= correction) return f::from_bits(f::quiet_nan);
-    const bool negative = (sum >> 127) != 0;
-    const exact::u128 m = negative ? ~sum + 1 : sum;
-    exact::natural<4> first;
-    exact::natural<6> second;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) first.limb[k] = static_cast<std::uint32_t>(m >> (32 * k));
-#pragma unroll
-    for (int k = 0; k < 6; ++k) second.limb[k] = static_cast<std::uint32_t>(squares[k / 2] >> (32 * (k % 2)));
-    exact::scaled s;
-    if (what == op::mean) {
-      exact::window w = exact::window::of(first, 0);
-      w.divide(exact::divisor::of(n));
-      s = exact::leading_bits(w, negative);
-    } else if (what == op::norm2) {
-      s = exact::root(exact::window::of(second, 0));
-    } else {
-      exact::window w = exact::window::of(second.times(n).minus(first.squared()), 0);
-      w.divide(exact::divisor::of(n));
-      w.divide(exact::divisor::of(n - static_cast<std::uint64_t>(correction)));
-      s = what == op::std_dev ? exact::root(w) : exact::leading_bits(w, false);
-    }
-    return f::from_bits(exact::pack<exact::ieee_f64>(s, mode));
-  }
-};
 
 template <int Inputs>
 struct any_rows {
@@ -279,10 +244,8 @@ struct any_rows {
         with_real(type, [&]<class T>(T) { extremes_fold<T>{what}.write({as_signed(s.w[0]), as_signed(s.w[1])}, n, out); });
         break;
       case row_work::moments: {
-        const integer_moments m{exact::u128{s.w[1]} << 64 | s.w[0], {s.w[2], s.w[3], s.w[4]}};
-        auto* const to = static_cast<double*>(out);
-        if (what == op::mean_var) to[1] = m.answer(op::var, n, rounding, correction);
-        to[0] = m.answer(what == op::mean_var ? op::mean : what, n, rounding, correction);
+        const integer_moments m{{s.w[0], s.w[1]}, {s.w[2], s.w[3], s.w[4]}};
+        m.answer(what, n, -1, rounding, correction, static_cast<double*>(out));
         break;
       }
       case row_work::product: case row_work::complex_product:

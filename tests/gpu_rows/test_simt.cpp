@@ -120,7 +120,7 @@ TEST_P(rows, so_short_that_a_thread_has_each) {
     simt::current_options().order = orders[k % 3];
     EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
   };
-  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmin}) {
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmin, wf::op::mean_var, wf::op::sum_of_squares}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     const bool sums = what == wf::op::sum || what == wf::op::mean;
     for (const auto& family : row_families(GetParam())) {

@@ -167,6 +167,42 @@ TEST_P(rows, that_copies_bring) {
   simt::current_options() = before;
 }
 
+/// Rows whose elements lie side by side, from anywhere on and of any length, in one line and in several, alone and between others; of two inputs that
+/// begin as far behind multiples of 16 bytes as each other, and not.
+TEST_P(rows, that_begin_and_end_anywhere) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  std::mt19937_64 g(13 * number_of_environment("WF_ROWS_SEED", 1) + static_cast<std::uint64_t>(GetParam()));
+  int failures = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::argmin, wf::op::argmax, wf::op::max, wf::op::mean_var, wf::op::norm1, wf::op::dot}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t bytes : {112, 128, 131, 300, 1001, 2100, 9000, 70000}) {
+      if (!chosen() || failures > 2) continue;
+      row_case c;
+      c.what = what;
+      c.type = GetParam();
+      c.family = row_families(GetParam())[g() % row_families(GetParam()).size()];
+      c.seed = g() % 1000;
+      const auto n = bytes / size + static_cast<std::int64_t>(g() % 3), lines = static_cast<std::int64_t>(g() % 3 == 0 ? 3 : 1);
+      const auto many = std::max<std::int64_t>(2, 9000 / bytes + static_cast<std::int64_t>(g() % 4));
+      c.shape = {many, lines, n};
+      c.axes = {1, 2};
+      const auto start = static_cast<std::int64_t>(g() % 9), pad = static_cast<std::int64_t>(g() % 5);
+      for (int i = 0; i < c.inputs(); ++i) {
+        const std::int64_t apart = i == 0 || g() % 2 == 0 ? 0 : 1;
+        c.strides[i] = {lines * (n + pad), n + pad, 1};
+        c.first[i] = start + apart;
+        c.count[i] = start + apart + many * lines * (n + pad);
+      }
+      simt::current_options().order = orders[g() % 3];
+      const std::string trouble = difference(simt_rows(), c);
+      failures += trouble.empty() ? 0 : 1;
+      EXPECT_EQ(trouble, "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Few rows and few columns, cut over many blocks whose last one puts them together.
 TEST_P(rows, that_many_blocks_share) {
   const auto before = simt::current_options();

@@ -186,7 +186,12 @@ struct arg_rows : word_rows<Size> {
 #pragma unroll
     for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
   }
-  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const { take(r, item_of<word>(p[0], 0), i); }
+  /// Before others or behind them.
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const {
+    running one = start();
+    take(one, item_of<word>(p[0], 0), i);
+    r = combine(r, one);
+  }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t, const typename base::facts_type&, void* out) const {
     write_as<std::int64_t>(out, s.index);
     return true;

@@ -43,16 +43,21 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   typename Acc::running r = acc.start();
   state s = acc.identity();
   unsigned rounds = 0;
-  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side, last = one ? end : w.row.units;
+  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side;
 #pragma unroll 1
   for (std::uint64_t line = one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one ? 1 : end); line += long_threads >> w.side_log2) {
     const unsigned char* p[inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
+    const line_ends<Acc> ends(w.row, p[0], line);
+    const std::uint64_t last = one ? min(end, ends.units) : ends.units;
+    const unsigned char* q[inputs];
+#pragma unroll
+    for (int k = 0; k < inputs; ++k) q[k] = ends.begin(p[k]);
 #pragma unroll 1
     for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
       const std::uint64_t until = min(last, unit + most);
-      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, line * w.row.units * items_of_unit<Whole, Acc>); });
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, q, w.row.step_bytes, unit + member, side, until, ends.first + ends.before); });
       if constexpr (Acc::proves) {
         rounds += static_cast<unsigned>((until - unit) >> w.side_log2) + 1;
         if (rounds >= rounds_of_chain) {
@@ -62,6 +67,8 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
         }
       }
     }
+    if (!one || part == 0) ends.add(acc, r, p, member, side);
+    if (ends.edges != 0) ++rounds;  // a thread has fewer of them than a unit has elements
   }
   s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
   if (w.parts > 1) {
@@ -109,8 +116,8 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   w.parts = static_cast<std::uint32_t>((pieces + w.each - 1) / w.each);
   if (v.rows * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
   // Rounds of a thread: of its chains, and how many chains.
-  const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 2;
-  const std::uint64_t all = of_line * (one ? 1 : w.each * side / long_threads + 1), chain = all < 2 * rounds_of_chain ? all : 2 * rounds_of_chain;
+  const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 3;
+  const std::uint64_t all = of_line * (one ? 1 : w.each * side / long_threads + 1), chain = all < 2 * rounds_of_chain + 2 ? all : 2 * rounds_of_chain + 2;
   const std::uint64_t items = rows.whole ? 16u / static_cast<unsigned>(acc.item_size()) : 1u;
   bool again = false;
   if constexpr (Acc::proves) again = w.parts > 1;

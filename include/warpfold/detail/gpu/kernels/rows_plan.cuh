@@ -30,6 +30,22 @@ bool are_whole(const row_view<Inputs>& v, int item_size) {
   return all % 16 == 0;
 }
 
+/// Lines that begin and end anywhere are read by units of 16 bytes if they have so many bytes.
+inline constexpr std::uint64_t uneven_bytes = 128;
+
+/// Whether lines are side by side in memory, and those of two inputs begin as far behind multiples of 16 bytes as each other.
+template <int Inputs>
+bool are_uneven(const row_view<Inputs>& v, int item_size) {
+  if (v.dims == v.kept) return false;
+  std::uintptr_t apart = 0;
+  for (int k = 0; k < Inputs; ++k) {
+    if (v.stride[k][v.dims - 1] != item_size) return false;
+    apart |= reinterpret_cast<std::uintptr_t>(v.x[k]) - reinterpret_cast<std::uintptr_t>(v.x[0]);
+    for (int d = 0; d < v.dims - 1; ++d) apart |= static_cast<std::uintptr_t>(v.stride[k][d] - v.stride[0][d]);
+  }
+  return apart % 16 == 0;
+}
+
 /// Lanes of a row: where rows are short as many as it has loads; those of a whole line where it is long enough; then a warp.
 inline int group_log2_of(std::uint64_t units, int unit_bytes) {
   const std::uint64_t most = units * static_cast<unsigned>(unit_bytes) > 2048 ? 32 : unit_bytes >= 16 ? 8 : 16;
@@ -68,11 +84,17 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   }
   row_walk w{};
   if constexpr (Acc::proves) w.skip = acc.states;
-  if constexpr (Acc::packs) w.whole = are_whole(v, size);
+  const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
+  if constexpr (Acc::packs) {
+    w.whole = are_whole(v, size);
+    if (!w.whole && !w.skip && line * static_cast<unsigned>(size) >= uneven_bytes && are_uneven(v, size)) {
+      w.whole = true;
+      w.uneven = line;
+    }
+  }
   const int items = w.whole ? 16 / size : 1;
   for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
   w.answer_bytes = acc.result_size();
-  const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
   w.units = line / static_cast<unsigned>(items);
   w.lines = line == 0 ? 1 : v.n / line;
   const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
@@ -83,15 +105,18 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   }
   if (w.skip) w.units = 0;
   w.group_log2 = group_log2_of(w.units, w.whole ? 16 : size);
+  if (w.uneven != 0) {  // two rounds for what is in no unit
+    while (1 << w.group_log2 < items) ++w.group_log2;
+  }
   const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
-  w.single = v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
+  w.single = w.uneven == 0 && v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
   w.steps = w.single && w.group_log2 < 2 ? 4 : 1 << w.group_log2;
   while (w.steps > 1 && v.rows / (groups * static_cast<unsigned>(w.steps)) < resident * rows_warps) w.steps /= 2;
   const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;
   const std::uint32_t blocks = at_most(divide_up(batches, rows_warps), static_cast<std::uint32_t>(2 * resident));
   const std::uint64_t lanes = std::uint64_t{1} << w.group_log2;
-  const std::uint64_t length = (w.units + lanes - 1) / lanes * w.lines * static_cast<unsigned>(items);
+  const std::uint64_t length = ((w.units + lanes - 1) / lanes * static_cast<unsigned>(items) + (w.uneven != 0 ? 2 : 0)) * w.lines;
   const auto by = [&](const auto& a) {
     return launch(rows_kernel<std::remove_cvref_t<decltype(a)>>, {blocks, rows_threads, 0, stream, scratch.overlaps()}, v, w, a, a.facts(v.n, length, 0),
                   static_cast<unsigned char*>(r.out));

@@ -23,7 +23,7 @@ inline constexpr int rows_threads = 128, rows_warps = rows_threads / warp_lanes;
 
 /// How rows are walked; made by the host. A load brings a unit: an element, or the 16 bytes of `items` of them, where those of a row lie
 /// side by side. The innermost reduced dimension is a line; a row has one, or several. Lines of such units begin and end at multiples of 16; or
-/// anywhere, and then their units lie between the first and the last such multiple, and at both ends are elements.
+/// anywhere, and then as many units as all of them have lie behind the first such multiple, and elements at both ends.
 struct row_walk {
   int group_log2;               ///< lanes of a row
   int steps;                    ///< rows of a group in a batch
@@ -31,7 +31,7 @@ struct row_walk {
   bool skip;                    ///< nothing is added on the way: states come of the exact way alone
   bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
   std::int64_t step_bytes[2];   ///< from a unit of a line to the next
-  std::uint64_t units, lines;   ///< of a line, at most; of a row
+  std::uint64_t units, lines;   ///< of a line; of a row
   std::uint64_t uneven;         ///< elements of a line that begins and ends anywhere; else 0
   std::size_t answer_bytes;
 };
@@ -120,43 +120,37 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   }
 }
 
-/// Where the units of a line are.
+/// The index of a line's first element in its row.
 template <class Acc>
-struct line_ends {
-  unsigned before = 0, edges = 0;  ///< elements before the units; those and the ones behind them
-  std::uint64_t units, first;      ///< `first`: the index of the line's first element in its row
-
-  __device__ __forceinline__ line_ends(const row_walk& w, const unsigned char* from, std::uint64_t line) : units(w.units), first(line * w.units) {
-    if constexpr (Acc::packs) {
-      if (w.whole) first *= Acc::items;
-      if (w.uneven != 0) {
-        before = static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(from) % 16) / static_cast<unsigned>(Acc::fixed_size);
-        units = (w.uneven - before) / Acc::items;
-        edges = static_cast<unsigned>(w.uneven - units * Acc::items);
-        first = line * w.uneven;
-      }
-    }
+__device__ __forceinline__ std::uint64_t first_of_line(const row_walk& w, std::uint64_t line) {
+  if constexpr (Acc::packs) {
+    if (w.whole) return line * (w.uneven != 0 ? w.uneven : w.units * Acc::items);
   }
-  /// What the units begin at.
-  __device__ __forceinline__ const unsigned char* begin(const unsigned char* from) const {
-    if constexpr (Acc::packs) return from + before * static_cast<unsigned>(Acc::fixed_size);
-    else return from;
-  }
-  /// The elements that are in no unit, by `step` lanes; behind the units, so that they are in a cache.
-  __device__ __forceinline__ void add(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs], unsigned member,
-                                      unsigned step) const {
-    if constexpr (Acc::packs) {
+  return line * w.units;
+}
+/// The elements of a line that are in none of its units, by `step` lanes. How many elements of the line its units begin behind. This comes before the
+/// units: what were kept for later would take registers from loads that are to be on their way.
+template <class Acc>
+__device__ __forceinline__ unsigned add_edges(const Acc& acc, typename Acc::running& r, const row_walk& w, const unsigned char* const (&from)[Acc::inputs],
+                                              std::uint64_t line, unsigned member, unsigned step, bool mine) {
+  if constexpr (Acc::packs) {
+    if (w.uneven == 0) return 0;
+    constexpr auto size = static_cast<unsigned>(Acc::fixed_size);
+    const std::uint64_t inside = w.units * Acc::items;
+    const auto edges = static_cast<unsigned>(w.uneven - inside);
+    const unsigned before = static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(from[0]) % 16) / size;
 #pragma unroll 1
-      for (unsigned e = member; e < edges; e += step) {
-        const std::uint64_t at = e < before ? e : e + units * Acc::items;
-        pack p[Acc::inputs];
+    for (unsigned e = mine ? member : edges; e < edges; e += step) {
+      const std::uint64_t at = e < before ? e : e + inside;
+      pack one[Acc::inputs];
 #pragma unroll
-        for (int k = 0; k < Acc::inputs; ++k) p[k] = load_unit<false>(acc, from[k] + at * static_cast<unsigned>(Acc::fixed_size));
-        acc.add_item(r, p, first + at);
-      }
+      for (int k = 0; k < Acc::inputs; ++k) one[k] = load_unit<false>(acc, from[k] + at * size);
+      acc.add_item(r, one, line * w.uneven + at);
     }
+    return before;
   }
-};
+  return 0;
+}
 
 /// Rows of one unit a lane: those of `ahead` steps at once, from row `row` on, `groups` apart; give(state) is told each.
 template <bool Whole, class Acc, class Give>
@@ -284,13 +278,10 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
         const unsigned char* p[inputs];
 #pragma unroll
         for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
-        if (units == 0) break;
-        const line_ends<Acc> ends(w, p[0], line);
-        const unsigned char* q[inputs];
+        const unsigned before = add_edges(acc, r, w, p, line, member, lanes, units != 0);
 #pragma unroll
-        for (int k = 0; k < inputs; ++k) q[k] = ends.begin(p[k]);
-        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, q, w.step_bytes, member, lanes, ends.units, ends.first + ends.before); });
-        ends.add(acc, r, p, member, lanes);
+        for (int k = 0; k < inputs; ++k) p[k] += before * static_cast<unsigned>(Acc::fixed_size);
+        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.step_bytes, member, lanes, units, first_of_line<Acc>(w, line) + before); });
       }
       __syncwarp();
       finish(total_of(acc, r, facts), step);

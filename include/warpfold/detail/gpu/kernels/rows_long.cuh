@@ -43,21 +43,23 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   typename Acc::running r = acc.start();
   state s = acc.identity();
   unsigned rounds = 0;
-  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side;
+  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side, last = one ? end : w.row.units;
 #pragma unroll 1
   for (std::uint64_t line = one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one ? 1 : end); line += long_threads >> w.side_log2) {
     const unsigned char* p[inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
-    const line_ends<Acc> ends(w.row, p[0], line);
-    const std::uint64_t last = one ? min(end, ends.units) : ends.units;
-    const unsigned char* q[inputs];
+    unsigned before = 0;
+    if (w.row.uneven != 0) {
+      before = add_edges(acc, r, w.row, p, line, member, side, !one || part == 0);
 #pragma unroll
-    for (int k = 0; k < inputs; ++k) q[k] = ends.begin(p[k]);
+      for (int k = 0; k < inputs; ++k) p[k] += before * static_cast<unsigned>(Acc::fixed_size);
+    }
+    ++rounds;  // for those, of which a thread has fewer than a unit has elements
 #pragma unroll 1
     for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
       const std::uint64_t until = min(last, unit + most);
-      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, q, w.row.step_bytes, unit + member, side, until, ends.first + ends.before); });
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, first_of_line<Acc>(w.row, line) + before); });
       if constexpr (Acc::proves) {
         rounds += static_cast<unsigned>((until - unit) >> w.side_log2) + 1;
         if (rounds >= rounds_of_chain) {
@@ -67,8 +69,6 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
         }
       }
     }
-    if (!one || part == 0) ends.add(acc, r, p, member, side);
-    if (ends.edges != 0) ++rounds;  // a thread has fewer of them than a unit has elements
   }
   s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
   if (w.parts > 1) {

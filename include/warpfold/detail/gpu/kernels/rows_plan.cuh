@@ -95,7 +95,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const int items = w.whole ? 16 / size : 1;
   for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
   w.answer_bytes = acc.result_size();
-  w.units = line / static_cast<unsigned>(items);
+  w.units = (line - (w.uneven != 0 ? static_cast<unsigned>(items) - 1 : 0)) / static_cast<unsigned>(items);
   w.lines = line == 0 ? 1 : v.n / line;
   const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
   const std::uint64_t bytes = v.n * static_cast<unsigned>(size);

@@ -182,11 +182,13 @@ struct arg_rows : word_rows<Size> {
     }
     if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
   }
+  /// These two take what is before others as well as what is behind them.
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t first) const {
+    running here = start();
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
+    for (int i = 0; i < base::items; ++i) take(here, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
+    r = combine(r, here);
   }
-  /// Before others or behind them.
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const {
     running one = start();
     take(one, item_of<word>(p[0], 0), i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that reduce files: sum and its family, a row of a table each.
+// The commands that reduce files: one for each row of the table of operations, and norm.
 #include "commands.hpp"
 #include "option_text.hpp"
 #include "progress.hpp"
@@ -35,33 +35,39 @@ enum feature : unsigned {
 };
 
 struct command {
-  const char* name;
+  std::string name;
   wf::op operation;
   unsigned features;
-  const char* help;
+  std::string help;
 };
 
-const command commands[] = {
-    {"sum", wf::op::sum, rounds | overflows, "The exact sum of arrays in files, rounded once"},
-    {"mean", wf::op::mean, rounds | divides, "The exact mean, rounded once"},
-    {"var", wf::op::var, rounds | divides | corrects, "The variance, exact and rounded once"},
-    {"std", wf::op::std_dev, rounds | divides | corrects, "The standard deviation, exact and rounded once"},
-    {"norm", wf::op::norm2, rounds | overflows | has_order, "A norm (--ord 1, 2 or inf), exact and rounded once"},
-    {"norm1", wf::op::norm1, rounds | overflows, "The sum of magnitudes, exact and rounded once"},
-    {"norm2", wf::op::norm2, rounds, "The root of the sum of squares, exact and rounded once: norm"},
-    {"norm_inf", wf::op::norm_inf, 0, "The greatest magnitude"},
-    {"dot", wf::op::dot, rounds | overflows | takes_pairs, "The exact dot product of two files, or of each two"},
-    {"prod", wf::op::prod, overflows, "The product; of floats in f64"},
-    {"min", wf::op::min, needs_an_element, "The least element"},
-    {"max", wf::op::max, needs_an_element, "The greatest element"},
-    {"argmin", wf::op::argmin, needs_an_element, "The index of the first least element"},
-    {"argmax", wf::op::argmax, needs_an_element, "The index of the first greatest element"},
-    {"minmax", wf::op::minmax, needs_an_element, "The least and the greatest element"},
-    {"count", wf::op::count, 0, "The number of elements"},
-    {"any", wf::op::any, 0, "Whether any element is not zero"},
-    {"all", wf::op::all, 0, "Whether no element is zero"},
-    {"logsumexp", wf::op::logsumexp, 0, "The logarithm of the sum of exponentials, in f64"},
-};
+/// What a command offers follows from the table, and from what the reduction of f64 declares.
+unsigned features_of(const wf::operation& o) {
+  const wf::declaration& told = *wf::builtin(o.what, wf::dtype::f64, wf::accuracy::exact).declares;
+  unsigned f = 0;
+  if (told.rounding == wf::declaration::rounds::once) f |= rounds;
+  if (told.empty == wf::declaration::nothing::nan) f |= divides;
+  if (o.wraps) f |= overflows;
+  if (o.state == wf::state_kind::moments) f |= corrects;
+  if (o.inputs == 2) f |= takes_pairs;
+  const bool finds = o.state == wf::state_kind::extremes || o.state == wf::state_kind::places;
+  if (finds && told.empty != wf::declaration::nothing::zero) f |= needs_an_element;
+  return f;
+}
+
+/// One for each operation, by its name; norm asks for one of three.
+const std::vector<command>& all_commands() {
+  static const std::vector<command> commands = [] {
+    std::vector<command> made;
+    for (const wf::operation& o : wf::operations) {
+      if (o.what == wf::op::norm1)
+        made.push_back({"norm", wf::op::norm2, rounds | overflows | has_order, "A norm (--ord 1, 2 or inf), exact and rounded once"});
+      made.push_back({std::string(o.name), o.what, features_of(o), std::string(o.summary)});
+    }
+    return made;
+  }();
+  return commands;
+}
 
 struct request {
   std::vector<std::string> files;
@@ -261,7 +267,7 @@ class reduce_command {
   std::string json_line(std::span<const std::string> files, const wf::io::reduced& r) const {
     std::string line = "{" + json_files(files);
     const bool one = r.shape.empty();
-    line += ", \"reduction\": \"" + std::string(what_.name) + "\"";
+    line += ", \"reduction\": \"" + what_.name + "\"";
     if (one) {
       line += ", \"value\": " + json_value(r, 0) + ", \"bits\": " + json_bits(r, 0);
     } else {
@@ -398,7 +404,7 @@ void add_command(CLI::App& app, const command& what, run_state& state) {
 }  // namespace
 
 void add_reductions(CLI::App& app, run_state& state) {
-  for (const command& c : commands) add_command(app, c, state);
+  for (const command& c : all_commands()) add_command(app, c, state);
 }
 
 }  // namespace cli

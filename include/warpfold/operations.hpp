@@ -49,7 +49,8 @@ enum class answer_kind : std::uint8_t {
 /// A row of the table of operations.
 struct operation {
   op what;                ///< which
-  std::string_view name;  ///< that of the command line and of Python
+  std::string_view name;     ///< that of the command line and of Python
+  std::string_view summary;  ///< a line of what it answers
   int inputs;             ///< 1, or 2 of one shape and type
   bool of_complex;        ///< takes complex numbers too
   state_kind state;       ///< what its states are
@@ -68,8 +69,8 @@ inline constexpr bool real = false, element = true, fits = false, wraps = true;
 
 /// The table of operations, in the order of `op`.
 inline constexpr operation operations[] = {
-#define WF_OPERATION(name, c, text, inputs, elements, state, answer, overflow, ...) \
-  {op::name, text, inputs, detail::words::elements, state_kind::state, answer_kind::answer, detail::words::overflow},
+#define WF_OPERATION(name, c, text, summary, inputs, elements, state, answer, overflow, ...) \
+  {op::name, text, summary, inputs, detail::words::elements, state_kind::state, answer_kind::answer, detail::words::overflow},
 #include <warpfold/operations.def>
 };
 /// How many operations there are.
@@ -78,7 +79,7 @@ inline constexpr int op_count = sizeof operations / sizeof operations[0];
 namespace detail {
 
 /// What an enumeration may hold that is none of its names.
-inline constexpr operation no_operation{static_cast<op>(255), "no operation", 1, false, state_kind::own, answer_kind::index, false};
+inline constexpr operation no_operation{static_cast<op>(255), "no operation", "", 1, false, state_kind::own, answer_kind::index, false};
 
 }  // namespace detail
 

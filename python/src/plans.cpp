@@ -129,10 +129,15 @@ void add_plans(nb::module_& m) {
     const auto kind = wf::result_of_builtin(static_cast<wf::op>(o), dtype_of_code(element));
     return nb::make_tuple(static_cast<int>(kind.type), kind.values);
   });
-  nb::list names, types;
-  for (const char* name : wf::op_names) names.append(name);
+  nb::list names, types, rows;
+  for (const wf::operation& o : wf::operations) {
+    names.append(wf::op_names[static_cast<int>(o.what)]);
+    const bool rounds = wf::builtin(o.what, wf::dtype::f64, wf::accuracy::exact).declares->rounding == wf::declaration::rounds::once;
+    rows.append(nb::make_tuple(nb::str(o.summary.data(), o.summary.size()), o.inputs, rounds));
+  }
   for (const auto& one : wf::dtypes) types.append(std::string(one.name).c_str());
   m.attr("op_names") = names;
+  m.attr("operations") = rows;
   m.attr("dtype_names") = types;
 }
 

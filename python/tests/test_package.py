@@ -38,6 +38,19 @@ def test_every_function_is_documented_with_an_example(name):
         assert section in doc, section
 
 
+def test_every_operation_of_the_library_has_a_function():
+    from warpfold import _core, _functions
+    assert "count" in _functions.OF_TABLE  # which nobody wrote
+    for name in _core.op_names:
+        f = getattr(wf, {"norm2": "norm"}.get(name, name))
+        assert f.__name__ in wf.__all__
+        if _core.operations[_core.op_names.index(name)][1] == 1:
+            assert f([[2, 3], [5, 7]]) is not None
+    assert wf.count(range(5)) == 5
+    assert wf.count([[1.0, 2.0], [3.0, 4.0]], axis=0, keepdims=True).tolist() == [[2, 2]]
+    assert wf.count([1.0, 2.0, 3.0], where=[True, False, True]) == 2
+
+
 @pytest.fixture(scope="module")
 def mypy(tmp_path_factory):
     """A command of both tests below: the second finds in the folder what the first has read of NumPy."""

@@ -6,6 +6,7 @@
 1.0
 """
 
+from . import _functions
 from ._functions import (
     all, any, argmax, argmin, count_nonzero, dot, fuse, logsumexp, max, mean, mean_var, min, minmax, nanmax, nanmean, nanmin,
     nansum, nanvar, norm, norm1, norm_inf, prod, reduce_by_label, segment_argmax, segment_argmin, segment_count_nonzero,
@@ -21,6 +22,8 @@ __all__ = [
     "norm_inf", "prod", "reduce_by_label", "segment_argmax", "segment_argmin", "segment_count_nonzero", "segment_logsumexp",
     "segment_max", "segment_mean", "segment_min", "segment_norm", "segment_prod", "segment_reduce", "segment_std", "segment_sum",
     "segment_var", "statistics", "std", "sum", "sum_by_key", "sum_by_label", "sum_of_squares", "sumprod", "var"]
+__all__ += _functions.OF_TABLE
+globals().update({name: getattr(_functions, name) for name in _functions.OF_TABLE})
 
 
 TYPE_CHECKING = False

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 op_names: list[str]
+operations: list[tuple[str, int, bool]]  # of each: a summary, inputs, whether it rounds once
 dtype_names: list[str]
 
 class View:

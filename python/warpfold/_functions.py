@@ -709,6 +709,47 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     return fused
 
 
+def _of_table(op: int) -> Callable[..., Any]:
+    """The function of a row of the library's table of operations that none is written for above."""
+    name, (summary, _, rounds) = _core.op_names[op], _core.operations[op]
+    f: Callable[..., Any]
+    if rounds:
+        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest",
+              where: Any = None, out: Any = None, stream: Any = None) -> Any:
+            return _reduce(op, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
+    else:
+        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any =
+              None) -> Any:
+            return _reduce(op, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"""{summary}.
+
+    Parameters
+
+    Returns
+    -------
+    scalar or array
+        Of the type that docs/reductions.md says.
+        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
+
+    Raises: axes
+
+    Examples
+    --------
+    >>> import warpfold as wf
+    >>> rows = wf.{name}([[2, 3], [5, 7]], axis=1)
+    >>> bool(rows[1] == wf.{name}([5, 7]))
+    True
+    """
+    return _document("x", "axis", "keepdims", *(("accuracy", "rounding") if rounds else ()), "where", "out", "stream")(f)
+
+
+OF_TABLE: list[str] = []  # the names of those functions
+for _op, _name in enumerate(_core.op_names):
+    if _name not in globals() and _name != "norm2" and _core.operations[_op][1] == 1 and _core.answer_of(_op, _core.dtype_names.index("f64"))[1] == 1:
+        globals()[_name] = _of_table(_op)
+        OF_TABLE.append(_name)
+
 _BY_NAME = {**{n: n for n in _core.op_names if n != "dot"}, "norm": "norm2"}
 
 

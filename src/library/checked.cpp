@@ -13,7 +13,7 @@ namespace wf::library {
 
 using namespace reductions;
 
-#define WF_OPERATION(name, c, text, inputs, accepts, state, answer, overflow, ...) WF_CHECKED_##overflow(name, inputs)
+#define WF_OPERATION(name, c, text, summary, inputs, accepts, state, answer, overflow, ...) WF_CHECKED_##overflow(name, inputs)
 #include <warpfold/operations.def>
 
 }  // namespace wf::library
@@ -25,7 +25,7 @@ namespace wf {
 
 const cpu::erased* find_checked(op o, dtype element) noexcept {
   static constexpr const library::row* rows[] = {
-#define WF_OPERATION(name, c, text, inputs, accepts, state, answer, overflow, ...) WF_ROW_OF_##overflow(name),
+#define WF_OPERATION(name, c, text, summary, inputs, accepts, state, answer, overflow, ...) WF_ROW_OF_##overflow(name),
 #include <warpfold/operations.def>
   };
   if (static_cast<std::size_t>(o) >= std::size(rows) || static_cast<std::size_t>(element) >= dtypes.size()) return nullptr;

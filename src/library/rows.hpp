@@ -23,7 +23,7 @@ namespace wf::library {
 
 using namespace reductions;
 
-#define WF_OPERATION(name, c, text, inputs, accepts, state, answer, overflow, exact, fast) \
+#define WF_OPERATION(name, c, text, summary, inputs, accepts, state, answer, overflow, exact, fast) \
   WF_SECOND_OF(WF_COMPILES_##state WF_ROWS, WF_NO_ROWS, )(name, inputs, accepts, exact, fast)
 #include <warpfold/operations.def>
 

@@ -504,6 +504,21 @@ class Family(ProgramTest):
         self.assertAlmostEqual(float(self.ok("logsumexp", path)), math.log(sum(map(math.exp, (1, 2, 3, 5)))), 14)
         self.assertEqual(self.ok("prod", path), "30\n")
         self.assertEqual(self.ok("minmax", path), "1 5\n")
+        self.assertEqual(self.ok("sum_of_squares", path), "39\n")
+        self.assertEqual(self.ok("mean_var", path), "2.75 2.1875\n")
+        self.assertEqual(self.ok("mean_var", path, "--correction", 1), "2.75 2.9166666666666665\n")
+        self.assertEqual(self.ok("count_nonzero", cancels), "3\n")
+        parts = self.file("c.npy", npy("<c16", (2,), struct.pack("<4d", 1, 2, 3, 6)))
+        self.assertEqual(self.ok("mean_var", parts), "2 4 5\n")
+        whole = self.file("i.npy", npy("<i8", (2,), struct.pack("<2q", 2**62, 1)))
+        self.refused("sum_of_squares", whole, "--check-overflow", status=1, output=b"1\n", says=f"the true sum_of_squares {2**124 + 1} does not fit")
+
+    def test_every_operation_is_a_command(self):
+        names = re.findall(r"^\| `(\w+)` \|", (pathlib.Path(SOURCES) / "docs/reductions.md").read_text("utf-8"), re.M)
+        self.assertGreaterEqual(len(names), 21)
+        path = self.file("x.npy", npy("<f8", (4,), struct.pack("<4d", 1, 2, 3, 5)))
+        for name in names:
+            self.ok(name, *([path] * (2 if name == "dot" else 1)))
 
     def test_fast_is_the_same_however_it_comes(self):
         generator = random.Random(SEED)

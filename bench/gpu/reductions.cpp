@@ -113,7 +113,7 @@ class table {
         if (!listed(s_.only, wf::properties_of(o).name)) continue;
         if (s_.only.empty() && !stands_for_itself(o)) continue;
         for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
-          if (!listed(s_.accuracy, a == wf::accuracy::exact ? "exact" : "fast") || !place_.kernels().takes(o, t, a, false)) continue;
+          if (!listed(s_.accuracy, a == wf::accuracy::exact ? "exact" : "fast") || !place_.kernels().takes(o, t, a)) continue;
           if ((bits && o != wf::op::sum) || ((bits || nan) && a != wf::accuracy::exact)) continue;
           if (a == wf::accuracy::fast && is_native(o, t, a) == is_native(o, t, wf::accuracy::exact)) continue;
           if (s_.brief && !in_bars(o, a)) continue;

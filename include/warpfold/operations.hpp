@@ -29,7 +29,7 @@ enum class state_kind : std::uint8_t {
   nonzeros,   ///< the number of elements that are not zero
   count,      ///< n
   logsumexp,  ///< the greatest x, and Σexp of the differences from it
-  own         ///< another, which no kernel of GPUs knows
+  own         ///< another, which kernels of GPUs know by the CPU's arithmetic alone
 };
 
 /// The type of an operation's answer, of elements of T.
@@ -96,8 +96,6 @@ inline constexpr const char* op_names[op_count] = {
 
 /// Inputs that the operation takes: 2 for dot, else 1.
 constexpr int inputs_of(op what) { return operation_of(what).inputs; }
-/// Whether there are kernels of GPUs for the operation.
-constexpr bool on_devices(op what) { return operation_of(what).state != state_kind::own; }
 
 /// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
 /// complex numbers: re and im of the mean, the variance).

@@ -97,7 +97,7 @@ inline constexpr dtype dtype_of = [] {
 
 /// A real element as a double: exact but for 64-bit integers.
 template <real T>
-constexpr double to_double(T x) {
+WF_HD constexpr double to_double(T x) {
   return static_cast<double>(x);
 }
 

@@ -126,7 +126,7 @@ reduction_subject::reduction_subject(ladder::place& where, const wf::device_libr
                                      wf::accuracy how, const ladder::array& data, std::uint64_t seed,
                                      ladder::distribution kind)
     : where_(where), kernels_(kernels), what_(what), how_(how), data_(data) {
-  if (!kernels.takes(what, data.type, how, false))
+  if (!kernels.takes(what, data.type, how))
     throw wf::error(wf::errc::unsupported, reduction_name(what) + " does not take " +
                                                std::string(wf::info(data.type).name) + " on a GPU: see docs/gpu.md");
   where.load(data.type, data.data(), data.n);

@@ -7,6 +7,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/rows.hpp>
+#include <warpfold/detail/gpu/states.hpp>
 #include <warpfold/device/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -44,5 +45,10 @@ rows_function find_rows_complex(op, dtype);
 rows_function find_rows_words(op, dtype);
 rows_function find_rows_integers(op, dtype);
 rows_function find_rows_any(op, dtype);
+rows_function find_rows_own(op, dtype, accuracy);
+
+/// Merges and answers states of an operation that it was looked up for; null where there is none.
+using states_function = cudaError_t (*)(const states_request&, cudaStream_t);
+states_function find_states_own(op, dtype);
 
 }  // namespace wf::device::inline WF_BUILD

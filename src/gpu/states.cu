@@ -2,6 +2,7 @@
 // States in the device's memory: merged, and answered.
 #include <warpfold/detail/gpu/kernels/merge_states.cuh>
 
+#include "rows.cuh"
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
@@ -79,7 +80,12 @@ cudaError_t merge(const states_request& r, cudaStream_t stream) {
 
 cudaError_t run(const states_request& r, cudaStream_t stream) {
   if (r.count > INT32_MAX || r.words > most_state_words) return cudaErrorInvalidValue;
-  const cudaError_t e = r.states == nullptr && r.count != 0 ? cudaErrorInvalidValue : r.sets < 0 ? cudaSuccess : merge(r, stream);
+  if (r.states == nullptr && r.count != 0) return cudaErrorInvalidValue;
+  if (r.kind == state_kind::own) {
+    const states_function f = find_states_own(r.what, r.element);
+    return f == nullptr ? cudaErrorNotSupported : f(r, stream);
+  }
+  const cudaError_t e = r.sets < 0 ? cudaSuccess : merge(r, stream);
   return e == cudaSuccess && r.out != nullptr ? answer(r, stream) : e;
 }
 

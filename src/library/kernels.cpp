@@ -12,12 +12,10 @@ namespace {
 std::string who(const device_machine& m, op what, const char* of) {
   return std::string(op_names[static_cast<int>(what)]) + of + " on " + (m.name == std::string_view("simt") ? "simt" : "a GPU");
 }
-[[noreturn]] void refuse_elements(const std::string& who, const char* what, dtype element, const char* how = "") {
-  throw error(errc::unsupported, who + ": " + what + "elements of type " + std::string(info(element).name) + how +
+[[noreturn]] void refuse_elements(const std::string& who, dtype element, const char* how = "") {
+  throw error(errc::unsupported, who + ": elements of type " + std::string(info(element).name) + how +
                                      " are not among those that it takes there: see docs/gpu.md");
 }
-/// States of logsumexp: those of floats are kept as the host keeps them.
-bool has_states(op o, dtype t) { return o != op::logsumexp || is_floating(t); }
 
 }  // namespace
 
@@ -25,28 +23,31 @@ namespace detail {
 
 void run_whole(const device_machine& m, const call_kernels& kernels, const device_request& r, void* scratch, void* stream) {
   const auto name = [&] { return who(m, r.what, ""); };
-  if (r.states && !has_states(r.what, r.element)) refuse_elements(name(), "states of ", r.element);
   if (r.n < 0) throw error(errc::bad_argument, name() + ": " + std::to_string(r.n) + " elements; 0 or more are right");
   if (r.out == nullptr) throw error(errc::bad_argument, name() + ": nowhere to put the answer");
   const run_kernel run = r.checked ? kernels.checked : kernels.whole[r.accuracy == accuracy::fast ? 1 : 0];
   const int code = run == nullptr ? no_such_kernel : run(r, scratch, stream);
-  if (code == no_such_kernel) refuse_elements(name(), "", r.element);
+  if (code == no_such_kernel) refuse_elements(name(), r.element);
   if (code != 0) m.fail(code, name().c_str());
 }
 
 void run_rows(const device_machine& m, const call_kernels& kernels, const rows_request& r, void* scratch, void* stream) {
   const int code = kernels.rows == nullptr ? no_such_kernel : kernels.rows(r, scratch, stream);
-  if (code == no_such_kernel) refuse_elements(who(m, r.what, " of rows"), "", r.element, r.labels != nullptr ? " by label" : "");
+  if (code == no_such_kernel) refuse_elements(who(m, r.what, " of rows"), r.element, r.labels != nullptr ? " by label" : "");
   if (code != 0) m.fail(code, who(m, r.what, " of rows").c_str());
 }
 
 }  // namespace detail
 
-bool device_library::takes(op o, dtype t, accuracy a, bool states) const noexcept {
-  return family_of(o, t, a) != kernel_family::none && (!states || has_states(o, t));
-}
+bool device_library::takes(op o, dtype t, accuracy a) const noexcept { return family_of(o, t, a) != kernel_family::none; }
 
-bool device_library::takes_rows(op o, dtype t, accuracy a) const noexcept { return family_of(o, t, a) != kernel_family::none; }
+bool device_library::takes_rows(op o, dtype t, accuracy a) const noexcept {
+  if (operation_of(o).state == state_kind::own) {
+    const cpu::erased* const on_cpu = find_builtin(o, t, a);
+    return on_cpu != nullptr && on_cpu->state_size <= most_own_row_state;
+  }
+  return takes(o, t, a);
+}
 
 void device_library::run(const device_request& r, void* scratch, void* stream) const { detail::run_whole(*this, kernels, r, scratch, stream); }
 

@@ -14,12 +14,12 @@ bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by
   if (by != partition::kinds::whole) {
     if (wanted == output::checked) return is_checked_on_devices(what, element);
     if (!kernels_->takes_rows(what, element, a)) return false;
-    // Rows are exact under either accuracy, and logsumexp of integers has states on the host alone.
-    return wanted == output::answers || (!(what == op::logsumexp && !is_floating(element)) &&
-                                         (a == accuracy::exact || form_of_states(what, element, a).canonical));
+    // Rows are exact under either accuracy, but for those by the CPU's arithmetic.
+    return wanted == output::answers || a == accuracy::exact || operation_of(what).state == state_kind::own ||
+           form_of_states(what, element, a).canonical;
   }
   if (wanted == output::checked) return is_checked_on_devices(what, element);
-  return kernels_->takes(what, element, a, wanted == output::states);
+  return kernels_->takes(what, element, a);
 }
 
 void device_place::run(const request& r) const {

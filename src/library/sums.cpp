@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <warpfold/detail/reductions/own.hpp>
+
 #include "entry.hpp"
 #include "hot.hpp"
 

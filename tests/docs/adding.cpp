@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/gpu/states.hpp>
+#include <warpfold/gpu.hpp>
 #include <warpfold/warpfold.h>
 #include <warpfold/warpfold.hpp>
 
@@ -45,6 +47,47 @@ void judged() {
       }
 }
 
+/// On simt: answers and states of arrays, rows and labels are the CPU's. Products of powers of two: every order gives the same bits.
+template <class T>
+void on_simt(std::vector<T> x) {
+  const wf::simulated_gpu place;
+  expect(wf::prod_abs(place, x) == wf::prod_abs(x), "wf::prod_abs on simt");
+  const auto n = static_cast<std::int64_t>(x.size());
+  expect(wf::prod_abs(x, wf::segments_of{8}).values == wf::prod_abs(place, x, wf::segments_of{8}).values, "wf::prod_abs of rows on simt");
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < n; ++i) labels.push_back(i * i % 5);
+  expect(wf::prod_abs(x, wf::by_label{labels, 6}).values == wf::prod_abs(place, x, wf::by_label{labels, 6}).values, "wf::prod_abs by label on simt");
+  const wf::state_form form = wf::form_of_states(op::prod_abs, wf::dtype_of<T>);
+  std::vector<std::byte> cpu(form.bytes), simt(form.bytes);
+  wf::request r;
+  r.what = op::prod_abs;
+  r.element = wf::dtype_of<T>;
+  r.inputs.data[0] = x.data();
+  r.inputs.shape = {n};
+  r.inputs.strides[0] = {sizeof(T)};
+  r.wanted = wf::output::states;
+  expect(place.takes(op::prod_abs, r.element, wf::accuracy::exact, wf::partition::kinds::whole, wf::output::states), "what simt takes");
+  r.out = cpu.data();
+  wf::cpu_backend().run(r);
+  r.out = simt.data();
+  place.run(r);
+  expect(cpu == simt, "a state on simt");
+  if constexpr (wf::integer<T>) {  // canonical states are merged and answered there too
+    std::vector<std::byte> two(cpu), merged(form.bytes);
+    two.insert(two.end(), simt.begin(), simt.end());
+    wf::merge_states(form, cpu.data(), simt.data(), 1);
+    wf::result<op::prod_abs, T> right{}, answer{};
+    wf::finish_states(form, {}, cpu.data(), 1, &right);
+    wf::states_request q = wf::detail::states_of(form, {}, 1);
+    q.states = reinterpret_cast<std::int64_t*>(merged.data());
+    q.from = reinterpret_cast<const std::int64_t*>(two.data());
+    q.sets = 2;
+    q.out = &answer;
+    place.run_states(q, "prod_abs");
+    expect(merged == cpu && answer == right, "states merged on simt");
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -57,7 +100,6 @@ int main() {
   expect(wf::op_named("prod_abs") == op::prod_abs, "its name");
   expect(wf::properties_of(op::prod_abs).elements == "real", "what is told of it");
   expect(wf::find_builtin(op::prod_abs, wf::dtype::c64, wf::accuracy::exact) == nullptr, "what it takes");
-  expect(!wf::on_devices(op::prod_abs), "where it is");
   double answer = 0;
   const std::int64_t n = 4;
   const wf_array array{x.data(), WF_F64, 1, &n, nullptr};
@@ -82,5 +124,14 @@ int main() {
   wf::finish_states(form, {}, states[0].data(), 1, &answer);
   expect(answer == 12, "the answer of merged states");
   judged();
+  std::vector<double> powers;
+  std::vector<std::int16_t> integers;
+  for (int i = 0; i < 800; ++i) {
+    powers.push_back(i % 3 == 0 ? -2 : i % 3 == 1 ? 0.5 : -1);
+    integers.push_back(static_cast<std::int16_t>(i % 7 == 0 ? -3 : 1));
+  }
+  on_simt(powers);
+  on_simt(integers);
+  on_simt(std::vector<float>(powers.begin(), powers.end()));
   std::printf("%d checks of wf::prod_abs\n", checks);
 }

@@ -3,6 +3,7 @@
 #include "containers.hpp"
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
+#include "own_operations_table.hpp"
 #include "own_table.hpp"
 #include "states_table.hpp"
 #include "table.hpp"
@@ -124,6 +125,19 @@ TEST_P(own_on_gpu, over_lengths_addresses_and_grids) {
   skip_without_gpu();
   if (!IsSkipped()) check_own(gpu_machine(), GetParam(), {0, 1, 5, 64, 1000, 5003, 300007});
 }
+
+class operations_on_gpu : public ::testing::TestWithParam<own_operation> {};
+
+TEST_P(operations_on_gpu, by_the_arithmetic_of_the_cpu) {
+  skip_without_gpu();
+  if (IsSkipped()) return;
+  own_operation_check check(gpu_machine(), own_operations_on_gpu(), own_states_on_gpu, GetParam());
+  check.pieces({0, 1, 40, 700, 5000, 300007});
+  check.partitions(100003);
+  check.merged_on_the_device();
+}
+
+INSTANTIATE_TEST_SUITE_P(gpu, operations_on_gpu, ::testing::ValuesIn(own_operations), [](const auto& given) { return own_operation_name(given.param); });
 
 INSTANTIATE_TEST_SUITE_P(gpu, own_on_gpu, ::testing::ValuesIn(all_own), own_name);
 

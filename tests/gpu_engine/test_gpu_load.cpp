@@ -40,7 +40,7 @@ class job_list {
       for (std::size_t d = 0; d < std::size(all_dtypes); ++d) {
         const auto o = static_cast<wf::op>(k);
         const wf::dtype t = all_dtypes[d];
-        if (!m.library->takes(o, t, wf::accuracy::exact, false) || is_native(o, t, wf::accuracy::exact)) continue;
+        if (!m.library->takes(o, t, wf::accuracy::exact) || is_native(o, t, wf::accuracy::exact)) continue;
         constexpr std::int64_t lengths[] = {1000, longest, 17, 20011};
         const std::int64_t n = lengths[length++ % 4];
         const strided host{data_[d].data(), n, 1};
@@ -297,7 +297,7 @@ TEST_P(fast_bits, are_the_same_at_every_address_and_on_every_run) {
       ASSERT_EQ(m.upload(x + at, data.data(), data.size()), "");
       for (int k = 0; k < wf::op_count; ++k) {
         const auto o = static_cast<wf::op>(k);
-        if (!m.library->takes(o, t, wf::accuracy::fast, false)) continue;
+        if (!m.library->takes(o, t, wf::accuracy::fast)) continue;
         m.library->run({o, t, wf::accuracy::fast, {}, {x + at, x + at}, {1, 1}, n, out}, place.scratch(), nullptr);
         std::vector<unsigned char> got(wf::builtin(o, t, wf::accuracy::fast).result_size);
         ASSERT_EQ(m.download(got.data(), out, got.size()), "");

@@ -8,6 +8,7 @@
 #include "../effort.hpp"
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
+#include "own_operations_table.hpp"
 #include "own_table.hpp"
 #include "states_table.hpp"
 #include "table.hpp"
@@ -33,8 +34,8 @@ TEST_P(types, every_operation_that_the_cpu_takes) {
   for (int k = 0; k < wf::op_count; ++k) {
     for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
       const auto o = static_cast<wf::op>(k);
-      const bool expected = wf::on_devices(o) && wf::find_builtin(o, GetParam(), a) != nullptr;
-      EXPECT_EQ(simt_machine().library->takes(o, GetParam(), a, false), expected)
+      const bool expected = wf::find_builtin(o, GetParam(), a) != nullptr;
+      EXPECT_EQ(simt_machine().library->takes(o, GetParam(), a), expected)
           << name_of(o, GetParam(), a, "any", {0, 0, 1});
     }
   }
@@ -330,6 +331,23 @@ TEST_P(own_on_simt, over_lengths_addresses_and_grids) {
   }
   simt::current_options() = before;
 }
+
+class operations_on_simt : public ::testing::TestWithParam<own_operation> {};
+
+TEST_P(operations_on_simt, by_the_arithmetic_of_the_cpu) {
+  const auto before = simt::current_options();
+  for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled}) {
+    if (order != simt::block_order::forward && !chosen()) continue;
+    simt::current_options().order = order;
+    own_operation_check check(simt_machine(), own_operations_on_simt(), own_states_on_simt, GetParam());
+    check.pieces({0, 1, 40, 700, 5000, 40001});
+    check.partitions(4 * 512 + 7);  // simt has 4 multiprocessors
+    check.merged_on_the_device();
+  }
+  simt::current_options() = before;
+}
+
+INSTANTIATE_TEST_SUITE_P(simt, operations_on_simt, ::testing::ValuesIn(own_operations), [](const auto& given) { return own_operation_name(given.param); });
 
 INSTANTIATE_TEST_SUITE_P(simt, own_on_simt, ::testing::ValuesIn(all_own), own_name);
 

@@ -84,7 +84,7 @@ TEST_P(rows, of_random_views) {
   for (std::uint64_t i = 0; i < cases && failures < 3; ++i) {
     for (int o = 0; o < wf::op_count && failures < 3; ++o) {
       const auto what = static_cast<wf::op>(o);
-      const bool there = wf::on_devices(what) && wf::find_builtin(what, GetParam(), wf::accuracy::exact) != nullptr;
+      const bool there = wf::find_builtin(what, GetParam(), wf::accuracy::exact) != nullptr;
       ASSERT_EQ(simt_rows().takes(what, GetParam(), wf::accuracy::exact), there) << wf::op_names[o];
       if (!there) continue;
       const row_case c = random_row_case(g, what, GetParam());
@@ -303,8 +303,8 @@ TEST_P(rows, states_of_random_views) {
     const auto what = static_cast<wf::op>(o);
     if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
     const bool there = place.takes(what, GetParam(), wf::accuracy::exact, wf::partition::kinds::axes, wf::output::states);
-    EXPECT_EQ(there, what != wf::op::logsumexp || is_floating(GetParam())) << wf::op_names[o];
-    for (int times = brief() ? 4 : 1; there && times < 5; ++times) {
+    EXPECT_TRUE(there) << wf::op_names[o];
+    for (int times = brief() ? 4 : 1; times < 5; ++times) {
       if (!chosen()) continue;
       const row_case c = times == 4 ? ragged_case(g, what, GetParam(), static_cast<ragged>(g() % ragged_kinds), 3000) : random_row_case(g, what, GetParam());
       simt::current_options().order = orders[g() % 3];

@@ -43,7 +43,7 @@ TEST_F(profiled, every_reduction_is_right) {
     for (const dtype type : {dtype::f32, dtype::f64, dtype::i32, dtype::f16})
       for (const accuracy how : {accuracy::exact, accuracy::fast}) {
         const auto o = static_cast<wf::op>(k);
-        if (!wf::simt_library().takes(o, type, how, false)) continue;
+        if (!wf::simt_library().takes(o, type, how)) continue;
         for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{20011}})
           for (const auto kind : {ladder::distribution::uniform, ladder::distribution::hard}) {
             ++rows;

@@ -35,7 +35,7 @@ __device__ __forceinline__ bool leads_cluster() {
 /// first so that all states are there, the second so that no block ends while it is read.
 template <class R>
 __device__ __forceinline__ state_of<R> cluster_reduce(const R& r, state_of<R> s, void* room) {
-  s = block_reduce(r, s, room);
+  s = device::block_reduce(r, s, room);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   const auto cluster = cooperative_groups::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks());

@@ -82,6 +82,7 @@ struct block_states {
   alignas(16) unsigned char of_warp[sizeof(state_of<R>) * ((Threads + 31) / 32)];
 };
 
+// Calls are qualified: a reduction that derives from something of wf would else find any_shape's too.
 /// The states of all threads of the block in order, in thread 0 only. A block of whole warps in one dimension, all of
 /// whose threads call: what kernels of the library are launched with; `room` holds a state a warp, is free before the call and may be used again
 /// after a barrier. One barrier.
@@ -207,7 +208,7 @@ __device__ __forceinline__ bool grid_reduce(const R& r, state_of<R>& s, void* ro
     others = r.combine(others, one);
   }
   __syncthreads();  // the room is in use until here
-  others = block_reduce(r, others, room);
+  others = device::block_reduce(r, others, room);
   if (threadIdx.x == 0) s = r.combine(others, s);
   return threadIdx.x == 0;
 }

@@ -39,7 +39,7 @@ struct device_request {
 };
 
 /// The families of kernels: src/gpu has a file for each.
-enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, checked };
+enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, checked, own };
 
 /// The family that reduces whole arrays so; none if none does.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
@@ -62,13 +62,13 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
     case state_kind::moments:
       if (whole) return kernel_family::integer_moments;
       return natively && !complex ? kernel_family::native : kernel_family::products;
-    case state_kind::own: break;
+    case state_kind::own: return static_cast<int>(o) < op_count ? kernel_family::own : kernel_family::none;
   }
   return kernel_family::none;
 }
 
 /// Whether whole arrays can be reduced to a wf::checked.
-constexpr bool is_checked_on_devices(op o, dtype t) { return is_integer(t) && operation_of(o).wraps && on_devices(o); }
+constexpr bool is_checked_on_devices(op o, dtype t) { return is_integer(t) && operation_of(o).wraps && operation_of(o).state != state_kind::own; }
 
 /// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
@@ -118,7 +118,7 @@ struct device_library : device_machine {
   order_labels_kernel order_labels;
   find_runs_kernel find_runs;
 
-  WF_API bool takes(op o, dtype t, accuracy a, bool states) const noexcept;
+  WF_API bool takes(op o, dtype t, accuracy a) const noexcept;
   WF_API void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
   WF_API bool takes_rows(op o, dtype t, accuracy a) const noexcept;
   WF_API void run_rows(const rows_request& r, void* scratch, void* stream) const;  ///< many answers; throws wf::error
@@ -143,6 +143,7 @@ struct cuda_kernels {
   WF_API static int sums(const device_request&, void* scratch, void* stream);
   WF_API static int products(const device_request&, void* scratch, void* stream);
   WF_API static int checked(const device_request&, void* scratch, void* stream);
+  WF_API static int own(const device_request&, void* scratch, void* stream);
   WF_API static int rows(const rows_request&, void* scratch, void* stream);
   WF_API static int states(const states_request&, void* stream);  ///< merges and answers states
   WF_API static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
@@ -159,6 +160,7 @@ struct simt_kernels {
   static int sums(const device_request&, void* scratch, void* stream);
   static int products(const device_request&, void* scratch, void* stream);
   static int checked(const device_request&, void* scratch, void* stream);
+  static int own(const device_request&, void* scratch, void* stream);
   static int rows(const rows_request&, void* scratch, void* stream);
   static int states(const states_request&, void* stream);
   static int order_labels(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
@@ -178,6 +180,7 @@ constexpr run_kernel kernel_of() {
   else if constexpr (F == kernel_family::sums) return Kernels::sums;
   else if constexpr (F == kernel_family::products) return Kernels::products;
   else if constexpr (F == kernel_family::checked) return Kernels::checked;
+  else if constexpr (F == kernel_family::own) return Kernels::own;
   else return nullptr;
 }
 

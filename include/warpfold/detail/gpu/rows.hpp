@@ -39,6 +39,9 @@ struct runs_request {
   std::int64_t* found;     ///< how many runs there are, in room or not
 };
 
+/// Bytes of a state of state_kind::own that rows may have.
+inline constexpr std::size_t most_own_row_state = 300;
+
 /// What a device is asked to reduce row by row. All pointers are the device's.
 struct rows_request {
   op what;

@@ -4,6 +4,7 @@
 /// the numbers, -0 below +0, so that no order of combining can change the bits of the answer.
 #pragma once
 
+#include <warpfold/config.hpp>
 #include <warpfold/detail/exact/format.hpp>
 #include <warpfold/detail/reductions/sum.hpp>
 #include <warpfold/reduction.hpp>
@@ -13,7 +14,7 @@ namespace wf::reductions {
 
 template <real T>
 struct keys {
-  static constexpr std::int64_t of(T x) {
+  WF_HD static constexpr std::int64_t of(T x) {
     if constexpr (floating<T>) {
       using f = exact::format<T>;
       const auto b = static_cast<std::int64_t>(f::to_bits(x));
@@ -25,7 +26,7 @@ struct keys {
       return static_cast<std::int64_t>(x);
     }
   }
-  static constexpr T value(std::int64_t key) {
+  WF_HD static constexpr T value(std::int64_t key) {
     if constexpr (floating<T>) {
       using f = exact::format<T>;
       using bits = typename f::bits;
@@ -37,24 +38,31 @@ struct keys {
       return static_cast<T>(key);
     }
   }
-  static constexpr bool is_nan(T x) {
+  WF_HD static constexpr bool is_nan(T x) {
     if constexpr (floating<T>) return exact::format<T>::is_nan(exact::format<T>::to_bits(x));
     else return false;
   }
-  static T nan() {
+  WF_HD static T nan() {
     if constexpr (floating<T>) return exact::format<T>::from_bits(exact::format<T>::quiet_nan);
     else return T{};
   }
   /// Keys of the answers for no elements.
-  static std::int64_t highest() {
-    if constexpr (floating<T>) return of(exact::format<T>::from_bits(exact::format<T>::infinity));
-    else return of(std::numeric_limits<T>::max());
+  WF_HD static std::int64_t highest() {
+    if constexpr (floating<T>) {
+      return of(exact::format<T>::from_bits(exact::format<T>::infinity));
+    } else {
+      constexpr T most = std::numeric_limits<T>::max();
+      return of(most);
+    }
   }
-  static std::int64_t lowest() {
-    if constexpr (floating<T>)
+  WF_HD static std::int64_t lowest() {
+    if constexpr (floating<T>) {
       return of(exact::format<T>::from_bits(static_cast<typename exact::format<T>::bits>(
           exact::format<T>::infinity | exact::format<T>::sign_mask)));
-    else return of(std::numeric_limits<T>::lowest());
+    } else {
+      constexpr T least = std::numeric_limits<T>::lowest();
+      return of(least);
+    }
   }
 };
 
@@ -66,7 +74,7 @@ struct extreme_fold {
     std::int64_t nan;
 
     /// Where there was a NaN, the others do not matter.
-    void normalise() {
+    WF_HD void normalise() {
       nan = nan != 0 ? 1 : 0;
       if (nan != 0) {
         least = keys<T>::highest();
@@ -74,12 +82,12 @@ struct extreme_fold {
       }
     }
   };
-  state identity() const { return {keys<T>::highest(), keys<T>::lowest(), 0}; }
-  state lift(T x, std::int64_t) const {
+  WF_HD state identity() const { return {keys<T>::highest(), keys<T>::lowest(), 0}; }
+  WF_HD state lift(T x, std::int64_t) const {
     if (keys<T>::is_nan(x)) return {keys<T>::highest(), keys<T>::lowest(), 1};
     return {keys<T>::of(x), keys<T>::of(x), 0};
   }
-  state combine(const state& a, const state& b) const {
+  WF_HD state combine(const state& a, const state& b) const {
     return {a.least < b.least ? a.least : b.least,
             a.greatest > b.greatest ? a.greatest : b.greatest, a.nan | b.nan};
   }
@@ -88,21 +96,21 @@ struct extreme_fold {
 template <real T>
 struct min : extreme_fold<T>, options {
   static constexpr declaration declares{declaration::nothing::greatest, nan_wins<T>, declaration::rounds::never};
-  T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
+  WF_HD T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     return s.nan ? keys<T>::nan() : keys<T>::value(s.least);
   }
 };
 template <real T>
 struct max : extreme_fold<T>, options {
   static constexpr declaration declares{declaration::nothing::least, nan_wins<T>, declaration::rounds::never};
-  T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
+  WF_HD T finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     return s.nan ? keys<T>::nan() : keys<T>::value(s.greatest);
   }
 };
 template <real T>
 struct minmax : extreme_fold<T>, options {
   static constexpr declaration declares{declaration::nothing::greatest_and_least, nan_wins<T>, declaration::rounds::never};
-  minmax_result<T> finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
+  WF_HD minmax_result<T> finish(const typename extreme_fold<T>::state& s, std::int64_t) const {
     if (s.nan) return {keys<T>::nan(), keys<T>::nan()};
     return {keys<T>::value(s.least), keys<T>::value(s.greatest)};
   }
@@ -112,7 +120,7 @@ struct norm_inf;
 template <integer T>
 struct norm_inf<T> : extreme_fold<T>, options {
   static constexpr declaration declares{declaration::nothing::zero, nan_wins<T>, declaration::rounds::never};
-  std::uint64_t finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
+  WF_HD std::uint64_t finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
     if (n == 0) return 0;
     const std::uint64_t a = magnitude(keys<T>::value(s.least)), b = magnitude(keys<T>::value(s.greatest));
     return a > b ? a : b;
@@ -121,7 +129,7 @@ struct norm_inf<T> : extreme_fold<T>, options {
 template <floating T>
 struct norm_inf<T> : extreme_fold<T>, options {
   static constexpr declaration declares{declaration::nothing::zero, nan_wins<T>, declaration::rounds::never};
-  T finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
+  WF_HD T finish(const typename extreme_fold<T>::state& s, std::int64_t n) const {
     if (s.nan) return keys<T>::nan();
     if (n == 0) return keys<T>::value(0);
     const std::int64_t a = s.least < 0 ? ~s.least : s.least;
@@ -140,18 +148,18 @@ struct arg_fold : options {
     std::int64_t key, index;
     std::int64_t nan;
   };
-  state identity() const { return {0, -1, 0}; }
-  state lift(T x, std::int64_t i) const {
+  WF_HD state identity() const { return {0, -1, 0}; }
+  WF_HD state lift(T x, std::int64_t i) const {
     return {keys<T>::is_nan(x) ? 0 : equal_key(keys<T>::of(x)), i, keys<T>::is_nan(x)};
   }
-  state combine(const state& a, const state& b) const {
+  WF_HD state combine(const state& a, const state& b) const {
     if (a.index < 0 || b.index < 0) return b.index < 0 ? a : b;
     if (a.nan || b.nan) return a.nan ? a : b;
     return (Least ? b.key < a.key : b.key > a.key) ? b : a;
   }
-  std::int64_t finish(const state& s, std::int64_t) const { return s.index; }
+  WF_HD std::int64_t finish(const state& s, std::int64_t) const { return s.index; }
 
-  static constexpr std::int64_t equal_key(std::int64_t key) { return floating<T> && key == -1 ? 0 : key; }
+  WF_HD static constexpr std::int64_t equal_key(std::int64_t key) { return floating<T> && key == -1 ? 0 : key; }
 };
 template <real T>
 struct argmin : arg_fold<T, true> {};

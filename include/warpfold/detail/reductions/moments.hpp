@@ -247,12 +247,12 @@ template <integer T, bool Exact>
 struct dot<T, Exact> : options {
   static constexpr bool commutes = true;
   static constexpr declaration declares{declaration::nothing::zero, declaration::nans::none, declaration::rounds::never};
-  std::uint64_t identity() const { return 0; }
-  std::uint64_t lift(T x, T y, std::int64_t) const {
+  WF_HD std::uint64_t identity() const { return 0; }
+  WF_HD std::uint64_t lift(T x, T y, std::int64_t) const {
     return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
   }
-  std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
-  sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
+  WF_HD std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a + b; }
+  WF_HD sum_type<T> finish(std::uint64_t s, std::int64_t) const { return static_cast<sum_type<T>>(s); }
 };
 
 }  // namespace wf::reductions

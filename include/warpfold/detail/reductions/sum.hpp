@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include <warpfold/config.hpp>
 #include <warpfold/detail/exact/products.hpp>
 #include <warpfold/detail/exact/sum_state.hpp>
 #include <warpfold/reduction.hpp>
@@ -13,7 +14,7 @@
 namespace wf::reductions {
 
 template <class T>
-auto magnitude(T x) {
+WF_HD auto magnitude(T x) {
   if constexpr (floating<T>) {
     using f = exact::format<T>;
     return f::from_bits(static_cast<typename f::bits>(f::to_bits(x) & ~f::sign_mask));
@@ -77,7 +78,7 @@ struct wide_fold {
 
 /// Rounded to T; one NaN for all, since its bits would depend on the order of operands.
 template <class T>
-T narrow(double x) {
+WF_HD T narrow(double x) {
   using f = exact::format<T>;
   const bool is_nan = exact::ieee_f64::is_nan(__builtin_bit_cast(std::uint64_t, x));  // whatever the compiler was told
   return is_nan ? f::from_bits(f::quiet_nan) : static_cast<T>(x);
@@ -178,28 +179,28 @@ template <floating T>
 struct prod<T> : options {
   static constexpr bool commutes = false;  // its rounding does not
   static constexpr declaration declares{declaration::nothing::one, declaration::nans::win, declaration::rounds::natively};
-  double identity() const { return 1.0; }
-  double lift(T x, std::int64_t) const { return to_double(x); }
-  double combine(double a, double b) const { return a * b; }
-  T finish(double p, std::int64_t) const { return narrow<T>(p); }
+  WF_HD double identity() const { return 1.0; }
+  WF_HD double lift(T x, std::int64_t) const { return to_double(x); }
+  WF_HD double combine(double a, double b) const { return a * b; }
+  WF_HD T finish(double p, std::int64_t) const { return narrow<T>(p); }
 };
 template <integer T>
 struct prod<T> : options {
   static constexpr bool commutes = true;
   static constexpr declaration declares{declaration::nothing::one, declaration::nans::none, declaration::rounds::never};
-  std::uint64_t identity() const { return 1; }
-  std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x); }
-  std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a * b; }
-  sum_type<T> finish(std::uint64_t p, std::int64_t) const { return static_cast<sum_type<T>>(p); }
+  WF_HD std::uint64_t identity() const { return 1; }
+  WF_HD std::uint64_t lift(T x, std::int64_t) const { return static_cast<std::uint64_t>(x); }
+  WF_HD std::uint64_t combine(std::uint64_t a, std::uint64_t b) const { return a * b; }
+  WF_HD sum_type<T> finish(std::uint64_t p, std::int64_t) const { return static_cast<sum_type<T>>(p); }
 };
 template <complex_number T>
 struct prod<T> : options {
   static constexpr declaration declares{declaration::nothing::one, declaration::nans::win, declaration::rounds::natively};
   struct state { double re, im; };
-  state identity() const { return {1, 0}; }
-  state lift(T x, std::int64_t) const { return {x.real(), x.imag()}; }
-  state combine(state a, state b) const { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-  T finish(state p, std::int64_t) const {
+  WF_HD state identity() const { return {1, 0}; }
+  WF_HD state lift(T x, std::int64_t) const { return {x.real(), x.imag()}; }
+  WF_HD state combine(state a, state b) const { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  WF_HD T finish(state p, std::int64_t) const {
     using part = typename T::value_type;
     return {narrow<part>(p.re), narrow<part>(p.im)};
   }

@@ -48,7 +48,7 @@ template <op O, class T>
 constexpr auto fold_of_operation() {
   constexpr bool flags = std::is_same_v<T, bool> && (O == op::sum || O == op::norm1 || O == op::sum_of_squares);
   constexpr state_kind state = operation_of(O).state;
-  static_assert(on_devices(O), "warpfold: there are no kernels of GPUs for a fused reduction; see docs/adding.md");
+  static_assert(state != state_kind::own, "warpfold: on a GPU, an operation of state_kind::own is not fused; see docs/adding.md");
   if constexpr (state == state_kind::count) return count_fold<T>{};
   else if constexpr (flags || state == state_kind::nonzeros) return nonzero_fold<T>{O};
   else if constexpr (state == state_kind::extremes) return extremes_fold<T>{O};

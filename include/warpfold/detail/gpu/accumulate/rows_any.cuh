@@ -66,7 +66,7 @@ inline row_work row_work_of(op o, dtype t) {
     case state_kind::sums: case state_kind::dots: return operation_of(o).wraps ? row_work::add : row_work::moments;
     case state_kind::own: break;
   }
-  return row_work::count;  // of what on_devices() denies
+  return row_work::count;  // of what is asked of own_operation.cuh
 }
 
 template <int Inputs>

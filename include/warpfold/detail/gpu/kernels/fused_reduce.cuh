@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
       s = fold.total(running, a);
     }
     sum_rows_of_block(rows, block);
-    s = block_reduce(fold, s, wf_dynamic_shared);  // the columns are no longer needed
+    s = device::block_reduce(fold, s, wf_dynamic_shared);  // the columns are no longer needed
     const bool last = gather_rows(block, tallies);
     if (grid_reduce(fold, s, wf_dynamic_shared, boxes)) fold.write(s, a.n, nullptr);
     if (!last) return;

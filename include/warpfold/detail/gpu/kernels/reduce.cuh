@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
         add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>());
       },
       [] {});
-  auto s = block_reduce(fold, fold.total(running, a), room);
+  auto s = device::block_reduce(fold, fold.total(running, a), room);
   if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }
 
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_redu
   }
   // Lanes but the first hold what only the first one has: the stretch of the warp counts once.
   if (lane_index() != 0) s = fold.identity();
-  s = block_reduce(fold, s, room);
+  s = device::block_reduce(fold, s, room);
   if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }
 

@@ -318,6 +318,26 @@ class Package:
         said = {run("mpiexec", "-n", n, self.folder / "a.out", env=mpi, errors=None) for n in (1, 3)}
         expect(len(said) == 1 and said.pop().startswith("sum 3000000, "), f"what it prints depends on the number of ranks: {said}")
 
+    def mdspan(self):
+        """The example of mdspans with std::mdspan, by the first compiler here whose standard library has one: the build's own links and runs it."""
+        asks = self.folder / "asks.cpp"
+        asks.write_text("#include <mdspan>\n#ifndef __cpp_lib_mdspan\n#error none\n#endif\n")
+        candidates = [[self.a.cxx], *([name] for version in range(20, 14, -1) if (name := shutil.which(f"g++-{version}"))),
+                      *([name, "-stdlib=libc++"] for version in ("", *(f"-{v}" for v in range(25, 16, -1))) if (name := shutil.which(f"clang++{version}")))]
+        has_one = (c for c in candidates if subprocess.run([*c, "-std=c++23", "-E", asks], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
+        compiler = next(has_one, None)
+        if not compiler:
+            print(f"no std::mdspan by any of: {', '.join(' '.join(c) for c in candidates)}")
+            sys.exit(SKIPPED)
+        print(f"std::mdspan by: {' '.join(compiler)}")
+        warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
+        run(*compiler, "-std=c++23", *warnings, "-I", self.prefix / "include", "-c", self.source / "examples/mdspan.cpp", "-o", self.folder / "mdspan.o", env=self.env)
+        expect("std::mdspan<" in re.sub(r"std::__\w+::", "std::", run("nm", "-C", self.folder / "mdspan.o")), "the example has not taken std::mdspan")
+        if compiler == [self.a.cxx]:  # another's standard library is not what the installed library was compiled with
+            words = run("pkg-config", "--libs", "warpfold", env=self.env).split()
+            run(*compiler, self.folder / "mdspan.o", "-o", self.folder / "mdspan", *words, env=self.env)
+            print(run(self.folder / "mdspan", env=self.env_to_run))
+
     def examples_project(self):
         """The project of examples: by the installed copy, by sources in a folder, and by sources that git fetches."""
         project = self.source / "examples/project"
@@ -685,7 +705,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "subproject", "deb", "own_kernel", "recipes",
+CASES = ("install", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "conan")
 
 if __name__ == "__main__":

@@ -86,18 +86,18 @@ __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const ty
   else return acc.total(r);
 }
 
-/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row.
-template <bool Whole, class Acc>
+/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row. Or, where
+/// Far, one unit of as many lines, which lie step_bytes and `each` elements apart.
+template <bool Whole, bool Far = false, class Acc>
 __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs],
                                          const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
-                                         std::uint64_t index) {
+                                         std::uint64_t index, std::uint64_t each = items_of_unit<Whole, Acc>) {
   constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
-  constexpr unsigned items = items_of_unit<Whole, Acc>;
   std::uint64_t u = first;
   const auto load = [&](pack (&p)[inputs], std::uint64_t unit) {
 #pragma unroll
     for (int k = 0; k < inputs; ++k) {
-      p[k] = load_unit<Whole>(acc, from[k] + static_cast<std::int64_t>(unit) * (Whole ? 16 : step_bytes[k]));
+      p[k] = load_unit<Whole>(acc, from[k] + static_cast<std::int64_t>(unit) * (Whole && !Far ? 16 : step_bytes[k]));
     }
   };
 #pragma unroll 1
@@ -106,7 +106,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
 #pragma unroll
     for (int j = 0; j < ahead; ++j) load(p[j], u + static_cast<unsigned>(j) * step);
 #pragma unroll
-    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * items);
+    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * each);
   }
   if (u >= end) return;
   pack p[ahead - 1][inputs] = {};
@@ -116,7 +116,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   }
 #pragma unroll
   for (int j = 0; j < ahead - 1; ++j) {
-    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * items);
+    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * each);
   }
 }
 

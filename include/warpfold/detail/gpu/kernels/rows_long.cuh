@@ -44,8 +44,35 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   state s = acc.identity();
   unsigned rounds = 0;
   const std::uint64_t most = std::uint64_t{rounds_of_chain} * side, last = one ? end : w.row.units;
+  // One unit of each line at most: several lines at once.
+  const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= side;
+  if (far) {
+    const unsigned step = long_threads >> w.side_log2;
+    const std::uint64_t stretch = std::uint64_t{rounds_of_chain} * step;
+    by_unit<Acc>(w.row.whole, [&]<bool Whole>() {
+      const unsigned char* p[inputs];
+      std::int64_t apart[2] = {};
+#pragma unroll
+      for (int k = 0; k < inputs; ++k) {
+        p[k] = from[k] + static_cast<std::int64_t>(member) * w.row.step_bytes[k];
+        apart[k] = v.stride[k][v.kept];
+      }
+      constexpr unsigned items = items_of_unit<Whole, Acc>;
 #pragma unroll 1
-  for (std::uint64_t line = one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one ? 1 : end); line += long_threads >> w.side_log2) {
+      for (std::uint64_t line = begin; line < (member < w.row.units ? end : begin); line += stretch) {
+        add_line<Whole, true>(acc, r, p, apart, line + (threadIdx.x >> w.side_log2), step, min(end, line + stretch), std::uint64_t{member} * items, w.row.units * items);
+        if constexpr (Acc::proves) {
+          if (line + stretch < end) {
+            s = acc.combine(s, total_of(acc, r, facts));
+            r = acc.start();
+          }
+        }
+      }
+    });
+    __syncwarp();
+  }
+#pragma unroll 1
+  for (std::uint64_t line = far ? end : one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one && !far ? 1 : end); line += long_threads >> w.side_log2) {
     const unsigned char* p[inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);

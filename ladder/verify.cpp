@@ -155,7 +155,7 @@ judgement reference::judge_sum(const rung_info& rung, std::uint64_t bits, double
   if (std::isfinite(value) && std::isfinite(hi_)) {
     j.error = (value - hi_) - lo_;
     j.ulps = std::abs(j.error) / last_place(std::isfinite(correct) ? correct : p.most, p);
-  } else if (!(value == hi_ || (std::isnan(value) && std::isnan(hi_)))) {
+  } else if (!(value == correct || (std::isnan(value) && std::isnan(correct)))) {  // an infinity too is what a large sum rounds to
     j.error = j.ulps = std::numeric_limits<double>::quiet_NaN();
   }
   if (rung.exact) {
@@ -171,7 +171,7 @@ judgement reference::judge_sum(const rung_info& rung, std::uint64_t bits, double
   } else if (std::isfinite(value)) {
     j.right = std::abs(j.error) <= j.bound;
   }
-  // Partial sums may have overflowed, where magnitudes allow it.
+  // The sum, or partial ones, may have overflowed, where magnitudes allow it.
   if (!std::isfinite(value) && magnitude_ + j.bound >= adds.most) j.right = true;
   if (!j.right)
     j.why = "further from the exact sum " + text(type) + " than its order of additions allows";

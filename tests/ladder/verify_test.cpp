@@ -93,6 +93,19 @@ TEST(reference, allows_partial_overflow_only_where_magnitudes_do) {
   EXPECT_FALSE(r.judge(exact(), bits(inf), 3).right);
 }
 
+TEST(reference, a_sum_too_large_for_its_type_is_an_infinity_and_all_of_it_is_right) {
+  const float most = std::numeric_limits<float>::max(), inf = std::numeric_limits<float>::infinity();
+  const ladder::reference r(array_of({most, most, most}));
+  for (const ladder::rung_info& rung : {plain(), exact()}) {
+    const ladder::judgement j = r.judge(rung, bits(inf), 3);
+    EXPECT_TRUE(j.right);
+    EXPECT_EQ(j.ulps, 0);
+    EXPECT_EQ(j.error, 0);
+    EXPECT_TRUE(std::isinf(j.digits));
+    EXPECT_FALSE(r.judge(rung, bits(-inf), 3).ulps == 0);
+  }
+}
+
 TEST(reference, empty_is_zero) {
   for (const dtype type : {dtype::f32, dtype::f64, dtype::f16, dtype::i32}) {
     const ladder::reference r{ladder::array(type, 0)};

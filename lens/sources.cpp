@@ -3,11 +3,18 @@
 
 namespace lens {
 
+namespace {
+
+bool is_end_of(std::string_view end, std::string_view path) {
+  return !end.empty() && path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/');
+}
+
+}  // namespace
+
 const source_file* find_source(std::string_view path) {
+  // Of either the folder may be left out: of what is embedded, and by simt of all below its own source.
   for (const source_file& f : sources())
-    if (path == f.path || (path.size() > f.path.size() && path.ends_with(f.path) &&
-                           path[path.size() - f.path.size() - 1] == '/'))
-      return &f;
+    if (is_end_of(f.path, path) || is_end_of(path, f.path)) return &f;
   return nullptr;
 }
 

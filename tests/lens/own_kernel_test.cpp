@@ -84,6 +84,9 @@ TEST(own_kernel, text_and_page_show_the_users_lines) {
   const std::string html{std::istreambuf_iterator<char>(in), {}};
   EXPECT_NE(html.find("<svg"), html.npos);
   EXPECT_NE(html.find("cells[threadIdx.x] = x["), html.npos);
+  // The counters stand beside them, whether the file is named from the root or from here.
+  EXPECT_NE(html.find("title=\"shared\""), html.npos);
+  EXPECT_NE(f.text.find("  shared   meets  "), f.text.npos) << f.text;
   std::filesystem::remove(page);
 }
 

@@ -18,7 +18,7 @@ constexpr std::string_view page_style = R"(
 :root{color-scheme:light dark;--text:#1f2328;--soft:#656d76;--line:#d0d7de;--back:#fff;--code:#f6f8fa;--hot:255,140,0;--bad:#cf222e;--good:#1a7f37;--link:#0969da}
 @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--back:#0d1117;--code:#151b23;--hot:255,160,40;--bad:#f85149;--good:#3fb950;--link:#4493f8}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:1180px;padding:24px 20px 60px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--text);background:var(--back)}
+body{margin:0 auto;max-width:1180px;padding:24px 20px 60px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;overflow-wrap:break-word;color:var(--text);background:var(--back)}
 h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 8px;border-bottom:1px solid var(--line);padding-bottom:4px}
 h3{font-size:15px;margin:22px 0 6px}
 .soft{color:var(--soft)}.lesson{max-width:75ch}.lesson p{margin:8px 0}
@@ -49,6 +49,13 @@ ul{margin:6px 0;padding-left:22px}
 a{color:var(--link)}
 footer{margin-top:48px;color:var(--soft);font-size:13px}
 )";
+
+/// A name that a narrow page may break behind its underscores and strokes, rather than anywhere.
+std::string breakable(const std::string& name) {
+  std::string all;
+  for (const char c : escaped(name)) (all += c) += c == '_' || c == '/' ? "<wbr>" : "";
+  return all;
+}
 
 /// What stands between two backticks is code.
 std::string with_code(const std::string& text) {
@@ -238,7 +245,7 @@ std::string comparison_of(const explanation& e, const explanation& versus) {
   const auto rows = compare(versus, e);
   std::string all = fmt::format("<h2>Compared with {}</h2>\n<ul>", escaped(versus.name));
   for (const std::string& words : changes_in_words(rows)) all += "<li>" + escaped(words) + "</li>\n";
-  all += fmt::format("</ul>\n<div class=\"scroll\"><table class=\"compared\"><tr><th></th><th>{}</th><th>{}</th></tr>\n", escaped(versus.name), escaped(e.name));
+  all += fmt::format("</ul>\n<div class=\"scroll\"><table class=\"compared\"><tr><th></th><th>{}</th><th>{}</th></tr>\n", breakable(versus.name), breakable(e.name));
   for (const comparison_row& r : rows)
     all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
   return all + "</table></div>\n";

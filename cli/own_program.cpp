@@ -118,7 +118,7 @@ int run_own_program(const own_program_request& q) {
   const std::string shared = text_of(folder.path / "shared");
 
   strings objects;
-  const strings compile = clang + language + words_of(q.explained ? the_toolchain.clang_options : "-O2 -g -fno-math-errno -Wno-pass-failed");
+  const strings compile = clang + language + words_of(q.explained ? the_toolchain.clang_options : the_toolchain.program_options);
   const auto make = [&](const strings& what, const std::string& object) {
     if (run_program(compile + what + strings{"-c", "-o", object}, log) != 0) does_not_compile(q, text_of(log));
     if (q.explained) run_program(words_of(the_toolchain.objcopy) + words_of(the_toolchain.objcopy_options) + strings{object}, log);

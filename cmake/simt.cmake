@@ -3,7 +3,9 @@
 # simt's own functions, hence -Wno-tsan.
 set(WF_LENS_OPTIONS_GNU -O1 -g -fno-math-errno -fsanitize=thread -Wno-tsan -fsanitize-coverage=trace-pc
   --param=tsan-distinguish-volatile=1 -fno-extern-tls-init)
-set(WF_LENS_OPTIONS_Clang -O1 -g -fno-math-errno -Wno-pass-failed -fsanitize=thread -fsanitize-coverage=trace-pc-guard,no-prune
+# clang++ computes fmin and fmax in place, and either zero may come; simt's give a GPU's.
+set(WF_SIMT_OPTIONS_Clang -fno-builtin-fmax -fno-builtin-fmaxf -fno-builtin-fmin -fno-builtin-fminf)
+set(WF_LENS_OPTIONS_Clang -O1 -g -fno-math-errno -Wno-pass-failed ${WF_SIMT_OPTIONS_Clang} -fsanitize=thread -fsanitize-coverage=trace-pc-guard,no-prune
   "SHELL:-mllvm -tsan-instrument-read-before-write=1" "SHELL:-mllvm -tsan-distinguish-volatile=1")
 # Whole objects are copied by calls that newer compilers name for the sanitizer, and older ones do not. A fused
 # multiply-add is a call that the lens can tell from others.
@@ -23,7 +25,7 @@ function(wf_add_simt_library name)
   target_link_libraries(${name} PRIVATE wf_warnings PUBLIC simt ${arg_LINK})
   # `#pragma unroll` is meant for GPUs; clang++ would warn of each loop that it leaves as it is.
   target_compile_options(${name} PRIVATE
-    $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init> $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
+    $<$<CXX_COMPILER_ID:GNU>:-fno-extern-tls-init> "$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed;${WF_SIMT_OPTIONS_Clang}>")
   set(in_dev $<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>)
   if(NOT arg_LENS)
     # Faults are blamed through what was inlined, of which g++ -g1 says nothing.

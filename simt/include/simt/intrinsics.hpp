@@ -52,15 +52,10 @@ SIMT_INLINE unsigned long long __brevll(unsigned long long x) {
   return __builtin_bswap64(x);
 }
 SIMT_INLINE unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
-SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {  // three bits of each digit count: no copies of signs, as PTX's prmt has
   const std::uint64_t both = x | std::uint64_t{y} << 32;
   unsigned r = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned pick = selector >> 4 * i & 15u;
-    unsigned byte = static_cast<unsigned>(both >> 8 * (pick & 7u)) & 255u;
-    if (pick & 8u) byte = byte & 128u ? 255u : 0u;  // the sign, all over
-    r |= byte << 8 * i;
-  }
+  for (unsigned i = 0; i < 4; ++i) r |= (static_cast<unsigned>(both >> 8 * (selector >> 4 * i & 7u)) & 255u) << 8 * i;
   return r;
 }
 SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
@@ -102,17 +97,9 @@ SIMT_INLINE long long __mul64hi(long long x, long long y) {
 SIMT_INLINE unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return static_cast<unsigned long long>(static_cast<wide_unsigned>(x) * y >> 64);
 }
-SIMT_INLINE int __mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }
+SIMT_INLINE int __mul24(int x, int y) { return static_cast<int>(static_cast<unsigned>(x << 8 >> 8) * static_cast<unsigned>(y << 8 >> 8)); }
 SIMT_INLINE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
 SIMT_INLINE unsigned __usad(unsigned x, unsigned y, unsigned z) { return (x > y ? x - y : y - x) + z; }
-SIMT_INLINE int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
-  return c;
-}
-SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
-  for (int i = 0; i < 32; i += 8) c += (a >> i & 255u) * (b >> i & 255u);
-  return c;
-}
 
 // Never fused with what is around: the compiler sees a value that it does not know.
 template <class T>

@@ -297,6 +297,7 @@ SIMT_TO_INTEGER(rz, zero)
 SIMT_TO_INTEGER(ru, up)
 SIMT_TO_INTEGER(rd, down)
 #undef SIMT_TO_INTEGER
+SIMT_INLINE float scalbn(float x, float n) { return std::scalbn(x, __float2int_rz(n)); }
 
 // ---- Integers
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <simt/math.hpp>
+#include <simt/vector_types.hpp>
 
 namespace simt {
 inline namespace SIMT_BUILD {
@@ -144,10 +145,32 @@ SIMT_DPX_RELU(s16x2, unsigned, __vmaxs2, __vmins2)
 #undef SIMT_DPX_RELU
 
 // Two products of 16 by 8 bits, of the low or the high bytes of b.
-SIMT_INLINE int __dp2a_lo(int a, int b, int c) { return c + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8); }
+// Sums of products wrap around at 32 bits, with and without a sign.
+SIMT_INLINE int __dp2a_lo(int a, int b, int c) {
+  return static_cast<int>(static_cast<unsigned>(c) + static_cast<unsigned>(static_cast<short>(a) * static_cast<signed char>(b)) +
+                          static_cast<unsigned>((a >> 16) * static_cast<signed char>(b >> 8)));
+}
 SIMT_INLINE int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
 SIMT_INLINE unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) { return c + (a & 0xffffu) * (b & 0xffu) + (a >> 16) * (b >> 8 & 0xffu); }
 SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+SIMT_INLINE int __dp4a(int a, int b, int c) {
+  unsigned sum = static_cast<unsigned>(c);
+  for (int i = 0; i < 32; i += 8) sum += static_cast<unsigned>(static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i));
+  return static_cast<int>(sum);
+}
+SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int i = 0; i < 32; i += 8) c += (a >> i & 255u) * (b >> i & 255u);
+  return c;
+}
+#define SIMT_OF_PARTS(name, R, A, B) \
+  SIMT_INLINE R name(A a, B b, R c) { return name(__builtin_bit_cast(R, a), __builtin_bit_cast(R, b), c); }
+SIMT_OF_PARTS(__dp2a_lo, int, short2, char4)
+SIMT_OF_PARTS(__dp2a_lo, unsigned, ushort2, uchar4)
+SIMT_OF_PARTS(__dp2a_hi, int, short2, char4)
+SIMT_OF_PARTS(__dp2a_hi, unsigned, ushort2, uchar4)
+SIMT_OF_PARTS(__dp4a, int, char4, char4)
+SIMT_OF_PARTS(__dp4a, unsigned, uchar4, uchar4)
+#undef SIMT_OF_PARTS
 
 /// The place of the n-th bit that is set, from `base` up, or down where n is negative; 0: of the base itself. All ones if there is none.
 SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int n) {

@@ -50,13 +50,6 @@ a{color:var(--link)}
 footer{margin-top:48px;color:var(--soft);font-size:13px}
 )";
 
-/// A name that a narrow page may break behind its underscores and strokes, rather than anywhere.
-std::string breakable(const std::string& name) {
-  std::string all;
-  for (const char c : escaped(name)) (all += c) += c == '_' || c == '/' ? "<wbr>" : "";
-  return all;
-}
-
 /// What stands between two backticks is code.
 std::string with_code(const std::string& text) {
   std::string all;
@@ -245,7 +238,7 @@ std::string comparison_of(const explanation& e, const explanation& versus) {
   const auto rows = compare(versus, e);
   std::string all = fmt::format("<h2>Compared with {}</h2>\n<ul>", escaped(versus.name));
   for (const std::string& words : changes_in_words(rows)) all += "<li>" + escaped(words) + "</li>\n";
-  all += fmt::format("</ul>\n<div class=\"scroll\"><table class=\"compared\"><tr><th></th><th>{}</th><th>{}</th></tr>\n", breakable(versus.name), breakable(e.name));
+  all += fmt::format("</ul>\n<div class=\"scroll\"><table class=\"compared\"><tr><th></th><th>{}</th><th>{}</th></tr>\n", escaped(versus.name), escaped(e.name));
   for (const comparison_row& r : rows)
     all += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
   return all + "</table></div>\n";

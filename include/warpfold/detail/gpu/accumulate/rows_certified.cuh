@@ -368,11 +368,11 @@ struct certified_rows {
     const std::int64_t step = line ? v.element(1, 0) : 0;
     if (step == size) {  // side by side: by packs between multiples of 16
       const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p[0]) % 16);
-      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), packs = (n - before) / items;
+      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), whole_packs = (n - before) / items;
       constexpr int at_once = ahead / 2;
       std::uint64_t k = thread;
 #pragma unroll 1
-      for (; k + (at_once - 1) * std::uint64_t{threads} < packs; k += std::uint64_t{at_once} * threads) {
+      for (; k + (at_once - 1) * std::uint64_t{threads} < whole_packs; k += std::uint64_t{at_once} * threads) {
         pack some[at_once];
 #pragma unroll
         for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
@@ -385,13 +385,13 @@ struct certified_rows {
         }
       }
 #pragma unroll 1
-      for (; k < packs; k += threads) {
+      for (; k < whole_packs; k += threads) {
         const pack one = load_bytes(p[0] + before * size + k * 16, 16);
 #pragma unroll
         for (int e = 0; e < items; ++e) take(item_of<T>(one, e));
       }
       for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
-      i = before + packs * items + thread;
+      i = before + whole_packs * items + thread;
     } else if (line) {  // several loads at once
 #pragma unroll 1
       for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {

@@ -64,7 +64,7 @@ struct whole_product_rows : word_rows<Size> {
   /// What bytes are multiplied by: -1 and 1 of magnitudes.
   __device__ __forceinline__ std::uint32_t factor(std::uint32_t x, std::uint32_t y) const {
     if (Inputs == 2 || !magnitudes) return y;
-    return is_signed ? __byte_perm(x, 0, 0xba98) | ones_of_bytes : ones_of_bytes;
+    return is_signed ? (x >> 7 & ones_of_bytes) * 0xffu | ones_of_bytes : ones_of_bytes;
   }
   /// One branch for all words: in each of them it costs as much as they do.
   template <int Words>

@@ -106,7 +106,6 @@ struct extreme_rows : word_rows<Size> {
     key least, greatest;
   };
   using running = state;
-  static constexpr bool any_order = true;
   word_keys<Size> keys;
   op what;
   dtype type;

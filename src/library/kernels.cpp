@@ -39,16 +39,6 @@ void run_rows(const device_machine& m, const call_kernels& kernels, const rows_r
 
 }  // namespace detail
 
-bool device_library::takes(op o, dtype t, accuracy a) const noexcept { return family_of(o, t, a) != kernel_family::none; }
-
-bool device_library::takes_rows(op o, dtype t, accuracy a) const noexcept {
-  if (operation_of(o).state == state_kind::own) {
-    const cpu::erased* const on_cpu = find_builtin(o, t, a);
-    return on_cpu != nullptr && on_cpu->state_size <= most_own_row_state;
-  }
-  return takes(o, t, a);
-}
-
 void device_library::run(const device_request& r, void* scratch, void* stream) const { detail::run_whole(*this, kernels, r, scratch, stream); }
 
 void device_library::run_rows(const rows_request& r, void* scratch, void* stream) const { detail::run_rows(*this, kernels, r, scratch, stream); }

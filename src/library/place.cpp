@@ -10,6 +10,17 @@ const device_place& device_stream::with_all(const device_library& library) const
   return *all_;
 }
 
+// Here, and not beside what runs kernels: a program that only sums on a GPU is to link nothing of the CPU's table.
+bool device_library::takes(op o, dtype t, accuracy a) const noexcept { return family_of(o, t, a) != kernel_family::none; }
+
+bool device_library::takes_rows(op o, dtype t, accuracy a) const noexcept {
+  if (operation_of(o).state == state_kind::own) {
+    const cpu::erased* const on_cpu = find_builtin(o, t, a);
+    return on_cpu != nullptr && on_cpu->state_size <= most_own_row_state;
+  }
+  return takes(o, t, a);
+}
+
 bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
   if (by != partition::kinds::whole) {
     if (wanted == output::checked) return is_checked_on_devices(what, element);

@@ -133,11 +133,10 @@ class own_operation_check {
 
   void check(const std::string& family, const wf::extents& shape, const std::vector<std::int64_t>& strides, wf::partition by,
              const void* host_indexes = nullptr, const void* device_indexes = nullptr) {
-    std::int64_t reach = 1, skipped = 0, all = 1;
+    std::int64_t reach = 1, skipped = 0;
     for (std::size_t d = 0; d < strides.size(); ++d) {
       reach += std::max<std::int64_t>(shape[d], 1) * std::abs(strides[d]);
       if (strides[d] < 0) skipped += -strides[d] * (shape[d] - 1);
-      all *= shape[d];
     }
     const auto x = data(family, reach, 1), y = data(family, reach, 2);
     const in_device_memory dx(m_, x), dy(m_, y);

@@ -56,7 +56,7 @@ double units_between(std::uint64_t a, std::uint64_t b) {
   const bits nan = static_cast<bits>(static_cast<bits>(~bits{0}) >> 1), x = static_cast<bits>(a), y = static_cast<bits>(b);
   if (x == nan || y == nan) return x == y ? 0 : HUGE_VAL;
   if (((x | y) & nan) == 0 && x != y) return HUGE_VAL;
-  const auto place = [nan](bits u) { return (u > nan ? -1.0L : 1.0L) * static_cast<long double>(u & nan); };
+  const auto place = [&](bits u) { return (u > nan ? -1.0L : 1.0L) * static_cast<long double>(u & nan); };
   return static_cast<double>(std::abs(place(x) - place(y)));
 }
 

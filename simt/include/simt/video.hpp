@@ -188,7 +188,9 @@ SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int n) {
     return math::rounding<math::way::Way>([](unsigned long long a) { return static_cast<float>(a); }, x);             \
   }                                                                                                                   \
   SIMT_INLINE double __ull2double_##suffix(unsigned long long x) {                                                    \
-    return math::rounding<math::way::Way>([](unsigned long long a) { return static_cast<double>(a); }, x);            \
+/* As two exact halves: clang++'s own way gives -0 for 0 where sums are rounded down. */                              \
+    return math::rounding<math::way::Way>([](double upper, double lower) { return upper + lower; },                   \
+                                          static_cast<double>(x >> 32) * 0x1p32, static_cast<double>(x & 0xffffffffu)); \
   }
 SIMT_FROM_64(rz, zero)
 SIMT_FROM_64(ru, up)

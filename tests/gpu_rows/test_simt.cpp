@@ -146,7 +146,7 @@ TEST_P(rows, that_copies_bring) {
   const std::int64_t least = 48 * 1024;
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
-    for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 2048, 3000, 4096, 5000, 8192, 12289}) {
+    for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 1920, 2048, 3000, 3712, 3840, 3968, 4096, 5000, 8192, 12289}) {
       if (!chosen() || (what != wf::op::sum && ++k % 3 != 0)) continue;
       row_case c;
       c.what = what;

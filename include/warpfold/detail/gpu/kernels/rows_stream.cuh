@@ -265,9 +265,9 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
     w.tile_rows = 32u >> w.group_log2;
     w.tile_rows *= at_most(stream_bytes / (w.tile_rows * row_bytes), stream_passes);
     w.units = static_cast<std::uint32_t>(row_bytes / (w.whole ? 16 : size));
-    // Packs of a lane; rows that lie 2^k packs apart meet the same eight banks of 16 bytes again after 2^(3 - k) rows.
+    // Packs of a lane, which turns only where all lanes have as many; rows that lie 2^k packs apart meet the same eight banks of 16 bytes again after 2^(3 - k) rows.
     const std::uint32_t rounds = divide_up(w.units, 1 << w.group_log2);
-    if (w.whole && (rounds & (rounds - 1)) == 0 && w.units % rounds == 0) {
+    if (w.whole && (rounds & (rounds - 1)) == 0 && w.units == rounds << w.group_log2) {
       w.turn_mask = rounds - 1;  // a power of 2 less 1
       w.turn_shift = 3;
       for (std::uint32_t u = w.units; u % 2 == 0 && w.turn_shift > 0; u /= 2) --w.turn_shift;

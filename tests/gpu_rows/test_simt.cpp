@@ -418,7 +418,7 @@ TEST(long_rows, of_ordinary_numbers_are_certain) {
 TEST(long_rows, that_are_uncertain_are_shared) {
   const auto before = simt::current_options();
   const rows_machine& m = simt_rows();
-  constexpr std::int64_t rows = 3, n = 70000;
+  constexpr std::int64_t rows = 3, n = 140000;  // more bytes than a block adds alone
   std::vector<float> x(rows * n, 0.0f);
   std::vector<float> want;
   for (std::int64_t r = 0; r < rows; ++r) {  // 1 + 2^-24 and a hair that is far from all else: beside the middle of two floats

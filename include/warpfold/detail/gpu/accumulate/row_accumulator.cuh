@@ -37,6 +37,9 @@ concept own_accumulator = requires { requires A::own; };
 /// An accumulator that keeps little of a row (rows_quick.cuh).
 template <class A>
 concept quick_accumulator = requires { requires A::quick; };
+/// An accumulator by which a lane adds a short row exactly without the others of its warp.
+template <class A>
+concept alone_accumulator = requires { requires A::alone_elements != 0; };
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
 template <class A>
 concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;

@@ -329,7 +329,7 @@ struct own_rows {
   }
   __device__ __forceinline__ loaded load(const row_view<inputs>& v, const row_begin& b, std::uint64_t i) const {
     const auto at = [&](int k) {
-      return b.p[k] + (order != nullptr ? static_cast<std::int64_t>(order[b.first + i].place) * v.stride[k][0] : v.element(i, k));
+      return b.p[k] + (order != nullptr ? static_cast<std::int64_t>(order[b.first + i].place) * v.dim[0].stride[k] : v.element(i, k));
     };
     using first = std::tuple_element_t<0, std::tuple<T...>>;
     using last = std::tuple_element_t<inputs - 1, std::tuple<T...>>;

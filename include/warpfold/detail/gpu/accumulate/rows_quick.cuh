@@ -11,15 +11,20 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/exact_column.cuh>
 #include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
-/// Rows of no more elements than this, and a thread's share of them, are short.
-inline constexpr std::uint64_t quick_elements = 1 << 11, quick_length = 1 << 10;
+/// Rows of no more elements than this, and a thread's share of them, are short. Of rows of more bytes than `quick_bytes`, and of columns of more elements than
+/// `quick_column`, a thread would have too many totals.
+inline constexpr std::uint64_t quick_elements = 1 << 13, quick_length = 1 << 10, quick_bytes = std::uint64_t{1} << 31, quick_column = 1 << 22;
 
 struct quick_facts {
-  double loss;      ///< times the magnitudes' sum, or a power of 2 above the greatest: no sum differs by more from what is exact
+  double loss;      ///< times the magnitudes' sum, or a power of 2 above the greatest: no sum of a thread differs by more from what is exact
+  double pairs;     ///< likewise: what pairs lose
+  double room;      ///< f32: nothing is lost of pairs below this many times 2^53 units; 0: never certain
+  double most;      ///< f32: no sum of magnitudes is greater
   double by[2];     ///< 1 / n
   double shift;     ///< 1 / n where that is a power of 2, or 1 where no quotient is asked for; 0: a quotient need not be exact
   int span;         ///< powers of 2 between the greatest and the least magnitude, at most, where nothing is lost
@@ -30,11 +35,16 @@ struct quick_facts {
 struct half_quick_sum {
   double s;
 };
-/// What is kept of bf16 and f32: their sum, that of their magnitudes in a float, and the least magnitude's bits, doubled, less 1.
+/// What is kept of f32: their sum, that of their magnitudes in a float, and the least magnitude's bits, doubled, less 1.
 struct narrow_quick_sum {
   double s;
   float magnitudes;
   std::uint32_t least;
+};
+/// What is kept of bf16: their sum, and of those at even and at odd places the greatest magnitude's bits with the sign's set, and the least's but zero's less 1, as a signed number.
+struct packed_quick_sum {
+  double s;
+  std::uint32_t greatest, least;
 };
 /// The same of longer rows.
 struct half_quick_pair {
@@ -42,27 +52,40 @@ struct half_quick_pair {
 };
 struct narrow_quick_pair {
   certified::pair s;
-  float magnitudes;
+  float magnitudes, lossy;  ///< lossy: of threads whose sums may have lost something
   std::uint32_t least;
+};
+struct packed_quick_pair {
+  certified::pair s;
+  std::uint32_t greatest, least, lossy;  ///< lossy: the greatest biased exponent of threads whose sums may have lost something; 0: of none
 };
 /// What is kept of f64: the sum, its errors, the greatest and the least of the magnitudes' upper words.
 struct wide_quick_sum {
   certified::pair s;
   std::uint32_t greatest, least;
 };
+struct wide_quick_pair : wide_quick_sum {
+  std::uint32_t errors;  ///< the greatest upper word of a merge's sum of errors
+  bool lossy;            ///< a thread may have lost something
+};
 
-/// Σx, Σ|x| and means of real floats, to nearest.
-template <class T>
+template <class T, bool Packed>
+struct quick_long_rows;
+
+/// Σx, Σ|x| and means of real floats, to nearest. Packed: bf16, two at a time; an answer then takes more instructions and an element fewer.
+template <class T, bool Packed = std::is_same_v<T, bf16>>
 struct quick_rows {
   using full = certified_rows<T, terms::sum>;
-  static constexpr bool wide = sizeof(T) == 8, half = std::is_same_v<T, f16>;
+  static constexpr bool wide = sizeof(T) == 8, half = std::is_same_v<T, f16>, packed = Packed, narrow = !wide && !half && !packed;
   static constexpr int inputs = 1, size = static_cast<int>(sizeof(T)), items = 16 / size;
   static constexpr int fixed_size = size, fixed_align = size;
   static constexpr bool proves = true, packs = true, quick = true, any_order = true;
-  using state = std::conditional_t<wide, wide_quick_sum, std::conditional_t<half, half_quick_sum, narrow_quick_sum>>;
+  using state = std::conditional_t<wide, wide_quick_sum, std::conditional_t<half, half_quick_sum, std::conditional_t<packed, packed_quick_sum, narrow_quick_sum>>>;
   using running = state;
-  /// Of rows of which a thread has several totals (rows_stream.cuh).
-  using long_state = std::conditional_t<wide, wide_quick_sum, std::conditional_t<half, half_quick_pair, narrow_quick_pair>>;
+  /// What rows go by of which a thread has several totals; and those that come by copies, where registers are few.
+  using longer = quick_long_rows<T, Packed>;
+  using streamed = std::conditional_t<wide, quick_rows, longer>;
+  using long_state = std::conditional_t<wide, wide_quick_pair, std::conditional_t<half, half_quick_pair, std::conditional_t<packed, packed_quick_pair, narrow_quick_pair>>>;
 
   op what;
 
@@ -72,20 +95,22 @@ struct quick_rows {
 
   static constexpr std::size_t answer_size = sizeof(T);
 
-  /// A thread adds `length` elements at most, one after the other, and then `merges` sums of such, as pairs where rows are long.
+  /// A thread adds `length` elements at most, one after the other, and then `merges` sums of such.
   ///
-  /// f16: nothing is ever lost. Narrow: each of the length + 5 additions that a term goes through, and the 3 more of `merges`, loses 2^-53 of a partial sum, which is no greater than the sum of
-  /// magnitudes; that is a float's, of fewer than 2^14 additions a term, and so too small by less than 2^-9. What pairs lose is 2^-53 of that
-  /// for each merge. Nothing is lost where all elements are multiples of 2^unit and that sum is below 2^(unit + 53).
-  /// Wide: with D operations between a term and the result, errors add up to at most 2^-53 · D · n times the greatest magnitude, and D
+  /// f16: nothing is ever lost. f32: each of the length + 5 additions that a term goes through, and the 3 more of `merges`, loses 2^-53 of a partial sum, which is no greater than the sum of
+  /// magnitudes; that is a float's, of fewer than 2^14 additions a term, and so too small by less than 2^-9. Nothing is lost where all elements
+  /// are multiples of 2^unit and that sum is below 2^(unit + 53). bf16: the same, where n times a power of 2 above the greatest magnitude stands for that sum.
+  /// f64: with D operations between a term and the result, errors add up to at most 2^-53 · D · n times the greatest magnitude, and D
   /// additions of them lose 2^-53 of that each; nothing, where those are below 2^53 of the elements' unit.
   WF_HD quick_facts facts(std::uint64_t n, std::uint64_t length, std::uint64_t merges) const {
-    quick_facts f{0, {0, 0}, 1, 0, length};
+    quick_facts f{0, 0, 1, static_cast<double>(n) * 0x1p128, {0, 0}, 1, 0, length};
     const std::uint64_t deep = length + merges + 8 + 64 < n ? length + merges + 8 + 64 : n;
     const auto d = static_cast<double>(wide ? deep : length + merges + 8);
     f.loss = wide ? 4 * d * d * static_cast<double>(n) * 0x1p-106 : d * (1 + 0x1p-7) * 0x1p-53;
+    if constexpr (packed) f.loss *= static_cast<double>(n);
     // D · 2^-53 · n · 2^top <= 2^(53 + unit), and unit is 52 below the least's exponent.
     if constexpr (wide) f.span = 52 - certified::log2_of(n) - certified::log2_of(deep);
+    if constexpr (packed) f.span = packed_span - certified::log2_of(n);
     if (what == op::mean) {
       const reciprocals r = reciprocals::of(n, 0);
       f.by[0] = r.n[0];
@@ -100,12 +125,25 @@ struct quick_rows {
   __device__ __forceinline__ running start() const { return identity(); }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
 #pragma unroll
-    for (int i = 0; i < items; ++i) add_number(r, item_of<T>(p[0], i));
+    for (int i = 0; i < (packed ? 4 : items); ++i) {
+      if constexpr (packed) add_two(r, p[0].word[i]);
+      else add_number(r, item_of<T>(p[0], i));
+    }
   }
-  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { add_number(r, item_of<T>(p[0], 0)); }
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const {
+    if constexpr (packed) {
+      const std::uint32_t signs = (p[0].word[0] & 0xffffu) | 0x80008000u;
+      r.s = certified::add(r.s, static_cast<double>(__uint_as_float((p[0].word[0] & kept()) << 16)));
+      r.greatest = __vmaxu2(r.greatest, signs);
+      r.least = __vmins2(r.least, signs - 0x00010001u);
+    } else {
+      add_number(r, item_of<T>(p[0], 0));
+    }
+  }
   __device__ __forceinline__ state identity() const {
     if constexpr (wide) return {certified::pair::nothing(), 0, ~0u};
     else if constexpr (half) return {-0.0};
+    else if constexpr (packed) return {-0.0, 0x80008000u, 0x7fff7fffu};
     else return {-0.0, 0, ~0u};
   }
   /// The states of all lanes of a warp, in each of them. 32 times the greatest of the lanes' sums of magnitudes is told in place of their sum.
@@ -118,27 +156,21 @@ struct quick_rows {
     if constexpr (wide) {
       s.greatest = warp_max(s.greatest);
       s.least = warp_min(s.least);
-    } else if constexpr (!half) {
+    } else if constexpr (packed) {
+      s.greatest = warp_max(__vmaxu2(s.greatest, s.greatest >> 16) & 0xffff);
+      s.least = (warp_min(least_of(s.least)) ^ 0x8000u) | 0x7fff0000u;
+    } else if constexpr (narrow) {
       s.magnitudes = warp_lanes * __uint_as_float(warp_max(__float_as_uint(s.magnitudes)));
       s.least = warp_min(s.least);
     }
     return s;
   }
-  __device__ __forceinline__ long_state lengthened(const state& s) const {
-    if constexpr (wide) return s;
+  /// A plain sum of `length` elements at most as that of a longer row.
+  __device__ __forceinline__ long_state lengthened(const state& s, std::uint64_t length) const {
+    if constexpr (wide) return {s, static_cast<std::uint32_t>(__double2hiint(s.s.c)) & 0x7fffffffu, !is_whole(s, 52 - 2 * certified::log2_of(length))};
     else if constexpr (half) return {{s.s, 0}};
-    else return {{s.s, 0}, s.magnitudes, s.least};
-  }
-  __device__ __forceinline__ long_state combine_long(long_state a, const long_state& b) const {
-    a.s.merge(b.s);
-    if constexpr (wide) {
-      a.greatest = max(a.greatest, b.greatest);
-      a.least = min(a.least, b.least);
-    } else if constexpr (!half) {
-      a.magnitudes = __fadd_rn(a.magnitudes, b.magnitudes);
-      a.least = min(a.least, b.least);
-    }
-    return a;
+    else if constexpr (packed) return {{s.s, 0}, s.greatest, s.least, is_whole(s.greatest, s.least, packed_span - certified::log2_of(length)) ? 0 : top_of(s.greatest)};
+    else return {{s.s, 0}, s.magnitudes, static_cast<double>(s.magnitudes) < units(s.least) ? 0 : s.magnitudes, s.least};
   }
   __device__ __forceinline__ state total(const running& r, std::uint64_t) const { return r; }
   __device__ __forceinline__ state combine(state a, const state& b) const {
@@ -148,7 +180,10 @@ struct quick_rows {
       a.least = min(a.least, b.least);
     } else {
       a.s = certified::add(a.s, b.s);
-      if constexpr (!half) {
+      if constexpr (packed) {
+        a.greatest = __vmaxu2(a.greatest, b.greatest);
+        a.least = __vmins2(a.least, b.least);
+      } else if constexpr (narrow) {
         a.magnitudes = __fadd_rn(a.magnitudes, b.magnitudes);
         a.least = min(a.least, b.least);
       }
@@ -157,46 +192,114 @@ struct quick_rows {
   }
 
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const quick_facts& f, void* to) const {
-    return answer_long(lengthened(s), n, f, to);
+    if constexpr (wide) {
+      const bool whole = is_whole(s, f.span);
+      certified::known k = certified::known_of(s.s, 0);
+      if (!whole) k.error = error_of(s.greatest, f);
+      return round(k, whole, n, f, to);
+    } else {
+      bool whole = is_finite(s.s);  // nothing was lost
+      if constexpr (packed) whole = whole && is_whole(s.greatest, s.least, f.span);
+      else if constexpr (narrow) whole = static_cast<double>(s.magnitudes) < units(s.least);
+      if (whole && f.shift != 0 && n != 0) {
+        *static_cast<T*>(to) = rounded(certified::multiply(s.s, f.shift));
+        return true;
+      }
+      double error = 0;
+      if constexpr (packed) error = whole ? 0 : certified::multiply(f.loss, above(top_of(s.greatest)));
+      else if constexpr (narrow) error = whole ? 0 : certified::multiply(f.loss, sum_of(s.magnitudes, f));
+      return round({s.s, 0, error}, whole, n, f, to);
+    }
   }
-  __device__ __forceinline__ bool answer_long(const long_state& s, std::uint64_t n, const quick_facts& f, void* to) const {
+
+  /// The accumulator that decides what this one cannot.
+  WF_HD full complete() const { return {{what, wf::rounding::nearest, 0}}; }
+  using exact_room = typename full::exact_room;
+  /// A lane's exact sum: one slot of 64 bits takes an element, wherever its 32 bits begin.
+  using format = exact::format<T>;
+  static constexpr int greatest_place = (1 << format::exponent_bits) - 3;
+  using column = slot_column<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
+  /// Elements of a row that a lane may add alone: below what a slot takes without carrying. 0: of other types slots are too many, or nothing is uncertain.
+  static constexpr unsigned alone_elements = narrow || packed ? 256 / size : 0;
+  static_assert(alone_elements == 0 || static_cast<int>(alone_elements) <= column::adds_between_carries);
+  union room {
+    typename full::room rest;
+    std::int64_t columns[alone_elements == 0 ? 1 : column::slots * warp_lanes];
+  };
+  /// One lane, beside others that do the same for other rows. False if that does not decide the answer.
+  __device__ __forceinline__ bool exactly_alone(room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
+    const unsigned char* p[1];
+    const std::uint64_t n = v.begin(row, p);
+    column c;
+    c.start(reinterpret_cast<unsigned char*>(shared.columns), lane_index());
+    const auto put = [&](T x) {
+      const std::uint32_t bits = format::to_bits(x);
+      const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
+      const bool negative = what != op::norm1 && (bits & format::sign_mask) != 0;
+      c.add(e == 0 ? m : m | 1u << format::mantissa_bits, static_cast<int>(e == 0 ? 0 : e - 1), negative);
+    };
+    if (v.element(1, 0) == size && reinterpret_cast<std::uintptr_t>(p[0]) % 16 == 0 && n % items == 0) {
+#pragma unroll 2
+      for (std::uint64_t i = 0; i < n; i += items) {
+        const pack some = load_bytes(p[0] + i * size, 16);
+#pragma unroll
+        for (int k = 0; k < items; ++k) put(item_of<T>(some, k));
+      }
+    } else {
+#pragma unroll 4
+      for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
+    }
+    std::int64_t carry = 0;
+#pragma unroll 1
+    for (int j = 0; j < column::slots; ++j) {
+      std::int64_t& slot = c.column[j * warp_lanes];
+      const std::int64_t all = slot + carry;
+      carry = all >> 32;
+      slot = all & 0xffffffff;
+    }
+    // From the greatest digit on: a double, its errors, and whether those lose anything.
+    constexpr int unit = format::min_exponent;
+    const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
+    certified::pair sum{certified::multiply(static_cast<double>(carry), power(32 * column::slots + unit)), 0};
+    bool lost = false;
+#pragma unroll 1
+    for (int j = column::slots - 1; j >= 0; --j) {
+      const double digit = certified::multiply(static_cast<double>(c.column[j * warp_lanes]), power(32 * j + unit));
+      const auto more = certified::two_sum(sum.s, digit);
+      const auto errors = certified::two_sum(sum.c, more.error);
+      sum = {more.sum, errors.sum};
+      lost = lost || errors.error != 0;
+    }
+    return !lost && round(certified::known_of(sum, 0), true, n, f, out);
+  }
+  /// All threads of the block, or one warp.
+  __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    complete().exactly(shared.rest, v, row, by_block, out);
+  }
+
+ protected:
+  /// A sum rounded; whole: it is exact. False if that is uncertain.
+  __device__ __forceinline__ bool round(certified::known k, bool whole, std::uint64_t n, const quick_facts& f, void* to) const {
     auto* const out = static_cast<T*>(to);
-    using format = exact::format<T>;
     if (n == 0) {
       *out = format::from_bits(what == op::mean ? format::quiet_nan : typename format::bits{0});
       return true;
     }
-    certified::known k{0, 0, 0};
-    bool whole = false;  // nothing was lost
     if constexpr (wide) {
-      k = certified::known_of(s.s, 0);
-      // Exponents, biased. Below the least upper word there are 32 bits: sums lose nothing of those either, unless they are too many.
-      const std::uint32_t top = min(s.greatest >> 20, 0x7feu), low = max(s.least >> 20, 1u);
-      whole = s.greatest == 0 || (s.greatest >> 20 < 0x7fe && static_cast<int>(top) - static_cast<int>(low) <= f.span);
-      if (!whole) {
-        k.error = certified::multiply(f.loss, __hiloint2double(static_cast<int>((top + 1) << 20), 0));
-        if (top < 200) k.error = certified::power(1024);  // it might underflow
-      }
       // A normal number: the quotient of a power of 2 is one, too.
       if (whole && f.shift != 0 && certified::magnitude(k.h) > 0x1p-900) {
         *out = certified::multiply(k.h, f.shift);
         return true;
       }
     } else {
-      k = certified::known_of(s.s, 0);
-      if constexpr (half) {
-        whole = certified::magnitude(k.h) < certified::power(1024);
-      } else {
-        k.error = certified::multiply(f.loss, static_cast<double>(s.magnitudes));
-        // 2^(unit + 53), where the least magnitude is 2^(unit + 23) or more, or a multiple of the least number.
-        const std::uint32_t low = s.least >> 24;
-        whole = static_cast<double>(s.magnitudes) < __hiloint2double(static_cast<int>((low + 1023 - 127 + 29) << 20), 0);
+      if (!is_finite(k.h)) {  // of infinities and NaNs alone: a double has room for all sums of others
+        *out = format::from_bits(k.h == certified::power(1024) ? format::infinity : k.h == -certified::power(1024) ? format::infinity | format::sign_mask : format::quiet_nan);
+        return true;
       }
       if (whole && k.l == 0 && f.shift != 0) {
         *out = rounded(certified::multiply(k.h, f.shift));
         return true;
       }
-      if (half && !whole) return false;  // infinities, NaNs
     }
     if (whole && k.h == 0 && k.l == 0) {  // with the sign that additions gave it
       *out = format::from_bits(__double2hiint(k.h) < 0 ? format::sign_mask : typename format::bits{0});
@@ -210,15 +313,33 @@ struct quick_rows {
     }
     return false;
   }
-
-  using exact_room = typename full::exact_room;
-  using room = typename full::room;
-  /// All threads of the block, or one warp.
-  __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    full{{what, wf::rounding::nearest, 0}}.exactly(shared, v, row, by_block, out);
+  static __device__ __forceinline__ bool is_finite(double x) { return (static_cast<std::uint32_t>(__double2hiint(x)) & 0x7ff00000u) != 0x7ff00000u; }
+  /// A sum of magnitudes, which may be too great for the float that it is kept in.
+  static __device__ __forceinline__ double sum_of(float magnitudes, const quick_facts& f) {
+    return __float_as_uint(magnitudes) == 0x7f800000u ? f.most : static_cast<double>(magnitudes);
   }
-
- private:
+  /// bf16: n times a power of 2 above the greatest magnitude is below 2^53 of the least's unit, where their exponents are no farther apart than this less log2 n.
+  static constexpr int packed_span = 45;
+  /// The greatest magnitude's bits, and its biased exponent.
+  static __device__ __forceinline__ std::uint32_t greatest_of(std::uint32_t two) { return __vmaxu2(two, two >> 16) & 0x7fff; }
+  static __device__ __forceinline__ std::uint32_t top_of(std::uint32_t two) { return max(greatest_of(two) >> 7, 1u); }
+  /// The least magnitude's bits less 1.
+  static __device__ __forceinline__ std::uint32_t least_of(std::uint32_t two) { return (__vmins2(two, two >> 16) & 0xffff) ^ 0x8000u; }
+  /// Whether exponents are no farther apart than `span`: bits are not, of one power of 2 less.
+  static __device__ __forceinline__ bool is_whole(std::uint32_t greatest, std::uint32_t least, int span) {
+    return static_cast<int>(greatest_of(greatest)) - static_cast<int>(least_of(least)) <= (span - 1) * 128;
+  }
+  /// f64. Exponents, biased. Below the least upper word there are 32 bits: sums lose nothing of those either, unless they are too many.
+  static __device__ __forceinline__ bool is_whole(const wide_quick_sum& s, int span) {
+    const std::uint32_t low = max(s.least >> 20, 1u);
+    return s.greatest == 0 || (s.greatest >> 20 < 0x7fe && static_cast<int>(s.greatest >> 20) - static_cast<int>(low) <= span);
+  }
+  static __device__ __forceinline__ double error_of(std::uint32_t greatest, const quick_facts& f) {
+    const std::uint32_t top = min(greatest >> 20, 0x7feu);
+    return top < 200 ? certified::power(1024) : certified::multiply(f.loss, __hiloint2double(static_cast<int>((top + 1) << 20), 0));  // it might underflow
+  }
+  /// The power of 2 above numbers of a biased exponent of bf16.
+  static __device__ __forceinline__ double above(std::uint32_t exponent) { return __hiloint2double(static_cast<int>((exponent + 1 + 1023 - 127) << 20), 0); }
   /// An exact sum to nearest: to odd in a float first, which has bits enough for that not to be seen.
   static __device__ __forceinline__ T rounded(double x) {
     if constexpr (std::is_same_v<T, float>) {
@@ -230,8 +351,18 @@ struct quick_rows {
       else return exact::format<T>::from_bits(static_cast<std::uint16_t>((odd + 0x7fff + (odd >> 16 & 1)) >> 16));
     }
   }
-  /// What of an element's upper word counts: not its sign, for norm1.
-  __device__ __forceinline__ std::uint32_t kept() const { return what == op::norm1 ? 0x7fffffffu : ~0u; }
+  /// 2^(unit + 53), where all magnitudes are multiples of 2^unit: the least of them is 2^(unit + 23) or more, or a multiple of the least number.
+  static __device__ __forceinline__ double units(std::uint32_t least) { return __hiloint2double(static_cast<int>(((least >> 24) + 1023 - 127 + 29) << 20), 0); }
+  /// What of an element's upper word, or of two elements, counts: not the sign, for norm1.
+  __device__ __forceinline__ std::uint32_t kept() const { return what == op::norm1 ? packed ? 0x7fff7fffu : 0x7fffffffu : ~0u; }
+  /// Two of bf16.
+  __device__ __forceinline__ void add_two(running& r, std::uint32_t two) const {
+    const std::uint32_t kept_two = two & kept(), signs = two | 0x80008000u;
+    r.s = certified::add(r.s, static_cast<double>(__uint_as_float(kept_two << 16)));
+    r.s = certified::add(r.s, static_cast<double>(__uint_as_float(kept_two & 0xffff0000u)));
+    r.greatest = __vmaxu2(r.greatest, signs);
+    r.least = __vmins2(r.least, signs - 0x00010001u);  // zeros are out of the way
+  }
   __device__ __forceinline__ void add_number(running& r, T x) const {
     if constexpr (wide) {
       r.s.add_term(__hiloint2double(static_cast<int>(static_cast<std::uint32_t>(__double2hiint(x)) & kept()), __double2loint(x)));
@@ -249,6 +380,74 @@ struct quick_rows {
   }
 };
 
+/// The same of rows of which a thread has several totals, which are merged as pairs.
+template <class T, bool Packed>
+struct quick_long_rows : quick_rows<T, Packed> {
+  using base = quick_rows<T, Packed>;
+  using state = typename base::long_state;
+  using running = typename base::running;
+  using base::half, base::packed, base::wide;
+
+  /// A thread adds `length` elements at most to a chain; `merges` pairs are merged one after the other.
+  ///
+  /// An error of a merge is at most 2^-53 of the magnitudes' sum, so that all errors of `merges` together are below merges · 2^-53 of it, and each of 2 · merges
+  /// additions of errors loses 2^-53 of those. Nothing is lost where errors are below 2^53 units. f64: the greatest sum of errors that there was says so.
+  WF_HD quick_facts facts(std::uint64_t n, std::uint64_t length, std::uint64_t merges) const {
+    quick_facts f = base::facts(n, length, wide ? merges : 0);
+    const auto m = static_cast<double>(merges + 1);
+    f.pairs = 2 * m * m * 0x1p-106 * (1 + 0x1p-7);
+    f.room = 0x1p53 / m * (1 - 0x1p-7);
+    if constexpr (packed) {
+      f.pairs *= static_cast<double>(n);
+      f.span += 53 - certified::log2_of(merges + 1);
+    } else if (!wide && length + merges >= std::uint64_t{1} << 14) {
+      f.room = 0;  // floats add up too few magnitudes
+    }
+    return f;
+  }
+  __device__ __forceinline__ state identity() const { return base::lengthened(base::identity(), 1); }
+  __device__ __forceinline__ state total(const running& r, std::uint64_t length) const { return base::lengthened(r, length); }
+  __device__ __forceinline__ state combine(state a, const state& b) const {
+    a.s.merge(b.s);
+    if constexpr (wide) {
+      a.greatest = max(a.greatest, b.greatest);
+      a.least = min(a.least, b.least);
+      a.errors = max(max(a.errors, b.errors), static_cast<std::uint32_t>(__double2hiint(a.s.c)) & 0x7fffffffu);
+      a.lossy = a.lossy || b.lossy;
+    } else if constexpr (packed) {
+      a.greatest = __vmaxu2(a.greatest, b.greatest);
+      a.least = __vmins2(a.least, b.least);
+      a.lossy = max(a.lossy, b.lossy);
+    } else if constexpr (!half) {
+      a.magnitudes = __fadd_rn(a.magnitudes, b.magnitudes);
+      a.lossy = __fadd_rn(a.lossy, b.lossy);
+      a.least = min(a.least, b.least);
+    }
+    return a;
+  }
+  __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const quick_facts& f, void* to) const {
+    bool whole = true;
+    double error = 0;
+    if constexpr (wide) {
+      // The sums of errors are multiples of 2^(low - 52), where low is the least exponent: two of them below 2^low are added exactly.
+      whole = s.greatest == 0 || (!s.lossy && s.greatest >> 20 < 0x7fe && s.errors >> 20 < max(s.least >> 20, 1u));
+      if (!whole) error = base::error_of(s.greatest, f);
+    } else if constexpr (packed) {
+      whole = s.lossy == 0 && base::is_whole(s.greatest, s.least, f.span);
+      if (!whole) {
+        error = certified::multiply(f.pairs, base::above(base::top_of(s.greatest)));
+        if (s.lossy != 0) error = certified::add(error, certified::multiply(f.loss, base::above(s.lossy)));
+      }
+    } else if constexpr (!half) {
+      const double magnitudes = base::sum_of(s.magnitudes, f);
+      whole = s.lossy == 0 && magnitudes < certified::multiply(f.room, base::units(s.least));
+      if (!whole) error = f.room == 0 ? certified::power(1024) : certified::multiply_add(f.loss, base::sum_of(s.lossy, f), certified::multiply(f.pairs, magnitudes));
+    }
+    // Of infinities and NaNs alone the sum is one, and its error nothing of use.
+    return base::round(wide || base::is_finite(s.s.s) ? certified::known_of(s.s, error) : certified::known{s.s.s, 0, error}, whole, n, f, to);
+  }
+};
+
 /// What short rows of an accumulator go by instead of it, if they do.
 template <class Acc>
 struct quick_of {
@@ -259,8 +458,8 @@ template <class T>
 struct quick_of<certified_rows<T, terms::sum>> {
   static constexpr bool there = true;
   using type = quick_rows<T>;
+  using by_items = quick_rows<T, false>;  ///< where elements come one at a time, or rows have few
   static bool fits(const certified_rows<T, terms::sum>& a) { return !a.states && a.q.rounding == wf::rounding::nearest; }
-  static WF_HD type of(const certified_rows<T, terms::sum>& a) { return {a.q.what}; }
 };
 
 }  // namespace wf::device::inline WF_BUILD

@@ -26,17 +26,23 @@ __device__ __forceinline__ std::uint64_t take_index(std::uint64_t& i, std::uint6
   return rest;
 }
 
-/// Rows of one or two inputs of one shape; made by the host, passed by value.
+template <int Inputs>
+struct row_dimension {
+  std::uint64_t length;
+  std::int64_t stride[Inputs];  ///< bytes
+};
+
+/// Rows of one or two inputs of one shape; made by the host, passed by value. What every kernel reads comes first, so that it lies in few
+/// lines of the cache of parameters.
 template <int Inputs>
 struct row_view {
   const unsigned char* x[Inputs];
-  int kept, dims;  ///< dimensions: `kept` ones, then the reduced ones
-  std::uint64_t length[32];
-  std::int64_t stride[Inputs][32];  ///< bytes
-  std::uint64_t rows, n;            ///< elements of a row; of segments of all
-  std::uint64_t all;                ///< elements of all rows
-  const void* offsets;              ///< of segments
+  int kept, dims;         ///< dimensions: `kept` ones, then the reduced ones
+  std::uint64_t rows, n;  ///< elements of a row; of segments of all
+  std::uint64_t all;      ///< elements of all rows
+  const void* offsets;    ///< of segments
   int offset_bytes;
+  row_dimension<Inputs> dim[32];
 
   __device__ __forceinline__ std::uint64_t offset(std::uint64_t k) const {
     if (offset_bytes == 4) return static_cast<const std::uint32_t*>(offsets)[k];
@@ -53,19 +59,19 @@ struct row_view {
       const std::uint64_t first = offset(row);
       elements = offset(row + 1) - first;
 #pragma unroll
-      for (int k = 0; k < Inputs; ++k) p[k] += static_cast<std::int64_t>(first) * stride[k][0];
+      for (int k = 0; k < Inputs; ++k) p[k] += static_cast<std::int64_t>(first) * dim[0].stride[k];
       return elements;
     }
 #pragma unroll
     for (int k = 0; k < Inputs; ++k) {
       if (kept > 1) p[k] += far_row(row, k);
-      else if (kept == 1) p[k] += static_cast<std::int64_t>(row) * stride[k][0];
+      else if (kept == 1) p[k] += static_cast<std::int64_t>(row) * dim[0].stride[k];
     }
     return elements;
   }
   /// How far element i of a row lies behind its begin, in bytes.
   __device__ __forceinline__ std::int64_t element(std::uint64_t i, int k) const {
-    return dims - kept > 1 ? far_element(i, k) : dims > kept ? static_cast<std::int64_t>(i) * stride[k][kept] : 0;
+    return dims - kept > 1 ? far_element(i, k) : dims > kept ? static_cast<std::int64_t>(i) * dim[kept].stride[k] : 0;
   }
   /// The same of a row's line of the innermost dimension.
   __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far_line(i, k); }
@@ -78,8 +84,8 @@ struct row_view {
   __device__ __forceinline__ std::int64_t walked(std::uint64_t i, int k, int last, int first) const {
     std::int64_t bytes = 0;
 #pragma unroll 1
-    for (int d = last - 1; d > first; --d) bytes += static_cast<std::int64_t>(take_index(i, length[d])) * stride[k][d];
-    return bytes + static_cast<std::int64_t>(i) * stride[k][first];
+    for (int d = last - 1; d > first; --d) bytes += static_cast<std::int64_t>(take_index(i, dim[d].length)) * dim[d].stride[k];
+    return bytes + static_cast<std::int64_t>(i) * dim[first].stride[k];
   }
 };
 
@@ -116,12 +122,6 @@ __device__ __forceinline__ pack load_element(const unsigned char* p, int bytes, 
   return v;
 }
 
-/// Dimensions as the host plans with them.
-struct row_dimension {
-  std::uint64_t length;
-  std::int64_t stride[2];
-};
-
 /// The view of a request in as few dimensions as it takes: those of length 1 are dropped, neighbours that are one are
 /// merged. Reduced dimensions come in the order of memory where the order of elements does not matter. False if an address is not a multiple of
 /// `align`.
@@ -142,11 +142,11 @@ bool make_row_view(row_view<Inputs>& v, const rows_request& r, int item_size, in
     v.x[k] = static_cast<const unsigned char*>(r.x[static_cast<std::size_t>(k)]);
     aligned = aligned && (v.rows == 0 || v.n == 0 || reinterpret_cast<std::uintptr_t>(v.x[k]) % static_cast<std::uintptr_t>(align) == 0);
   }
-  row_dimension dims[2][32];
+  row_dimension<Inputs> dims[2][32];
   int count[2] = {0, 0};
   const bool empty = v.rows == 0 || v.n == 0;
   for (int d = 0; d < r.kept + r.reduced && !empty; ++d) {
-    row_dimension one{static_cast<std::uint64_t>(r.length[static_cast<std::size_t>(d)]), {0, 0}};
+    row_dimension<Inputs> one{static_cast<std::uint64_t>(r.length[static_cast<std::size_t>(d)]), {}};
     if (one.length == 1 && r.offsets == nullptr) continue;
     for (int k = 0; k < Inputs; ++k) {
       one.stride[k] = r.stride[static_cast<std::size_t>(k)][static_cast<std::size_t>(d)] * item_size;
@@ -156,7 +156,7 @@ bool make_row_view(row_view<Inputs>& v, const rows_request& r, int item_size, in
   }
   if (any_order && r.offsets == nullptr) {
     for (int d = 0; d < count[1]; ++d) {
-      row_dimension& one = dims[1][d];
+      row_dimension<Inputs>& one = dims[1][d];
       bool down = true;
       for (int k = 0; k < Inputs; ++k) down = down && one.stride[k] < 0;
       for (int k = 0; k < Inputs && down; ++k) {
@@ -164,27 +164,27 @@ bool make_row_view(row_view<Inputs>& v, const rows_request& r, int item_size, in
         one.stride[k] = -one.stride[k];
       }
     }
-    const auto size = [](const row_dimension& d) { return d.stride[0] < 0 ? -d.stride[0] : d.stride[0]; };
+    const auto size = [](const row_dimension<Inputs>& d) { return d.stride[0] < 0 ? -d.stride[0] : d.stride[0]; };
     for (int d = 1; d < count[1]; ++d) {  // by insertion: there are few
-      const row_dimension one = dims[1][d];
+      const row_dimension<Inputs> one = dims[1][d];
       int at = d;
       for (; at > 0 && size(dims[1][at - 1]) < size(one); --at) dims[1][at] = dims[1][at - 1];
       dims[1][at] = one;
     }
   }
   v.dims = 0;
-  for (int k = 0; k < Inputs; ++k) v.stride[k][0] = 0;
+  for (int k = 0; k < Inputs; ++k) v.dim[0].stride[k] = 0;
   for (int which = 0; which < 2; ++which) {
     const int first = v.dims;
     for (int d = 0; d < count[which]; ++d) {
-      const row_dimension& one = dims[which][d];
+      const row_dimension<Inputs>& one = dims[which][d];
       bool merges = v.dims > first;
       for (int k = 0; k < Inputs; ++k) {
-        merges = merges && v.stride[k][v.dims - 1] == one.stride[k] * static_cast<std::int64_t>(one.length);
+        merges = merges && v.dim[v.dims - 1].stride[k] == one.stride[k] * static_cast<std::int64_t>(one.length);
       }
-      if (!merges) v.length[v.dims++] = 1;
-      v.length[v.dims - 1] *= one.length;
-      for (int k = 0; k < Inputs; ++k) v.stride[k][v.dims - 1] = one.stride[k];
+      if (!merges) v.dim[v.dims++].length = 1;
+      v.dim[v.dims - 1].length *= one.length;
+      for (int k = 0; k < Inputs; ++k) v.dim[v.dims - 1].stride[k] = one.stride[k];
     }
     if (which == 0) v.kept = v.dims;
   }

@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
 #pragma unroll
         for (int j = 0; j < ahead; ++j) {
 #pragma unroll
-          for (int k = 0; k < inputs; ++k) some[j][k] = load(p[k] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * step) * v.stride[k][v.kept]);
+          for (int k = 0; k < inputs; ++k) some[j][k] = load(p[k] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * step) * v.dim[v.kept].stride[k]);
         }
 #pragma unroll
         for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j) * step);
@@ -215,9 +215,9 @@ inline std::uint64_t parts_in_waves(std::uint64_t groups, std::uint64_t wanted, 
 /// Whether the rows of a view are columns: their neighbours lie closer than their elements.
 template <int Inputs>
 bool are_columns(const row_view<Inputs>& v, int size) {
-  if (v.offsets != nullptr || v.kept == 0 || v.dims == v.kept || v.length[v.kept - 1] < 2) return false;
+  if (v.offsets != nullptr || v.kept == 0 || v.dims == v.kept || v.dim[v.kept - 1].length < 2) return false;
   for (int k = 0; k < Inputs; ++k) {
-    if (v.stride[k][v.kept - 1] != size || v.stride[k][v.dims - 1] == size) return false;
+    if (v.dim[v.kept - 1].stride[k] != size || v.dim[v.dims - 1].stride[k] == size) return false;
   }
   return true;
 }
@@ -226,7 +226,7 @@ template <class Acc>
 cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
   constexpr int inputs = Acc::inputs, each = columns_each<Acc>, size = Acc::fixed_size, bytes = each * size;
   column_walk w{};
-  w.columns = v.length[v.kept - 1];
+  w.columns = v.dim[v.kept - 1].length;
   w.answer_bytes = acc.result_size();
   while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
   const std::uint64_t lanes = std::uint64_t{1} << w.lanes_log2, wide = lanes * each;
@@ -235,7 +235,7 @@ cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, cons
   for (int k = 0; k < inputs; ++k) {
     all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
     for (int d = 0; d < v.dims; ++d) {
-      if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
+      if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[k]);
     }
   }
   w.aligned = all % bytes == 0;

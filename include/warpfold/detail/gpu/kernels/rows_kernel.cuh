@@ -167,7 +167,7 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
       if (mine && step + static_cast<unsigned>(j) < steps && at < v.rows) {
 #pragma unroll
         for (int k = 0; k < inputs; ++k) {
-          p[j][k] = load_unit<Whole>(acc, v.x[k] + static_cast<std::int64_t>(at) * v.stride[k][0] + member * (Whole ? 16 : step_bytes[k]));
+          p[j][k] = load_unit<Whole>(acc, v.x[k] + static_cast<std::int64_t>(at) * v.dim[0].stride[k] + member * (Whole ? 16 : step_bytes[k]));
         }
       }
     }
@@ -193,24 +193,49 @@ __device__ __forceinline__ typename Acc::state lanes_total(const Acc& acc, typen
   for (unsigned m = 1; m < 1u << log2; m *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(m)));
   return s;
 }
-/// The states of all threads of a block in order, in thread 0; `room` has one for each warp. One barrier.
+/// The states of all threads of a block of 2^log2 warps in order, in thread 0; `room` has one for each warp. One barrier.
 template <class Acc>
-__device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typename Acc::state s, typename Acc::state* room) {
+__device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typename Acc::state s, typename Acc::state* room, int log2) {
   s = lanes_total(acc, s, 5);
   if (lane_index() == 0) room[warp_index()] = s;
   __syncthreads();
-  if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) s = acc.combine(s, room[w]);
+  if (warp_index() == 0) {
+    if (lane_index() < 1 << log2) s = room[lane_index()];
+    __syncwarp();
+    s = lanes_total(acc, s, log2);
   }
   return s;
 }
 
-/// The rows that lanes are not sure of, by the warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
-/// `first + at(b) · step`.
+/// A warp's lanes add rows alone if so many of them have one: alone a lane takes some five times as long as the warp.
+inline constexpr int least_alone = 6;
+
+/// Short rows of settle_rows, by a lane each; which are left. Not inlined, so that kernels whose rows are certain keep their registers.
 template <class Acc, class At>
-__device__ __forceinline__ void settle_rows(const Acc& acc, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo,
-                                            std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+__device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
+                                                           const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
+                                                           std::size_t answer_bytes, unsigned char* out) {
+  unsigned left = 0;
+  while (__any_sync(all_lanes, todo != 0)) {
+    const unsigned bit = todo & (0 - todo);
+    if (todo != 0) {
+      const std::uint64_t row = first + std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bit)) - 1))} * step;
+      if (!acc.exactly_alone(room, v, row, facts, out + row * answer_bytes)) left |= bit;
+    }
+    __syncwarp();
+    todo ^= bit;
+  }
+  return left;
+}
+
+/// The rows that lanes are not sure of, by the warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
+/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them; a kernel that has no such rows is the faster for not having the call.
+template <bool Alone = true, class Acc, class At>
+__device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
+                                            unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+  if constexpr (Alone && alone_accumulator<Acc>) {
+    if (v.n <= Acc::alone_elements && __popc(__ballot_sync(all_lanes, todo != 0)) >= least_alone) todo = settle_alone(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+  }
   if constexpr (Acc::proves) {
     for (unsigned lanes = __ballot_sync(all_lanes, todo != 0); lanes != 0; lanes &= lanes - 1) {
       const int lane = __ffs(static_cast<int>(lanes)) - 1;
@@ -220,6 +245,21 @@ __device__ __forceinline__ void settle_rows(const Acc& acc, typename room_of<Acc
         acc.exactly(room, v, uncertain, false, out + uncertain * answer_bytes);
       }
     }
+  }
+}
+
+template <class Acc, class At>
+__device__ __attribute__((noinline)) void settle_all(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
+                                                     const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
+                                                     std::size_t answer_bytes, unsigned char* out) {
+  settle_rows(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+}
+/// The same by one call, of kernels in which little outlives it: rows of 8 floats took 0.85 of the time. (rows_stream.cuh took 1.4 times as long by it.)
+template <class Acc, class At>
+__device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
+                                             unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+  if constexpr (Acc::proves) {
+    if (__any_sync(all_lanes, todo != 0)) settle_all(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
   }
 }
 
@@ -286,7 +326,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
       __syncwarp();
       finish(total_of(acc, r, facts), step);
     }
-    settle_rows(acc, rooms[my_warp], v, todo, first + in_warp, warp_lanes, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+    settle_rows(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, [](unsigned bit) { return bit; }, w.answer_bytes, out);
   }
 }
 

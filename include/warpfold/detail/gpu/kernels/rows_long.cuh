@@ -12,16 +12,22 @@
 
 namespace wf::device::inline WF_BUILD {
 
-inline constexpr int long_threads = 256;
+inline constexpr int long_threads = 256, long_warps_log2 = 3;
+/// Rows of no more bytes have half as many threads, of which more blocks are on their way at once.
+inline constexpr std::uint64_t half_block_bytes = 1 << 14;
 /// Blocks that a multiprocessor is to hold, as rows_blocks.
 template <class Acc>
-inline constexpr int long_blocks = Acc::proves ? 3 : 4;
+inline constexpr int long_blocks = Acc::proves && !quick_accumulator<Acc> ? 3 : 4;
+/// Bytes of a row that a block has at least, where several share it: fewer if multiprocessors would have nothing to do, and a row is of
+/// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared once more.
+inline constexpr std::uint64_t long_share_bytes = 1 << 16, least_share_bytes = 1 << 14, split_bytes = 1 << 17, alone_bytes = 1 << 19;
 
 struct long_walk {
   row_walk row;
   std::uint64_t each;  ///< units of a block; lines, where a row has several
   std::uint32_t parts;
   int side_log2;       ///< threads side by side on a line
+  int warps_log2;      ///< of a block
 };
 
 template <class Acc>
@@ -47,7 +53,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   // One unit of each line at most: several lines at once.
   const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= side;
   if (far) {
-    const unsigned step = long_threads >> w.side_log2;
+    const unsigned step = blockDim.x >> w.side_log2;
     const std::uint64_t stretch = std::uint64_t{rounds_of_chain} * step;
     by_unit<Acc>(w.row.whole, [&]<bool Whole>() {
       const unsigned char* p[inputs];
@@ -55,7 +61,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
 #pragma unroll
       for (int k = 0; k < inputs; ++k) {
         p[k] = from[k] + static_cast<std::int64_t>(member) * w.row.step_bytes[k];
-        apart[k] = v.stride[k][v.kept];
+        apart[k] = v.dim[v.kept].stride[k];
       }
       constexpr unsigned items = items_of_unit<Whole, Acc>;
 #pragma unroll 1
@@ -72,7 +78,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
     __syncwarp();
   }
 #pragma unroll 1
-  for (std::uint64_t line = far ? end : one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one && !far ? 1 : end); line += long_threads >> w.side_log2) {
+  for (std::uint64_t line = far ? end : one ? 0 : begin + (threadIdx.x >> w.side_log2); line < (one && !far ? 1 : end); line += blockDim.x >> w.side_log2) {
     const unsigned char* p[inputs];
 #pragma unroll
     for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
@@ -97,15 +103,15 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
       }
     }
   }
-  s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp);
+  s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp, w.warps_log2);
   if (w.parts > 1) {
     auto* const box = reinterpret_cast<state*>(partials) + row * w.parts;
     if (threadIdx.x == 0) box[part] = s;
     if (!last_to_come(tickets + row, w.parts)) return;
     s = acc.identity();
-    const std::uint32_t many = (w.parts + long_threads - 1) / long_threads;
+    const std::uint32_t many = (w.parts + blockDim.x - 1) / blockDim.x;
     for (std::uint32_t j = threadIdx.x * many; j < min(w.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
-    s = block_total(acc, s, of_warp);
+    s = block_total(acc, s, of_warp, w.warps_log2);
   }
   unsigned char* const to = out + row * w.row.answer_bytes;
   if constexpr (Acc::proves) {
@@ -128,12 +134,15 @@ template <class Acc>
 cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, const row_walk& rows, const rows_request& r, workspace& scratch,
                               cudaStream_t stream) {
   const bool one = rows.lines == 1;
-  long_walk w{rows, 0, 1, 0};
-  while ((1 << w.side_log2) < long_threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
-  // Parts so that all multiprocessors have as much to do, of 64 KiB at least.
+  const std::uint64_t bytes = v.n * static_cast<unsigned>(acc.item_size());
+  long_walk w{rows, 0, 1, 0, bytes <= half_block_bytes ? long_warps_log2 - 1 : long_warps_log2};
+  const unsigned threads = static_cast<unsigned>(warp_lanes) << w.warps_log2;
+  while ((1u << w.side_log2) < threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
+  // Parts so that all multiprocessors have as much to do.
   const std::uint64_t resident = std::uint64_t{long_blocks<Acc>} * scratch.multiprocessors(), wanted = (Acc::proves ? 3 : 2) * resident, pieces = one ? rows.units : rows.lines;
   const std::uint64_t most = workspace::row_bytes / (v.rows * sizeof(typename Acc::state));
-  std::uint64_t limit = v.n * static_cast<unsigned>(acc.item_size()) >> 16;
+  std::uint64_t limit = bytes / long_share_bytes;
+  if (bytes >= split_bytes && v.rows * limit < resident) limit = bytes / least_share_bytes < resident / v.rows ? bytes / least_share_bytes : resident / v.rows;
   for (const std::uint64_t other : {most, pieces}) {
     if (limit > other) limit = other;
   }
@@ -144,15 +153,19 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   if (v.rows * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
   // Rounds of a thread: of its chains, and how many chains.
   const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 3;
-  const std::uint64_t all = of_line * (one ? 1 : w.each * side / long_threads + 1), chain = all < 2 * rounds_of_chain + 2 ? all : 2 * rounds_of_chain + 2;
+  const std::uint64_t all = of_line * (one ? 1 : w.each * side / threads + 1), chain = all < 2 * rounds_of_chain + 2 ? all : 2 * rounds_of_chain + 2;
   const std::uint64_t items = rows.whole ? 16u / static_cast<unsigned>(acc.item_size()) : 1u;
   bool again = false;
-  if constexpr (Acc::proves) again = w.parts > 1;
-  const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), long_threads, 0, stream, scratch.overlaps()}, v, w,
+  if constexpr (Acc::proves) again = w.parts > 1 && bytes > alone_bytes;
+  const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), threads, 0, stream, scratch.overlaps()}, v, w,
                                acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1), static_cast<unsigned char*>(r.out),
                                scratch.row_states(), scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
   if constexpr (Acc::proves) {
-    if (e == cudaSuccess && again) return enqueue_again(acc, v, static_cast<std::uint32_t>(v.rows), r, scratch, stream);
+    if (e == cudaSuccess && again) {
+      const auto rows_left = static_cast<std::uint32_t>(v.rows);
+      if constexpr (quick_accumulator<Acc>) return enqueue_again(acc.complete(), v, rows_left, r, scratch, stream);
+      else return enqueue_again(acc, v, rows_left, r, scratch, stream);
+    }
   }
   return e;
 }

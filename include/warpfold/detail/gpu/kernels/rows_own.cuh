@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(lone_threads)
     bool sure = true;
     if (row < v.rows) sure = acc.answer_row(acc.walk(v, row, 0, v.n, 1), v.n, 0, row);
     __syncwarp();
-    settle_rows(acc, rooms[warp_index()], v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, 0, nullptr);
+    settle_rows(acc, {}, rooms[warp_index()], v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, 0, nullptr);
   }
 }
 
@@ -148,8 +148,8 @@ cudaError_t enqueue_own_rows(own_rows<Parts, F, T...> acc, rows_request r, std::
   const auto apart = [](std::int64_t bytes) { return bytes < 0 ? -bytes : bytes; };
   constexpr std::size_t states = sizeof(state) * (columns_warps * warp_lanes) + room + 256;
   if constexpr (states <= shared) {
-    if (v.offsets == nullptr && all != 0 && v.kept > 0 && v.dims > v.kept && v.length[v.kept - 1] > 4 &&
-        apart(v.stride[0][v.kept - 1]) < apart(v.stride[0][v.dims - 1])) {
+    if (v.offsets == nullptr && all != 0 && v.kept > 0 && v.dims > v.kept && v.dim[v.kept - 1].length > 4 &&
+        apart(v.dim[v.kept - 1].stride[0]) < apart(v.dim[v.dims - 1].stride[0])) {
       return enqueue_columns(acc, v, r, scratch, stream);
     }
   }

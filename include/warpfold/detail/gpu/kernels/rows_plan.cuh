@@ -21,11 +21,11 @@ namespace wf::device::inline WF_BUILD {
 template <int Inputs>
 bool are_whole(const row_view<Inputs>& v, int item_size) {
   if (v.dims == v.kept) return false;
-  std::uintptr_t all = v.length[v.dims - 1] * static_cast<unsigned>(item_size);
+  std::uintptr_t all = v.dim[v.dims - 1].length * static_cast<unsigned>(item_size);
   for (int k = 0; k < Inputs; ++k) {
-    if (v.stride[k][v.dims - 1] != item_size) return false;
+    if (v.dim[v.dims - 1].stride[k] != item_size) return false;
     all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
-    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.stride[k][d]);
+    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.dim[d].stride[k]);
   }
   return all % 16 == 0;
 }
@@ -39,9 +39,9 @@ bool are_uneven(const row_view<Inputs>& v, int item_size) {
   if (v.dims == v.kept) return false;
   std::uintptr_t apart = 0;
   for (int k = 0; k < Inputs; ++k) {
-    if (v.stride[k][v.dims - 1] != item_size) return false;
+    if (v.dim[v.dims - 1].stride[k] != item_size) return false;
     apart |= reinterpret_cast<std::uintptr_t>(v.x[k]) - reinterpret_cast<std::uintptr_t>(v.x[0]);
-    for (int d = 0; d < v.dims - 1; ++d) apart |= static_cast<std::uintptr_t>(v.stride[k][d] - v.stride[0][d]);
+    for (int d = 0; d < v.dims - 1; ++d) apart |= static_cast<std::uintptr_t>(v.dim[d].stride[k] - v.dim[d].stride[0]);
   }
   return apart % 16 == 0;
 }
@@ -68,8 +68,9 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
   if constexpr (quick_of<Acc>::there) {
     if (quick_of<Acc>::fits(acc)) {
-      const auto quick = quick_of<Acc>::of(acc);
-      if (enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(quick, v, scratch, stream, r.out, e)) return e;
+      const typename quick_of<Acc>::type quick{acc.q.what};
+      const typename quick_of<Acc>::by_items by_items{acc.q.what};
+      if (enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(by_items, v, scratch, stream, r.out, e)) return e;
     }
   } else if constexpr (Acc::packs && !Acc::proves && inputs == 1) {
     if constexpr (unordered_accumulator<Acc>) {
@@ -80,11 +81,19 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if constexpr (Acc::packs) {
     bool walked = true;
     if constexpr (Acc::proves) walked = !acc.states;
-    if (v.n != 0 && walked && are_columns(v, size)) return enqueue_columns(acc, v, r, scratch, stream);
+    if (v.n != 0 && walked && are_columns(v, size)) {
+      if constexpr (quick_of<Acc>::there) {
+        const bool straight = v.dims - v.kept <= 1;
+        if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) {
+          return enqueue_columns(typename quick_of<Acc>::by_items::longer{{acc.q.what}}, v, r, scratch, stream);
+        }
+      }
+      return enqueue_columns(acc, v, r, scratch, stream);
+    }
   }
   row_walk w{};
   if constexpr (Acc::proves) w.skip = acc.states;
-  const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.length[v.dims - 1] : 1;
+  const std::uint64_t line = v.n == 0 ? v.n : v.dims > v.kept ? v.dim[v.dims - 1].length : 1;
   if constexpr (Acc::packs) {
     w.whole = are_whole(v, size);
     if (!w.whole && !w.skip && line * static_cast<unsigned>(size) >= uneven_bytes && are_uneven(v, size)) {
@@ -93,13 +102,20 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     }
   }
   const int items = w.whole ? 16 / size : 1;
-  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
+  for (int k = 0; k < inputs; ++k) w.step_bytes[k] = w.whole ? 16 : v.dims > v.kept ? v.dim[v.dims - 1].stride[k] : 0;
   w.answer_bytes = acc.result_size();
   w.units = (line - (w.uneven != 0 ? static_cast<unsigned>(items) - 1 : 0)) / static_cast<unsigned>(items);
   w.lines = line == 0 ? 1 : v.n / line;
   const bool few = v.rows < std::uint64_t{scratch.multiprocessors()} * 32;
   const std::uint64_t bytes = v.n * static_cast<unsigned>(size);
   if (bytes >= (1 << 18) || (few && bytes > 8192)) {
+    if constexpr (quick_of<Acc>::there) {
+      if (quick_of<Acc>::fits(acc)) {
+        using quick = typename quick_of<Acc>::type;
+        if (v.n <= quick_elements) return enqueue_long_rows(quick{acc.q.what}, v, w, r, scratch, stream);
+        if (bytes <= quick_bytes) return enqueue_long_rows(typename quick::longer{{acc.q.what}}, v, w, r, scratch, stream);
+      }
+    }
     if constexpr (Acc::packs) return enqueue_long_rows(acc, v, w, r, scratch, stream);
     else return enqueue_ragged(acc, v, r, scratch, stream);  // a kernel that is compiled for segments anyway
   }
@@ -122,7 +138,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
                   static_cast<unsigned char*>(r.out));
   };
   if constexpr (quick_of<Acc>::there) {
-    if (quick_of<Acc>::fits(acc) && v.n <= quick_elements && length <= quick_length) return by(quick_of<Acc>::of(acc));
+    if (quick_of<Acc>::fits(acc) && v.n <= quick_elements && length <= quick_length) return by(typename quick_of<Acc>::type{acc.q.what});
   }
   return by(acc);
 }

@@ -18,7 +18,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-inline constexpr int ragged_threads = 128, ragged_warps = ragged_threads / warp_lanes;
+inline constexpr int ragged_threads = 128, ragged_warps_log2 = 2, ragged_warps = 1 << ragged_warps_log2;
 /// Units of a segment, beside its elements: an offset is read, an answer made and written.
 inline constexpr std::uint64_t segment_units = 8;
 /// Elements of a segment that a lane adds alone, and that 8 lanes do.
@@ -85,7 +85,7 @@ __device__ __forceinline__ bool ragged_answer(const Acc& acc, const row_view<Acc
   } else if constexpr (Acc::proves) {
     std::uint64_t length, cuts;
     ragged_chain<Acc>(n, here, length, cuts);
-    if (v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.length[v.dims - 1] + 2;  // a line at a time
+    if (v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.dim[v.dims - 1].length + 2;  // a line at a time
     return acc.answer_here(s, n, length, cuts + parts, to);
   } else {
     return acc.answer(s, n, facts_of<Acc>{}, to);
@@ -160,7 +160,7 @@ __device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const ro
     std::uint64_t line = ~std::uint64_t{0}, done = 0;  // elements of a line
     if (v.offsets == nullptr) {
       v.begin(row, begin);
-      if (v.dims - v.kept > 1) line = v.length[v.dims - 1];
+      if (v.dims - v.kept > 1) line = v.dim[v.dims - 1].length;
     } else {
 #pragma unroll
       for (int k = 0; k < inputs; ++k) begin[k] = v.x[k] + static_cast<std::int64_t>(before) * w.step_bytes[k];
@@ -195,8 +195,8 @@ template <class Acc>
   requires(quick_of<Acc>::there)
 struct lone_of<Acc> {
   static constexpr bool there = true;
-  using type = typename quick_of<Acc>::type;
-  static __device__ __forceinline__ type of(const Acc& a) { return quick_of<Acc>::of(a); }
+  using type = typename quick_of<Acc>::by_items;
+  static __device__ __forceinline__ type of(const Acc& a) { return {a.q.what}; }
 };
 
 /// `elements` elements side by side by one lane: packs of 16 bytes, but where they reach beyond [begin, end).
@@ -433,7 +433,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     for (std::uint32_t j = threadIdx.x * many; j < min(parts, (threadIdx.x + 1) * many); ++j) {
       s = acc.combine(s, box[j == 0 ? 2 * from + 1 : 2 * (from + j)]);
     }
-    s = block_total(acc, s, heads);
+    s = block_total(acc, s, heads, ragged_warps_log2);
     unsigned char* const to = out + segment * w.answer_bytes;
     const std::uint64_t n = v.first_of(segment + 1) - v.first_of(segment);
     if constexpr (Acc::proves) {
@@ -459,7 +459,7 @@ cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const
   ragged_walk w{v.rows, false, true, false, {0, 0}, acc.result_size()};
   if constexpr (Acc::proves && !own_accumulator<Acc>) w.skip = acc.states;
   for (int k = 0; k < Acc::inputs; ++k) {
-    w.step_bytes[k] = v.dims > v.kept ? v.stride[k][v.dims - 1] : 0;
+    w.step_bytes[k] = v.dims > v.kept ? v.dim[v.dims - 1].stride[k] : 0;
     w.packs = w.packs && w.step_bytes[k] == acc.item_size();
   }
   w.quick = w.packs && (v.offsets != nullptr || v.dims == v.kept + 1);

@@ -20,6 +20,9 @@ namespace wf::device::inline WF_BUILD {
 /// Of a block; its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
 inline constexpr int stream_threads = 128, stream_warps = stream_threads / warp_lanes, stream_blocks = 5;
 inline constexpr int stream_bytes = 4096, stream_share = stream_bytes / warp_lanes, stream_passes = 32;
+/// Elements of a tile that a lane adds, at most.
+template <class Acc>
+inline constexpr std::uint64_t stream_items = stream_share / Acc::fixed_size + 8;
 using stream_ring = bulk_ring<stream_bytes, 2>;
 
 /// How rows are walked; made by the host. A tile has `tile_rows` rows, or is a piece of a row.
@@ -47,29 +50,22 @@ __device__ __forceinline__ State state_beside(const State& s, int mask) {
   return t;
 }
 
-/// What a lane keeps of a row of several pieces.
+/// What a lane keeps a row of several pieces by.
 template <class Acc>
-struct long_state_of { using type = typename Acc::state; };
+struct streamed_by { using type = Acc; };
 template <class Acc>
-  requires requires { typename Acc::long_state; }
-struct long_state_of<Acc> { using type = typename Acc::long_state; };
+  requires requires { typename Acc::streamed; }
+struct streamed_by<Acc> { using type = typename Acc::streamed; };
 
 template <class Acc>
-__device__ __forceinline__ typename long_state_of<Acc>::type lengthened(const Acc& acc, const typename Acc::state& s) {
-  if constexpr (requires { typename Acc::long_state; }) return acc.lengthened(s);
-  else return s;
+WF_HD typename streamed_by<Acc>::type longer_from(const Acc& acc) {
+  if constexpr (std::is_same_v<typename streamed_by<Acc>::type, Acc>) return acc;
+  else return {{acc.what}};
 }
 template <class Acc>
-__device__ __forceinline__ typename long_state_of<Acc>::type combine_long(const Acc& acc, const typename long_state_of<Acc>::type& a,
-                                                                          const typename long_state_of<Acc>::type& b) {
-  if constexpr (requires { typename Acc::long_state; }) return acc.combine_long(a, b);
-  else return acc.combine(a, b);
-}
-template <class Acc>
-__device__ __forceinline__ bool answer_long(const Acc& acc, const typename long_state_of<Acc>::type& s, std::uint64_t n, const facts_of<Acc>& facts,
-                                            void* to) {
-  if constexpr (requires { typename Acc::long_state; }) return acc.answer_long(s, n, facts, to);
-  else return acc.answer(s, n, facts, to);
+__device__ __forceinline__ typename streamed_by<Acc>::type::state lengthened(const Acc& acc, const typename Acc::state& s, std::uint64_t length) {
+  if constexpr (std::is_same_v<typename streamed_by<Acc>::type, Acc>) return s;
+  else return acc.lengthened(s, length);
 }
 
 /// What all lanes of each group of 2^log2 have together, in each of them.
@@ -113,12 +109,14 @@ __device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running
   }
 }
 
-template <unordered_accumulator Acc>
+/// Short: rows have so few elements that a lane may add one alone (settle_rows).
+template <bool Short, unordered_accumulator Acc>
 __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads, stream_blocks))
     stream_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ stream_walk w, const __grid_constant__ Acc acc,
                        const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
   constexpr unsigned size = Acc::fixed_size;
+  using longer = typename streamed_by<Acc>::type;
   using room_type = typename room_of<Acc>::type;
   static_assert(sizeof(room_type) <= stream_bytes && alignof(room_type) <= 128);
   __shared__ stream_ring::barriers barriers[stream_warps];
@@ -171,7 +169,8 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
   if (lane == 0) ring.start();
   __syncwarp();
   if (next.group < w.groups && stretch_of(next).within) ask();
-  typename long_state_of<Acc>::type whole_row = lengthened(acc, acc.identity()), kept = whole_row;
+  const longer longer_acc = longer_from(acc);
+  typename longer::state whole_row = longer_acc.identity(), kept = whole_row;
   constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t kept_row = none;
   unsigned filled = 0;  // lanes of each group that keep a row: once all do, all answer
@@ -205,25 +204,25 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
       __syncwarp();
       const typename Acc::state total = total_of(acc, r, facts);
       if (!pieces) {
-        whole_row = lengthened(acc, lanes_together(acc, total, w.group_log2));
+        whole_row = lengthened(acc, lanes_together(acc, total, w.group_log2), v.n);
       } else {
-        whole_row = now.piece == 0 ? lengthened(acc, total) : combine_long(acc, whole_row, lengthened(acc, total));
+        whole_row = now.piece == 0 ? lengthened(acc, total, stream_items<Acc>) : longer_acc.combine(whole_row, lengthened(acc, total, stream_items<Acc>));
         if (now.piece + 1 < w.pieces) break;
 #pragma unroll 1
-        for (int m = 1; m < warp_lanes; m *= 2) whole_row = combine_long(acc, whole_row, state_beside(whole_row, m));
+        for (int m = 1; m < warp_lanes; m *= 2) whole_row = longer_acc.combine(whole_row, state_beside(whole_row, m));
       }
       if (member == filled) {
         kept = whole_row;
         kept_row = row < here ? first + row : none;
       }
       if (++filled != lanes && !last) continue;
-      if (member < filled && kept_row != none && !answer_long(acc, kept, v.n, facts, out + kept_row * w.answer_bytes)) todo |= 1u << pass;
+      if (member < filled && kept_row != none && !longer_acc.answer(kept, v.n, facts, out + kept_row * w.answer_bytes)) todo |= 1u << pass;
       filled = 0;
     }
     __syncwarp();
     if constexpr (Acc::proves) {
       if (__any_sync(all_lanes, todo != 0)) {  // a group of several lanes has one pass
-        settle_rows(acc, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes,
+        settle_rows<Short>(acc, facts, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes,
                     [](unsigned bit) { return bit; }, w.answer_bytes, out);
         __syncwarp();
         written_before_copies();
@@ -240,8 +239,8 @@ template <class Acc>
 bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
   constexpr std::uint64_t size = Acc::fixed_size;
   const std::uint64_t row_bytes = v.n * size, most_warps = std::uint64_t{stream_blocks} * stream_warps * scratch.multiprocessors();
-  if (!scratch.bulk_copies() || v.offsets != nullptr || v.n == 0 || v.kept != 1 || v.dims != 2 || v.stride[0][1] != static_cast<std::int64_t>(size) ||
-      v.stride[0][0] != static_cast<std::int64_t>(row_bytes) || row_bytes >= std::uint64_t{1} << 20) {
+  if (!scratch.bulk_copies() || v.offsets != nullptr || v.n == 0 || v.kept != 1 || v.dims != 2 || v.dim[1].stride[0] != static_cast<std::int64_t>(size) ||
+      v.dim[0].stride[0] != static_cast<std::int64_t>(row_bytes) || row_bytes >= std::uint64_t{1} << 20) {
     return false;
   }
   // Rows of so few packs are a thread's in rows_thread.cuh.
@@ -279,9 +278,12 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   w.groups = static_cast<std::uint32_t>(groups);
   w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
   const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_warps / stream_warps));
-  constexpr std::uint64_t items = stream_share / size;
-  e = launch(stream_rows_kernel<Acc>, {blocks, stream_threads, stream_warps * stream_ring::shared_bytes, stream, scratch.overlaps()}, v, w, acc,
-             acc.facts(v.n, items + 8, w.pieces > 1 ? w.pieces + 5 : 5), static_cast<unsigned char*>(to));
+  auto kernel = stream_rows_kernel<false, Acc>;
+  if constexpr (alone_accumulator<Acc>) {
+    if (v.n <= Acc::alone_elements) kernel = stream_rows_kernel<true, Acc>;
+  }
+  e = launch(kernel, {blocks, stream_threads, stream_warps * stream_ring::shared_bytes, stream, scratch.overlaps()}, v, w, acc,
+             w.pieces > 1 ? longer_from(acc).facts(v.n, stream_items<Acc>, w.pieces + 5) : acc.facts(v.n, stream_items<Acc>, 5), static_cast<unsigned char*>(to));
   return true;
 }
 

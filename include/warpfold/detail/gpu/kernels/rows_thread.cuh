@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
       bool sure = true;
       if (mine) sure = acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes);
       __syncwarp();
-      settle_rows(acc, room, v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+      settle_apart(acc, facts, room, v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
     }
     return;
   }
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
       if constexpr (Acc::proves) todo |= uncertain << (8 * k);
     }
     __syncwarp();
-    settle_rows(acc, room, v, todo, (base + threadIdx.x) << rows_log2, 1,
+    settle_apart(acc, facts, room, v, todo, (base + threadIdx.x) << rows_log2, 1,
                 [&](unsigned bit) { return ((bit / 8 * lone_threads) << rows_log2) + bit % 8; }, w.answer_bytes, out);
   }
 }
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   await_stream();
   constexpr int each = lone_columns_each<Acc>, size = Acc::fixed_size, bytes = each * size, ahead = 4;
   __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
-  const std::uint64_t all = w.loads * (v.rows / w.columns), stride = static_cast<std::uint64_t>(v.stride[0][v.kept]);
+  const std::uint64_t all = w.loads * (v.rows / w.columns), stride = static_cast<std::uint64_t>(v.dim[v.kept].stride[0]);
   for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < all; base += std::uint64_t{gridDim.x} * lone_threads) {
     std::uint64_t outer = base + threadIdx.x;
     const bool mine = outer < all;
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
     }
     if (mine) answers.write(each);
     __syncwarp();
-    settle_rows(acc, rooms[warp_index()], v, todo, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+    settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
   }
 }
 
@@ -274,7 +274,7 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
   if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
   // All rows one after the other.
   const bool in_pack = bytes <= 16 && (bytes & (bytes - 1)) == 0, few_packs = bytes % 16 == 0 && bytes / 16 <= lone_loads;
-  if (v.kept == 1 && v.stride[0][1] == static_cast<std::int64_t>(size) && v.stride[0][0] == static_cast<std::int64_t>(bytes) && (in_pack || few_packs) &&
+  if (v.kept == 1 && v.dim[1].stride[0] == static_cast<std::int64_t>(size) && v.dim[0].stride[0] == static_cast<std::int64_t>(bytes) && (in_pack || few_packs) &&
       reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0 && v.all * size >= std::uint64_t{2048} * scratch.multiprocessors()) {
     lone_walk w{0, 0, acc.result_size()};
     if (bytes > 16) w.loads = static_cast<int>(bytes / 16);
@@ -284,14 +284,14 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     return true;
   }
   // Columns: half as many threads as the device can hold, whole loads, of few elements each.
-  const std::uint64_t columns = v.length[v.kept - 1], threads = v.rows / each;
-  if (v.stride[0][v.kept - 1] != static_cast<std::int64_t>(size) || v.stride[0][v.kept] < 0 || columns % each != 0 || v.n > 512 ||
-      threads < resident * lone_threads / 2 || v.stride[0][v.kept] == static_cast<std::int64_t>(size)) {
+  const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each;
+  if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 || v.n > 512 ||
+      threads < resident * lone_threads / 2 || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
     return false;
   }
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);
   for (int d = 0; d < v.dims; ++d) {
-    if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.stride[0][d]);
+    if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[0]);
   }
   if (all % (each * size) != 0) return false;
   e = launch(lone_columns_kernel<Acc>, {blocks_of(threads, lone_threads), lone_threads, 0, stream, scratch.overlaps()}, v,

@@ -29,7 +29,7 @@ function(wf_add_simt_library name)
   set(in_dev $<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>)
   if(NOT arg_LENS)
     # Faults are blamed through what was inlined, of which g++ -g1 says nothing.
-    target_compile_options(${name} PRIVATE $<${in_dev}:$<IF:$<BOOL:${arg_LINES}>,-O1$<SEMICOLON>-g1,-g>>)
+    target_compile_options(${name} PRIVATE $<${in_dev}:-O1$<SEMICOLON>-g$<$<BOOL:${arg_LINES}>:1>>)
     target_link_libraries(${name} PRIVATE wf_sanitize_kernels)
     if(WARPFOLD_SANITIZE)
       # Kernels are unrolled and inlined whole: with the sanitizers' checks in them, optimising takes

@@ -243,7 +243,7 @@ TEST_P(proofs, of_columns) {
   generator random(seed());
   for (const int rows : {2, 3, 5, 100, 1023, 1025})
     for (const int columns : {1, 3, 16, 33, 530}) {
-      if (rows * columns > 20000 && effort() < 1) continue;
+      if (rows * columns > 20000 && effort() < 0.5) continue;
       check_columns(type, rows, rows > 100 ? std::min(columns, 40) : columns, random, false);
     }
   check_columns(type, 150000, 3, random, false);
@@ -257,7 +257,7 @@ TEST(columns, of_integers) {
     for (const int rows : {2, 17, 100, 1025})
       for (const int columns : {1, 3, 33, rows < 100 ? 4200 : 70})
         for (const bool small : {false, true}) {
-          if (columns == 4200 && (small || effort() < 1)) continue;
+          if (columns == 4200 && (small || effort() < 0.5)) continue;
           std::vector<numbers> each;
           for (int k = 0; k < columns; ++k) {
             each.push_back(random_elements(type, rows, random, small ? 1 : 0));

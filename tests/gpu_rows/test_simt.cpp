@@ -68,7 +68,7 @@ std::string state_difference(const wf::device_place& place, const row_case& c, s
   return "";
 }
 
-/// Which of the larger cases are done: all but under the sanitizers.
+/// Which of the larger cases are done.
 wf::test::some_of_all chosen;
 
 /// Few cases, of every operation and type still.

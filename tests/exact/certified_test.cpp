@@ -2,6 +2,10 @@
 // Certificates: no bound is passed by what a search for the worst finds, no answer that is given differs
 // from the exact one, and few are refused. The accumulators are used here as the library's kernels use
 // them. With bounds scaled by 0x1p-10 and by 0 this must fail, and CTest sees that it does (mutant_bounds.hpp).
+#if defined(WF_CERTIFIED_BOUNDS)
+#include "mutant_bounds.hpp"
+#endif
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

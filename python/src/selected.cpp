@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include <warpfold/error.hpp>
+
+#include "../../src/cpu/columns.hpp"
 
 namespace wfpy {
 
 namespace {
 
-constexpr std::int64_t tile = 1024;
+constexpr std::int64_t tile = 1024, together = 8 * tile;  // that are copied, that are looked at
 
 template <std::size_t Size>
 struct element {
@@ -48,7 +52,24 @@ std::int64_t keep_numbers(const void* x, const void*, std::int64_t n, void* kept
   return m;
 }
 
+/// The same of parts, which a compiler makes vectors of.
+template <class Bits, Bits Infinity, int Parts>
+bool all_numbers(const void* x, const void*, std::int64_t n) {
+  Bits found = 0;
+  for (std::int64_t i = 0; i < n * Parts; ++i) {
+    Bits b;
+    std::memcpy(&b, static_cast<const unsigned char*>(x) + static_cast<std::size_t>(i) * sizeof b, sizeof b);
+    found |= static_cast<Bits>(static_cast<Bits>(b << 1) > static_cast<Bits>(Infinity << 1));
+  }
+  return found == 0;
+}
+bool all_named(const void*, const void* mask, std::int64_t n) { return std::memchr(mask, 0, static_cast<std::size_t>(n)) == nullptr; }
+
 std::int64_t keep_all(const void*, const void*, std::int64_t n, void*) { return n; }
+bool all_there(const void*, const void*, std::int64_t) { return true; }
+
+template <class Bits, Bits Infinity, int Parts = 1>
+constexpr std::pair numbers{&keep_numbers<Bits, Infinity, Parts>, &all_numbers<Bits, Infinity, Parts>};
 
 }  // namespace
 
@@ -58,18 +79,22 @@ selected::selected(const wf::cpu::erased& inner, const void* self, wf::dtype typ
     throw wf::error(wf::errc::unsupported, "elements of two arrays cannot be left out; a reduction of one array takes where=");
   const std::size_t size = inner.element_sizes[0];
   if (masked) {
+    all_ = all_named;
     keep_ = size == 1 ? keep_masked<1> : size == 2 ? keep_masked<2> : size == 4 ? keep_masked<4> : size == 8 ? keep_masked<8>
                                                                                                      : keep_masked<16>;
   } else {
-    switch (type) {
-      case wf::dtype::f16: keep_ = keep_numbers<std::uint16_t, 0x7c00, 1>; break;
-      case wf::dtype::bf16: keep_ = keep_numbers<std::uint16_t, 0x7f80, 1>; break;
-      case wf::dtype::f32: keep_ = keep_numbers<std::uint32_t, 0x7f800000, 1>; break;
-      case wf::dtype::c64: keep_ = keep_numbers<std::uint32_t, 0x7f800000, 2>; break;
-      case wf::dtype::f64: keep_ = keep_numbers<std::uint64_t, 0x7ff0000000000000, 1>; break;
-      case wf::dtype::c128: keep_ = keep_numbers<std::uint64_t, 0x7ff0000000000000, 2>; break;
-      default: keep_ = keep_all;
-    }
+    const auto of_type = [type] {
+      switch (type) {
+        case wf::dtype::f16: return numbers<std::uint16_t, 0x7c00>;
+        case wf::dtype::bf16: return numbers<std::uint16_t, 0x7f80>;
+        case wf::dtype::f32: return numbers<std::uint32_t, 0x7f800000>;
+        case wf::dtype::c64: return numbers<std::uint32_t, 0x7f800000, 2>;
+        case wf::dtype::f64: return numbers<std::uint64_t, 0x7ff0000000000000>;
+        case wf::dtype::c128: return numbers<std::uint64_t, 0x7ff0000000000000, 2>;
+        default: return std::pair{&keep_all, &all_there};
+      }
+    };
+    std::tie(keep_, all_) = of_type();
   }
   const std::size_t align = std::max(inner.state_align, alignof(std::int64_t));
   offset_ = align;
@@ -79,6 +104,8 @@ selected::selected(const wf::cpu::erased& inner, const void* self, wf::dtype typ
   functions_.inputs = masked ? 2 : 1;
   functions_.element_sizes = {size, masked ? std::size_t{1} : 0};
   functions_.commutes = inner.commutes;
+  // Without NaNs all elements count.
+  if (!masked && inner.columns != nullptr && inner.columns->of_numbers) functions_.columns = inner.columns;
 
   functions_.identity = [](const void* s, void* state) {
     const auto& me = *static_cast<const selected*>(s);
@@ -91,14 +118,20 @@ selected::selected(const wf::cpu::erased& inner, const void* self, wf::dtype typ
     void* to = static_cast<std::byte*>(state) + me.offset_;
     const std::size_t bytes = me.inner_.element_sizes[0];
     alignas(64) std::array<std::byte, tile * 16> kept;
-    for (std::int64_t i = 0; i < n; i += tile) {
-      const std::int64_t here = std::min(tile, n - i);
-      const auto* from = static_cast<const std::byte*>(x[0]) + static_cast<std::size_t>(i) * bytes;
-      const void* mask = x[1] == nullptr ? nullptr : static_cast<const std::byte*>(x[1]) + i;
-      const std::int64_t m = me.keep_(from, mask, here, kept.data());
-      const void* run[wf::cpu::max_inputs] = {m == here ? static_cast<const void*>(from) : kept.data(), nullptr};
-      if (m > 0) me.inner_.accumulate(me.self_, to, run, m, *count);
+    const auto add = [&](const void* run, std::int64_t m) {
+      const void* of_one[wf::cpu::max_inputs] = {run, nullptr};
+      if (m > 0) me.inner_.accumulate(me.self_, to, of_one, m, *count);
       *count += m;
+    };
+    for (std::int64_t i = 0; i < n; i += together) {
+      const std::int64_t end = std::min(n, i + together);
+      const auto from = [&](std::int64_t j) { return static_cast<const std::byte*>(x[0]) + static_cast<std::size_t>(j) * bytes; };
+      const auto mask = [&](std::int64_t j) { return x[1] == nullptr ? nullptr : static_cast<const std::byte*>(x[1]) + j; };
+      if (me.all_(from(i), mask(i), end - i)) {
+        add(from(i), end - i);
+        continue;
+      }
+      for (std::int64_t j = i; j < end; j += tile) add(kept.data(), me.keep_(from(j), mask(j), std::min(tile, end - j), kept.data()));
     }
   };
   functions_.combine = [](const void* s, void* state, const void* later) {

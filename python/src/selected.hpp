@@ -24,6 +24,7 @@ class selected {
   const wf::cpu::erased& inner_;
   const void* self_;
   keep_function keep_;
+  bool (*all_)(const void* x, const void* mask, std::int64_t n);  // whether all are kept
   std::size_t offset_;  // of the inner state, behind the number of elements kept
   wf::cpu::erased functions_{};
 };

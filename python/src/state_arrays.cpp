@@ -2,6 +2,7 @@
 // Arrays of states for Python: bytes without gaps, one state after the other.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -158,11 +159,17 @@ void add_state_arrays(nb::module_& m) {
              k.settle(to.get(), to.states(k));
            })
       .def("merge",
-           [](const state_kind& k, nb::handle to, nb::handle later) {
-             const room a(to, true), b(later, false);
-             as_many(a.states(k), b.states(k));
+           [](const state_kind& k, nb::handle to, nb::list arrays) {
+             const room a(to, true);
+             std::deque<room> from;
+             std::vector<const void*> places;
+             for (const nb::handle x : arrays) {
+               places.push_back(from.emplace_back(x, false).get());
+               as_many(a.states(k), from.back().states(k));
+             }
+             if (places.empty()) throw wf::error(wf::errc::bad_argument, "no arrays of states; there must be one");
              const others_run free;
-             k.merge(a.get(), b.get(), a.states(k));
+             k.merge(a.get(), places, a.states(k));
            })
       .def("merge_along",
            [](const state_kind& k, nb::handle to, nb::handle from, std::int64_t outer, std::int64_t along, std::int64_t inner) {

@@ -110,43 +110,39 @@ void state_kind::settle(void* states, std::int64_t count) const {
   check(states, count);
 }
 
-void state_kind::merge_checked(std::byte* to, const std::byte* later) const {
-  if (is_place(form_.what)) {  // the first of equals, whichever comes first here
-    std::int64_t here, there;
-    std::memcpy(&here, to + 16, 8);
-    std::memcpy(&there, later + 16, 8);
-    if (there >= 0 && there < here) {
-      std::array<std::byte, 64> first;
-      std::memcpy(first.data(), later, bytes());
-      merge_states(form_, first.data(), to, 1);
-      std::memcpy(to, first.data(), bytes());
-      return;
-    }
-  }
-  merge_states(form_, to, later, 1);
-}
-
-void state_kind::merge(void* to, const void* later, std::int64_t count) const {
-  check(to, count);
-  check(later, count);
+void state_kind::merge_checked(void* to, const void* later, std::int64_t count) const {
   if (!is_place(form_.what)) {
     merge_states(form_, to, later, count);
     return;
   }
-  for (std::int64_t k = 0; k < count; ++k) merge_checked(at(to, k), at(later, k));
+  for (std::int64_t k = 0; k < count; ++k) {  // the first of equals, whichever comes first here
+    std::byte* const x = at(to, k);
+    const std::byte* const y = at(later, k);
+    std::int64_t here, there;
+    std::memcpy(&here, x + 16, 8);
+    std::memcpy(&there, y + 16, 8);
+    if (there >= 0 && there < here) {
+      std::array<std::byte, 64> first;
+      std::memcpy(first.data(), y, bytes());
+      merge_states(form_, first.data(), x, 1);
+      std::memcpy(x, first.data(), bytes());
+    } else {
+      merge_states(form_, x, y, 1);
+    }
+  }
+}
+
+void state_kind::merge(void* to, std::span<const void* const> arrays, std::int64_t count) const {
+  for (const void* const array : arrays) check(array, count);
+  std::memcpy(to, arrays[0], static_cast<std::size_t>(count) * bytes());
+  for (const void* const later : arrays.subspan(1)) merge_checked(to, later, count);
 }
 
 void state_kind::merge_along(void* to, const void* from, std::int64_t outer, std::int64_t along, std::int64_t inner) const {
   check(to, outer * inner);
   check(from, outer * along * inner);
   for (std::int64_t i = 0; i < outer; ++i)
-    for (std::int64_t k = 0; k < along; ++k) {
-      if (!is_place(form_.what)) {
-        merge_states(form_, at(to, i * inner), at(from, (i * along + k) * inner), inner);
-        continue;
-      }
-      for (std::int64_t j = 0; j < inner; ++j) merge_checked(at(to, i * inner + j), at(from, (i * along + k) * inner + j));
-    }
+    for (std::int64_t k = 0; k < along; ++k) merge_checked(at(to, i * inner), at(from, (i * along + k) * inner), inner);
 }
 
 void state_kind::merge_by_label(void* to, std::int64_t answers, const void* from, std::span<const std::int64_t> labels) const {
@@ -158,7 +154,7 @@ void state_kind::merge_by_label(void* to, std::int64_t answers, const void* from
     if (label < 0 || label >= answers)
       throw error(errc::bad_argument, "label " + std::to_string(label) + " of state " + std::to_string(k) + "; there are " +
                                           std::to_string(answers) + " answers");
-    merge_checked(at(to, label), at(from, k));
+    merge_checked(at(to, label), at(from, k), 1);
   }
 }
 

@@ -38,8 +38,8 @@ class state_kind {
   void settle(void* states, std::int64_t count) const;
   void clear(void* states, std::int64_t count) const { wf::clear_states(form_, states, count); }
 
-  /// to[k] becomes the state of its elements and of those of later[k]; both are checked before.
-  void merge(void* to, const void* later, std::int64_t count) const;
+  /// to[k] becomes the state of the elements of every arrays[i][k]; these are checked before. One array at least.
+  void merge(void* to, std::span<const void* const> arrays, std::int64_t count) const;
   /// to[i, j] is merged with all of from[i, …, j], of the shape (outer, along, inner).
   void merge_along(void* to, const void* from, std::int64_t outer, std::int64_t along, std::int64_t inner) const;
   /// to[labels[k]] is merged with from[k].
@@ -50,7 +50,7 @@ class state_kind {
   void finish(const wf::options& o, std::optional<wf::dtype> round_to, const void* states, std::int64_t count, void* out) const;
 
  private:
-  void merge_checked(std::byte* to, const std::byte* later) const;
+  void merge_checked(void* to, const void* later, std::int64_t count) const;
   wf::cpu::erased functions() const;
   void check_elements(const layout& x, const counted& c) const;
   std::byte* at(void* states, std::int64_t k) const { return static_cast<std::byte*>(states) + static_cast<std::size_t>(k) * bytes(); }

@@ -199,14 +199,12 @@ class Form:
 
     def merge(self, first: Any, /, *others: Any) -> Array:
         """The states of all that the arrays, of one shape, are states of."""
-        out = self._given_states(first).copy()
-        for other in others:
-            more = self._given_states(other)
-            if more.shape != out.shape:
-                raise ValueError(f"{self.reduction}: states of the shapes {out.shape} and {more.shape}; they must be the same")
-            self._kind.merge(out, more)
-        if not others:
-            self._kind.check(out)
+        given = [self._given_states(states) for states in (first, *others)]
+        for states in given:
+            if states.shape != given[0].shape:
+                raise ValueError(f"{self.reduction}: states of the shapes {given[0].shape} and {states.shape}; they must be the same")
+        out = np.empty(given[0].shape, self.dtype)
+        self._kind.merge(out, given)
         return out
 
     def merge_axis(self, states: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:

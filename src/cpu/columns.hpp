@@ -22,6 +22,9 @@ struct column_fold {
   void (*merge)(void* block, const void* other, std::int64_t from, std::int64_t count);
   /// The answers of columns of n elements each; certain[k] is 1 where it is told, and 0 where exact digits must decide.
   void (*finish)(const void* self, void* block, std::int64_t n, std::int64_t count, void* out, unsigned char* certain);
+  /// The same but for `finish`, which writes states as adapted.hpp tells them, whatever `self` is.
+  const column_fold* states = nullptr;
+  bool of_numbers = false;  ///< of states: none is certain where a column has a NaN
 };
 
 }  // namespace wf::cpu

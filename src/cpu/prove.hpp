@@ -18,6 +18,8 @@ struct proof {
   /// The answer, or false if it is uncertain. `again`: whether there was a second try, and then whether one may tell
   /// more, by elements that are scaled by all.scale.
   bool (*conclude)(const void* self, evidence& all, std::int64_t n, void* out, bool& again);
+  /// Adds n elements to a state by what was gathered of them; false, and nothing is added, where something was lost. Null where that is the rule.
+  bool (*add)(const evidence& all, std::int64_t n, void* state) = nullptr;
 };
 
 /// What the sums of two runs tell together.

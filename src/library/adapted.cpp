@@ -5,6 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "../cpu/columns.hpp"
+#include "../cpu/prove.hpp"
+
 namespace wf::library {
 
 namespace {
@@ -41,7 +44,8 @@ adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(
   functions_.short_run = nullptr;
   // A proof reads the elements as they are, and gives an answer; it is not asked for the index of one.
   functions_.proves = nullptr;
-  functions_.columns = nullptr;
+  const bool by_columns = c.states && !swaps_ && c.progress == nullptr && r.columns != nullptr;
+  functions_.columns = by_columns ? r.columns->states : nullptr;
   functions_.identity = [](const void* p, void* s) { as(p).r_.identity(as(p).self_, s); };
   functions_.accumulate = [](const void* p, void* s, const void* const* x, std::int64_t n, std::int64_t first) {
     as(p).accumulate(s, x, n, first);
@@ -70,11 +74,35 @@ adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(
   };
 }
 
+/// A piece at a time by its proof. Where that tells nothing, the next pieces are not asked for theirs: 1, then 3, 7, … until one tells.
+void adapted::add_proved(void* s, const void* x, std::int64_t n, std::int64_t first) const {
+  constexpr std::int64_t least = 2048, most = 8192;
+  const std::int64_t pieces = (n + most - 1) / most;
+  std::int64_t passed = 0, to_pass = 0;
+  for (std::int64_t k = 0, i = 0; k < pieces; ++k) {
+    const std::int64_t m = (n - i) / (pieces - k);
+    const void* const at = static_cast<const std::byte*>(x) + static_cast<std::size_t>(i) * r_.element_sizes[0];
+    bool added = false;
+    if (m >= least && to_pass == 0) {
+      cpu::evidence found;
+      r_.proves->gather(&at, m, false, found);
+      added = r_.proves->add(found, m, s);
+      passed = added ? 0 : std::min<std::int64_t>(2 * passed + 1, 63);
+      to_pass = passed;
+    } else if (to_pass > 0) {
+      --to_pass;
+    }
+    if (!added) r_.accumulate(self_, s, &at, m, first + i);
+    i += m;
+  }
+}
+
 void adapted::accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const {
   const std::size_t size = info(with_.element).size;
   first += with_.first;
   if (!swaps_) {
-    r_.accumulate(self_, s, x, n, first);
+    if (with_.states && r_.proves != nullptr && r_.proves->add != nullptr) add_proved(s, x[0], n, first);
+    else r_.accumulate(self_, s, x, n, first);
   } else {
     thread_local std::vector<std::byte> buffers[cpu::max_inputs];
     for (std::int64_t i = 0; i < n; i += swapped_together) {

@@ -39,6 +39,7 @@ class WF_API adapted {
  private:
   static const adapted& as(const void* p) { return *static_cast<const adapted*>(p); }
   void accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const;
+  void add_proved(void* s, const void* x, std::int64_t n, std::int64_t first) const;
 
   const cpu::erased& r_;
   const void* self_;

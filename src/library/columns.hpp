@@ -14,7 +14,14 @@
 namespace wf::library {
 
 constexpr std::int64_t whole_vectors(std::int64_t count) { return (count + 63) / 64 * 64; }
-inline bool is_finite(double x) { return x - x == 0; }
+/// State k of n elements, as adapted.hpp tells it.
+template <class State>
+void tell_state(const State& s, std::int64_t n, void* out, std::int64_t k) {
+  static_assert(sizeof s % 8 == 0);
+  auto* const to = static_cast<std::byte*>(out) + static_cast<std::size_t>(k) * (8 + sizeof s);
+  std::memcpy(to, &n, 8);
+  std::memcpy(to + 8, &s, sizeof s);
+}
 
 /// Sums, their errors, and what these lost, of columns that have both.
 inline void merge_sums(double* s, double* c, double* lost, const double* more_s, const double* more_c, const double* more_lost, std::int64_t count) {
@@ -76,7 +83,22 @@ struct columns_by_proof {
       return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
     });
   }
-  static constexpr cpu::column_fold functions{most, sizeof(T) == 4 || ask.what == op::mean ? 128 : 64, begin, add, merge, finish};
+  static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    const auto& b = *static_cast<const block*>(from);
+    state_of<R> s = R().identity();
+    s.seen.count = n;
+    for (std::int64_t k = 0; k < count; ++k) {
+      certain[k] = is_exact(b.s[k], b.c[k], b.lost[k]);
+      if (!certain[k]) continue;
+      s.sum = decltype(s.sum)::zero();
+      add_exact(s.sum, {b.s[k], b.c[k]});
+      s.sum.normalise();
+      tell_state(s, n, out, k);
+    }
+  }
+  static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
@@ -116,7 +138,25 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
-  static constexpr cpu::column_fold functions{most, sizeof(T) < 8 ? 128 : 32, begin, add, merge, finish};
+  static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    const auto* const sums = static_cast<const std::uint64_t*>(from);
+    if constexpr (std::is_same_v<state_of<R>, std::uint64_t>) {
+      for (std::int64_t k = 0; k < count; ++k) tell_state(sums[k], n, out, k);
+    } else if (n >> 31 == 0) {  // and so less than 2^63
+      auto s = R().identity();
+      s.seen.count = n;
+      for (std::int64_t k = 0; k < count; ++k) {
+        s.sum = decltype(s.sum)::zero();
+        s.sum.add_signed(static_cast<std::int64_t>(sums[k]), 0);
+        s.sum.normalise();
+        tell_state(s, n, out, k);
+      }
+    }
+    std::memset(certain, std::is_same_v<state_of<R>, std::uint64_t> || n >> 31 == 0, static_cast<std::size_t>(count));
+  }
+  static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 32;
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -159,20 +199,32 @@ struct columns_of_extremes {
       R r;
       static_cast<options&>(r) = *static_cast<const options*>(self);
       for (std::int64_t k = 0; k < count; ++k) {
-        typename R::state s{static_cast<std::int64_t>(b.least[k]), static_cast<std::int64_t>(b.greatest[k]), 0};
-        if constexpr (floating<T>) {
-          constexpr std::int64_t infinity = exact::format<T>::infinity;
-          s.nan = s.greatest > infinity || s.least < ~infinity;
-        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-          s.least ^= INT64_MIN;
-          s.greatest ^= INT64_MIN;
-        }
-        const result_of<R> answer = r.finish(s, n);
+        const result_of<R> answer = r.finish(state_at(b, k), n);
         std::memcpy(static_cast<unsigned char*>(out) + static_cast<std::size_t>(k) * sizeof answer, &answer, sizeof answer);
       }
     }
   }
-  static constexpr cpu::column_fold functions{most, sizeof(T) < 8 ? 128 : 64, begin, add, merge, finish};
+  static typename R::state state_at(const block& b, std::int64_t k) {
+    typename R::state s{static_cast<std::int64_t>(b.least[k]), static_cast<std::int64_t>(b.greatest[k]), 0};
+    if constexpr (floating<T>) {
+      constexpr std::int64_t infinity = exact::format<T>::infinity;
+      s.nan = s.greatest > infinity || s.least < ~infinity;
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      s.least ^= INT64_MIN;
+      s.greatest ^= INT64_MIN;
+    }
+    return s;
+  }
+  static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      const typename R::state s = state_at(*static_cast<const block*>(from), k);
+      certain[k] = s.nan == 0;
+      tell_state(s, n, out, k);
+    }
+  }
+  static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 64;
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
 };
 
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.
@@ -225,7 +277,28 @@ struct columns_of_squares {
       });
     }
   }
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
+  static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    const auto* const at = static_cast<const double*>(from);
+    state_of<R> s = R().identity();
+    if constexpr (Spread) s.first.seen.count = n;
+    else s.seen.count = n;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const auto digits = [&](auto& to, int array) {
+        const double* const p = at + array * most + k;
+        if (!is_exact(p[0], p[most], p[2 * most])) return false;
+        to = std::remove_reference_t<decltype(to)>::zero();
+        add_exact(to, {p[0], p[most]});
+        to.normalise();
+        return true;
+      };
+      if constexpr (Spread) certain[k] = digits(s.second, 0) && digits(s.first.sum, 3);
+      else certain[k] = digits(s.sum, 0);
+      if (certain[k]) tell_state(s, n, out, k);
+    }
+  }
+  static constexpr cpu::column_fold states{most, 128, begin, add, merge, tell, nullptr, true};
+  // Squares of floats have so many bits that something is lost nearly always.
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, integer<T> ? &states : nullptr};
 };
 
 template <class R, class T>

@@ -155,6 +155,36 @@ def test_what_is_taken():
     assert wfd.sum(half).dtype == half.dtype == wfd.sum(half).compute().dtype and float(wfd.sum(half).compute()) == 4.0
 
 
+class OnGpu:
+    """What CuPy's arrays tell of themselves."""
+
+    def __init__(self, x):
+        self._x, self.shape, self.dtype, self.ndim = x, x.shape, x.dtype, x.ndim
+        self.__cuda_array_interface__ = {"shape": x.shape, "typestr": x.dtype.str, "data": (x.ctypes.data, True), "version": 3}
+
+    def get(self):
+        return self._x.copy()
+
+
+def test_blocks_on_a_gpu_are_copied():
+    x = wild()
+    d = da.from_array(x, chunks=(16, 7)).map_blocks(OnGpu, dtype=x.dtype, meta=np.empty((0, 0)))
+    for name, axis in (("sum", 0), ("var", None), ("argmin", None), ("argmax", 1)):
+        same(getattr(wfd, name)(d, axis=axis).compute(scheduler="sync"), getattr(wf, name)(x, axis=axis))
+
+
+def test_blocks_of_cupy():
+    cupy = pytest.importorskip("cupy", reason="no CuPy here, so its own arrays were not tried as blocks")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as e:
+        pytest.skip(f"CuPy, but no GPU: {e}")
+    x = wild()
+    found = wfd.mean(da.from_array(cupy.asarray(x), chunks=(16, 7), asarray=False), axis=0)
+    assert type(found._meta) is np.ndarray
+    same(found.compute(scheduler="sync"), wf.mean(x, axis=0))
+
+
 def test_refusals():
     d = da.ones((4, 4), chunks=2)
     for kind, match, f in ((TypeError, "depends on the order", lambda: wfd.prod(d)),

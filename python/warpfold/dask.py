@@ -23,7 +23,7 @@ import numpy as np
 
 from ._core import state_version
 from ._general import NEED_ELEMENTS, ONE_AXIS, axes_of
-from ._inputs import NAMES
+from ._inputs import NAMES, lies_on_gpu
 from ._modules import need
 from .states import OP_OF, Form
 
@@ -47,9 +47,14 @@ def _few(form: Form, per_answer: int, itemsize: int) -> bool:
     return _short_stay and per_answer * itemsize <= form.dtype.itemsize
 
 
+def _here(x: Any) -> Any:
+    """A block in the CPU's memory; one of CuPy, as dask-cuda's workers have them, is copied there."""
+    return x if type(x) is np.ndarray or not (hasattr(x, "get") and lies_on_gpu(x)) else x.get()
+
+
 def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_nans: bool, computing_meta: bool = False) -> Any:
     """The states of a block; or its elements, those of an answer along the first axis, where they are few."""
-    axis = tuple(axis)
+    x, axis = _here(x), tuple(axis)
     per_answer = math.prod(x.shape[d] for d in axis)
     if type(x) is np.ndarray and not computing_meta and _few(form, per_answer, x.dtype.itemsize):
         kept = [d for d in range(x.ndim) if d not in axis]
@@ -61,6 +66,7 @@ def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_na
 def _places(x: Any, *, form: Form, axes: tuple[int, ...], starts: tuple[tuple[int, ...], ...], shape: tuple[int, ...],
             block_id: tuple[int, ...] | None = None) -> Any:
     """States of argmin and argmax of a block, whose places are those in the whole array."""
+    x = _here(x)
     at = (0,) * x.ndim if block_id is None else block_id
     first = [starts[d][k] for d, k in enumerate(at)]
     if len(axes) == 1:
@@ -185,7 +191,7 @@ _PARAMETERS = """
     Parameters
     ----------
     x : dask.array.Array, dask.dataframe.Series or array_like
-        Elements are of the types that the package's functions take; blocks are in the CPU's memory.
+        Elements are of the types that the package's functions take; blocks on a GPU are copied to the CPU's memory.
     axis : int, tuple of ints or None
         The axes to reduce over; None: all.
     keepdims : bool

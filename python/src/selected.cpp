@@ -8,7 +8,7 @@
 
 #include <warpfold/error.hpp>
 
-#include "../../src/cpu/columns.hpp"
+#include "../../src/library/adapted.hpp"
 
 namespace wfpy {
 
@@ -105,7 +105,7 @@ selected::selected(const wf::cpu::erased& inner, const void* self, wf::dtype typ
   functions_.element_sizes = {size, masked ? std::size_t{1} : 0};
   functions_.commutes = inner.commutes;
   // Without NaNs all elements count.
-  if (!masked && inner.columns != nullptr && inner.columns->of_numbers) functions_.columns = inner.columns;
+  if (!masked && wf::library::has_columns_of_numbers(inner)) functions_.columns = inner.columns;
 
   functions_.identity = [](const void* s, void* state) {
     const auto& me = *static_cast<const selected*>(s);

@@ -35,6 +35,8 @@ void swap_bytes(dtype type, std::byte* to, const void* from, std::int64_t elemen
 
 }  // namespace
 
+bool has_columns_of_numbers(const cpu::erased& r) { return r.columns != nullptr && r.columns->of_numbers; }
+
 adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(r), self_(self), with_(c) {
   if (info(c.element).part == 1) with_.swapped = {};
   swaps_ = with_.swapped[0] || with_.swapped[1];

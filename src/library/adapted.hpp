@@ -48,6 +48,9 @@ class WF_API adapted {
   cpu::erased functions_{};
 };
 
+/// Does `r` add rows to columns (cpu/columns.hpp) that are certain only without NaNs, as those of states are?
+WF_API bool has_columns_of_numbers(const cpu::erased& r);
+
 /// Bytes of a state as told outside: the number of elements, then the reduction's own words.
 inline std::size_t told_bytes(const cpu::erased& r) { return 8 + (r.state_size + 7) / 8 * 8; }
 

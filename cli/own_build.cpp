@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -133,7 +134,18 @@ namespace {
 bool is_cudas(const std::string& name) {
   for (const char* family : {"__", "texture", "surface", "tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "cuda"})
     if (name.starts_with(family)) return true;
-  return false;
+  static const std::regex of_the_driver("cu[A-Z].*|CU[a-z].*");
+  return std::regex_match(name, of_the_driver);
+}
+
+/// What CUDA itself has in place of a name that it had once.
+std::string replacement_of(const std::string& name) {
+  static const std::map<std::string, std::string> replacements{
+      {"__shfl", "__shfl_sync"}, {"__shfl_up", "__shfl_up_sync"}, {"__shfl_down", "__shfl_down_sync"}, {"__shfl_xor", "__shfl_xor_sync"},
+      {"__any", "__any_sync"}, {"__all", "__all_sync"}, {"__ballot", "__ballot_sync"},
+      {"cudaThreadSynchronize", "cudaDeviceSynchronize"}, {"cudaThreadExit", "cudaDeviceReset"}};
+  const auto found = replacements.find(name);
+  return found == replacements.end() ? "" : found->second;
 }
 
 /// The library that a header is of; empty for any other.
@@ -143,7 +155,7 @@ std::string library_of(const std::string& header) {
       {"cusolver", "cuSOLVER"}, {"cudnn", "cuDNN"}, {"nccl", "NCCL"}, {"cutlass/", "CUTLASS"}, {"cute/", "CuTe"}, {"nvtx3/", "NVTX"},
       {"mma.h", "the tensor cores' nvcuda::wmma"}, {"cuda_pipeline", "asynchronous copies by cuda_pipeline"}, {"cuda/std/", "libcu++"},
       {"cuda/barrier", "libcu++'s cuda::barrier"}, {"cuda/pipeline", "libcu++'s cuda::pipeline"}, {"helper_", "the CUDA samples' helpers"},
-      {"cuda.h", "the driver's interface"}, {"nvrtc", "NVRTC"}};
+      {"nvrtc", "NVRTC"}};
   for (const auto& [begin, name] : libraries)
     if (header.starts_with(begin)) return name;
   return {};
@@ -178,9 +190,13 @@ void refuse_known_mistake(const std::string& file, const std::string& said, cons
     throw wf::error(wf::errc::bad_input, place + ": no file " + header + " beside the program, nor among the compiler's");
   }
   static const std::regex unknown(R"((?:(?:‘|')(\w+)(?:’|') was not declared|(?:undeclared identifier|unknown type name|no template named) '(\w+)'|(?:‘|')(\w+)(?:’|') (?:does not name a type|has not been declared)))");
-  if (std::smatch name; std::regex_search(said, name, unknown) && is_cudas(name[1].str() + name[2].str() + name[3].str()))
-    throw wf::error(wf::errc::unsupported, place + ": simt does not have CUDA's " + name[1].str() + name[2].str() + name[3].str() + " (docs/simt.md says what it has)");
-  static const std::regex member(R"((?:‘|')(\w+)(?:’|') is not a member of (?:‘|')(?:cg|cooperative_groups)|no member named '(\w+)' in namespace 'cooperative_groups)");
+  if (std::smatch found; std::regex_search(said, found, unknown)) {
+    const std::string name = found[1].str() + found[2].str() + found[3].str();
+    if (const std::string now = replacement_of(name); !now.empty())
+      throw wf::error(wf::errc::unsupported, place + ": CUDA no longer has " + name + ": write " + now + (now.ends_with("_sync") ? ", whose first argument is the mask of lanes" : ""));
+    if (is_cudas(name)) throw wf::error(wf::errc::unsupported, place + ": simt does not have CUDA's " + name + " (docs/simt.md says what it has)");
+  }
+  static const std::regex member(R"((?:‘|')(\w+)(?:’|') is not a member of (?:‘|')(?:cg|cooperative_groups)|no (?:member|type|template) named '(\w+)' in namespace 'cooperative_groups)");
   if (std::smatch name; std::regex_search(said, name, member))
     throw wf::error(wf::errc::unsupported, place + ": simt does not have cooperative_groups::" + name[1].str() + name[2].str() + " (docs/simt.md says what it has)");
 }

@@ -67,6 +67,11 @@ class programs(unittest.TestCase):
         self.assertEqual(answer.returncode, 1)  # for the store beyond all memory, which is told, too
         self.assertIn("calls.cu:22: out of bounds", answer.stderr)
 
+    def test_what_courses_do(self):
+        answer = run("run", PRINTED / "course.cu")
+        self.assertEqual(answer.stdout, (PRINTED / "course.txt").read_text(), answer.stderr)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+
     PTX = ('#include <cstdio>\n__device__ unsigned lane() {\n  unsigned r;\n  asm volatile("mov.u32 %0, %%laneid;"\n               : "=r"(r));\n  return r;\n}\n'
            "__global__ void by_ptx(unsigned* x) { x[threadIdx.x] = lane(); }\n"
            "__global__ void plain(unsigned* x) { x[threadIdx.x] = threadIdx.x * 2; }\n"
@@ -116,6 +121,14 @@ class programs(unittest.TestCase):
                      "program.cu:1: simt does not have CUDA's cudaTextureObject_t")
         self.refused("__global__ void k(float* x) { *x = __frobnicate(*x); }\nint main() { k<<<1, 1>>>(nullptr); }\n",
                      "program.cu:1: simt does not have CUDA's __frobnicate")
+        self.refused("#include <cuda.h>\nint main() {\n  cuInit(0);\n}\n", "program.cu:3: simt does not have CUDA's cuInit")
+        self.refused("#include <cooperative_groups.h>\n__global__ void k(cooperative_groups::multi_grid_group g) {}\nint main() {}\n",
+                     "program.cu:2: simt does not have cooperative_groups::multi_grid_group")
+
+    def test_what_cuda_no_longer_has_is_told_with_what_takes_its_place(self):
+        self.refused("__global__ void k(int* x) { *x = __shfl_down(*x, 1); }\nint main() { k<<<1, 32>>>(nullptr); }\n",
+                     "program.cu:1: CUDA no longer has __shfl_down: write __shfl_down_sync, whose first argument is the mask")
+        self.refused("int main() {\n  cudaThreadSynchronize();\n}\n", "program.cu:2: CUDA no longer has cudaThreadSynchronize: write cudaDeviceSynchronize\n")
 
     def test_mistakes_are_told_by_file_and_line(self):
         self.refused("__global__ void k(int) {}\nint main() {\n  k<<<1, 1>>>(1, 2);\n}\n", "program.cu:3: ")
@@ -199,14 +212,14 @@ class programs(unittest.TestCase):
     def test_nvcc_takes_them_as_they_are(self):
         # To PTX: nvcc's own front end reads all of the file; what else it would do says nothing of the language.
         with tempfile.TemporaryDirectory() as folder:
-            for path in [*PROGRAMS, PRINTED / "launches.cu", PRINTED / "calls.cu"]:
+            for path in [*PROGRAMS, PRINTED / "launches.cu", PRINTED / "calls.cu", PRINTED / "course.cu"]:
                 with self.subTest(path.stem):
                     compiled = subprocess.run([NVCC, "-std=c++17", "-arch=sm_90", "-ptx", "-o", f"{folder}/program.ptx", path], capture_output=True, text=True)
                     self.assertEqual(compiled.returncode, 0, compiled.stderr)
 
     @unittest.skipUnless(has_gpu(), "no GPU, or no nvcc: what a GPU prints was not compared")
     def test_a_gpu_prints_the_same(self):
-        for path in PROGRAMS:
+        for path in [*PROGRAMS, PRINTED / "course.cu"]:
             with self.subTest(path.stem), tempfile.TemporaryDirectory() as folder:
                 program = f"{folder}/program"
                 compiled = subprocess.run([NVCC, "-std=c++17", "-arch=native", "-o", program, path], capture_output=True, text=True)

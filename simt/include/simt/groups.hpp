@@ -45,7 +45,9 @@ SIMT_INLINE thread_block this_thread_block() { return {}; }
 /// What tiles and coalesced threads share: lanes of one warp, by a mask. Derived: rank_of_lane, lane_of_rank.
 template <class Derived>
 class lane_group {
+  friend class thread_group;
   SIMT_INLINE const Derived& self() const { return static_cast<const Derived&>(*this); }
+  SIMT_INLINE unsigned mask_of_group() const { return self().mask(); }
 
  public:
   SIMT_INLINE void sync() const { lanes::meet(machine::collective::sync, self().mask(), 0); }
@@ -186,6 +188,26 @@ SIMT_INLINE coalesced_group tiled_partition(const thread_block&, unsigned size) 
   const coalesced_group warp(left < 32 ? (1u << left) - 1 : ~0u);
   return coalesced_group(tiled_partition(warp, size).mask_, rank / size, (threads + size - 1) / size);
 }
+
+/// A block, a tile or the coalesced threads, for functions that take whichever they are given.
+class thread_group {
+  unsigned mask_ = 0;  // of a group within a warp; 0: the block
+
+  friend coalesced_group tiled_partition(const thread_group&, unsigned);
+
+ public:
+  SIMT_INLINE thread_group(const thread_block&) {}
+  template <class Derived>
+  SIMT_INLINE thread_group(const lane_group<Derived>& group) : mask_(group.mask_of_group()) {}
+  SIMT_INLINE void sync() const { mask_ == 0 ? thread_block::sync() : coalesced_group(mask_).sync(); }
+  SIMT_INLINE unsigned thread_rank() const { return mask_ == 0 ? thread_block::thread_rank() : coalesced_group(mask_).thread_rank(); }
+  SIMT_INLINE unsigned num_threads() const { return mask_ == 0 ? thread_block::num_threads() : coalesced_group(mask_).num_threads(); }
+  SIMT_INLINE unsigned size() const { return num_threads(); }
+};
+SIMT_INLINE coalesced_group tiled_partition(const thread_group& parent, unsigned size) {
+  return parent.mask_ == 0 ? tiled_partition(thread_block(), size) : tiled_partition(coalesced_group(parent.mask_), size);
+}
+SIMT_INLINE thread_block_tile<1, thread_block> this_thread() { return {}; }
 
 class grid_group {
  public:

@@ -303,9 +303,9 @@ inline namespace SIMT_BUILD {
 
 /// `shared_of(block_size)` gives the dynamic shared memory of a block. The smallest grid that fills
 /// the device with the block size of greatest occupancy, the largest such.
-template <kernel_function T, class SharedOf>
+template <class SharedOf>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid_size,
-                                                                  int* block_size, T* kernel,
+                                                                  int* block_size, const void* kernel,
                                                                   SharedOf shared_of,
                                                                   int block_size_limit = 0) {
   if (min_grid_size == nullptr || block_size == nullptr)
@@ -330,12 +330,22 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid_
   }
   return cudaSuccess;
 }
-template <kernel_function T>
-inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size,
-                                                      T* kernel, std::size_t dynamic_shared = 0,
-                                                      int block_size_limit = 0) {
+template <kernel_function T, class SharedOf>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid_size, int* block_size, T* kernel, SharedOf shared_of,
+                                                                  int block_size_limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(min_grid_size, block_size, reinterpret_cast<const void*>(kernel), shared_of,
+                                                        block_size_limit);
+}
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size, const void* kernel,
+                                                      std::size_t dynamic_shared = 0, int block_size_limit = 0) {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
       min_grid_size, block_size, kernel, [=](int) { return dynamic_shared; }, block_size_limit);
+}
+template <kernel_function T>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size, T* kernel, std::size_t dynamic_shared = 0,
+                                                      int block_size_limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(min_grid_size, block_size, reinterpret_cast<const void*>(kernel), dynamic_shared,
+                                            block_size_limit);
 }
 
 }  // namespace SIMT_BUILD

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lessons of docs/lessons: every command runs and prints what the page shows, every H100 time is that of
-bench/results, every quoted kernel is the file's, every link leads somewhere.
+bench/results, every quoted kernel is the file's, every link leads somewhere. The commands of README and of other pages, too.
 
     lessons_test.py SOURCE_DIR WARPFOLD FOLDER_OF_LESSON_PROGRAMS [--statuses-only] [--some] [PAGE…]
 
@@ -19,7 +19,9 @@ from pathlib import Path
 root, warpfold, programs = (Path(a).resolve() for a in sys.argv[1:4])
 statuses_only, is_some = "--statuses-only" in sys.argv, "--some" in sys.argv
 asked = [Path(a).resolve() for a in sys.argv[4:] if a.endswith(".md")]
-pages = asked or sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh/lessons").glob("*.md"))
+lessons = sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh/lessons").glob("*.md"))
+others = [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "docs/zh").glob("*.md")), *sorted((root / "examples").rglob("README.md"))]
+pages = asked or lessons + [p for p in others if re.search(r"^```console$", p.read_text(), re.M)]
 draw = int(os.environ.get("WARPFOLD_TEST_DRAW", 0))
 drawn = sorted({page.name for page in pages})[draw % 2::2]
 failures = []
@@ -40,7 +42,8 @@ def output_of(command):
     if command not in outputs:
         line = command.replace("build/dev/tests/docs/", f"{programs}/")
         folders = f"{warpfold.parent}{os.pathsep}{os.environ['PATH']}"
-        ran = subprocess.run(["bash", "-c", line], cwd=root, env=os.environ | {"PATH": folders}, timeout=300,
+        environment = os.environ | {"PATH": folders, "CUDA_VISIBLE_DEVICES": ""}  # the pages show runs without a GPU
+        ran = subprocess.run(["bash", "-c", line], cwd=root, env=environment, timeout=300,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         outputs[command] = (ran.returncode, [l.rstrip() for l in ran.stdout.splitlines()])
     return outputs[command]
@@ -68,6 +71,8 @@ def check_commands(page, text):
             command = lines.pop(0)
             while command.endswith("\\"):
                 command = command[:-1].rstrip() + " " + lines.pop(0).strip()
+            while lines and not lines[-1].strip():
+                lines.pop()  # before the next command
             status, printed = output_of(command)
             count += 1
             if status not in (0, 1):
@@ -126,7 +131,7 @@ def check_links(page, text):
 
 def check_parts(page, text):
     """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
-    if page.name == "README.md":
+    if page not in lessons or page.name == "README.md":
         return
     for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("H100 or a word on times", r"H100|h100|[Tt]imes|时间", 1),
                                  ("a drawing", r"^```text\n|^lane  0  |^shuffle, add, line \d+ +\d+ [#.-]+ ", 1)):
@@ -135,8 +140,8 @@ def check_parts(page, text):
 
 
 def main():
-    if not pages:
-        fail(root, "no lessons")
+    if not asked and (not lessons or root / "README.md" not in pages):
+        fail(root, "no lessons, or no commands in README.md")
     commands = 0
     for page in pages:
         text = page.read_text()
@@ -148,7 +153,7 @@ def main():
     for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
         if page not in pages:
             check_links(page, page.read_text())
-    shown = "".join(p.read_text() for p in pages)
+    shown = "".join(p.read_text() for p in lessons)
     for source in sorted((root / "examples/lessons").glob("*.cu")):
         if not asked and f"examples/lessons/{source.name}:" not in shown:
             fail(source, "no lesson explains a kernel of it")

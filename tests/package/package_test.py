@@ -483,6 +483,31 @@ class Package:
         expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
         self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
 
+    def page_of_installing(self):
+        """The lines of docs/install.md that configure, build and install, as they stand, in a folder of the sources; pkg-config finds what they installed."""
+        lines = next(block for block in re.findall(r"^```sh\n(.*?)^```", (self.source / "docs/install.md").read_text(), re.M | re.S) if "--install" in block).splitlines()
+        expect(len(lines) == 3 and all(line.startswith("cmake ") for line in lines), f"the lines of docs/install.md are others: {lines}")
+        sources, home = self.folder / "sources", self.folder / "home"
+        sources.mkdir()
+        for entry in self.source.iterdir():
+            if not entry.name.startswith((".", "build")):
+                (sources / entry.name).symlink_to(entry)
+        # What would take minutes is left out behind the line: the optimiser, and kernels.
+        lines[0] += " -DWARPFOLD_CUDA=OFF -Dwf_unoptimised=ON '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG'"
+        env = {**self.env, "HOME": str(home), "CC": self.a.cc, "CXX": self.a.cxx, "CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))),
+               "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}", "CCACHE_BASEDIR": str(self.folder), "CCACHE_NOHASHDIR": "1"}
+        if shutil.which("ccache"):
+            cache = run("ccache", "--get-config", "cache_dir", env=self.env).strip()
+            env |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DIR": cache}
+        for line in lines:
+            said = run("bash", "-euc", line, cwd=sources, env=env)
+            expect("Warning" not in said, said)
+        self.env["PKG_CONFIG_PATH"] = str(next((home / ".local").rglob("pkgconfig")))
+        words = run("pkg-config", "--cflags", "--libs", "warpfold", env=self.env).split()
+        run(self.a.cc, HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
+        expect(ANSWER in run(self.folder / "sum_c", env={**self.env, "LD_LIBRARY_PATH": str(Path(self.env["PKG_CONFIG_PATH"]).parent)}), "sum_c")
+        expect(not (home / ".local/bin").exists(), "tools were installed, which the lines turn off")
+
     def shared_libraries(self):
         """The shared libraries that were installed: what the GPU's needs and shows, and that of the CPU by itself."""
         if "shared" not in self.kinds():
@@ -705,7 +730,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
+CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "conan")
 
 if __name__ == "__main__":

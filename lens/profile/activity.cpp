@@ -145,6 +145,7 @@ void CUPTIAPI buffer_filled(CUcontext context, std::uint32_t stream, std::uint8_
 
 std::string demangled(const char* name) {
   if (name == nullptr) return {};
+  if (!std::string_view(name).starts_with("_Z")) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);

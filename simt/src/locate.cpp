@@ -38,6 +38,7 @@ session open_program() {
 }
 
 std::string demangled(const char* name) {
+  if (!std::string_view(name).starts_with("_Z")) return name;  // `h` by itself would be an unsigned char
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
   return status == 0 && text ? text.get() : name;

@@ -119,7 +119,7 @@ std::string kernel_name(std::uintptr_t kernel) {
   Dl_info info{};
   if (name.empty() && dladdr(reinterpret_cast<void*>(kernel), &info) != 0 && info.dli_sname) name = info.dli_sname;
   int status = -1;
-  char* readable = name.empty() ? nullptr : abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  char* readable = !name.starts_with("_Z") ? nullptr : abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   if (status == 0) name = readable;
   std::free(readable);
   if (name.empty()) name = "kernel";

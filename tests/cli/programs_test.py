@@ -104,9 +104,11 @@ class programs(unittest.TestCase):
         self.assertEqual(answer.returncode, 7)
 
     def test_a_fault_that_the_program_does_not_ask_for_is_told(self):
-        path = self.written("__global__ void k(int* x) {\n  if (threadIdx.x < 16) __syncthreads();\n}\nint main() { k<<<1, 32>>>(nullptr); }\n")
+        # `h` alone is also how a mangled name writes `unsigned char`.
+        path = self.written("__global__ void h(int* x) {\n  if (threadIdx.x < 16) __syncthreads();\n}\nint main() { h<<<1, 32>>>(nullptr); }\n")
         answer = run("run", path)
         self.assertEqual(answer.returncode, 1, answer.stderr)
+        self.assertIn("warpfold: h", answer.stderr)
         self.assertIn("program.cu:2: divergent barrier: 16 of 32 threads wait here", answer.stderr)
 
     def test_libraries_are_refused_by_name(self):

@@ -74,13 +74,15 @@ std::string threads_of(const value_row& row) {
 }
 
 std::string notes_of(const value_row& row, unsigned columns) {
-  std::size_t useful = 0, drawn = 0;
+  std::size_t useful = 0, drawn = 0, reduced = 0;
   for (const value_step& s : row.steps) {
     useful += s.reaches_result;
+    reduced += s.is_reduced;
     drawn += is_drawn(s, columns);
   }
   std::string words;
-  if (useful != row.steps.size()) words = fmt::format("{} of use", useful);
+  if (reduced != 0) words = fmt::format("{} go into warps' reductions, not followed", reduced);
+  else if (useful != row.steps.size()) words = fmt::format("{} of use", useful);
   if (drawn != row.steps.size())
     words += fmt::format("{}{} beyond {}, not drawn", words.empty() ? "" : "; ", row.steps.size() - drawn, columns - 1);
   if (const std::size_t racing = racing_steps(row); racing != 0) return fmt::format("{} write to one word: a race", racing);

@@ -31,6 +31,7 @@ struct value_step {
   std::uint64_t address = 0;    ///< of a result, in global memory
   bool is_seen = false;         ///< the values that went there and back are what this makes of them
   bool reaches_result = false;  ///< it, or what was made of it, left for global memory at the end
+  bool is_reduced = false;      ///< of a load: its thread then gave to a reduction of its warp, which is not followed
   unsigned elements = 0;        ///< of a load: how many there are
   unsigned neighbours = 0;      ///< the first so many of them, each of which begins where the one before ends
 };

@@ -118,7 +118,10 @@ void value_flow::arrived(const simt::event& e, const request& r) {
                                         : moment::other,
        e, r.mask);
   if (at == simt::meeting::shuffle) return shuffled(e, r);
-  each(r.mask, [&](unsigned l) { next_entry(l); });
+  each(r.mask, [&](unsigned l) {
+    next_entry(l);
+    if (at == simt::meeting::warp_reduction) reduced_[thread(l)] = epoch_;
+  });
   if (!barrier) return;
   cursor_ = rows_[++epoch_].begin();
 }
@@ -445,7 +448,10 @@ void value_flow::finish() {
   for (auto row = trace_.rows.rbegin(); row != trace_.rows.rend(); ++row) {
     std::vector<holder> needed;
     for (value_step& s : row->steps) {
-      s.reaches_result = row->what == row_kind::result || wanted.contains(s.to);
+      const auto reduced = reduced_.find(s.thread);
+      // What all lanes of a warp make together is in what each does next.
+      s.is_reduced = row->what == row_kind::load && reduced != reduced_.end() && row->epoch <= reduced->second;
+      s.reaches_result = row->what == row_kind::result || wanted.contains(s.to) || s.is_reduced;
       if (s.reaches_result) needed.insert(needed.end(), s.from.begin(), s.from.end());
     }
     for (const value_step& s : row->steps) wanted.erase(s.to);

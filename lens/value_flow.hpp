@@ -134,6 +134,7 @@ class value_flow {
   rows::iterator cursor_;
   std::array<lane_state, 32> lanes_;
   std::vector<std::size_t> entries_;  // of each lane, how many it has gone through
+  std::map<unsigned, unsigned> reduced_;  // of a thread that gave to a reduction of its warp: the barriers before the last
   std::set<holder> found_;            // places that another block wrote
   source_place read_at_;              // of the last of the lanes' reads
 };

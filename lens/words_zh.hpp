@@ -186,6 +186,8 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"{} threads: {} to {}, {} to {}", "$1 个线程：$2 到 $3，$4 到 $5"},
     {"{} threads: {} to {}", "$1 个线程：$2 到 $3"},
     {"{} threads: {}", "$1 个线程：$2"},
+    {"{} go into warps' reductions, not followed; {} beyond {}, not drawn", "$1 个进入线程束的归约，未再跟踪；$3 之外的 $2 个没有画"},
+    {"{} go into warps' reductions, not followed", "$1 个进入线程束的归约，未再跟踪"},
     {"{} of use; {} beyond {}, not drawn", "有用 $1；$3 之外的 $2 个没有画"},
     {"{} beyond {}, not drawn", "$2 之外的 $1 个没有画"},
     {"{} of use", "有用 $1"},

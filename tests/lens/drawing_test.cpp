@@ -6,11 +6,13 @@
 #include <ladder/verify.hpp>
 #include <lens/drawing.hpp>
 #include <lens/trace.hpp>
+#include <warpfold/half.hpp>
 
 #include <gtest/gtest.h>
 
 #include "../effort.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace {
@@ -91,7 +93,7 @@ double of_type(double x, dtype type) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
 }
 
-// Not `exact`, which adds digits of its elements: no step of it is a sum of what is drawn.
+// `exact` has a test of its own, below.
 TEST_F(drawings, replayed_as_arithmetic_they_give_the_result) {
   wf::test::some_of_all chosen;
   for (const dtype type : {dtype::i32, dtype::f32, dtype::f64, dtype::f16})
@@ -116,6 +118,38 @@ TEST_F(drawings, replayed_as_arithmetic_they_give_the_result) {
       }
       EXPECT_GT(proved, 0u) << full_name(rung) << ", " << wf::info(type).name;
     }
+}
+
+// What goes from thread to thread in `exact` are digits and units of its elements, and it goes by the reductions of warps, whose lanes all get what all
+// have given: no step between the loads and the answer is an operation on what is drawn. What the drawing says of the
+// loads is replayed: each is in the result, and all of them together are.
+TEST_F(drawings, of_exact_all_that_is_loaded_comes_to_the_result) {
+  for (const dtype type : {dtype::f32, dtype::f64, dtype::f16}) {
+    const auto& rungs = lens_->rungs(type);
+    const auto exact = std::find_if(rungs.begin(), rungs.end(), [](const ladder::rung_info& r) { return r.exact && !r.on_host; });
+    ASSERT_NE(exact, rungs.end());
+    for (const std::uint64_t n : {5, 31, 32, 33, 251, 256, 1000, 1024}) {
+      const auto traces = traced(static_cast<std::size_t>(exact - rungs.begin()), type, n, 64, 1);
+      ASSERT_TRUE(refused_.empty() && traces.size() == 1 && traces.back().blocks == 1) << refused_ << ", n " << n;
+      const lens::block_trace& t = traces.back();
+      const std::string drawn = std::string(wf::info(type).name) + ", n " + std::to_string(n) + "\n" + lens::values_in_text(t, exact->file);
+      double loaded = 0;
+      unsigned results = 0;
+      for (const value_row& row : t.rows)
+        for (const lens::value_step& s : row.steps) {
+          if (row.what == value_row::kind::load && !s.to.in_shared) {
+            loaded += s.loaded;
+            EXPECT_TRUE(s.reaches_result) << "thread " << s.thread << " of " << drawn;
+          }
+          results += row.what == value_row::kind::result;
+          // Of f64 digits go by shuffles, too, whose rows are labelled `add` though nothing was seen to be one.
+          EXPECT_TRUE(type == dtype::f64 || s.from.size() < 2 || row.how == lens::combination::other || row.is_atomic)
+              << "thread " << s.thread << " of " << drawn;
+        }
+      EXPECT_EQ(type == dtype::f16 ? static_cast<double>(wf::f16(loaded)) : loaded, result_) << drawn;  // f16: rounded, once
+      EXPECT_EQ(results, 1u) << drawn;
+    }
+  }
 }
 
 }  // namespace

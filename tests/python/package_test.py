@@ -7,6 +7,7 @@ Exits with 77, and says why, where Python's headers, venv or the package index a
 import argparse
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -65,12 +66,17 @@ def main():
                 print("python_package: without " + " ".join(packages) + ": " + done.stderr.strip().splitlines()[-1])
         stamp.write_text(wanted)
 
-    subprocess.run([*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", str(given.source),
-                    "-C", f"build-dir={given.scratch / 'build'}",
-                    "-C", f"cmake.define.WARPFOLD_PREBUILT={given.library}",
-                    *(w for kind, archives in (("SIMT", given.simt), ("GPU", given.gpu)) for w in ("-C", f"cmake.define.WARPFOLD_PREBUILT_{kind}={archives or ''}")),
-                    "-C", f"cmake.define.WARPFOLD_PREBUILT_PROGRAM={given.program or ''}",
-                    "-C", "cmake.define.WARPFOLD_WARNINGS_AS_ERRORS=ON"], check=True)
+    # The line of README as it stands; what is compiled already, and what is installed in the environment, is said by variables.
+    line = "pip install ."
+    if f"`{line}`" not in (given.source / "README.md").read_text():
+        sys.exit(f"README.md does not say `{line}`")
+    define = {"WARPFOLD_PREBUILT": given.library, "WARPFOLD_PREBUILT_SIMT": given.simt or "", "WARPFOLD_PREBUILT_GPU": given.gpu or "",
+              "WARPFOLD_PREBUILT_PROGRAM": given.program or "", "WARPFOLD_WARNINGS_AS_ERRORS": "ON"}
+    variables = {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "SKBUILD_BUILD_DIR": str(given.scratch / "build"),
+                 "CMAKE_ARGS": shlex.join(f"-D{name}={value}" for name, value in define.items()),
+                 "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_QUIET": "1", "PIP_NO_DEPS": "1", "PIP_FORCE_REINSTALL": "1",
+                 "PIP_NO_BUILD_ISOLATION": "0"}  # pip reads this one as `build isolation: 0`
+    subprocess.run(["bash", "-euc", line], cwd=given.source, env=os.environ | variables, check=True)
     environment = {k: v for k, v in os.environ.items() if k != "WARPFOLD_PROGRAM"}  # the package has its own
     if given.simt:  # for kernels of a Reduction's text
         environment["WARPFOLD_TEST_SIMT"] = str(given.source / "simt/include")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file columns.hpp
 /// Answers side by side in memory, whose elements lie a row apart, without a state for each: a block of columns has its sums, or whatever it
-/// keeps, in arrays beside each other, to which rows are added (simd/columns.hpp).
+/// keeps, in arrays beside each other, to which rows are added (simd/columns.hpp). The sums of short rows come as such arrays, too.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,9 @@ namespace wf::cpu {
 
 /// What a block of columns keeps, at most.
 inline constexpr std::size_t column_bytes = 12288;
+
+/// Shorter rows are turned into columns, longer ones have a proof each.
+inline constexpr std::int64_t least_of_row = 65, most_of_row = 4096;
 
 struct column_fold {
   std::int64_t most;      ///< columns of a block, a multiple of 64
@@ -22,6 +25,8 @@ struct column_fold {
   void (*merge)(void* block, const void* other, std::int64_t from, std::int64_t count);
   /// The answers of columns of n elements each; certain[k] is 1 where it is told, and 0 where exact digits must decide.
   void (*finish)(const void* self, void* block, std::int64_t n, std::int64_t count, void* out, unsigned char* certain);
+  /// The same of rows of n <= most_of_row elements without gaps, a row `stride` bytes after the one before; false where there is no such way.
+  bool (*rows)(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) = nullptr;
   /// The same but for `finish`, which writes states as adapted.hpp tells them, whatever `self` is.
   const column_fold* states = nullptr;
   bool of_numbers = false;  ///< of states: none is certain where a column has a NaN

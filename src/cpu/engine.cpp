@@ -180,6 +180,25 @@ void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std
   }
 }
 
+/// Answers of rows without gaps, some at a time.
+answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
+  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
+  const dimension& rows = p.kept.back();
+  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(p.answers))};
+  const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
+  std::atomic<bool> known{true};
+  parallel(c, (p.answers + together - 1) / together, [&](std::int64_t task) {
+    for (std::int64_t a = task * together, end = std::min(p.answers, a + together), n = 0; a < end; a += n) {
+      n = std::min(end - a, rows.length - a % rows.length);
+      if (!r.columns->rows(self, at_index(p.base, p.kept, a, 1)[0], rows.strides[0], n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
+                           answered.groups.data() + a)) known = false;
+    }
+  });
+  if (!known) return {};
+  answered.all = std::memchr(answered.groups.data(), 0, answered.groups.size()) == nullptr;
+  return answered;
+}
+
 /// Many answers of few elements each, which lie near each other: they are turned into columns, where that is done.
 answered_groups answer_turned(const erased& r, const void* self, const problem& p, const grouping& g, const context& c, std::byte* out) {
   if (g.panels || r.columns == nullptr || p.elements < 2 || p.elements > r.columns->turned || p.reduced.size() != 1 || p.kept.empty() || p.kept.back().length < 16) return {};
@@ -245,7 +264,10 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
-  const answered_groups answered = panels ? answer_by_columns(r, self, p, by, chunk, chunks, c, out) : answer_turned(r, self, p, by, c, out);
+  answered_groups answered;
+  if (panels) answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
+  else if (runs) answered = answer_rows(r, self, p, c, out);
+  if (answered.groups.empty()) answered = answer_turned(r, self, p, by, c, out);
   if (answered.all) return;
 
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.

@@ -83,6 +83,17 @@ struct columns_by_proof {
       return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
     });
   }
+  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    const auto certify = cpu::kernels().certify_rows[wide][ask.kind == of_magnitudes];
+    if (certify == nullptr) return false;
+    block b;
+    for (std::int64_t i = 0; i < rows; i += most) {
+      const std::int64_t here = std::min(most, rows - i);
+      certify(static_cast<const unsigned char*>(x) + i * stride, stride, here, n, b.s, b.c, b.lost);
+      finish(self, &b, n, here, static_cast<T*>(out) + i, certain + i);
+    }
+    return true;
+  }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     const auto& b = *static_cast<const block*>(from);
     state_of<R> s = R().identity();
@@ -97,8 +108,8 @@ struct columns_by_proof {
     }
   }
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
-  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
@@ -155,8 +166,8 @@ struct columns_of_integers {
     std::memset(certain, std::is_same_v<state_of<R>, std::uint64_t> || n >> 31 == 0, static_cast<std::size_t>(count));
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 32;
-  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, nullptr, &states};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -223,8 +234,8 @@ struct columns_of_extremes {
     }
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 64;
-  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, &states};
+  static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, nullptr, &states};
 };
 
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.
@@ -296,9 +307,9 @@ struct columns_of_squares {
       if (certain[k]) tell_state(s, n, out, k);
     }
   }
-  static constexpr cpu::column_fold states{most, 128, begin, add, merge, tell, nullptr, true};
+  static constexpr cpu::column_fold states{most, 128, begin, add, merge, tell, nullptr, nullptr, true};
   // Squares of floats have so many bits that something is lost nearly always.
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, integer<T> ? &states : nullptr};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, integer<T> ? &states : nullptr};
 };
 
 template <class R, class T>

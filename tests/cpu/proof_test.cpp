@@ -169,21 +169,28 @@ void check_ties(dtype type) {
   EXPECT_LT(certain_ones, cases);
 }
 
-/// Columns side by side are added a row at a time: each is what its states say, whatever lies beside it. Of ordinary data no state has any element.
+/// Columns side by side are added a row at a time, rows without gaps some at a time: each is what its states say, whatever lies beside it. Of ordinary data no
+/// state has any element.
 int accumulated = 0;
 void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& operations, bool ordinary) {
   const dtype type = each[0].type;
   const std::int64_t rows = each[0].size(), columns = static_cast<std::int64_t>(each.size());
   const std::size_t size = info(type).size;
+  const std::int64_t element = static_cast<std::int64_t>(size), row = rows + rows % 3;  // of the other layout, with gaps between rows
   numbers all{type, std::vector<std::byte>(static_cast<std::size_t>(rows * columns) * size)};
+  std::vector<std::byte> turned(static_cast<std::size_t>(row * columns) * size);
   for (std::int64_t k = 0; k < columns; ++k)
-    for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t i = 0; i < rows; ++i) {
       std::memcpy(all.bytes.data() + static_cast<std::size_t>(i * columns + k) * size, each[static_cast<std::size_t>(k)].at(i), size);
+      std::memcpy(turned.data() + static_cast<std::size_t>(k * row + i) * size, each[static_cast<std::size_t>(k)].at(i), size);
+    }
   const int first[] = {0};
-  cpu::operands x;
-  x.shape = {rows, columns};
-  x.strides[0] = {columns * static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)};
+  cpu::operands x, of_rows;
+  x.shape = of_rows.shape = {rows, columns};
+  x.strides[0] = {columns * element, element};
   x.data[0] = all.bytes.data();
+  of_rows.strides[0] = {element, row * element};
+  of_rows.data[0] = turned.data();
   for (const op o : operations) {
     const cpu::erased* const r = find_builtin(o, type, accuracy::exact);
     for (const rounding mode : modes) {
@@ -202,6 +209,13 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
       for_each_target([&] {
         context c;
         c.threads = 1;  // for the count
+        accumulated = 0;
+        cpu::reduce_axes(counted, &with, of_rows, first, c, out.data());
+        for (std::int64_t k = 0; k < columns; ++k) {
+          const auto& want = wanted[static_cast<std::size_t>(k)];
+          ASSERT_EQ(std::memcmp(out.data() + static_cast<std::size_t>(k) * r->result_size, want.data(), want.size()), 0)
+              << properties_of(o).name << " of row " << k << " of " << columns << ", " << rows << " " << name(type) << " each, rounding " << static_cast<int>(mode);
+        }
         accumulated = 0;
         cpu::reduce_axes(counted, &with, x, first, c, out.data());
         if (ordinary && (r->columns != nullptr || r->proves != nullptr)) {
@@ -282,6 +296,34 @@ TEST(columns, of_many_rows) {
         each.push_back(type == dtype::f32 || type == dtype::f64 ? make(type, family::normal, 140'003, random) : random_elements(type, 140'003, random));
       check_columns_of(each, {op::sum, op::mean, op::norm2, op::max, op::minmax}, false);
     }
+}
+
+// Terms that grow and fall beyond what the first ones promise, by a little and by much, of both signs; specials that come late; nothing but zeros.
+TEST(columns, of_terms_that_grow) {
+  generator random(seed() + 2);
+  for (const dtype type : {dtype::f32, dtype::f64})
+    with_float(type, [&]<class T>() {
+      if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, double>) return;
+      else for (const int rows : {32, 67, 100, 1024, 1100, 2100}) {
+        if (rows > 200 && effort() < 1) continue;
+        std::vector<numbers> each;
+        for (int k = 0; k < 41; ++k) {
+          numbers x{type, std::vector<std::byte>(static_cast<std::size_t>(rows) * sizeof(T))};
+          const int from = static_cast<int>(random() % static_cast<unsigned>(rows)), by = static_cast<int>(random() % 40) - 6;
+          const T sign = random() % 2 == 0 ? T{1} : T{-1};
+          for (int i = 0; i < rows; ++i) {
+            T v = std::ldexp(static_cast<T>(1 + static_cast<double>(random() >> 11) * 0x1p-53), i >= from ? by : 0) * (random() % 4 == 0 ? -sign : sign);
+            if (k % 8 == 5) v = i == from ? v : random() % 2 == 0 ? T{0} : -T{0};
+            if (k % 8 == 6) v = k == 6 && i == from ? T{0} : -T{0};
+            if (k % 8 == 7 && i == from) v = k == 7 ? std::numeric_limits<T>::infinity() : k == 15 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max() * sign;
+            std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * sizeof v, &v, sizeof v);
+          }
+          each.push_back(x);
+        }
+        check_columns_of(each, {op::sum, op::mean, op::norm1}, false);
+        if (testing::Test::HasFailure()) return;
+      }
+    });
 }
 
 // Squares that underflow, or whose low halves do, and elements that are left of nothing else.

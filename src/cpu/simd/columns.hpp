@@ -89,9 +89,127 @@ struct column_sums {
   }
 };
 
-/// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64.
+#if defined(__AVX512F__)
+WF_INLINE f64s add_down(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+WF_INLINE f64s add_up(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+
+/// A sum rounded down beside one rounded up, whatever the processor's mode is: the true one lies between. `high` begins at -0, and stays there if
+/// all terms are -0.
+struct enclosed {
+  f64s low = all_lanes<f64s>(-0.0), high = low;
+  WF_INLINE void add(f64s v, f64s one) {
+    low = add_down(low, v);
+    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
+  }
+  WF_INLINE void add(const enclosed& x) {
+    low = add_down(low, x.low);
+    high = add_up(high, x.high);
+  }
+};
+
+/// Anchored sums of f64. t begins at 1.5·2^k and takes multiples of 2^(k-52) while it stays in [2^k, 2^(k+1)): between two such numbers
+/// lies less than 2^k, so that what t does not take of a term v is exact, and goes to `rest`.
+struct anchored_sums {
+  static constexpr std::int64_t most = 1024;  // terms; so many never leave, if none is greater than the anchor was made for
+  f64s t;
+  enclosed rest;
+  i64s left{};  // bits of t that changed: those of sign and exponent tell that it left
+  f64s one = unknown_one();
+
+  static WF_INLINE f64s anchor(f64s greatest) {
+    const f64s room = max(greatest * (8.0 * most), all_lanes<f64s>(0x1p-900));
+    return (f64s)(((i64s)room & 0x7ff0000000000000) | 0x0008000000000000);  // of what has no room: NaN
+  }
+  WF_INLINE void begin(f64s sum) {
+    t = sum;
+    rest = {};
+    left = i64s{};
+  }
+  WF_INLINE void add(f64s v, f64s anchor) {
+    const f64s before = t;
+    t = add_by_fma(v, before, one);
+    rest.add(v - (t - before), one);
+    left |= (i64s)t ^ (i64s)anchor;
+  }
+  WF_INLINE i64s has_left() const { return ~(i64s)((u64s)left < 0x0010000000000000u); }
+  WF_INLINE i64s nothing(f64s anchor) const { return (i64s)(t == anchor) & (i64s)(rest.low == 0.0) & (i64s)(rest.high == 0.0); }
+};
+
+/// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64, with an anchor for each column.
+template <bool Absolute>
+void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+  alignas(64) double sums[most_columns], lows[most_columns], highs[most_columns], of_sums[most_columns];
+  for (std::int64_t begin = 0; begin < rows; begin += anchored_sums::most) {
+    const std::int64_t end = begin + anchored_sums::most < rows ? begin + anchored_sums::most : rows;
+    for (std::int64_t i = begin; i < end; i += rows_at_once) {
+      const std::int64_t left = end - i < rows_at_once ? end - i : rows_at_once;
+      const bool first = i == begin, last = i + left == end;
+      for_columns<f64s, double>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, left, count,
+                                [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+        f64s anchor;
+        anchored_sums sums_here;
+        const auto start = [&]() __attribute__((always_inline)) {
+          f64s greatest{};
+          for (std::int64_t k = 0; k < here; ++k) greatest = max(abs(read(k)), greatest);
+          anchor = anchored_sums::anchor(greatest);
+          sums_here.begin(anchor);
+        };
+        const auto add = [&]() __attribute__((always_inline)) {
+          for (std::int64_t k = 0; k < here; ++k) sums_here.add(Absolute ? abs(read(k)) : read(k), anchor);
+        };
+        // Where nothing has been added -0 leaves the sum as it is.
+        const auto give = [&](f64s nothing) __attribute__((always_inline)) {
+          const i64s is_nothing = sums_here.nothing(anchor);
+          column_sums to(s + j, c + j, lost + j);
+          to.add<true>((f64s)(((i64s)nothing & is_nothing) | ((i64s)(sums_here.t - anchor) & ~is_nothing)));
+          to.lost += abs(to.two_sum(to.c, sums_here.rest.high)) + (sums_here.rest.high - sums_here.rest.low);
+          to.give(s + j, c + j, lost + j);
+        };
+        const auto begin_again = [&]() __attribute__((always_inline)) {
+          if (first) {
+            start();
+            return;
+          }
+          anchor = load<f64s>(of_sums + j);
+          sums_here.begin(load<f64s>(sums + j));
+          sums_here.rest = {load<f64s>(lows + j), load<f64s>(highs + j)};
+        };
+        begin_again();
+        add();
+        if (any_lane(sums_here.has_left())) [[unlikely]] {
+          if (!first) {
+            begin_again();
+            give(all_lanes<f64s>(-0.0));
+            start();
+            add();
+          }
+          // What leaves now, too, is no number.
+          sums_here.rest.high = (f64s)((i64s)sums_here.rest.high | sums_here.has_left());
+        }
+        if (last) {
+          i64s negative = ~i64s{};  // is every element -0?
+          if (any_lane(sums_here.nothing(anchor)))
+            for (std::int64_t k = begin - i; k < here; ++k) negative &= (i64s)((i64s)(Absolute ? abs(read(k)) : read(k)) == INT64_MIN);
+          give((f64s)(negative & INT64_MIN));
+          return;
+        }
+        store(of_sums + j, anchor);
+        store(sums + j, sums_here.t);
+        store(lows + j, sums_here.rest.low);
+        store(highs + j, sums_here.rest.high);
+      });
+    }
+  }
+}
+#endif
+
+/// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64, by two-sums.
 template <bool Absolute>
 void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+#if defined(__AVX512F__)
+  constexpr std::int64_t many = 2 * rows_at_once;  // two-sums are no slower before
+  if (rows >= many) return certify_many_rows<Absolute>(x, stride, rows, count, s, c, lost);
+#endif
   for_columns<f64s, double>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
     column_sums sums(s + j, c + j, lost + j);
     for (std::int64_t k = 0; k < here; ++k) {
@@ -103,6 +221,147 @@ void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows,
   });
 }
 
+#if defined(__AVX512F__)
+/// Columns of f32: in doubles, of which so few bits are lost that two roundings tell.
+template <bool Absolute>
+void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
+  alignas(64) double lows[most_columns], highs[most_columns];
+  const f64s one = unknown_one();
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
+    const std::int64_t left = rows - i < rows_at_once ? rows - i : rows_at_once;
+    for_columns<f32s, float>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, left, count,
+                             [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+      enclosed parts[2];
+      if (i != 0) {
+        parts[0] = {load<f64s>(lows + j), load<f64s>(highs + j)};
+        parts[1] = {load<f64s>(lows + j + step), load<f64s>(highs + j + step)};
+      }
+      for (std::int64_t k = 0; k < here; ++k) {
+        const f32s v = Absolute ? abs(read(k)) : read(k);
+        half_f32s halves[2];
+        __builtin_memcpy(halves, &v, sizeof v);
+        parts[0].add(widen(halves[0]), one);
+        parts[1].add(widen(halves[1]), one);
+      }
+      WF_UNROLL
+      for (int part = 0; part < 2; ++part) {
+        const std::int64_t at = j + part * step;
+        if (i + left == rows) {
+          column_sums to(s + at, c + at, lost + at);
+          to.lost += parts[part].high - parts[part].low;
+          to.add<true>(parts[part].high);
+          to.give(s + at, c + at, lost + at);
+        } else {
+          store(lows + at, parts[part].low);
+          store(highs + at, parts[part].high);
+        }
+      }
+    });
+  }
+}
+
+/// Lane k of the answer is the sum of vector k's lanes.
+template <class F>
+WF_INLINE f64s sums_of_lanes(const f64s (&v)[step], F add) {
+  f64s pairs[4], fours[2];
+  for (int k = 0; k < 4; ++k)
+    pairs[k] = add(__builtin_shufflevector(v[2 * k], v[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14), __builtin_shufflevector(v[2 * k], v[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15));
+  for (int k = 0; k < 2; ++k)
+    fours[k] = add(__builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13),
+                   __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15));
+  return add(__builtin_shufflevector(fours[0], fours[1], 0, 1, 2, 3, 8, 9, 10, 11), __builtin_shufflevector(fours[0], fours[1], 4, 5, 6, 7, 12, 13, 14, 15));
+}
+
+/// Rows of n <= most_of_row elements without gaps, a row `stride` bytes after the one before: their sums s + c, and what is lost. There is room for
+/// whole vectors. Of f64 with one anchor for all rows, as long as it serves.
+template <class T, bool Absolute>
+void certify_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr std::int64_t size = sizeof(T);
+  const f64s one = unknown_one();
+  const std::int64_t whole = n / step * step;
+  const auto tail = static_cast<__mmask8>((1 << (n - whole)) - 1);
+  const auto read_tail = [&](const unsigned char* p) __attribute__((always_inline)) {
+    if constexpr (wide) return _mm512_maskz_loadu_pd(tail, p);
+    else return widen((half_f32s)_mm256_maskz_loadu_ps(tail, p));
+  };
+  const auto read = [&](const unsigned char* p) __attribute__((always_inline)) {
+    prefetch(p);
+    return load_f64<T>(p, 0);
+  };
+  f64s anchor{};
+  const auto anchor_of = [&](const unsigned char* row) __attribute__((always_inline)) {
+    f64s greatest = abs(read_tail(row + whole * size));
+    for (std::int64_t i = 0; i < whole; i += step) greatest = max(abs(read(row + i * size)), greatest);
+    double most = 0;
+    for (int k = 0; k < step; ++k) most = greatest[k] > most ? greatest[k] : most;
+    anchor = anchored_sums::anchor(all_lanes<f64s>(most));
+  };
+  bool serves = false;
+  for (std::int64_t i = 0; i < rows; i += step) {
+    f64s sums[step], low[step], high[step];
+    WF_UNROLL
+    for (int k = 0; k < step; ++k) sums[k] = low[k] = high[k] = f64s{};
+    const auto here = static_cast<int>(rows - i < step ? rows - i : step);
+    for (int k = 0; k < here; ++k) {
+      const auto* const row = static_cast<const unsigned char*>(x) + (i + k) * stride;
+      const auto walk = [&](auto& a, auto& b, auto add) __attribute__((always_inline)) {
+        std::int64_t j = 0;
+        for (; j + 2 * step <= n; j += 2 * step) {
+          add(a, read(row + j * size));
+          add(b, read(row + (j + step) * size));
+        }
+        if (j < whole) add(a, read(row + j * size));
+        if (tail != 0) add(b, read_tail(row + whole * size));
+      };
+      if constexpr (wide) {
+        for (bool again = !serves;; again = true) {
+          if (again) anchor_of(row);
+          anchored_sums a, b;
+          a.begin(anchor);
+          b.begin(anchor);
+          walk(a, b, [&](anchored_sums& to, f64s v) __attribute__((always_inline)) { to.add(Absolute ? abs(v) : v, anchor); });
+          const f64s sum = (a.t - anchor) + (b.t - anchor);
+          // Eight such lanes have no more than 53 bits.
+          const i64s fits = ~(a.has_left() | b.has_left()) & (i64s)(abs(sum) <= anchor * 0.125);
+          serves = !any_lane(~fits);
+          if (!serves && !again) continue;
+          a.rest.add(b.rest);
+          sums[k] = (f64s)((i64s)sum | ~fits);
+          low[k] = a.rest.low;
+          high[k] = a.rest.high;
+          break;
+        }
+      } else {
+        enclosed a, b;
+        walk(a, b, [&](enclosed& to, f64s v) __attribute__((always_inline)) { to.add(Absolute ? abs(v) : v, one); });
+        a.add(b);
+        low[k] = a.low;
+        high[k] = a.high;
+      }
+    }
+    const f64s lower = sums_of_lanes(low, add_down), upper = sums_of_lanes(high, add_up);
+    f64s sum = wide ? sums_of_lanes(sums, [](f64s a, f64s b) { return a + b; }) : upper;
+    const i64s zero = (i64s)(sum == 0.0) & (i64s)(upper == 0.0) & (i64s)(lower == 0.0);
+    if (any_lane(zero)) {
+      for (int k = 0; k < here; ++k) {
+        if (zero[k] == 0) continue;
+        double negative = -0.0;
+        for (std::int64_t j = 0; j < n && __builtin_signbit(negative); ++j) {
+          T v;
+          __builtin_memcpy(&v, static_cast<const unsigned char*>(x) + (i + k) * stride + j * size, sizeof v);
+          if (Absolute || !__builtin_signbit(v)) negative = 0;
+        }
+        sum[k] = negative;
+      }
+    }
+    store(s + i, sum);
+    store(c + i, wide ? upper : f64s{});
+    store(lost + i, upper - lower);
+    if constexpr (wide) serves = serves && !any_lane((i64s)(upper - lower > abs(sum) * 0x1p-60));
+  }
+}
+#else
 /// Columns of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are multiples of the
 /// least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits allow; else at most u·greatest·n(n + 1)/2 is.
 template <bool Absolute>
@@ -161,6 +420,7 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
     });
   }
 }
+#endif
 template <class T, bool Absolute>
 void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
   if constexpr (sizeof(T) == 8) certify_wide_columns<Absolute>(x, stride, rows, count, s, c, lost);

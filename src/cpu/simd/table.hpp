@@ -45,6 +45,11 @@ const kernel_table& table() {
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
+#if defined(__AVX512F__)
+      .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
+#else
+      .certify_rows = {},
+#endif
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
       .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_SQUARES(std::int32_t), {},

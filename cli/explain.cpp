@@ -31,7 +31,7 @@ namespace {
 /// Everything is run three times or so, and drawn: more would tell no more.
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 26;
 
-/// Of a block on a GPU of compute capability 9.0, as on simt.
+/// The most shared memory of a block on a GPU of compute capability 9.0, as on simt.
 constexpr std::uint64_t most_shared = 227 * 1024;
 
 struct explain_command {

@@ -29,7 +29,7 @@ std::size_t raw_string_at(const std::string& text, std::size_t i) {
   return open != text.npos && text[open] == '(' && open - i - 2 <= 16 ? open : text.npos;
 }
 
-/// With comments and the insides of strings blank, and everything else where it was.
+/// The text with comments and the insides of strings blank, and everything else where it was.
 std::string code_of(const std::string& text) {
   std::string code = text;
   for (std::size_t i = 0; i < text.size();) {
@@ -207,7 +207,7 @@ struct function_text {
   std::string_view name;
   std::pair<std::size_t, std::size_t> body;
 };
-/// Of `__device__` functions, not variables, that have a body and are no members of classes.
+/// The `__device__` functions, not variables, that have a body and are no members of classes.
 std::vector<function_text> device_functions(const std::string& code, const tokens& t) {
   std::vector<function_text> all;
   scopes around;

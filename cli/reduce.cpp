@@ -100,7 +100,7 @@ std::string list_of(const std::vector<std::string>& parts) {
   return text + "]";
 }
 
-/// Of a part of a value: itself, or re and im of a complex number.
+/// `text` of each part of a value: itself, or re and im of a complex number.
 template <class F>
 std::string for_parts(const wf::io::reduced& r, std::size_t k, F text) {
   std::vector<std::string> values;

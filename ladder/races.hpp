@@ -9,8 +9,8 @@
 
 #include "ladder.hpp"
 
-// Of simt/machine.hpp, which stands beside simt's own <cuda_runtime.h>: who compiles for a GPU must not
-// find that one.
+// These are of simt/machine.hpp, which stands beside simt's own <cuda_runtime.h>: who compiles for a GPU
+// must not find that one.
 namespace simt {
 enum class block_order : std::uint8_t;
 enum class lane_schedule : std::uint8_t;

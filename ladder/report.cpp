@@ -47,7 +47,7 @@ std::string verdict_text(const row& r) {
   return text;
 }
 
-/// Of those that are right; every one of them is `all`.
+/// The number of digits that are right; every one of them is `all`.
 std::string digits_text(double digits) {
   return std::isinf(digits) ? "all" : fmt::format("{:.0f}", std::floor(digits));
 }

@@ -132,7 +132,7 @@ double right_digits(double error, double sum) {
 
 judgement reference::judge(const rung_info& rung, std::uint64_t bits, double depth) const {
   judgement j = judge_sum(rung, bits, depth);
-  // Of a sum that is not finite, the only answer is itself.
+  // The only answer of a sum that is not finite is itself.
   const bool is_finite = type_ == wf::dtype::i32 || std::isfinite(hi_);
   j.digits = is_finite ? right_digits(j.error, type_ == wf::dtype::i32 ? static_cast<double>(static_cast<std::int32_t>(integer_)) : hi_)
                        : j.right ? std::numeric_limits<double>::infinity() : 0;

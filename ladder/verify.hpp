@@ -35,8 +35,8 @@ class reference {
   /// `depth`: the most additions that one element passed through (Higham, Accuracy and Stability,
   /// 4.2: |error| is at most ((1+u)^depth − 1) times the sum of magnitudes).
   judgement judge(const rung_info&, std::uint64_t bits, double depth) const;
-  /// Of the sum: Σ|x| over |Σx|, infinite where that is 0, NaN of integers and of what is not finite. An error of the
-  /// last place in one element may be so many of the sum's.
+  /// The condition of the sum: Σ|x| over |Σx|, infinite where that is 0, NaN of integers and of what is not finite. An
+  /// error of the last place in one element may be so many of the sum's.
   double condition() const;
   /// The correctly rounded sum.
   std::string text(wf::dtype result) const;

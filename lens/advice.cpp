@@ -89,7 +89,7 @@ void add_uncoalesced(std::vector<advice>& all, const kernel_counts& k) {
   const counters& c = k.total;
   const std::uint64_t sectors = c.global_load.sectors + c.global_store.sectors;
   const std::uint64_t useful = c.global_load.useful_bytes + c.global_store.useful_bytes;
-  // Of a contiguous request that is shifted by some bytes four fifths are of use; of every second element, half.
+  // Four fifths of a contiguous request that is shifted by some bytes are of use; half of one of every second element.
   if (sectors == 0 || 3 * useful > 2 * 32 * sectors) return;
   const global_cost cost = cost_in_global(s.what);
   const unsigned needed = (cost.useful_bytes + 31) / 32;

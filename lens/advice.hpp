@@ -22,7 +22,7 @@ struct advice {
   source_place where;  ///< line 0: of the kernel as a whole
   std::string text;
 };
-/// Of one of the explanation's kernels, the costliest kind first.
+/// Advice for one of the explanation's kernels, the costliest kind first.
 std::vector<advice> advice_for(const explanation&, const kernel_counts&);
 
 /// The smallest padding of a row, in elements, without conflicts, for lanes of a constant distance. Nothing if none

@@ -23,7 +23,7 @@ std::uint64_t meetings(const counters& c) {
 }
 std::uint64_t sectors(const counters& c) { return c.global_bytes() / 32; }
 
-/// Of the instructions seen: memory accesses where there are any.
+/// Active lanes of the instructions seen: memory accesses where there are any.
 double active_lanes(const counters& c) {
   std::uint64_t lanes = 0, requests = 0;
   for (const memory_row& row : memory_rows) {

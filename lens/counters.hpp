@@ -15,16 +15,16 @@ struct memory_counts {
   std::uint64_t lanes = 0;  ///< active ones, summed over the requests
   std::uint64_t bytes = 0;  ///< that lanes asked for, each for itself
 
-  // Of global memory:
+  // Counts of global memory:
   std::uint64_t sectors = 0;       ///< of 32 bytes, different ones within a request
   std::uint64_t useful_bytes = 0;  ///< different bytes of those sectors that a lane asked for
 
-  // Of shared memory:
+  // Counts of shared memory:
   std::uint64_t wavefronts = 0;  ///< passes over the banks
   std::uint64_t ideal = 0;       ///< passes without conflicts
   std::uint64_t ways = 0;        ///< of the worst request: passes over those without conflicts, rounded up
 
-  // Of atomics:
+  // Counts of atomics:
   std::uint64_t turns = 0;  ///< lanes with the same address follow each other: the most of each request
 
   std::uint64_t conflicts() const { return wavefronts - ideal; }

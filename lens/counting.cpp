@@ -42,9 +42,9 @@ unsigned irregular_lanes(const request& r) {
   return count;
 }
 
-/// Of two requests with as many conflicts and lanes: the wider one, which is a column and not a row, and of about equally
-/// wide ones that which differs most from a plain stride. Operands of one warp are loaded in an order that compilers
-/// choose: of equally wide ones the lower.
+/// The wider of two requests with as many conflicts and lanes tells more: it is a column and not a row; and of about
+/// equally wide ones that which differs most from a plain stride. Operands of one warp are loaded in an order that
+/// compilers choose: of equally wide ones the lower.
 bool tells_more(const request& a, const request& b, bool same_warp) {
   if (same_block(a, a.mask) != a.mask) return false;  // a column of a cluster's blocks, each with banks of its own
   const auto [a_low, a_high] = bounds(a);

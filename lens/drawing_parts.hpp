@@ -29,7 +29,7 @@ std::string row_title(const value_row&, std::string_view main_file);
 std::string threads_of(const value_row&);
 /// What of the row is for nothing, and what has no column; empty if neither.
 std::string notes_of(const value_row&, unsigned columns);
-/// Of a load: whether each thread's first elements are neighbours, and the next thread's lie behind them, as those of leaders.
+/// Whether each thread's first elements of a load are neighbours, and the next thread's lie behind them, as those of leaders.
 /// Then they can be drawn at their own columns.
 bool loads_apart(const value_row&);
 /// The steps of a result whose word another thread writes too, without an atomic: a race.

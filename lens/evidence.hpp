@@ -59,10 +59,10 @@ double combined(number_types, combination, std::span<const operand_value>);
 /// Votes of all values that were seen to be made of others. A single one is a load that went on as it was.
 class evidence {
  public:
-  /// Of types that are known, or not.
+  /// The types are known, or not.
   explicit evidence(std::optional<number_types> known = {});
   void vote(const source_place&, std::span<const operand_value>, const seen_value& result);
-  /// Of most votes, operations chosen line by line.
+  /// The types of most votes are taken, operations are chosen line by line.
   void decide();
   number_types types() const;
   /// `add` where nothing was seen, `other` where nothing explains what was.

@@ -72,8 +72,8 @@ x86_reg written_by(const cs_insn& i) {
   return to != nullptr && to->type == X86_OP_REG ? to->reg : X86_REG_INVALID;
 }
 
-/// Of a direct jump or call; 0 of others. A stub that jumps through a table, as the linker makes for
-/// functions of shared libraries, is followed.
+/// The target of a direct jump or call; 0 of others. A stub that jumps through a table, as the linker makes
+/// for functions of shared libraries, is followed.
 std::uintptr_t target_of(const cs_insn& i, decoder& other) {
   const cs_x86_op* to = operand(i, 0);
   if (to == nullptr || to->type != X86_OP_IMM) return 0;
@@ -95,7 +95,7 @@ bool is_mark(std::uintptr_t function) {
          function == reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc_guard);
 }
 
-/// By one instruction of the processor; FMA's forms are three for each of the orders of their operands.
+/// The operations by one instruction of the processor; FMA's forms are three for each of the orders of their operands.
 unsigned arithmetic(const cs_insn& i) {
   std::string_view rest = i.mnemonic;
   if (rest.starts_with('v')) rest.remove_prefix(1);
@@ -115,7 +115,7 @@ unsigned arithmetic(const cs_insn& i) {
 /// the result by arithmetic that the source does not have.
 class conversions {
  public:
-  /// Of the instruction behind `before` (null at a block's begin), with those that follow it.
+  /// Whether the instruction behind `before` (null at a block's begin) is such arithmetic, with those that follow it.
   bool made(const cs_insn* before, const cs_insn& i, decoder& following) {
     const unsigned id = i.id;
     const bool doubles = (id == X86_INS_ADDSS || id == X86_INS_ADDSD) && operand(i, 1)->type == X86_OP_REG &&

@@ -89,7 +89,7 @@ void progress::watch() {
   std::fputs(wipe, stderr);
 }
 
-/// With the mutex held.
+/// Called with the mutex held.
 void progress::draw() {
   const simt::launch_progress blocks = simt::progress_of_launches();
   const auto of = static_cast<double>(blocks.blocks - part_.blocks);

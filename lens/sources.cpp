@@ -12,7 +12,7 @@ bool is_end_of(std::string_view end, std::string_view path) {
 }  // namespace
 
 const source_file* find_source(std::string_view path) {
-  // Of either the folder may be left out: of what is embedded, and by simt of all below its own source.
+  // The folder of either may be left out: that of what is embedded, and by simt that of all below its own source.
   for (const source_file& f : sources())
     if (is_end_of(f.path, path) || is_end_of(path, f.path)) return &f;
   return nullptr;

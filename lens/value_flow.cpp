@@ -216,7 +216,7 @@ const source_place& value_flow::place_of(const lane_state& lane, const guess& g,
   return g.reads != 0 ? here : g.loads ? lane.load_row->where : g.shuffled ? lane.shuffle_row->where : here;
 }
 
-/// With zero nearly every operation gives the same, and of equal operands the greatest is each of them.
+/// Nearly every operation gives the same with zero, and the greatest of equal operands is each of them.
 static bool tells_operations(const std::vector<operand_value>& of) {
   for (std::size_t a = 0; a < of.size(); ++a) {
     if (of[a].seen.is_zero()) return false;

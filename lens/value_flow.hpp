@@ -57,7 +57,7 @@ class value_flow {
   void diverged(std::uint32_t, std::uint32_t, unsigned) {}
   void arrived(const simt::event&, const request&);
   void accessed(const simt::event&, const request&);
-  /// Of the warp.
+  /// The end of the warp.
   void end();
   /// The rows in order, and which values the result is made of.
   void finish();

@@ -37,7 +37,7 @@ WF_API const cpu::erased& builtin(op o, dtype element, accuracy a);
 /// As builtin(), but null where that throws.
 WF_API const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
 /// The functions that also say whether the answer overflowed, in a `checked` (results.hpp) of the same type.
-/// Of integers: sum, prod, sum_of_squares, norm1, dot; else null.
+/// There are such for integers: sum, prod, sum_of_squares, norm1, dot; else null.
 WF_API const cpu::erased* find_checked(op o, dtype element) noexcept;
 
 }  // namespace wf

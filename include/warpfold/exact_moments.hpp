@@ -222,7 +222,7 @@ class exact_dot {
  public:
   /// Digits and counters.
   using state_type = exact::product_state<double>;
-  /// Of to_bytes().
+  /// The number of bytes of to_bytes().
   static constexpr std::size_t byte_size =
       exact::serial_size<state_type::digits_type::count, state_type::digits_type::min_exponent>;
 

@@ -64,7 +64,7 @@ class exact_sum {
  public:
   /// Digits and counters.
   using state_type = exact::state<digits_format::digits, digits_format::min_exponent>;
-  /// Of to_bytes().
+  /// The number of bytes of to_bytes().
   static constexpr std::size_t byte_size =
       exact::serial_size<digits_format::digits, digits_format::min_exponent>;
 

@@ -325,7 +325,7 @@ auto all_reduce(MPI_Comm comm, const X& x, const R& r, const context& c = {}) {
   static_assert(wf::detail::require_reduction<R, wf::detail::element_of<X>>());
   return mpi::detail::all_reduce_pieces(comm, r, c, x);
 }
-/// Of two inputs.
+/// The same of two inputs.
 template <wf::detail::input X, wf::detail::input Y, class R>
 auto all_reduce(MPI_Comm comm, const X& x, const Y& y, const R& r, const context& c = {}) {
   static_assert(wf::detail::require_reduction<R, wf::detail::element_of<X>, wf::detail::element_of<Y>>());

@@ -34,7 +34,7 @@ struct rows_of_digits {
   int terms = 1;  ///< that an element adds to a row: a complex product two
 };
 
-/// Of sums of integers and of their squares that do not wrap: 128 + 64 bits.
+/// Digits of sums of integers and of their squares that do not wrap: 128 + 64 bits.
 inline constexpr int digits_of_integers = 6;
 
 inline rows_of_digits rows_of(const state_form& f) {
@@ -120,7 +120,7 @@ inline const char* fault_of_rows(const rows_of_digits& rows, std::span<const std
   return nullptr;
 }
 
-/// Of one state; `nothing` is that of no elements.
+/// The fault of one state; `nothing` is the state of no elements.
 inline const char* fault_of_state(const state_form& f, const rows_of_digits& rows, std::span<const std::int64_t> words,
                                   std::span<const std::int64_t> nothing) {
   const std::int64_t n = words[0];

@@ -29,7 +29,7 @@ constexpr way ways[] = {
     {block_order::reversed, lane_schedule::to_barrier}, {block_order::shuffled, lane_schedule::lock_step},
 };
 
-/// Of one block there is one order, of two there are two.
+/// One block has one order, two have two.
 std::vector<way> ways_of(std::uint64_t blocks) {
   std::vector<way> all;
   for (way w : ways) {

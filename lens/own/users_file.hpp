@@ -7,7 +7,7 @@
 
 namespace lens::own {
 
-/// Of the program made of a user's file there is one file to show. Both strings must live as long as it.
+/// The program made of a user's file has one file to show. Both strings must live as long as it.
 void show_file(const std::string& path, const std::string& text);
 
 }  // namespace lens::own

@@ -27,7 +27,7 @@ std::vector<std::string_view> metric_names();
 /// What was counted of one kernel, in the order of metric_names().
 struct counted_kernel {
   std::vector<double> values;
-  /// Of a metric by name; NaN if it is not one of them.
+  /// The value of a metric by name; NaN if it is not one of them.
   double of(std::string_view name) const;
   /// Operations of f32 and f64, an fma being two. Those of f16 are not among them: nvcc makes constants
   /// by HFMA2 and widens halves by HADD2, and the kernels add in f32.

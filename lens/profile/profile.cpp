@@ -38,7 +38,7 @@ void check_block(const ladder::rung_info& rung, unsigned block) {
     throw wf::error(wf::errc::bad_argument, name + ": its tree needs a power of two");
 }
 
-/// By name, in the order of the first of each.
+/// Statistics by name, in the order of the first of each.
 template <class Record>
 std::vector<statistics> by_name(const std::vector<Record>& records) {
   std::vector<std::string> order;

@@ -35,7 +35,7 @@ struct profile_request {
   bool roofline = true;
 };
 
-/// Of several durations, in seconds. spread: the middle half's width over the median.
+/// What several durations come to, in seconds. spread: the middle half's width over the median.
 struct statistics {
   std::string name;
   std::uint64_t count = 0;

@@ -39,8 +39,8 @@ class reduction_subject {
     bool right = false;
     std::string why;
   };
-  /// Of the answer that the last run left: byte for byte the CPU's where it is exact, and within the bound
-  /// of its own additions where it is as the hardware adds.
+  /// The judgement of the answer that the last run left: byte for byte the CPU's where it is exact, and
+  /// within the bound of its own additions where it is as the hardware adds.
   judgement judge() const;
 
  private:

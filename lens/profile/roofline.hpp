@@ -25,14 +25,14 @@ struct roofline {
   double ridge() const { return operations_per_second / bytes_per_second; }
   /// The most operations a second at an intensity.
   double ceiling(double intensity) const;
-  /// Of a point: its rate over the ceiling above it.
+  /// The rate of a point over the ceiling above it.
   double reached(const roofline_point&) const;
 };
 
-/// With both axes logarithmic: 72 x 18 characters, and a drawing, in a box that scrolls where it is narrow.
+/// Both axes are logarithmic: 72 x 18 characters, and a drawing, in a box that scrolls where it is narrow.
 std::string roofline_text(const roofline&);
 std::string roofline_svg(const roofline&);
-/// Of each point, its mark, name, intensity, rate, and share of the ceiling there.
+/// Each point's mark, name, intensity, rate, and share of the ceiling there.
 std::vector<std::string> point_lines(const roofline&);
 
 }  // namespace lens::profile

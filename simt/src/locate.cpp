@@ -84,7 +84,7 @@ int call_line(Dwarf_Die* inlined) {
                                                                                        : 0;
 }
 
-// With template arguments and without parameters, as far as the compiler tells: `tree_sum<float>`.
+// The name with template arguments and without parameters, as far as the compiler tells: `tree_sum<float>`.
 std::string function_name(Dwarf_Die* function) {
   if (const char* text = dwarf_diename(function)) return text;
   Dwarf_Attribute attribute;
@@ -117,7 +117,7 @@ bool enclosing(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>& chain) 
   return false;
 }
 
-/// By the line table, and out of what was inlined from the runtime. Without the function.
+/// The place by the line table, and out of what was inlined from the runtime. It lacks the function.
 source_line blamed(Dwarf_Die* unit, Dwarf_Addr pc, std::vector<Dwarf_Die>& chain) {
   source_line found;
   if (Dwarf_Line* line = dwarf_getsrc_die(unit, pc)) {
@@ -173,7 +173,7 @@ source_line locate(std::uintptr_t instruction) {
   static session program;
   const std::lock_guard lock(guard);
   if (auto it = cache.find(instruction); it != cache.end()) return it->second;
-  // Of no module that is known: perhaps in a library loaded since.
+  // An address of no module that is known is perhaps in a library loaded since.
   if (!program || dwfl_addrmodule(program.get(), instruction) == nullptr) program = open_program();
   return cache[instruction] = program ? look_up(program.get(), instruction) : source_line{};
 }

@@ -95,7 +95,7 @@ struct block {
   std::uint32_t spinning = 0, outside = 0;  // threads in these states
   bool progress = false;  // something but spinning happened since the last idle moment
   bool lock_step = false;
-  // Of an instrumented kernel (0 and 0 of a plain one): where the host keeps its arguments.
+  // Where the host keeps the arguments of an instrumented kernel (0 and 0 of a plain one).
   std::uintptr_t arguments_begin = 0, arguments_end = 0;
   void* home = nullptr;  // the OS thread's own context
   void* home_fake_stack = nullptr;

@@ -470,7 +470,7 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     refuse("by key: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
            " elements; there must be one for each");
   if (answers < 0) refuse("by key: " + std::to_string(answers) + " answers; there must be 0 or more");
-  // Of each answer a state, aligned, and some whole numbers.
+  // Each answer has a state, aligned, and some whole numbers.
   const auto each = static_cast<std::int64_t>(r.state_size + r.state_align + 64);
   if (answers > std::numeric_limits<std::int64_t>::max() / each)
     refuse("by key: " + std::to_string(answers) + " answers; no memory holds so many");

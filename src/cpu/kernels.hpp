@@ -28,7 +28,7 @@ struct extraction {
   std::int64_t sums[max_parts][max_bins];
   int exponents[max_parts][max_bins];
   int bins;
-  /// Of the measured values (x for sums and moments, the rounded products for dot), NaNs left out.
+  /// The largest of the measured values (x for sums and moments, the rounded products for dot), NaNs left out.
   double largest;
   bool exact;
   bool special;  ///< where not exact: an infinity or a NaN may be why
@@ -76,7 +76,7 @@ using bucket_function = special_counts (*)(const void* x, const void* y, std::in
 
 /// Sums in pairs of doubles, and what they lost at most (simd/certify.hpp). Elements of even places, then of odd ones.
 struct evidence {
-  /// Of finite elements | the answer is NaN | no such sums, but perhaps scaled down, or up.
+  /// Sums of finite elements | the answer is NaN | no such sums, but perhaps scaled down, or up.
   enum what { sums, is_nan, hopeless, too_large, too_small } verdict = sums;
   bool zeros = true;                                     ///< every element, or one of each pair
   bool negative = true;                                  ///< the first element, and that of each run that was joined
@@ -119,7 +119,7 @@ struct kernel_table {
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
-  /// Of rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
+  /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
   // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
@@ -134,7 +134,7 @@ struct kernel_table {
   double (*fast_dot[2])(const void* x, const void* y, std::int64_t n);
   moments (*fast_moments[2])(const void* x, std::int64_t n, double centre);
   std::uint64_t (*integer_sum[8])(const void* x, std::int64_t n);  // mod 2^64
-  /// Of four runs of n elements, n > 0, that begin `apart` elements from each other; if that is 0, of one.
+  /// The extremes of four runs of n elements, n > 0, that begin `apart` elements from each other; if that is 0, of one.
   extremes (*extremes_of[lane_count])(const void* x, std::int64_t n, std::int64_t apart);
   /// The first index whose key is the given one (zeros of either sign are one), or n.
   std::int64_t (*find[lane_count])(const void* x, std::int64_t n, std::int64_t key);

@@ -33,7 +33,7 @@ inline constexpr std::int64_t panel_rows = 1024;
 inline constexpr std::int64_t good_chunk = std::int64_t{1} << 20;
 inline constexpr std::int64_t plenty = 128;
 
-/// Of n elements of so many bytes (those of all inputs).
+/// The size for n elements of so many bytes (those of all inputs).
 inline std::int64_t chunk_size(std::int64_t n, std::size_t bytes) {
   std::int64_t size = least_chunk;
   const auto small = [&] { return size * static_cast<std::int64_t>(bytes) < good_chunk; };

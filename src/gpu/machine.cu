@@ -47,7 +47,7 @@ launch_choices table_choices() {
 
 void choose(void* scratch, const launch_choices& c) { static_cast<workspace*>(scratch)->choose(c); }
 
-/// With the choices of the tuning file, if there is a good one.
+/// The scratch has the choices of the tuning file, if there is a good one.
 void* make_scratch() {
   auto w = std::make_unique<workspace>();
   if (has_tuning()) {  // a device's name takes a millisecond
@@ -114,7 +114,7 @@ void* take(std::size_t bytes, void* stream) {
 
 void give_back(void* p, void* stream) noexcept { cudaFreeAsync(p, static_cast<cudaStream_t>(stream)); }
 
-/// Of pageable memory it returns when all has been read.
+/// A copy of pageable memory returns when all has been read.
 void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
   fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream))), "an input");
 }

@@ -8,7 +8,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-/// By certificate.
+/// Answers are by certificate.
 template <class T, terms Terms>
 cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
   using P = typename kernel_element_of<T>::number;
@@ -39,7 +39,7 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
   }
 }
 
-/// Of complex numbers under either accuracy: there are no faster ones.
+/// Complex numbers have these under either accuracy: there are no faster ones.
 enqueue_function find(op o, dtype t, accuracy a) {
   if (a != accuracy::exact && !is_complex(t)) return nullptr;
   return for_dtype(t, [o]<class T>() -> enqueue_function {

@@ -17,7 +17,7 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-/// By certificate; a state by bins.
+/// An answer is by certificate, a state by bins.
 template <class T>
 cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_t stream) {
   if (r.states) {

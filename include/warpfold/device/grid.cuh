@@ -51,7 +51,7 @@ struct mailbox {
   static_assert(words == 1 || words == 2);
   static constexpr std::uint64_t full = std::uint64_t{1} << 32;
 
-  /// By one thread of the block.
+  /// One thread of the block calls it.
   static __device__ __forceinline__ void post(std::uint64_t* boxes, V value) {
     std::uint64_t* box = boxes + std::uint64_t{blockIdx.x} * words;
     std::uint32_t part[words];
@@ -60,7 +60,7 @@ struct mailbox {
     for (int j = 0; j < words; ++j) store_word(box + j, full | part[j]);
   }
 
-  /// By threads 0 … readers - 1 of the last block, all calling: the sum of boxes reader,
+  /// Threads 0 … readers - 1 of the last block all call it: the sum of boxes reader,
   /// reader + readers, … below `count`, which are left empty. Batch boxes are polled at once, since a
   /// look at one takes 0.5 µs.
   template <int Batch>

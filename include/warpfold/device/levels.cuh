@@ -146,7 +146,7 @@ struct state_boxes {
   static constexpr int words = state_words<State>::count;
   static constexpr std::uint64_t full = std::uint64_t{1} << 32;
 
-  /// By one thread of the block.
+  /// One thread of the block calls it.
   static __device__ __forceinline__ void post(std::uint64_t* boxes, const State& s) {
     std::uint64_t* box = boxes + std::uint64_t{blockIdx.x} * words;
     const auto w = state_words<State>::of(s);

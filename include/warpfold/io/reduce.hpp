@@ -56,7 +56,7 @@ struct reduced {
 ///     const wf::io::reduced r = wf::io::reduce(wf::op::sum, file);
 ///     std::puts(wf::io::value_text(r.kind.type, r.value(0)).c_str());
 reduced reduce(op o, array_file& x, const reduce_options& options = {});
-/// Of two files: dot.
+/// The same of two files: dot.
 reduced reduce(op o, array_file& x, array_file& y, const reduce_options& options = {});
 
 /// A value of any type as the shortest decimal that reads back in its type; complex: 1.5-2j.

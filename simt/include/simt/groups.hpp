@@ -94,7 +94,7 @@ class place_in {
   SIMT_INLINE static unsigned meta_group_rank() { return Parent::thread_rank() / Size; }
   SIMT_INLINE static constexpr unsigned meta_group_size() { return (Parent::num_threads() + Size - 1) / Size; }
 };
-/// Of a parent that the type does not name: as it was told.
+/// The place in a parent that the type does not name: as it was told.
 template <unsigned Size>
 class place_in<Size, void> {
   unsigned rank_, count_;
@@ -174,7 +174,7 @@ class coalesced_group : public lane_group<coalesced_group> {
 };
 SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(::simt::__activemask()); }
 
-/// By rank. A `size` that is no power of two up to 32 is a fault, a trap.
+/// Tiles are by rank. A `size` that is no power of two up to 32 is a fault, a trap.
 SIMT_INLINE coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) ::simt::__trap();
   const unsigned tile = parent.thread_rank() / size;

@@ -93,7 +93,7 @@ struct launch_stats {
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
 };
 
-/// Of all launches since the program began: their blocks, and how many of them have begun. Any thread may ask.
+/// All launches since the program began: their blocks, and how many of them have begun. Any thread may ask.
 struct launch_progress {
   std::uint64_t begun = 0, blocks = 0;
 };

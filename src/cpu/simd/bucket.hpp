@@ -24,7 +24,7 @@ namespace wf::cpu::WF_TARGET {
 /// that shuffles; from memory just written, for the store: 1.3 ns an f64 then, and 0.54 so.
 inline constexpr std::int64_t bucket_block = 64;
 
-/// Of vectors: is any lane infinite or NaN?
+/// Is any lane of vectors infinite or NaN?
 class finite_check {
 #if defined(__AVX512DQ__)
  public:

@@ -500,7 +500,7 @@ struct knowns {
     const f64s t = two_sum(h, -b.h, error), low = two_sum(l, -b.l, low_error), more = two_sum(error, low, more_error);
     return of(t, more, (off + b.off) * 1.01 + (abs(h) + abs(b.h)) * 0x1p-102).exact_where(is_exact() & b.is_exact() & (i64s)(low_error == 0.0) & (i64s)(more_error == 0.0));
   }
-  /// Of what is positive, and not off by more than a quarter.
+  /// Only what is positive, and not off by more than a quarter.
   WF_INLINE knowns positive() const { return only((i64s)(h >= 0x1p-900) & (i64s)(off <= h * 0.25)); }
   WF_INLINE knowns root() const {
     const knowns a = positive().within(0x1p-900, 0x1p900);

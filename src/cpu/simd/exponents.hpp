@@ -229,7 +229,7 @@ inline void fold_wide(std::int64_t* sums) { exponent_words(sums).fold(); }
 inline void fold_narrow(std::int64_t* sums) {
   constexpr int fields = float_words::fields, indexes = 2 * fields, span = float_words::shape.span;
   const auto* words = reinterpret_cast<const std::uint64_t*>(sums + float_words::shape.size());
-  // Of the adds of index k: their number, and their mantissas. The bits of k came with each, and so will a
+  // The adds of index k: their number, and their mantissas. The bits of k came with each, and so will a
   // leading one.
   const auto adds = [&]<class V>(V k, int from, V& times) __attribute__((always_inline)) {
     times = V{};

@@ -113,7 +113,7 @@ WF_INLINE void for_tail(const void* x, const void* y, std::int64_t i, std::int64
   f(static_cast<const void*>(px), static_cast<const void*>(py), std::int64_t{0}, every_lane());
 }
 
-/// By a window below `bound`, in numbers as the source takes them.
+/// The extraction by a window below `bound`, in numbers as the source takes them.
 template <class Source, int Bins>
 WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
   using state = bins<Source, Bins>;
@@ -184,7 +184,7 @@ void extract(const void* x, const void* y, std::int64_t n, int bound, extraction
   extract_below<Source, Bins>(x, y, n, bound, out);
 }
 
-/// Of what the source measures, NaNs left out.
+/// The largest of what the source measures, NaNs left out.
 template <class Source>
 WF_INLINE double largest_in(const void* x, const void* y, std::int64_t n) {
   f64s m[4] = {};

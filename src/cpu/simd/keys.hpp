@@ -8,7 +8,7 @@
 
 namespace wf::cpu::WF_TARGET {
 
-/// Of an element type seen as integers: the lane, and for floats the bits of infinity.
+/// An element type seen as integers: the lane, and for floats the bits of infinity.
 template <class Lane, std::int64_t Infinity = 0>
 struct lane_type {
   using element = Lane;

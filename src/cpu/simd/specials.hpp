@@ -54,7 +54,7 @@ struct special_tally {
   }
 };
 
-/// Of x, or of the products of x and y.
+/// The special values of x, or of the products of x and y.
 template <class T, bool Pairs>
 special_counts specials(const void* from_x, const void* from_y, std::int64_t n) {
   using F = vec<T>;

@@ -143,7 +143,7 @@ WF_INLINE f64s square_roots(f64s x) {
 #endif
 }
 
-/// Of pairs of vectors: is any lane NaN?
+/// Is any lane of pairs of vectors NaN?
 class nan_check {
 #if defined(__AVX512F__)
  public:
@@ -206,7 +206,7 @@ WF_INLINE f64s two_product(f64s a, f64s b, f64s& lo) {
 }
 
 #if defined(__x86_64__)
-/// Of eight bytes each.
+/// Sums of eight bytes each.
 WF_INLINE u64s sums_of_bytes(vec<std::uint8_t> v) {
 #if defined(__AVX512F__)
   return (u64s)_mm512_sad_epu8((__m512i)v, __m512i{});
@@ -217,7 +217,7 @@ WF_INLINE u64s sums_of_bytes(vec<std::uint8_t> v) {
 #endif
 }
 
-/// Of two neighbours each.
+/// Sums of two neighbours each.
 WF_INLINE i32s sums_of_pairs(vec<std::int16_t> v) {
   const vec<std::int16_t> ones = all_lanes<vec<std::int16_t>>(std::int16_t{1});
 #if defined(__AVX512F__)

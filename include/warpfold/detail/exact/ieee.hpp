@@ -73,7 +73,7 @@ struct ieee {
   static WF_HD bool negative(Bits b) { return (b & sign_mask) != 0; }
   static WF_HD bool is_finite(Bits b) { return exponent_field(b) != exponent_field_max; }
   static WF_HD bool is_nan(Bits b) { return static_cast<Bits>(b & ~sign_mask) > infinity; }
-  /// Of a finite value: |value| = mantissa·2^(min_exponent + shift).
+  /// The mantissa and shift of a finite value: |value| = mantissa·2^(min_exponent + shift).
   static WF_HD std::uint64_t mantissa(Bits b) {
     return static_cast<std::uint64_t>(b & mantissa_mask) |
            static_cast<std::uint64_t>(exponent_field(b) != 0) << MantissaBits;

@@ -135,7 +135,7 @@ struct moments_state {
     return of_spread<U>(seen(), spread(), correction, mode, true);
   }
 
-  /// Of complex numbers, whose parts have a state each: n·Σ|x|² - |Σx|² over n(n - correction).
+  /// The variance of complex numbers, whose parts have a state each: n·Σ|x|² - |Σx|² over n(n - correction).
   template <class U = T>
   static WF_HD U complex_var(const moments_state& re, const moments_state& im, std::int64_t correction = 0,
                              rounding mode = rounding::nearest, bool take_root = false) {

@@ -27,7 +27,7 @@ struct natural {
     return n;
   }
 
-  /// Of canonical digits, the absolute value.
+  /// The absolute value of canonical digits.
   template <int MinExponent>
   static WF_HD natural magnitude(const digits<Limbs, MinExponent>& x) {
     natural r;

@@ -8,8 +8,8 @@
 
 namespace wf {
 
-/// Of arrays that are large enough to fill a GPU. Answers do not depend on them, but for the last bits of
-/// native floating point, which are the same from run to run as long as these are.
+/// Choices for arrays that are large enough to fill a GPU. Answers do not depend on them, but for the last
+/// bits of native floating point, which are the same from run to run as long as these are.
 struct launch_choices {
   std::uint32_t reduce_threads = 512;  ///< a block, of the general kernel: a multiple of 32 up to 512
   std::uint32_t reduce_blocks = 2;     ///< a multiprocessor, of the general kernel: 1 to 32

@@ -32,7 +32,7 @@ struct fast_shape {
   float kept;
 };
 
-/// Of a fast sum of `bytes` on `sm` multiprocessors.
+/// The shape of a fast sum of `bytes` on `sm` multiprocessors.
 constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::uint64_t l2_bytes) {
   const std::uint64_t packs = bytes / 16;
   if (packs <= 32) return {fast_kind::small_32_1, 1, 1};
@@ -72,7 +72,7 @@ constexpr float bulk_kept(std::uint64_t bytes, std::uint64_t l2_bytes) {
   return static_cast<float>(l2_bytes / 12) / static_cast<float>(bytes);
 }
 
-/// Of an exact sum: `workers` blocks, and a collector if there are several.
+/// The shape of an exact sum: `workers` blocks, and a collector if there are several.
 struct exact_shape {
   std::uint32_t workers;
   float kept;  ///< 0: stream

@@ -53,7 +53,7 @@ struct head {
   static auto code(std::uint64_t h) { return static_cast<errc>(h >> code_at & 0xf); }
   static bool has_failed(std::uint64_t h) { return (h >> code_at & 0xf) != 0; }
   static std::int64_t rank(std::uint64_t h) { return static_cast<std::int64_t>(h >> rank_at & 0x7fffffff); }
-  /// Of two failures the first rank's is kept, whatever the tree.
+  /// The first rank's failure of two is kept, whatever the tree.
   static std::uint64_t both(std::uint64_t a, std::uint64_t b) {
     if (!has_failed(a) || !has_failed(b)) return has_failed(a) ? a : b;
     return std::min(a, b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file complex.hpp
-/// Of complex numbers: sum of squares Σ|x|² and norm, dot Σxy (nothing is conjugated), mean with
-/// variance. Each is sums over the parts, so exact like those.
+/// Reductions of complex numbers: sum of squares Σ|x|² and norm, dot Σxy (nothing is conjugated),
+/// mean with variance. Each is sums over the parts, so exact like those.
 #pragma once
 
 #include <warpfold/detail/reductions/moments.hpp>

@@ -67,7 +67,7 @@ inline double less(std::int64_t n, std::int64_t correction) {
   return static_cast<double>(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(correction));
 }
 
-/// Of complex numbers: the moments of each part. Their variance is E|x - E x|², a real number.
+/// The moments of complex numbers are those of each part. The variance is E|x - E x|², a real number.
 template <complex_number T, bool Exact>
 struct complex_moments {
   static constexpr bool commutes = true;

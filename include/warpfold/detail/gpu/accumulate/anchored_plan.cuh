@@ -35,7 +35,7 @@ struct anchored_plan {
   static constexpr bool together = share > 1;
   static constexpr bool sums_only = has_sums_only<Rest>;
 
-  /// Of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
+  /// Levels of each row of sums, which come first, one for each part; and of each row of products, or the one of squares.
   static constexpr int sum_levels = Terms == terms::squares || Terms == terms::products ? 0 : sizeof(T) == 2 ? 1 : 2;
   static constexpr int product_levels = Terms == terms::sum ? 0 : ProductLevels;
   static constexpr bool magnitudes = has_magnitudes<Rest>;
@@ -172,7 +172,7 @@ struct anchored_plan {
     const int e = static_cast<int>(size >> fraction) - bias + (Terms == terms::products ? 5 : 3);
     return min(max(e, least_limit), most_limit);
   }
-  /// Of the elements or products of a row. Those of f16 reach down to their last bits.
+  /// The limit of the elements or products of a row. Those of f16 reach down to their last bits.
   static __device__ __forceinline__ int row_limit(int e, int row) {
     const bool sums = row < sum_rows;
     if constexpr (fixed) return unit_of_row<Rest>(row) + reach(sums ? sum_levels : product_levels);

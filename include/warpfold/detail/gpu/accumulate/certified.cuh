@@ -30,7 +30,7 @@ struct certified_traits {
   static constexpr int parts = complex && sums ? 2 : 1;          ///< sums
   static constexpr int pairs = (sums ? parts : 0) + (squares ? 1 : 0);
   static constexpr bool narrow = sizeof(number) == 2;            ///< two numbers a word
-  /// Of doubles, which may lose something. Products of f16 and bf16 too: what their sums lose is far below what an answer of 11 bits shows.
+  /// Chains of doubles, which may lose something. Products of f16 and bf16 too: what their sums lose is far below what an answer of 11 bits shows.
   static constexpr bool chains = sums && !wide && (!products || narrow);
   /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
   static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
@@ -42,7 +42,7 @@ struct certified_traits {
   /// Additions to one of them that a pack brings.
   static constexpr int adds_of_pack = products ? items * numbers * numbers / lanes : 16 / static_cast<int>(sizeof(number)) / lanes;
 
-  /// Of the terms.
+  /// The range of the terms.
   static __device__ __forceinline__ certified::range range_of(const certified::extent& e) {
     using layout = typename exact::format<number>::layout;
     if constexpr (products) return certified::range_of_products<layout>(e);
@@ -71,7 +71,7 @@ struct certified_state {
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// By all lanes: the warp's, in lane 0.
+  /// All lanes call it: the warp's state is then in lane 0.
   __device__ __forceinline__ void merge_warp() {
 #pragma unroll
     for (int step = warp_lanes / 2; step > 0; step /= 2) {
@@ -96,8 +96,8 @@ struct certified_state {
     certified::extent extent[Threads / warp_lanes];
     double loss[Threads / warp_lanes];
   };
-  /// By all threads of a block of up to Threads: the block's, in thread 0, by way of shared memory and one warp, since shuffles
-  /// by all warps at once would wait for each other. One barrier.
+  /// All threads of a block of up to Threads call it: the block's state is then in thread 0, by way of shared memory and one
+  /// warp, since shuffles by all warps at once would wait for each other. One barrier.
   template <int Threads>
   __device__ __forceinline__ void merge_shared(shared_states<Threads>& shared) {
     const int warps = static_cast<int>(blockDim.x / warp_lanes);
@@ -255,7 +255,7 @@ struct certified_running {
       else square[lane] = certified::multiply_add(v, v, square[lane]);
     }
   }
-  /// Of magnitudes, left-aligned in 32 bits without a sign.
+  /// The bits of a magnitude, left-aligned in 32 bits without a sign.
   static __device__ __forceinline__ std::uint32_t magnitude_bits(number x) { return certified::extent_bits(x) >> 1; }
   template <bool Extent = true>
   __device__ __forceinline__ void add_one_product(number x, number y, bool minus, int lane) {

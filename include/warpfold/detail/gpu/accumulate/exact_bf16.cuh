@@ -100,7 +100,7 @@ struct bf16_column {
   static __device__ __forceinline__ float& slot(std::uint32_t j) {
     return *reinterpret_cast<float*>(wf_dynamic_shared + (j * (4 * Threads) | threadIdx.x * 4));
   }
-  /// Of an element's bits in an f32, and its exponent's upper five bits below others.
+  /// It takes an element's bits in an f32, and its exponent's upper five bits below others.
   __device__ __forceinline__ void add_bits(std::uint32_t bits, std::uint32_t exponent) {
     float& s = slot(exponent & 31);
     s = plus_scaled(s, __uint_as_float(bits), scale);

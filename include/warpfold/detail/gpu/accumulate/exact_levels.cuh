@@ -52,7 +52,7 @@ struct anchored_rows : anchored_rest<Rest, T, Terms, Threads, Loads, ProductLeve
 
   int block_limit;
 
-  /// By all threads of the block, with the packs that a thread has already loaded: the anchor is common.
+  /// All threads of the block call it, with the packs that a thread has already loaded: the anchor is common.
   __device__ __forceinline__ void start(op o, bool doubles, room& r, const pack (&first)[Loads][inputs], int present) {
     what = o;
     mask = o != op::norm1 || sums_only ? 0xffffffffu : sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
@@ -140,7 +140,7 @@ struct anchored_rows : anchored_rest<Rest, T, Terms, Threads, Loads, ProductLeve
     return (used ? rest.kinds(watch) : 0u) | (any ? special::ordinary : 0u);
   }
 
-  /// Of the lanes that are `meant`, in each warp: may be called for some of them and then for others.
+  /// The sums of the lanes that are `meant`, in each warp: may be called for some of them and then for others.
   template <class... Meant>
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to, Meant... meant) {
     // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.

@@ -145,7 +145,7 @@ struct integer_fold {
   }
 
  private:
-  /// Of each byte, as a signed number, 1 or -1.
+  /// The sign of each byte, taken as a signed number: 1 or -1.
   static __device__ __forceinline__ std::uint32_t signs_of_bytes(std::uint32_t w) {
     std::uint32_t minus = 0;  // 0xff where a byte is negative
 #if defined(__CUDA_ARCH__)
@@ -206,7 +206,7 @@ struct extremes_fold {
       keys::take(s.least, s.greatest, k);
     }
   }
-  /// Of no elements: the least and greatest of all keys of `wide`, which any element's lie between.
+  /// The total of no elements: the least and greatest of all keys of `wide`, which any element's lie between.
   __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
     return {keys::least_of(s.least), keys::greatest_of(s.greatest)};
   }
@@ -344,7 +344,7 @@ struct arg_fold {
   }
 
  private:
-  /// Of elements with these least and greatest keys, the best one's. Zeros are equal.
+  /// The rank of the best of elements with these least and greatest keys. Zeros are equal.
   __device__ __forceinline__ wide rank(wide least, wide most) const {
     wide k = greatest ? most : least;
     if constexpr (floating<T>) {

@@ -85,7 +85,7 @@ struct pack_keys {
     }
   }
 
-  /// Of one element, in `wide`.
+  /// The key of one element, in `wide`.
   static __device__ __forceinline__ wide of(T x) {
     if constexpr (floating<T>) {
       using bits = typename exact::format<T>::bits;
@@ -118,7 +118,7 @@ struct pack_keys {
     }
   }
 
-  /// Of the words of least and greatest keys, the keys.
+  /// The keys of the words of least and greatest keys.
   static __device__ __forceinline__ wide least_of(word w) {
     if constexpr (size > 2) return w;
     else return narrow(min_of_halves(w, w >> 16 | w << 16));

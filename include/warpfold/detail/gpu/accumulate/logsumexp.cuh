@@ -68,7 +68,7 @@ using roots_of_two = lane_table<64>;
 
 /// exp(-u) of 0 <= u <= 708, by a table of roots_of_two: 2^k · 2^(j/64) · exp(r), |r| <= log(2) / 128. The series ends
 /// with its fifth term; what the sixth, r^6/720, would add is taken up by the fourth as far as it can be, to 0.03 ulp.
-/// With the rounding of the table and the last one that makes 1.05 ulp at most, 1.02 in tests/gpu_engine. Ten
+/// The rounding of the table and the last one bring that to 1.05 ulp at most, 1.02 in tests/gpu_engine. Ten
 /// operations of FP64, each rounded as IEEE 754 says, so simt gives a GPU's bits.
 __device__ __forceinline__ double exp_minus(double u, const unsigned char* own) {
   constexpr double to_integer = 0x1.8p52;  // behind it, a double's last bits are an integer's
@@ -330,7 +330,7 @@ struct byte_logsumexp_fold {
   __device__ __forceinline__ void write_state(state s, std::uint64_t n, std::int64_t, std::uint64_t* words) const { put_unshifted(s, n, words); }
 };
 
-/// Of k elements true and n - k false, k·e + (n - k).
+/// The exponentials of k elements true and n - k false add up to k·e + (n - k).
 struct bool_logsumexp_fold : nonzero_fold<bool> {
   __device__ __forceinline__ void write(state k, std::uint64_t n, void* out) const {
     const auto others = static_cast<double>(n - static_cast<std::uint64_t>(k));

@@ -19,7 +19,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// By the hardware, exactly.
+/// The hardware converts it, exactly.
 template <class T>
 __device__ __forceinline__ float to_float(T x) {
   if constexpr (std::is_same_v<T, f16>) return __half2float(__ushort_as_half(x.bits));

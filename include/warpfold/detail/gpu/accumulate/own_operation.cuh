@@ -21,7 +21,7 @@ struct placed_reduction {
   R r;
   std::int64_t first;
 
-  /// With the settings of a request.
+  /// The reduction with the settings of a request.
   static placed_reduction of(const options& told, std::int64_t first) {
     placed_reduction made{R(), first};
     static_cast<options&>(made.r) = told;

@@ -74,7 +74,7 @@ template <class P, int Threads>
 struct row_set_of<std::complex<P>, terms::sum, Threads, false> {
   using type = complex_rows<P, Threads, typename row_set_of<P, terms::sum, Threads>::type>;
 };
-/// Of integers Σx, or Σx and Σx²: their terms are sum and moments.
+/// The rows of integers are Σx, or Σx and Σx²: their terms are sum and moments.
 template <integer T, terms Terms, int Threads>
 struct row_set_of<T, Terms, Threads, false> {
   static constexpr bool squares = Terms != terms::sum;
@@ -92,7 +92,7 @@ struct block_sizes {
 template <class T, terms Terms>
 constexpr block_sizes sizes_for() {
   constexpr bool moments = Terms == terms::moments, squares = Terms == terms::squares;
-  // Of integers two blocks a multiprocessor: with more threads there are too few registers for what is on its way.
+  // Integers take two blocks a multiprocessor: with more threads there are too few registers for what is on its way.
   if (integer<T>) return {512, 512, 512};
   if (Terms == terms::sum) {
     if (sizeof(typename kernel_element_of<T>::number) == 8) return {608, 128, 128};

@@ -82,7 +82,7 @@ struct certified_rows {
   }
   static WF_HD std::uint64_t chain_of(std::uint64_t length) { return length * traits::numbers * traits::numbers + 4; }
 
-  /// Of one row whose length no other row has: facts of its own.
+  /// The answer of one row whose length no other row has, by facts of its own.
   __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, std::uint64_t length, std::uint64_t merges, void* to) const {
     return answer(s, n, facts(n, length, merges), to);
   }
@@ -276,7 +276,7 @@ struct certified_rows {
           return;
         }
       }
-      // Of complex numbers the host asks for moments of each part alone.
+      // The host asks for moments of each part alone where numbers are complex.
       if constexpr (Terms != terms::moments || !traits::complex) put.template operator()<Terms>(shared.digits);
     } else {
       answer_of_digits(shared, n, by_block, out);

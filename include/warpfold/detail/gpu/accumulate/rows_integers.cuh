@@ -118,7 +118,7 @@ template <int Size, bool Squares>
 struct whole_moment_rows : word_rows<Size> {
   using base = word_rows<Size>;
   using typename base::word;
-  /// Of a row of any length: the sum in two's complement, the squares' sum behind it.
+  /// The state of a row of any length: the sum in two's complement, the squares' sum behind it.
   static constexpr int sum_words = Size < 4 ? 1 : 2, square_words = !Squares ? 0 : Size == 1 ? 1 : Size == 8 ? 3 : 2;
   struct state {
     std::uint64_t w[sum_words + square_words];

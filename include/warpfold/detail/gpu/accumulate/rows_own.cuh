@@ -239,7 +239,7 @@ struct own_rows {
   __device__ __forceinline__ bool answer_row(const state& s, std::uint64_t n, std::uint64_t merges, std::uint64_t row) const {
     return parts.answer(s, n, merges + 16, row);
   }
-  /// By all threads of the block, or one warp.
+  /// All threads of the block call it, or one warp.
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block, unsigned char*) const {
     if constexpr (proves) {
       const row_begin b = begin(v, row);

@@ -443,7 +443,7 @@ struct quick_long_rows : quick_rows<T, Packed> {
       whole = s.lossy == 0 && magnitudes < certified::multiply(f.room, base::units(s.least));
       if (!whole) error = f.room == 0 ? certified::power(1024) : certified::multiply_add(f.loss, base::sum_of(s.lossy, f), certified::multiply(f.pairs, magnitudes));
     }
-    // Of infinities and NaNs alone the sum is one, and its error nothing of use.
+    // Only infinities and NaNs make the sum one of them, and its error is then nothing of use.
     return base::round(wide || base::is_finite(s.s.s) ? certified::known_of(s.s, error) : certified::known{s.s.s, 0, error}, whole, n, f, to);
   }
 };

@@ -29,7 +29,7 @@ struct bulk_ring {
   __device__ __forceinline__ bulk_ring(unsigned char* shared, barriers& b) : buffer(shared), barrier(b) {
     buffer += (0 - reinterpret_cast<std::uintptr_t>(buffer)) % 128;
   }
-  /// By one thread, before it asks for anything.
+  /// One thread calls it, before it asks for anything.
   __device__ __forceinline__ void start() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #pragma unroll
@@ -37,7 +37,7 @@ struct bulk_ring {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
   }
-  /// By one thread, once what was in the buffer of round i is read: `bytes` from `from`, both multiples of 16.
+  /// One thread calls it, once what was in the buffer of round i is read: `bytes` from `from`, both multiples of 16.
   __device__ __forceinline__ void ask(std::uint64_t i, const unsigned char* from, std::uint32_t bytes,
                                       std::uint64_t policy) const {
     const auto stage = static_cast<int>(i % Stages);

@@ -77,7 +77,7 @@ struct row_view {
   __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far_line(i, k); }
 
  private:
-  // Of several dimensions: not inlined, since divisions take many registers.
+  // These are for several dimensions; they are not inlined, since divisions take many registers.
   __device__ __attribute__((noinline)) std::int64_t far_row(std::uint64_t row, int k) const { return walked(row, k, kept, 0); }
   __device__ __attribute__((noinline)) std::int64_t far_element(std::uint64_t i, int k) const { return walked(i, k, dims, kept); }
   __device__ __attribute__((noinline)) std::int64_t far_line(std::uint64_t i, int k) const { return walked(i, k, dims - 1, kept); }

@@ -45,7 +45,7 @@ struct loss_factors {
   double chain, pairs, products, squares, underflow;
   int chain_bits, pair_bits;  ///< nothing is lost where top + bits - unit <= 53
 
-  /// Of n numbers (a complex element has two) in chains of `length` additions, `lanes` of them a thread.
+  /// The factors for n numbers (a complex element has two) in chains of `length` additions, `lanes` of them a thread.
   template <bool Wide>
   static loss_factors of(std::uint64_t n, std::uint64_t length, std::uint64_t lanes, bool chains) {
     constexpr int far = -4096;

@@ -62,7 +62,7 @@ __device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
   return true;
 }
 
-/// By a whole warp: digits and kinds to the answer.
+/// A whole warp calls it: digits and kinds to the answer.
 template <class T, int PerLane>
 __device__ __forceinline__ T round_by_warp(const std::int64_t (&v)[PerLane], std::uint32_t kinds,
                                            int unit) {

@@ -87,8 +87,8 @@ struct certified_mailbox {
 #pragma unroll
     for (int j = 0; j < words; ++j) store_word(box(boxes, blockIdx.x, j), full | w[j]);
   }
-  /// By all threads of a block, as many boxes as there are threads at a time: box threadIdx.x, threadIdx.x + blockDim.x, …
-  /// below `count`, into s. A warp stays together.
+  /// All threads of a block call it, for as many boxes as there are threads at a time: box threadIdx.x,
+  /// threadIdx.x + blockDim.x, … below `count`, into s. A warp stays together.
   static __device__ __forceinline__ void collect(std::uint64_t* boxes, std::uint32_t count, State& s) {
     for (std::uint32_t first = 0; first < count; first += blockDim.x) {
       const std::uint32_t b = first + threadIdx.x;
@@ -115,7 +115,7 @@ struct certified_mailbox {
   }
 };
 
-/// By all threads of each block, with its state in thread 0: *verdict = 1 if *out is the answer, else 0.
+/// All threads of each block call it, with its state in thread 0: *verdict = 1 if *out is the answer, else 0.
 template <class T, terms Terms, class Out>
 __device__ __forceinline__ void answer_of_certified(certified_state<certified_traits<T, Terms>>& s, certified_room<T, Terms>& room,
                                                     const certified_question& q, std::uint64_t n, Out* out, std::uint64_t* boxes,

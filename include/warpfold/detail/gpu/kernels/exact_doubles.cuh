@@ -129,7 +129,7 @@ struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads
   }
 };
 
-/// By all threads of each block, with what they have added.
+/// All threads of each block call it, with what they have added.
 template <int Threads, class Rows>
 __device__ __forceinline__ void answer_of_doubles(Rows& a, typename Rows::room& room,
                                                   std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, double* out,
@@ -219,8 +219,8 @@ __global__ void __launch_bounds__(Threads)
   answer_of_doubles<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, tallies);
 }
 
-/// With a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest: the
-/// row set for what is not anchored.
+/// The sum with a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest:
+/// the row set for what is not anchored.
 template <rest_rows Rest, int Threads, int Loads>
 cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                  std::uint32_t workers) {
@@ -242,7 +242,7 @@ cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, 
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
-/// By way of shared memory.
+/// The same by way of shared memory.
 template <int Threads, int Stages>
 cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                std::uint32_t workers, float kept) {

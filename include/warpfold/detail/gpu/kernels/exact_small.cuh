@@ -141,7 +141,7 @@ struct small_bins {
   static constexpr int bins = Copies == 1 ? 128 : 36;  // 34, and whole digits
   alignas(16) std::int32_t bin[Copies * bins];
 
-  /// By all threads; the block synchronises before it adds.
+  /// All threads call it; the block synchronises before it adds.
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int j = 0; j < Copies * bins; j += Threads) {
@@ -149,8 +149,8 @@ struct small_bins {
     }
   }
 
-  /// Of the bits of an f32: an infinity or a NaN spoils bins that nobody will read. Narrow: the lower half
-  /// of the bits are zeros.
+  /// The bits of an f32 are added: an infinity or a NaN spoils bins that nobody will read. Narrow: the
+  /// lower half of the bits are zeros.
   template <bool Narrow>
   __device__ __forceinline__ void add(std::uint32_t b) {
     const std::uint32_t magnitude = b & 0x7fffffffu;
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
   bins.clear();
   __syncthreads();
 
-  // Of many packs a thread, doubles do not wait for the warp; of few, they are spared where they do not help.
+  // Doubles of many packs a thread do not wait for the warp; those of few are spared where they do not help.
   constexpr bool eager = Loads > 2;
   const double eager_sum = eager ? mine.sum() : 0;
   const small_extent<T, packs> extent(mine);

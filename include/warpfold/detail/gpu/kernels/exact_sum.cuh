@@ -26,7 +26,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// By all threads of each block, with what they have added.
+/// All threads of each block call it, with what they have added.
 template <int Threads, class T, thread_sum Accumulator>
 __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename Accumulator::room& room,
                                                        std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, T* out,
@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   answer_of_accumulators<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
 }
 
-/// With a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more that
-/// only collects; fewer than workspace::most_blocks blocks. `kept` is array_part's.
+/// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
+/// that only collects; fewer than workspace::most_blocks blocks. `kept` is array_part's.
 template <class T, thread_sum Accumulator, int Threads, class Walk, int MinBlocks>
 cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scratch,
                              cudaStream_t stream, std::uint32_t workers, bool collector = false,

@@ -93,7 +93,7 @@ __device__ __forceinline__ V one_nan(V v) {
   return v;
 }
 
-/// By all threads of each block, with its sum in thread 0: the last block writes *out.
+/// All threads of each block call it, with its sum in thread 0: the last block writes *out.
 template <int Threads, int Readers, class V>
 __device__ __forceinline__ void answer_of_sums(V sum, bool empty, V* out, std::uint64_t* boxes) {
   constexpr V nothing = std::is_integral_v<V> ? V(0) : V(-0.0);
@@ -168,8 +168,8 @@ __global__ void __launch_bounds__(Threads) fast_sum_small_kernel(array_part<T> p
   if (threadIdx.x == 0) *out = part.last == 0 && part.rest == 0 ? value(0) : one_nan(sum);
 }
 
-/// With a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more that
-/// only collects; fewer than workspace::most_blocks. `kept` is array_part's.
+/// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
+/// that only collects; fewer than workspace::most_blocks. `kept` is array_part's.
 template <class T, int Threads, class Walk, int Readers>
 cudaError_t fast_sum_shaped(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scratch,
                             cudaStream_t stream, std::uint32_t workers, bool collector = false,

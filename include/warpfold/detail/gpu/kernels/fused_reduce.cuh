@@ -72,7 +72,7 @@ struct fused_question {
   void* to[Count];
 };
 
-/// By one warp, from the digits of the whole array.
+/// One warp makes them, from the digits of the whole array.
 template <any_row_set Rows, class T, class Out, int Count>
 __device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
                                                 const fused_question<Count>& q) {

@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   __syncwarp();
 #pragma unroll 1
   for (std::uint64_t batch = first; batch < w.segments; batch += warp_lanes) {
-    // Of a segment a lane: where it begins and ends, here and as a whole.
+    // Each lane has a segment: where it begins and ends, here and as a whole.
     const std::uint64_t segment = batch + lane;
     std::uint64_t from = 0, length = 0, elements = 0, skipped = 0;
     bool there = segment < w.segments, ends = false;

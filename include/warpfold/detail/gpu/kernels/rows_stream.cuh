@@ -17,7 +17,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Of a block; its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
+/// Sizes of a block. Its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
 inline constexpr int stream_threads = 128, stream_warps = stream_threads / warp_lanes, stream_blocks = 5;
 inline constexpr int stream_bytes = 4096, stream_share = stream_bytes / warp_lanes, stream_passes = 32;
 /// Elements of a tile that a lane adds, at most.

@@ -39,8 +39,8 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
   return kinds;
 }
 
-/// By the first warp of each block, with the digits of its sum, digits_a_lane a lane, and its special values: the last
-/// block writes *out. Unit: the exponent of the weight of the first digit.
+/// The first warp of each block calls it, with the digits of its sum, digits_a_lane a lane, and its special values: the
+/// last block writes *out. Unit: the exponent of the weight of the first digit.
 template <int Unit, class T>
 __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<T>], std::uint32_t kinds, T* out,
                                                  std::uint64_t* rows) {

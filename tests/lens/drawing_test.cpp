@@ -142,7 +142,7 @@ TEST_F(drawings, of_exact_all_that_is_loaded_comes_to_the_result) {
             EXPECT_TRUE(s.reaches_result) << "thread " << s.thread << " of " << drawn;
           }
           results += row.what == value_row::kind::result;
-          // Of f64 digits go by shuffles, too, whose rows are labelled `add` though nothing was seen to be one.
+          // Digits of f64 go by shuffles, too: their rows are labelled `add`, though nothing was seen to be one.
           EXPECT_TRUE(type == dtype::f64 || s.from.size() < 2 || row.how == lens::combination::other || row.is_atomic)
               << "thread " << s.thread << " of " << drawn;
         }

@@ -18,7 +18,7 @@ namespace {
 
 int world_rank = 0, world_size = 1;
 
-/// Of communicators: from `least` on, each up to 8, then 16, 32, …, and the program's.
+/// Sizes of communicators: from `least` on, each up to 8, then 16, 32, …, and the program's.
 std::vector<int> sizes(int least = 1) {
   std::vector<int> all;
   for (int size = least; size < world_size; size += size < 8 ? 1 : size) all.push_back(size);

@@ -53,6 +53,7 @@ std::string row_title(const value_row& row, std::string_view main_file) {
     case kind::store: name = made ? verb : "store"; break;
     case kind::read: name = made ? verb : "read"; break;
     case kind::shuffle: name = made ? fmt::format("shuffle, {}", verb) : "shuffle"; break;
+    case kind::reduce: name = fmt::format("reduce, {}", verb); break;
     case kind::result: name = "result"; break;
   }
   return row.where.line == 0 ? name : fmt::format("{}, {}", name, place_in_words(row.where, main_file));
@@ -122,7 +123,14 @@ std::string step_in_words(const value_row& row, const value_step& s) {
   }
   std::string from;
   const operation_words how = words_of(row.how);
-  for (const holder& h : s.from) from += std::string(from.empty() ? "" : how.between) + name(h);
+  for (std::size_t k = 0; k < s.from.size(); ++k) {
+    std::size_t end = k;  // of a run of neighbours, which is told by its ends
+    while (end + 1 < s.from.size() && s.from[end + 1] == holder{s.from[k].in_shared, s.from[end].index + 1}) ++end;
+    from += std::string(from.empty() ? "" : how.between) + name(s.from[k]);
+    if (end < k + 4) continue;
+    from += fmt::format("{}…{}{}", how.between, how.between, name(s.from[end]));
+    k = end;
+  }
   if (s.from.empty()) from = "0";
   if (s.from.size() > 1 && !how.function.empty()) from = fmt::format("{}({})", how.function, from);
   return fmt::format("t{}: {} = {}", s.thread, to, from);

@@ -161,6 +161,27 @@ double combined(number_types types, combination how, std::span<const operand_val
   return all;
 }
 
+std::optional<whole> exact_sum(number_types types, std::span<const operand_value> operands) {
+  std::optional<whole> all = whole();
+  const bool known = each_element(types, operands, [&](number t, std::uint64_t bits) {
+    const auto x = is_float(t) ? whole::of(float_value(t, bits)) : whole(static_cast<std::int64_t>(whole_value(t, bits)), 0);
+    all = all && x ? all->plus(*x) : std::nullopt;
+  });
+  return known ? all : std::nullopt;
+}
+
+bool is_rounded(number_types types, const whole& x, const seen_value& result) {
+  const number t = result.size == size_of(types.sum) ? types.sum : types.element;
+  if (!result.is_known || result.size != size_of(t)) return false;
+  if (!is_float(t)) {
+    const auto units = x.in_units_of(0);
+    return units && whole_value(t, static_cast<std::uint64_t>(*units)) == whole_value(t, result.bits[0]);
+  }
+  const int digits = 1 - std::ilogb(unit_of(t));
+  constexpr int least_exponent[] = {-149, -1074, -24, -133};  // as number has the floats
+  return x.rounded(digits, least_exponent[static_cast<std::size_t>(t)]) == float_value(t, result.bits[0]);
+}
+
 evidence::evidence(std::optional<number_types> known) : is_known_(known.has_value()) {
   if (known) best_ = static_cast<std::size_t>(std::find(std::begin(candidates), std::end(candidates), *known) - std::begin(candidates));
 }
@@ -185,7 +206,10 @@ void evidence::decide() {
   std::array<std::uint64_t, std::size(candidates)> sums = copies_;
   for (const auto& [where, s] : scores_)
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += *std::max_element(s.votes[k].begin(), s.votes[k].end());
-  if (!is_known_) best_ = static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  if (is_known_) return;
+  best_ = static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  for (std::size_t k = 0; prefers_wholes_ && is_float(candidates[best_].sum) && k < sums.size(); ++k)
+    if (sums[k] == sums[best_] && !is_float(candidates[k].sum)) best_ = k;
 }
 
 number_types evidence::types() const { return candidates[best_]; }

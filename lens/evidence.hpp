@@ -11,6 +11,7 @@
 #include <span>
 
 #include "counting.hpp"
+#include "whole.hpp"
 
 namespace lens {
 
@@ -56,12 +57,19 @@ std::optional<double> distance(number_types, combination, std::span<const operan
 /// The operands' sum, product, …, as far as a double holds it.
 double combined(number_types, combination, std::span<const operand_value>);
 
+/// The operands' sum, exactly; none where one is of another type, or not finite, or 127 bits do not hold it.
+std::optional<whole> exact_sum(number_types, std::span<const operand_value>);
+/// Whether these are the bits of the number, rounded once to the type of sums, or of elements where that has their size.
+bool is_rounded(number_types, const whole&, const seen_value& result);
+
 /// Votes of all values that were seen to be made of others. A single one is a load that went on as it was.
 class evidence {
  public:
   /// The types are known, or not.
   explicit evidence(std::optional<number_types> known = {});
   void vote(const source_place&, std::span<const operand_value>, const seen_value& result);
+  /// Lanes reduce words: where whole numbers and floats have as many votes, they are whole.
+  void have_reduced_words() { prefers_wholes_ = true; }
   /// The types of most votes are taken, operations are chosen line by line.
   void decide();
   number_types types() const;
@@ -73,7 +81,7 @@ class evidence {
     unsigned asked = 0;
     std::array<std::array<unsigned, 7>, 13> votes{}, kept{};  // of the votes, those where the result is the first operand
   };
-  bool is_known_;
+  bool is_known_, prefers_wholes_ = false;
   std::map<source_place, score> scores_;
   std::array<std::uint64_t, 13> copies_{};
   std::size_t best_ = 0;

@@ -38,7 +38,7 @@ struct value_step {
 
 /// What the threads of the block did together, between two barriers.
 struct value_row {
-  enum class kind : std::uint8_t { load, store, read, shuffle, result };
+  enum class kind : std::uint8_t { load, store, read, shuffle, reduce, result };  ///< reduce: the lanes of a warp, together
   kind what = kind::load;
   unsigned epoch = 0;  ///< barriers before it
   source_place where;
@@ -79,6 +79,7 @@ class tracing : public recorded {
   void launch_end() override;
   void access(std::uint64_t block, std::uint32_t thread, const simt::memory_access&) override;
   void arrive(std::uint64_t block, std::uint32_t thread, const simt::arrival&) override;
+  void reduced(std::uint64_t block, std::uint32_t warp, std::uint32_t mask, simt::update_kind, std::uint64_t result) override;
   void basic_block(std::uint64_t block, std::uint32_t thread, std::uintptr_t site) override;
   void thread_end(std::uint64_t block, std::uint32_t thread) override;
 

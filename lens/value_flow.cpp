@@ -15,6 +15,16 @@ using row_kind = value_row::kind;
 void value_log::begin(std::size_t threads) {
   threads_.assign(threads, {});
   stores_.clear();
+  has_reductions_ = false;
+}
+
+void value_log::reduced(std::uint32_t warp, std::uint32_t mask, simt::update_kind what, std::uint64_t result) {
+  has_reductions_ = true;
+  for (; mask != 0; mask &= mask - 1) {
+    auto& all = threads_[warp * 32 + static_cast<unsigned>(std::countr_zero(mask))];
+    all.back().update = what;
+    all.back().result = result;
+  }
 }
 
 void value_log::settle() {
@@ -45,12 +55,9 @@ void value_log::arrive(std::uint32_t thread, const simt::arrival& a) {
   threads_[thread].push_back({{{a.value, 0}, 0, true}, {}});
 }
 
-template <class Function>
-void value_flow::each(std::uint32_t mask, Function function) {
-  for (; mask != 0; mask &= mask - 1) function(static_cast<unsigned>(std::countr_zero(mask)));
-}
-
 holder value_flow::word_at(std::uint64_t address) const {
+  if (reductions_)
+    if (const auto& first = reductions_->before.first_word; first.contains(address)) address = first.at(address);
   const auto at = std::upper_bound(words_.begin(), words_.end(), address);
   return {true, static_cast<unsigned>(at - words_.begin()) - 1};
 }
@@ -98,6 +105,7 @@ void value_flow::begin(std::uint32_t warp) {
 }
 
 void value_flow::end() {
+  settle_digits();
   for (unsigned l = 0; l < 32; ++l) {
     guess all;  // what became of it is not seen
     all.held = lanes_[l].is_live;
@@ -118,11 +126,10 @@ void value_flow::arrived(const simt::event& e, const request& r) {
                                         : moment::other,
        e, r.mask);
   if (at == simt::meeting::shuffle) return shuffled(e, r);
-  each(r.mask, [&](unsigned l) {
-    next_entry(l);
-    if (at == simt::meeting::warp_reduction) reduced_[thread(l)] = epoch_;
-  });
+  if (at == simt::meeting::warp_reduction) return reduced(e, r);
+  each(r.mask, [&](unsigned l) { next_entry(l); });
   if (!barrier) return;
+  settle_digits();
   cursor_ = rows_[++epoch_].begin();
 }
 
@@ -251,14 +258,15 @@ std::optional<value_flow::guess> value_flow::explained(const lane_state& lane, c
   return best;
 }
 
-void value_flow::keep_shuffle(unsigned l, const guess& g) {
+void value_flow::keep_shuffle(unsigned l, const guess& g, bool is_seen) {
   lane_state& lane = lanes_[l];
   if (lane.has_shuffled && g.shuffled) {
-    value_step step{thread(l), of_thread(l), {lane.shuffled.from}};
+    value_step step{thread(l), of_thread(l), {lane.shuffled.from}, 0, 0, is_seen};
     if (g.held) step.from.insert(step.from.begin(), lane.home);
     else if (g.stored) step.from.insert(step.from.begin(), lane.stored.from);
     lane.shuffle_row->steps.push_back(std::move(step));
     lane.home = of_thread(l);
+    lane.number.reset();
   }
   lane.has_shuffled = lane.is_given = false;
 }
@@ -273,6 +281,10 @@ void value_flow::keep_loads(unsigned l, const guess& g) {
     loads.loads = true;
     loads.are_sums = g.are_sums;
     step.loaded = combined(seen_.types(), lane.load_row->how, operands(lane, loads));
+    const bool is_sum = lane.load_row->how == combination::add || lane.load_row->how == combination::other;
+    std::optional<whole> sum = is_sum ? exact_sum(seen_.types(), operands(lane, loads)) : std::nullopt;
+    if (sum && !step.from.empty()) sum = lane.number && step.from[0] == of_thread(l) ? lane.number->plus(*sum) : std::nullopt;
+    lane.number = sum;
     step.elements = static_cast<unsigned>(lane.loads.size());
     step.neighbours = lane.neighbours;
     lane.load_row->steps.push_back(std::move(step));
@@ -312,7 +324,7 @@ value_flow::made value_flow::make(unsigned l, const seen_value& v, holder to, co
   if (of_register || into_register || is_cleared) {
     guess of_shuffle = g;
     if (found && !of_register) of_shuffle.held = of_shuffle.shuffled = lane.is_given;  // what it gave went under
-    keep_shuffle(l, of_shuffle);
+    keep_shuffle(l, of_shuffle, found.has_value());
     if (g.loads) keep_loads(l, g);
     else lane.loads.clear();
     if (is_stored) lane.home = lane.stored.from;
@@ -320,27 +332,40 @@ value_flow::made value_flow::make(unsigned l, const seen_value& v, holder to, co
     lane.is_live = !is_cleared;
     if (into_register) lane.is_stored_newer = false;
     lane.held = result.of_reads && !into_register ? seen_value{} : v;
+    if (is_cleared) lane.number = whole();
+    else if (found || result.of_reads) lane.number.reset();
+    if (found && lane.held.is_known) {
+      const operand_value one{v, false};
+      lane.number = exact_sum(seen_.types(), {&one, 1});
+    }
+    lane.is_total = false;
   }
   if (result.of_reads || is_cleared) lane.reads.clear();
   return result;
 }
 
 void value_flow::shuffled(const simt::event& e, const request& r) {
+  settle_digits();
   const source_place here = place(e);
   bool any_read = false;
   each(r.mask, [&](unsigned l) { any_read |= !lanes_[l].reads.empty(); });
   const auto read_row = any_read ? next_row(row_kind::read, read_at_) : rows::iterator{};
   const auto row = next_row(row_kind::shuffle, here);
   std::array<seen_value, 32> sent;
+  std::uint32_t digits = 0;
   each(r.mask, [&](unsigned l) {
     sent[l] = next_entry(l).value;
+    if (is_digit(l, sent[l], here)) {
+      digits |= 1u << l;
+      return;
+    }
     made m = make(l, sent[l], of_thread(l), any_read ? read_at_ : here, true);
     if (m.of_reads) read_row->steps.push_back({thread(l), of_thread(l), std::move(m.from), 0, 0, m.is_seen});
   });
   each(r.mask, [&](unsigned l) {
     const auto source = static_cast<unsigned>(r.address[l]);
     lane_state& lane = lanes_[l];
-    lane.has_shuffled = source != l && source < 32 && (r.mask >> source & 1u) != 0;
+    lane.has_shuffled = source != l && source < 32 && ((r.mask & ~digits) >> source & 1u) != 0;
     if (!lane.has_shuffled) return;
     lane.is_given = lanes_[source].is_live;
     lane.shuffled = {lanes_[source].home, sent[source]};
@@ -352,8 +377,9 @@ void value_flow::read(const simt::event& e, const request& r) {
   read_at_ = place(e);
   std::optional<rows::iterator> others;
   each(r.mask, [&](unsigned l) {
-    const holder from = word_at(r.address[l]);
     const seen_value v = next_entry(l).value;
+    if (is_own(r.address[l])) return;
+    const holder from = word_at(r.address[l]);
     if (!written_.contains(r.address[l]) && found_.insert(from).second) {
       if (!others) others = next_row(row_kind::load, read_at_);
       const operand_value one{v, false};
@@ -403,28 +429,41 @@ void value_flow::stored(const simt::event& e, const request& r) {
   const bool is_update = e.what() == simt::event_kind::atomic_update;
   const auto row = next_row(row_kind::store, place(e));
   each(r.mask, [&](unsigned l) {
-    const holder to = word_at(r.address[l]);
     const value_log::entry& entry = next_entry(l);
-    made m = make(l, entry.value, to, row->where, false);
-    if (is_update) {
-      row->is_atomic = true;
-      row->how = operation_of(entry.update);
-      if (m.from.empty() || m.from[0] != to) m.from.insert(m.from.begin(), to);
-    } else {
-      lanes_[l].has_stored = true;
-      lanes_[l].is_stored_newer = m.of_reads;
-      lanes_[l].stored = {to, entry.value};
-    }
-    row->steps.push_back({thread(l), to, std::move(m.from), 0, 0, m.is_seen});
+    if (is_own(r.address[l])) return;
+    if (!is_update && !digits_.empty()) stores_.push_back({l, r.address[l], entry, row});
+    else if (!is_digit(l, entry.value, row->where)) store(l, r.address[l], entry, row, is_update);
   });
+}
+
+void value_flow::store(unsigned l, std::uint64_t address, const value_log::entry& entry, rows::iterator row, bool is_update) {
+  const holder to = word_at(address);
+  made m = make(l, entry.value, to, row->where, false);
+  if (is_update) {
+    row->is_atomic = true;
+    row->how = operation_of(entry.update);
+    if (m.from.empty() || m.from[0] != to) m.from.insert(m.from.begin(), to);
+  } else {
+    lanes_[l].has_stored = true;
+    lanes_[l].is_stored_newer = m.of_reads;
+    lanes_[l].stored = {to, entry.value};
+  }
+  row->steps.push_back({thread(l), to, std::move(m.from), 0, 0, m.is_seen});
 }
 
 /// Stores and atomics of global memory: what the block has to give.
 void value_flow::left(const simt::event& e, const request& r) {
+  settle_digits();
   const auto row = next_row(row_kind::result, place(e));
   row->is_atomic = e.what() != simt::event_kind::write;
   each(r.mask, [&](unsigned l) {
-    made m = make(l, next_entry(l).value, of_thread(l), row->where, false);
+    const seen_value v = next_entry(l).value;
+    if (const lane_state& lane = lanes_[l]; lane.is_total && is_rounded(seen_.types(), *lane.number, v)) {
+      row->steps.push_back({thread(l), of_thread(l), {lane.home}, 0, r.address[l], true});
+      reductions_->reaches_result = true;
+      return;
+    }
+    made m = make(l, v, of_thread(l), row->where, false);
     row->steps.push_back({thread(l), of_thread(l), std::move(m.from), 0, r.address[l], m.is_seen});
   });
 }
@@ -440,6 +479,10 @@ void value_flow::finish() {
       if (row.what == row_kind::result && row.is_atomic && any_seen)
         std::erase_if(row.steps, [](const value_step& s) { return !s.is_seen; });
       if (row.steps.empty()) continue;
+      // What no value was seen to come from is no sum.
+      const auto is_seen = [](const value_step& s) { return s.is_seen; };
+      if (row.what == row_kind::shuffle && row.how == combination::add && std::none_of(row.steps.begin(), row.steps.end(), is_seen))
+        row.how = combination::other;
       std::stable_sort(row.steps.begin(), row.steps.end(),
                        [](const value_step& a, const value_step& b) { return a.thread < b.thread; });
       trace_.rows.push_back(std::move(row));
@@ -450,13 +493,19 @@ void value_flow::finish() {
     for (value_step& s : row->steps) {
       const auto reduced = reduced_.find(s.thread);
       // What all lanes of a warp make together is in what each does next.
-      s.is_reduced = row->what == row_kind::load && reduced != reduced_.end() && row->epoch <= reduced->second;
+      s.is_reduced = !reductions_ && row->what == row_kind::load && reduced != reduced_.end() && row->epoch <= reduced->second;
       s.reaches_result = row->what == row_kind::result || wanted.contains(s.to) || s.is_reduced;
       if (s.reaches_result) needed.insert(needed.end(), s.from.begin(), s.from.end());
     }
     for (const value_step& s : row->steps) wanted.erase(s.to);
     wanted.insert(needed.begin(), needed.end());
+    // All lanes have what a reduction gives; those that go on with it are drawn. Words that tell how to put digits
+    // together are no part of the number.
+    const bool may_be_digits = reductions_ && (row->what == row_kind::store || row->what == row_kind::read);
+    if (row->what == row_kind::reduce || may_be_digits)
+      std::erase_if(row->steps, [&](const value_step& s) { return !s.reaches_result && !(may_be_digits && s.is_seen); });
   }
+  std::erase_if(trace_.rows, [](const value_row& row) { return row.steps.empty(); });
 }
 
 }  // namespace lens

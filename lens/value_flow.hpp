@@ -5,8 +5,10 @@
 /// nothing.
 #pragma once
 
+#include <bit>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,19 +20,25 @@
 
 namespace lens {
 
+combination operation_of(simt::update_kind);
+
 /// What each thread of a block has loaded, stored and sent, an entry for each access and each arrival, in its order.
 class value_log {
  public:
   struct entry {
     seen_value value;
-    simt::update_kind update = simt::update_kind::unknown;
+    simt::update_kind update = simt::update_kind::unknown;  ///< of reductions of a warp, too
+    std::uint64_t result = 0;                               ///< of those
   };
   void begin(std::size_t threads);
   void access(std::uint32_t thread, const simt::memory_access&);
   void arrive(std::uint32_t thread, const simt::arrival&);
+  /// All lanes of the mask have arrived, each last of all.
+  void reduced(std::uint32_t warp, std::uint32_t mask, simt::update_kind, std::uint64_t result);
   /// What was stored last is there: to be called when anything else happens.
   void settle();
   const std::vector<std::vector<entry>>& threads() const { return threads_; }
+  bool has_reductions() const { return has_reductions_; }
 
  private:
   struct store {
@@ -41,6 +49,24 @@ class value_log {
   };
   std::vector<std::vector<entry>> threads_;
   std::vector<store> stores_;  // told of, and not yet done
+  bool has_reductions_ = false;
+};
+
+/// What one look at a block tells the next of reductions of its warps. A number that goes through shared memory may lie
+/// there in several words, which a drawing shows as one place: the first.
+struct reductions_seen {
+  std::map<std::uint64_t, std::uint64_t> first_word;                         ///< of the other words of a number
+  std::map<std::uint64_t, std::map<unsigned, std::optional<whole>>> numbers;  ///< what lies there, by the barriers before
+  bool operator==(const reductions_seen&) const = default;
+};
+
+/// How reductions of warps are followed: by what the last look has seen, which is empty at first.
+struct reductions_followed {
+  const reductions_seen& before;
+  /// Words that one thread alone uses, as it does its registers, and all words of whose lines are such.
+  const std::set<std::uint64_t>& own;
+  reductions_seen now;
+  bool reaches_result = false;  ///< a total that a reduction gave is what the block leaves
 };
 
 /// A visitor of warp_replay, a warp after the other. Rows of different warps are one row if they are of one line and
@@ -48,9 +74,12 @@ class value_log {
 class value_flow {
  public:
   /// `words`: the addresses of shared memory that the block uses, in order; `written`: those that it writes.
+  /// `reductions`: none where they are not followed.
   value_flow(block_trace& to, const std::vector<std::uintptr_t>& sites, const std::vector<std::uint64_t>& words,
-             const std::set<std::uint64_t>& written, const value_log& log, evidence& seen, bool is_learning)
-      : trace_(to), sites_(sites), words_(words), written_(written), log_(log), seen_(seen), is_learning_(is_learning) {}
+             const std::set<std::uint64_t>& written, const value_log& log, evidence& seen, bool is_learning,
+             reductions_followed* reductions = nullptr)
+      : trace_(to), sites_(sites), words_(words), written_(written), log_(log), seen_(seen), is_learning_(is_learning),
+        reductions_(reductions) {}
 
   void begin(std::uint32_t warp);
   void entered(std::uint32_t, std::uint32_t) {}
@@ -73,6 +102,8 @@ class value_flow {
     bool is_live = false;
     holder home;  // where a drawing has what it holds: its registers, or shared memory where it has left it too
     seen_value held;
+    std::optional<whole> number;  // what the drawing makes of its home
+    bool is_total = false;        // that is a number in digits, which a reduction gave
     bool has_stored = false, is_stored_newer = false;
     operand stored;  // what it wrote to shared memory last
     std::vector<operand_value> loads;
@@ -91,13 +122,28 @@ class value_flow {
     int first_read = 0, reads = 0;
     bool uses_register() const { return held || stored || shuffled || loads; }
   };
+  /// A reduction that adds digits, perhaps, and a store that perhaps is of its result.
+  struct pending_digit {
+    std::uint32_t mask;
+    digit given;  // of all 32 lanes
+    std::uint64_t result;
+    rows::iterator row;
+  };
+  struct pending_store {
+    unsigned lane;
+    std::uint64_t address;
+    value_log::entry what;
+    rows::iterator row;
+  };
   struct made {
     std::vector<holder> from;
     bool is_seen = false, of_reads = false;
   };
 
   template <class Function>
-  static void each(std::uint32_t mask, Function function);
+  static void each(std::uint32_t mask, Function function) {
+    for (; mask != 0; mask &= mask - 1) function(static_cast<unsigned>(std::countr_zero(mask)));
+  }
   unsigned thread(unsigned lane) const { return warp_ * 32 + lane; }
   holder of_thread(unsigned lane) const { return {false, thread(lane)}; }
   holder word_at(std::uint64_t address) const;
@@ -113,13 +159,28 @@ class value_flow {
   void learn(const lane_state&, const seen_value&, const source_place& here);
   std::optional<guess> explained(const lane_state&, const seen_value&, const source_place& here) const;
   made make(unsigned lane, const seen_value&, holder to, const source_place& here, bool into_register);
-  void keep_shuffle(unsigned lane, const guess&);
+  void keep_shuffle(unsigned lane, const guess&, bool is_seen = false);
   void keep_loads(unsigned lane, const guess&);
   void shuffled(const simt::event&, const request&);
   void read(const simt::event&, const request&);
   void loaded(const simt::event&, const request&);
   void stored(const simt::event&, const request&);
   void left(const simt::event&, const request&);
+  void store(unsigned lane, std::uint64_t address, const value_log::entry&, rows::iterator, bool is_update);
+
+  // Reductions of warps: value_flow_digits.cpp.
+  void reduced(const simt::event&, const request&);
+  bool reduced_as_they_are(const request&, const std::array<value_log::entry, 32>&, const source_place& here);
+  void settle_digits();
+  bool add_digits();
+  bool add_digits_of(const std::vector<whole>& numbers, const std::vector<holder>& from, bool are_read);
+  std::optional<whole> number_at(holder) const;
+  std::optional<std::vector<whole>> numbers_read(std::uint32_t mask, std::vector<holder>& from) const;
+  std::optional<std::vector<whole>> numbers_held(std::uint32_t mask, std::vector<holder>& from) const;
+  void keep_total(std::uint32_t mask, rows::iterator, const std::vector<holder>& from, const std::optional<whole>& total, const seen_value&);
+  void place_total(unsigned lane, const whole& total, const std::vector<std::pair<whole, int>>& parts);
+  bool is_own(std::uint64_t address) const { return reductions_ && reductions_->own.contains(address); }
+  bool is_digit(unsigned lane, const seen_value&, const source_place& here) const;
 
   block_trace& trace_;
   const std::vector<std::uintptr_t>& sites_;
@@ -128,6 +189,9 @@ class value_flow {
   const value_log& log_;
   evidence& seen_;
   bool is_learning_;
+  reductions_followed* reductions_;
+  std::vector<pending_digit> digits_;
+  std::vector<pending_store> stores_;
   std::uint32_t warp_ = 0;
   unsigned epoch_ = 0;
   std::map<unsigned, rows> rows_;

@@ -81,6 +81,23 @@ simt::meeting kind_of(collective what) {
   }
 }
 
+/// Of reductions.
+simt::update_kind operation_of(collective what) {
+  using kind = simt::update_kind;
+  switch (what) {
+    case collective::add_s32:
+    case collective::add_u32: return kind::add;
+    case collective::min_s32:
+    case collective::min_u32: return kind::min;
+    case collective::max_s32:
+    case collective::max_u32: return kind::max;
+    case collective::and_u32: return kind::bit_and;
+    case collective::or_u32: return kind::bit_or;
+    case collective::xor_u32: return kind::bit_xor;
+    default: return kind::unknown;
+  }
+}
+
 std::string hex(lanes mask) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", mask);
@@ -125,7 +142,10 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
   ++count;
   make_ready(b, index, mask & ~(1u << lane));
   happened(b);
-  to_observer(t, [&](observer& o) { o.warp_sync(b.linear, index, mask); });
+  to_observer(t, [&](observer& o) {
+    o.warp_sync(b.linear, index, mask);
+    if (kind_of(what) == simt::meeting::warp_reduction) o.reduced(b.linear, index, mask, operation_of(what), w.result[lane]);
+  });
   return w.result[lane];
 }
 

@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "../effort.hpp"
+#include "kernels.hpp"
+
+#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <map>
@@ -93,7 +96,7 @@ double of_type(double x, dtype type) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
 }
 
-// `exact` has a test of its own, below.
+// `exact` has tests of its own, below.
 TEST_F(drawings, replayed_as_arithmetic_they_give_the_result) {
   wf::test::some_of_all chosen;
   for (const dtype type : {dtype::i32, dtype::f32, dtype::f64, dtype::f16})
@@ -120,36 +123,112 @@ TEST_F(drawings, replayed_as_arithmetic_they_give_the_result) {
     }
 }
 
-// What goes from thread to thread in `exact` are digits and units of its elements, and it goes by the reductions of warps, whose lanes all get what all
-// have given: no step between the loads and the answer is an operation on what is drawn. What the drawing says of the
-// loads is replayed: each is in the result, and all of them together are.
-TEST_F(drawings, of_exact_all_that_is_loaded_comes_to_the_result) {
-  for (const dtype type : {dtype::f32, dtype::f64, dtype::f16}) {
+// What goes from thread to thread in `exact` are digits of its elements, by reductions of warps: the drawing follows the
+// numbers that they are digits of, and is replayed as that of every other rung. f16: rounded, once.
+double rounded_to(double x, dtype type) { return type == dtype::f16 ? static_cast<double>(wf::f16(x)) : x; }
+
+struct exact_drawing {
+  lens::block_trace trace;
+  double result;
+  std::string words;
+};
+
+class exact_drawings : public drawings {
+ protected:
+  exact_drawing drawn(dtype type, std::uint64_t n) {
     const auto& rungs = lens_->rungs(type);
     const auto exact = std::find_if(rungs.begin(), rungs.end(), [](const ladder::rung_info& r) { return r.exact && !r.on_host; });
-    ASSERT_NE(exact, rungs.end());
-    for (const std::uint64_t n : {5, 31, 32, 33, 251, 256, 1000, 1024}) {
-      const auto traces = traced(static_cast<std::size_t>(exact - rungs.begin()), type, n, 64, 1);
-      ASSERT_TRUE(refused_.empty() && traces.size() == 1 && traces.back().blocks == 1) << refused_ << ", n " << n;
-      const lens::block_trace& t = traces.back();
-      const std::string drawn = std::string(wf::info(type).name) + ", n " + std::to_string(n) + "\n" + lens::values_in_text(t, exact->file);
-      double loaded = 0;
-      unsigned results = 0;
-      for (const value_row& row : t.rows)
-        for (const lens::value_step& s : row.steps) {
-          if (row.what == value_row::kind::load && !s.to.in_shared) {
-            loaded += s.loaded;
-            EXPECT_TRUE(s.reaches_result) << "thread " << s.thread << " of " << drawn;
-          }
-          results += row.what == value_row::kind::result;
-          // Digits of f64 go by shuffles, too: their rows are labelled `add`, though nothing was seen to be one.
-          EXPECT_TRUE(type == dtype::f64 || s.from.size() < 2 || row.how == lens::combination::other || row.is_atomic)
-              << "thread " << s.thread << " of " << drawn;
-        }
-      EXPECT_EQ(type == dtype::f16 ? static_cast<double>(wf::f16(loaded)) : loaded, result_) << drawn;  // f16: rounded, once
-      EXPECT_EQ(results, 1u) << drawn;
-    }
+    const auto traces = traced(static_cast<std::size_t>(exact - rungs.begin()), type, n, 64, 1);
+    EXPECT_TRUE(refused_.empty() && traces.size() == 1 && traces.back().blocks == 1) << refused_ << ", n " << n;
+    return {traces.back(), result_,
+            std::string(wf::info(type).name) + ", n " + std::to_string(n) + "\n" + lens::values_in_text(traces.back(), exact->file)};
   }
+};
+
+TEST_F(exact_drawings, replayed_as_arithmetic_they_give_the_result) {
+  for (const dtype type : {dtype::f32, dtype::f64, dtype::f16})
+    for (const std::uint64_t n : {1, 5, 31, 32, 33, 64, 127, 251, 256, 500, 1000, 1024, 2048, 3001}) {
+      const exact_drawing d = drawn(type, n);
+      EXPECT_EQ(rounded_to(replayed(d.trace), type), d.result) << d.words;
+      // Each operation was seen in the values, and every element comes to the result.
+      unsigned elements = 0, results = 0;
+      for (const value_row& row : d.trace.rows)
+        for (const lens::value_step& s : row.steps) {
+          EXPECT_TRUE(s.reaches_result) << "thread " << s.thread << " of " << d.words;
+          EXPECT_FALSE(s.is_reduced) << "thread " << s.thread << " of " << d.words;
+          EXPECT_TRUE(row.what == value_row::kind::load || (s.is_seen && (row.how == lens::combination::add || s.from.size() < 2))) << "thread " << s.thread << " of " << d.words;
+          elements += s.elements;
+          results += row.what == value_row::kind::result;
+        }
+      EXPECT_GE(elements, n * wf::info(type).size / 16) << d.words;  // packs, and what is no whole pack
+      EXPECT_EQ(results, 1u) << d.words;
+    }
+}
+
+/// A drawing with one mistake: an operand is left out, or is the next lane's.
+lens::block_trace without(lens::block_trace t, std::size_t row, std::size_t step, std::size_t operand) {
+  auto& from = t.rows[row].steps[step].from;
+  from.erase(from.begin() + static_cast<std::ptrdiff_t>(operand));
+  return t;
+}
+lens::block_trace shifted(lens::block_trace t, std::size_t row, std::size_t step, std::size_t operand) {
+  ++t.rows[row].steps[step].from[operand].index;
+  return t;
+}
+
+TEST_F(exact_drawings, that_are_broken_do_not_give_the_result) {
+  wf::test::some_of_all chosen;
+  for (const dtype type : {dtype::f32, dtype::f64, dtype::f16}) {
+    const exact_drawing d = drawn(type, 1000);
+    const double sum = replayed(d.trace);
+    EXPECT_EQ(rounded_to(sum, type), d.result) << d.words;
+    unsigned dropped = 0, moved = 0, operands = 0;
+    for (std::size_t r = 0; r < d.trace.rows.size(); ++r)
+      for (std::size_t s = 0; s < d.trace.rows[r].steps.size(); ++s)
+        for (std::size_t k = 0; k < d.trace.rows[r].steps[s].from.size(); ++k) {
+          if (operands > 40 && !chosen()) continue;
+          ++operands;
+          dropped += replayed(without(d.trace, r, s, k)) != sum;
+          moved += replayed(shifted(d.trace, r, s, k)) != sum;
+        }
+    EXPECT_EQ(dropped, operands) << d.words;
+    EXPECT_EQ(moved, operands) << d.words;
+    EXPECT_GT(operands, 40u) << d.words;
+  }
+}
+
+// Of whole numbers a reduction is told as what it is; the types are not given, the values tell them.
+TEST(reductions_of_words, are_drawn_as_one_operation) {
+  float *in = nullptr, *out = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&in, 128 * sizeof(float)), cudaSuccess);
+  ASSERT_EQ(cudaMallocManaged(&out, sizeof(float)), cudaSuccess);
+  auto* const words = reinterpret_cast<std::int32_t*>(in);
+  int sum = 0, most = 0;
+  for (int k = 0; k < 128; ++k) {
+    words[k] = 1 + k * 7919 % 1000;
+    sum += words[k];
+    most = std::max(most, words[k]);
+  }
+  for (const bool is_sum : {true, false}) {
+    lens::tracing trace;
+    simt::current_options().watch = &trace;
+    EXPECT_EQ(lens_test::run(is_sum ? "words<sum>" : "words<max>", 1, 128, in, out), 0);
+    simt::current_options().watch = nullptr;
+    EXPECT_EQ(*reinterpret_cast<const std::int32_t*>(out), is_sum ? sum : most);
+    const lens::block_trace& t = trace.launches().at(0);
+    const std::string drawn = lens::values_in_text(t, "tests/lens/kernels.cpp");
+    unsigned rows = 0;
+    for (const value_row& row : t.rows) {
+      if (row.what != value_row::kind::reduce) continue;
+      ++rows;
+      EXPECT_EQ(row.how, is_sum ? lens::combination::add : lens::combination::greatest) << drawn;
+      for (const lens::value_step& s : row.steps) EXPECT_TRUE(s.is_seen && s.reaches_result && s.from.size() >= 4) << drawn;
+    }
+    EXPECT_EQ(rows, 2u) << drawn;
+    EXPECT_TRUE(!is_sum || replayed(t) == sum) << drawn;
+  }
+  EXPECT_EQ(cudaFree(in), cudaSuccess);
+  EXPECT_EQ(cudaFree(out), cudaSuccess);
 }
 
 }  // namespace

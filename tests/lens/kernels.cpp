@@ -212,6 +212,24 @@ __global__ void float_updates(const float* in, float* out) {
   atomicAdd(reinterpret_cast<__half2*>(out) + 512 + threadIdx.x, __float2half2_rn(1));  // @half2-add
 }
 
+struct word_sum {
+  __device__ int operator()(int x) const { return __reduce_add_sync(~0u, x); }
+};
+struct word_max {
+  __device__ int operator()(int x) const { return __reduce_max_sync(~0u, x); }
+};
+/// A block of words by reductions of its warps, and one of what they gave; all threads take part in both.
+template <class Reduce>
+__global__ void words(const float* in, float* out) {
+  __shared__ int of_warp[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int mine = Reduce()(reinterpret_cast<const int*>(in)[threadIdx.x]);
+  if (lane == 0) of_warp[warp] = mine;
+  __syncthreads();
+  const int all = Reduce()(lane < blockDim.x / 32 ? of_warp[lane] : 0);
+  if (threadIdx.x == 0) *reinterpret_cast<int*>(out) = all;
+}
+
 __global__ void nothing(const float*, float*) {}
 
 struct named {
@@ -234,6 +252,7 @@ constexpr named all[] = {
     {"meetings", meetings},                  {"by_shuffles", by_shuffles},
     {"operations", operations},              {"conversions", conversions},
     {"halves", halves},                      {"float_updates", float_updates},
+    {"words<sum>", words<word_sum>},         {"words<max>", words<word_max>},
     {"nothing", nothing},
 };
 

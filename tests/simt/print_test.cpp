@@ -23,6 +23,20 @@ __global__ void print_other(const char* words, float x, long long large) {
   printf("%g %s\n", none, threadIdx.x == 0 ? "first" : "other");
 }
 
+/// What CUDA's printf returns: how many arguments the format names, and not how many characters there are.
+__global__ void count_printed(int* counts) {
+  const int one = printf("%d", blockIdx.x);
+  const int others = printf(" %5.*f %-3s|%lld%%, %+03d, %p ", 2, 0.5, "a", 7LL, -1, static_cast<void*>(nullptr));
+  const int no_arguments = printf("ten words\n");
+  const int of_std = std::printf("%c\n", 'c');
+  counts[0] = one;
+  counts[1] = others;
+  counts[2] = no_arguments;
+  counts[3] = of_std;
+  const char* volatile none = nullptr;
+  counts[4] = printf(none);
+}
+
 template <class... Parameters, class... Arguments>
 std::string printed(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments... arguments) {
   const options_for one_after_the_other(simt::block_order::forward, 1);
@@ -41,6 +55,23 @@ TEST(print, built_in_variables_are_numbers) {
 TEST(print, everything_else_is_as_the_c_librarys) {
   EXPECT_EQ(printed(print_other, 1, 1, "words", 1.0f / 3, 1LL << 40),
             "words 0.333 1099511627776 3 c 7%\n100%\n0.5 first\n");
+}
+
+TEST(print, in_a_kernel_it_returns_the_number_of_arguments) {
+  int* counts = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&counts, 5 * sizeof(int)), cudaSuccess);
+  EXPECT_EQ(printed(count_printed, 1, 1, counts), "0  0.50 a  |7%, -01, (nil) ten words\nc\n");
+  const int want[] = {1, 6, 0, 1, -1};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(counts[k], want[k]) << k;
+  ASSERT_EQ(cudaFree(counts), cudaSuccess);
+}
+
+TEST(print, on_the_host_it_returns_the_number_of_characters) {
+  testing::internal::CaptureStdout();
+  const int of_number = printf("%d\n", 12345), of_words = printf("%s words\n", "ten");
+  EXPECT_EQ(of_number, 6);
+  EXPECT_EQ(of_words, 10);
+  testing::internal::GetCapturedStdout();
 }
 
 // The compiler's refusal itself is seen by `warpfold explain` (own_kernel_test.cpp).

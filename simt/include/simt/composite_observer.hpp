@@ -22,6 +22,9 @@ class composite_observer : public observer {
   void warp_sync(std::uint64_t b, std::uint32_t w, std::uint32_t mask) override {
     each(&observer::warp_sync, b, w, mask);
   }
+  void reduced(std::uint64_t b, std::uint32_t w, std::uint32_t mask, update_kind what, std::uint64_t result) override {
+    each(&observer::reduced, b, w, mask, what, result);
+  }
   void blocks_barrier(std::uint64_t first, std::uint64_t count) override {
     each(&observer::blocks_barrier, first, count);
   }

@@ -163,6 +163,9 @@ class observer {
   virtual void block_barrier(std::uint64_t /*block*/) {}
   /// The lanes of `mask` met, in __syncwarp or in any shuffle, vote, match or reduce.
   virtual void warp_sync(std::uint64_t /*block*/, std::uint32_t /*warp*/, std::uint32_t /*mask*/) {}
+  /// What a reduction (`__reduce_*_sync`) gives to all lanes of `mask`, by bits; it follows their arrivals and its warp_sync().
+  virtual void reduced(std::uint64_t /*block*/, std::uint32_t /*warp*/, std::uint32_t /*mask*/, update_kind,
+                       std::uint64_t /*result*/) {}
   /// All threads of the `count` blocks from `first` on met (a cluster, or the whole grid).
   virtual void blocks_barrier(std::uint64_t /*first*/, std::uint64_t /*count*/) {}
   virtual void fence(std::uint64_t /*block*/, std::uint32_t /*thread*/, scope) {}

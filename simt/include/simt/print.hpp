@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file print.hpp
 /// printf() as kernels call it. Built-in variables are objects here, and `...` would take one as it is, without a
-/// word: so printf is a template, which hands their values on. An object of any other class is refused.
+/// word: so printf is a template, which hands their values on. An object of any other class is refused. In a kernel
+/// what any printf returns is CUDA's: how many arguments it printed, and not how many characters (simt/src/print.cpp).
 #pragma once
 
 #include <cstdio>

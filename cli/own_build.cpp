@@ -148,6 +148,14 @@ std::string replacement_of(const std::string& name) {
   return found == replacements.end() ? "" : found->second;
 }
 
+/// The same of a field of cudaDeviceProp, which CUDA 13 has as an attribute.
+std::string attribute_of(const std::string& field) {
+  static const std::map<std::string, std::string> attributes{
+      {"clockRate", "ClockRate"}, {"memoryClockRate", "MemoryClockRate"}, {"computeMode", "ComputeMode"}, {"kernelExecTimeoutEnabled", "KernelExecTimeout"}};
+  const auto found = attributes.find(field);
+  return found == attributes.end() ? "" : found->second;
+}
+
 /// The library that a header is of; empty for any other.
 std::string library_of(const std::string& header) {
   static const std::pair<const char*, const char*> libraries[] = {
@@ -195,6 +203,13 @@ void refuse_known_mistake(const std::string& file, const std::string& said, cons
     if (const std::string now = replacement_of(name); !now.empty())
       throw wf::error(wf::errc::unsupported, place + ": CUDA no longer has " + name + ": write " + now + (now.ends_with("_sync") ? ", whose first argument is the mask of lanes" : ""));
     if (is_cudas(name)) throw wf::error(wf::errc::unsupported, place + ": simt does not have CUDA's " + name + " (docs/simt.md says what it has)");
+  }
+  static const std::regex field(R"(no member named (?:‘|')(\w+)(?:’|') in (?:‘|')simt::cudaDeviceProp|cudaDeviceProp(?:’|') has no member named (?:‘|')(\w+))");
+  if (std::smatch found; std::regex_search(said, found, field)) {
+    const std::string name = found[1].str() + found[2].str(), attribute = attribute_of(name);
+    if (name == "deviceOverlap") throw wf::error(wf::errc::unsupported, place + ": CUDA no longer has deviceOverlap: write asyncEngineCount");
+    if (!attribute.empty())
+      throw wf::error(wf::errc::unsupported, place + ": CUDA no longer has " + name + ": ask cudaDeviceGetAttribute() for cudaDevAttr" + attribute);
   }
   static const std::regex member(R"((?:‘|')(\w+)(?:’|') is not a member of (?:‘|')(?:cg|cooperative_groups)|no (?:member|type|template) named '(\w+)' in namespace 'cooperative_groups)");
   if (std::smatch name; std::regex_search(said, name, member))

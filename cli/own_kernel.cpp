@@ -105,12 +105,15 @@ struct array_in_file {
   std::string text;
   fs::path bytes;
 };
-array_in_file bring(const std::string& path, const fs::path& folder, const std::string& name) {
-  wf::io::array_file file = wf::io::array_file::open(path);
+std::string spelled(const wf::io::array_file& file, const std::string& path) {
   const wf::io::array_layout& layout = file.layout();
   if (layout.order != wf::native_order || wf::is_complex(layout.type))
     throw wf::error(wf::errc::bad_input, path + ": an array for a kernel is of real numbers, in this machine's order of bytes");
-  array_in_file a{std::string(wf::info(layout.type).name) + "[" + std::to_string(layout.count) + "]", folder / name};
+  return std::string(wf::info(layout.type).name) + "[" + std::to_string(layout.count) + "]";
+}
+array_in_file bring(const std::string& path, const fs::path& folder, const std::string& name) {
+  wf::io::array_file file = wf::io::array_file::open(path);
+  array_in_file a{spelled(file, path), folder / name};
   std::ofstream out(a.bytes, std::ios::binary);
   for (auto bytes = file.next(); !bytes.empty(); bytes = file.next())
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -135,10 +138,10 @@ nlohmann::json with_files(nlohmann::json request, const own_kernel_request& q, c
   return request;
 }
 
-/// As the program would, once it is compiled, and in its words.
-void check_type(const std::string& given, std::size_t at, const parameter_text& p) {
+/// As the program would, once it is compiled, and in its words. `shown` is what the user wrote.
+void check_type(const std::string& given, const std::string& shown, std::size_t at, const parameter_text& p) {
   const auto refuse = [&](const std::string& why) {
-    throw wf::error(wf::errc::bad_argument, "--arg " + given + " (parameter " + std::to_string(at + 1) + "): " + why);
+    throw wf::error(wf::errc::bad_argument, "--arg " + shown + " (parameter " + std::to_string(at + 1) + "): " + why);
   };
   const bool is_output = given.starts_with("out:");
   const std::string rest = is_output ? given.substr(4) : given;
@@ -174,7 +177,13 @@ void check_arguments(const own_kernel_request& q, const std::string& text) {
     if ((*parameters)[k].is_pointer && !a.ends_with(".npy") && a.find('[') == a.npos)
       throw wf::error(wf::errc::bad_argument, "--arg " + a + " (parameter " + std::to_string(k + 1) + ", " + (*parameters)[k].text + ", of " + q.kernel + " in " +
                                                   q.file + "): the kernel wants an array, written TYPE[COUNT][:FILL], as f32[1M]:uniform, or a .npy file");
-    if (!a.ends_with(".npy")) check_type(a, k, (*parameters)[k]);
+    if (!a.ends_with(".npy")) {
+      check_type(a, a, k, (*parameters)[k]);
+      continue;
+    }
+    const std::string out = a.starts_with("out:") ? "out:" : "", path = a.substr(out.size());
+    const std::string array = spelled(wf::io::array_file::open(path), path);
+    check_type(out + array, a + ", " + array, k, (*parameters)[k]);
   }
 }
 

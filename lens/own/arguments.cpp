@@ -29,7 +29,7 @@ std::string shown(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::size_t at, std::string_view text, const std::string& why) {
-  throw wf::error(wf::errc::bad_argument, fmt::format("--arg {} (parameter {}): {}", shown(text), at + 1, why));
+  throw wf::error(wf::errc::bad_argument, fmt::format("--arg {} (parameter {}): {}", shown(text.substr(0, text.find(":@"))), at + 1, why));  // a file's array, without the path of its copy
 }
 
 /// 1000, 64K, 1M, 2^20, 1e6.

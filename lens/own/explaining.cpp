@@ -59,7 +59,7 @@ std::string add_counts_and_races(explanation& e, const repeatable& run, std::uin
   if (!fault.empty()) {
     const ladder::race_pair* race = race_on(e.races, first.where);
     if (race == nullptr) return fault;
-    if (!later.empty()) return race_line(*race);
+    if (!later.empty()) return race_line(*race) + "; it also fails: " + later;
     e.setting += " · counted past a read of shared memory that came before its write";
   } else if (!j.fault.empty() && e.races.empty()) {
     return j.fault;

@@ -143,7 +143,8 @@ judgement judge_races(const std::function<std::string()>& run, std::uint64_t blo
     if (options.unwritten_reads || simt::last_fault().what != simt::fault::uninitialised_read) continue;
     // What the read was too early for is still to come.
     options.unwritten_reads = true;
-    watched(run, events, j.races);
+    const watched_run after = watched(run, events, j.races);
+    if (!after.fault.empty() && j.fault.find(after.fault) == std::string::npos) j.fault += "; it also fails: " + after.fault;
     options.unwritten_reads = false;
   }
   return j;

@@ -148,16 +148,17 @@ cudaError_t attribute_value(cudaDeviceAttr attribute, int& value) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrMemoryPoolsSupported:
     case cudaDevAttrClusterLaunch:
+    case cudaDevAttrManagedMemory:  // ends with each launch, so the host may go on with it
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrConcurrentKernels:  // streams are there; programs that ask first would else do nothing
+    case cudaDevAttrAsyncEngineCount:
       value = 1;
       break;
     case cudaDevAttrKernelExecTimeout:
-    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrComputeMode:
     case cudaDevAttrEccEnabled:
-    case cudaDevAttrAsyncEngineCount:
     case cudaDevAttrStreamPrioritiesSupported:
-    case cudaDevAttrManagedMemory:
     case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrConcurrentManagedAccess:
     case cudaDevAttrHostRegisterSupported:
       value = 0;
       break;
@@ -227,6 +228,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.multiProcessorCount = get(cudaDevAttrMultiProcessorCount);
   p.integrated = p.canMapHostMemory = p.unifiedAddressing = 1;
   p.cooperativeLaunch = p.clusterLaunch = p.memoryPoolsSupported = 1;
+  p.managedMemory = get(cudaDevAttrManagedMemory);
+  p.concurrentManagedAccess = get(cudaDevAttrConcurrentManagedAccess);
+  p.concurrentKernels = get(cudaDevAttrConcurrentKernels);
+  p.asyncEngineCount = get(cudaDevAttrAsyncEngineCount);
   p.memoryBusWidth = get(cudaDevAttrGlobalMemoryBusWidth);
   p.l2CacheSize = get(cudaDevAttrL2CacheSize);
   p.maxThreadsPerMultiProcessor = limits.threads_per_multiprocessor;

@@ -130,6 +130,9 @@ class programs(unittest.TestCase):
     def test_what_cuda_no_longer_has_is_told_with_what_takes_its_place(self):
         self.refused("__global__ void k(int* x) { *x = __shfl_down(*x, 1); }\nint main() { k<<<1, 32>>>(nullptr); }\n",
                      "program.cu:1: CUDA no longer has __shfl_down: write __shfl_down_sync, whose first argument is the mask")
+        self.refused("int main() {\n  cudaDeviceProp p;\n  return p.deviceOverlap;\n}\n", "program.cu:3: CUDA no longer has deviceOverlap: write asyncEngineCount\n")
+        self.refused("int main() {\n  cudaDeviceProp p;\n  return p.clockRate;\n}\n",
+                     "program.cu:3: CUDA no longer has clockRate: ask cudaDeviceGetAttribute() for cudaDevAttrClockRate\n")
         self.refused("int main() {\n  cudaThreadSynchronize();\n}\n", "program.cu:2: CUDA no longer has cudaThreadSynchronize: write cudaDeviceSynchronize\n")
 
     def test_mistakes_are_told_by_file_and_line(self):
@@ -186,6 +189,13 @@ class programs(unittest.TestCase):
         self.assertEqual(answer.returncode, 1)
         self.assertIn("1 of 64 elements differ; element 7 is 14, expected 15", answer.stdout)
         self.assertEqual(run(*launch, "--expect", off, "--tolerance", 0.07).returncode, 0)  # 1/15 is less
+
+    def test_a_file_of_another_type_is_told_before_compiling(self):
+        kernel = self.written(self.KERNELS)
+        doubles = self.saved(kernel.parent, "doubles.npy", range(64), "<f8", "d")
+        answer = run("explain", f"{kernel}:twice", "--grid", 1, "--block", 64, "--arg", doubles, "--arg", "out:f32[64]", "--arg", 64)
+        self.assertEqual((answer.returncode, answer.stderr),
+                         (2, f"warpfold: --arg {doubles}, f64[64] (parameter 1): the kernel's pointer is to f32\n"))
 
     def test_one_kernel_beside_another(self):
         kernel = self.written(self.KERNELS)

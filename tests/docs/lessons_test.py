@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lessons of docs/lessons: every command runs and prints what the page shows, every H100 time is that of
-bench/results, every quoted kernel is the file's, every link leads somewhere. The commands of README and of other pages, too.
+bench/results, and so on the ladder's pages, every quoted kernel is the file's, every link leads somewhere. The commands of README and of other pages, too.
 
     lessons_test.py SOURCE_DIR WARPFOLD FOLDER_OF_LESSON_PROGRAMS [--statuses-only] [--some] [PAGE…]
 
@@ -153,6 +153,10 @@ def main():
     for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
         if page not in pages:
             check_links(page, page.read_text())
+            check_times(page, page.read_text())
+    for page in sorted((root / "docs").rglob("ladder/[0-9]*.md")):
+        if not re.search(r"^<!-- ladder-h100\.json", page.read_text(), re.M):
+            fail(page, "has no H100 times")
     shown = "".join(p.read_text() for p in lessons)
     for source in sorted((root / "examples/lessons").glob("*.cu")):
         if not asked and f"examples/lessons/{source.name}:" not in shown:

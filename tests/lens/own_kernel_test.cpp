@@ -183,6 +183,13 @@ TEST(own_kernel, a_race_does_not_hide_a_barrier_that_is_missed) {
   EXPECT_NE(j["setting"].get<std::string>().find("divergent barrier"), std::string::npos) << j["setting"];
 }
 
+TEST(own_kernel, a_read_that_comes_too_early_does_not_hide_it_either) {
+  const std::string words = KERNELS "/scoped.cu:reads_and_misses --grid 1 --block 64 --arg out:i32[64]";
+  refused(words, "race on shared memory: write at", 1);
+  refused(words, "it also fails: reads_and_misses", 1);
+  refused(words, "divergent barrier: 32 of 64 threads wait here", 1);
+}
+
 TEST(own_kernel, device_functions_are_there_or_named) {
   const json j = told(KERNELS "/math.cu:fast --grid 1 --block 32 --arg f32[32]:ones --arg out:f32[32]");
   const std::string e_and_three = "f32[32] after the run: 5.71828";  // (e + 0 + 1) / 1 + 2 + 0

@@ -269,6 +269,10 @@ TEST(Device, SaysWhatItIs) {
   EXPECT_EQ(p.multiProcessorCount, 4);
   EXPECT_EQ(p.warpSize, 32);
   EXPECT_EQ(p.cooperativeLaunch, 1);
+  EXPECT_EQ(p.asyncEngineCount, 1);  // as the classic two-stream programs ask before they begin
+  EXPECT_EQ(p.concurrentKernels, 1);
+  EXPECT_EQ(p.managedMemory, 1);
+  EXPECT_EQ(p.textureAlignment, 0u);
   EXPECT_GT(p.l2CacheSize, 0);
   EXPECT_GT(p.totalGlobalMem, std::size_t{1} << 28);
   const std::pair<cudaDeviceAttr, int> attributes[] = {
@@ -279,6 +283,9 @@ TEST(Device, SaysWhatItIs) {
       {cudaDevAttrMaxThreadsPerBlock, 1024},
       {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
       {cudaDevAttrMaxSharedMemoryPerBlockOptin, 227 * 1024},
+      {cudaDevAttrAsyncEngineCount, 1},
+      {cudaDevAttrManagedMemory, 1},
+      {cudaDevAttrComputeMode, 0},
       {cudaDevAttrMemoryPoolsSupported, 1}};
   for (const auto& [attribute, expected] : attributes) {
     OK(cudaDeviceGetAttribute(&value, attribute, 0));

@@ -202,6 +202,7 @@ enum cudaDeviceAttr : int {
   cudaDevAttrKernelExecTimeout = 17,
   cudaDevAttrIntegrated = 18,
   cudaDevAttrCanMapHostMemory = 19,
+  cudaDevAttrComputeMode = 20,
   cudaDevAttrConcurrentKernels = 31,
   cudaDevAttrEccEnabled = 32,
   cudaDevAttrMemoryClockRate = 36,
@@ -227,27 +228,47 @@ enum cudaDeviceAttr : int {
   cudaDevAttrClusterLaunch = 120,
 };
 
-/// The fields of CUDA's structure that mean something here; textures, surfaces and buses are left
-/// out.
+struct CUuuid_st {
+  char bytes[16];
+};
+using cudaUUID_t = CUuuid_st;
+
+/// The fields of CUDA 13's structure, in their order; 0 of textures, surfaces and buses, and of what is not there.
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
+  char luid[8];
+  unsigned luidDeviceNodeMask;
   std::size_t totalGlobalMem, sharedMemPerBlock;
   int regsPerBlock, warpSize;
   std::size_t memPitch;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   std::size_t totalConstMem;
   int major, minor;
-  int multiProcessorCount, integrated, canMapHostMemory, concurrentKernels, ECCEnabled;
-  int pciBusID, pciDeviceID, pciDomainID;
+  std::size_t textureAlignment, texturePitchAlignment;
+  int multiProcessorCount, integrated, canMapHostMemory;
+  int maxTexture1D, maxTexture1DMipmap, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
+  int maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+  std::size_t surfaceAlignment;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
   int asyncEngineCount, unifiedAddressing, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
-  int maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+  int maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
   std::size_t sharedMemPerMultiprocessor;
-  int regsPerMultiprocessor, managedMemory, pageableMemoryAccess, concurrentManagedAccess;
-  int cooperativeLaunch;
+  int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeLaunch;
   std::size_t sharedMemPerBlockOptin;
-  int maxBlocksPerMultiProcessor;
+  int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
   std::size_t reservedSharedMemPerBlock;
-  int memoryPoolsSupported, clusterLaunch;
+  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported;
+  int memoryPoolsSupported, gpuDirectRDMASupported;
+  unsigned gpuDirectRDMAFlushWritesOptions;
+  int gpuDirectRDMAWritesOrdering;
+  unsigned memoryPoolSupportedHandleTypes;
+  int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers;
+  int deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId;
+  unsigned gpuPciDeviceID, gpuPciSubsystemID;
+  int hostNumaMultinodeIpcSupported;
 };
 
 }  // namespace simt

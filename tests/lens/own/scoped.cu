@@ -35,3 +35,11 @@ __global__ void misses(int* out) {
   if (*seen == 31 && threadIdx.x == 0) return;
   __syncthreads();
 }
+
+/// Reads what another warp writes, if it has had its turn, and then half of the block waits for the other.
+__global__ void reads_and_misses(int* out) {
+  __shared__ int cells[64];
+  cells[threadIdx.x] = 1;
+  out[threadIdx.x] = cells[63 - threadIdx.x];
+  if (threadIdx.x < 32) __syncthreads();
+}

@@ -51,7 +51,7 @@ std::string add_counts_and_races(explanation& e, const repeatable& run, std::uin
     later = add_counts(e, run);
     simt::current_options().unwritten_reads = false;
   }
-  if (counted) counted();
+  if (counted && later.empty()) counted();  // else nothing can be read back
   simt::current_options().unwritten_reads = !fault.empty();
   const judgement j = judge_races(run, blocks, events_of(e));
   simt::current_options().unwritten_reads = false;

@@ -85,6 +85,9 @@ void reset_stats() {
 
 namespace detail {
 
+/// So that print.cpp is linked wherever kernels are, also where another printf() is found first, as that of a sanitizer.
+[[gnu::used]] int (*const print_of_all)(const char*, std::va_list) = print;
+
 fault_report report_of(const grid&);
 
 bool is_cooperative() { return this_thread->in->grid->shape.cooperative; }

@@ -22,6 +22,8 @@ int arguments_of(const char* format) {
   return count;
 }
 
+}  // namespace
+
 int print(const char* format, std::va_list arguments) {
   if (this_thread == nullptr) return std::vprintf(format, arguments);
   if (format == nullptr) return -1;
@@ -29,7 +31,6 @@ int print(const char* format, std::va_list arguments) {
   return characters < 0 ? -2 : arguments_of(format);
 }
 
-}  // namespace
 }  // namespace simt::detail
 
 // In place of the C library's, as `__assert_fail` is; the second is what fortified builds call.

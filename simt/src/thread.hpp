@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -134,6 +135,9 @@ struct byte_range {
 
 /// The CUDA thread that runs on this OS thread; null on the host and while the machine itself works.
 extern thread_local constinit cuda_thread* this_thread SIMT_INITIAL_EXEC;
+
+/// printf(), of a kernel or of the host.
+int print(const char* format, std::va_list);
 
 inline block* this_block() {
   cuda_thread* t = this_thread;

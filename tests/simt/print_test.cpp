@@ -34,7 +34,7 @@ __global__ void count_printed(int* counts) {
   counts[2] = no_arguments;
   counts[3] = of_std;
   const char* volatile none = nullptr;
-  counts[4] = printf(none);
+  counts[4] = printf(none, 1);
 }
 
 template <class... Parameters, class... Arguments>

@@ -78,15 +78,15 @@ struct tracing::state {
     return draft;
   }
 
-  /// Warps are looked at one after the other, so each look follows a number one reduction further. Nothing if what the
-  /// block leaves is not what its last reduction gave.
+  /// Warps are looked at one after the other, so each look follows a number one reduction further. Nothing if none was
+  /// followed, or what the block leaves is not seen to come of it.
   std::optional<block_trace> follow(const block_trace& t, evidence& seen, const std::vector<std::uint64_t>& words,
                                     const std::set<std::uint64_t>& written, const std::set<std::uint64_t>& own) {
     reductions_seen before;
     for (int k = 0; k < most_looks; ++k) {
       reductions_followed reductions{before, own, {}};
       block_trace draft = look(t, seen, words, written, false, &reductions);
-      if (reductions.now == before) return reductions.reaches_result ? std::optional(std::move(draft)) : std::nullopt;
+      if (reductions.now == before) return reductions.any && reductions.reaches_result ? std::optional(std::move(draft)) : std::nullopt;
       before = std::move(reductions.now);
     }
     return {};

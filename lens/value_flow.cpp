@@ -464,6 +464,7 @@ void value_flow::left(const simt::event& e, const request& r) {
       return;
     }
     made m = make(l, v, of_thread(l), row->where, false);
+    if (reductions_) reductions_->reaches_result |= m.is_seen;
     row->steps.push_back({thread(l), of_thread(l), std::move(m.from), 0, r.address[l], m.is_seen});
   });
 }

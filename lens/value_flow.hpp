@@ -66,7 +66,8 @@ struct reductions_followed {
   /// Words that one thread alone uses, as it does its registers, and all words of whose lines are such.
   const std::set<std::uint64_t>& own;
   reductions_seen now;
-  bool reaches_result = false;  ///< a total that a reduction gave is what the block leaves
+  bool any = false;             ///< reduction is drawn
+  bool reaches_result = false;  ///< something that the block leaves was seen to be made of what it has by then
 };
 
 /// A visitor of warp_replay, a warp after the other. Rows of different warps are one row if they are of one line and

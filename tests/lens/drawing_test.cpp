@@ -227,6 +227,11 @@ TEST(reductions_of_words, are_drawn_as_one_operation) {
     EXPECT_EQ(rows, 2u) << drawn;
     EXPECT_TRUE(!is_sum || replayed(t) == sum) << drawn;
   }
+  lens::tracing trace;
+  simt::current_options().watch = &trace;
+  EXPECT_EQ(lens_test::run("words_of_two", 1, 64, in, out), 0);
+  simt::current_options().watch = nullptr;
+  EXPECT_EQ(replayed(trace.launches().at(0)), *reinterpret_cast<const std::int32_t*>(out)) << lens::values_in_text(trace.launches().at(0), "");
   EXPECT_EQ(cudaFree(in), cudaSuccess);
   EXPECT_EQ(cudaFree(out), cudaSuccess);
 }

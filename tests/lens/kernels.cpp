@@ -230,6 +230,15 @@ __global__ void words(const float* in, float* out) {
   if (threadIdx.x == 0) *reinterpret_cast<int*>(out) = all;
 }
 
+/// Thread 0 puts two warps' sums together.
+__global__ void words_of_two(const float* in, float* out) {
+  __shared__ int of_warp[2];
+  const int mine = __reduce_add_sync(~0u, reinterpret_cast<const int*>(in)[threadIdx.x]);
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x == 0) *reinterpret_cast<int*>(out) = of_warp[0] + of_warp[1];
+}
+
 __global__ void nothing(const float*, float*) {}
 
 struct named {
@@ -253,7 +262,7 @@ constexpr named all[] = {
     {"operations", operations},              {"conversions", conversions},
     {"halves", halves},                      {"float_updates", float_updates},
     {"words<sum>", words<word_sum>},         {"words<max>", words<word_max>},
-    {"nothing", nothing},
+    {"words_of_two", words_of_two},          {"nothing", nothing},
 };
 
 }  // namespace

@@ -127,7 +127,7 @@ std::string step_in_words(const value_row& row, const value_step& s) {
     std::size_t end = k;  // of a run of neighbours, which is told by its ends
     while (end + 1 < s.from.size() && s.from[end + 1] == holder{s.from[k].in_shared, s.from[end].index + 1}) ++end;
     from += std::string(from.empty() ? "" : how.between) + name(s.from[k]);
-    if (end < k + 4) continue;
+    if (end < k + 8) continue;
     from += fmt::format("{}…{}{}", how.between, how.between, name(s.from[end]));
     k = end;
   }

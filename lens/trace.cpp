@@ -86,7 +86,7 @@ struct tracing::state {
     for (int k = 0; k < most_looks; ++k) {
       reductions_followed reductions{before, own, {}};
       block_trace draft = look(t, seen, words, written, false, &reductions);
-      if (reductions.now == before) return reductions.any && reductions.reaches_result ? std::optional(std::move(draft)) : std::nullopt;
+      if (reductions.now == before) return reductions.is_any_drawn && reductions.reaches_result ? std::optional(std::move(draft)) : std::nullopt;
       before = std::move(reductions.now);
     }
     return {};

@@ -66,7 +66,7 @@ struct reductions_followed {
   /// Words that one thread alone uses, as it does its registers, and all words of whose lines are such.
   const std::set<std::uint64_t>& own;
   reductions_seen now;
-  bool any = false;             ///< reduction is drawn
+  bool is_any_drawn = false;
   bool reaches_result = false;  ///< something that the block leaves was seen to be made of what it has by then
 };
 

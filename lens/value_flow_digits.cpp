@@ -58,7 +58,7 @@ bool value_flow::reduced_as_they_are(const request& r, const std::array<value_lo
 /// All lanes of the mask have it now.
 void value_flow::keep_total(std::uint32_t mask, rows::iterator row, const std::vector<holder>& from, const std::optional<whole>& total,
                             const seen_value& v) {
-  reductions_->any = true;
+  reductions_->is_any_drawn = true;
   each(mask, [&](unsigned l) {
     row->steps.push_back({thread(l), of_thread(l), from, 0, 0, true});
     lane_state& lane = lanes_[l];

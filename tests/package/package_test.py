@@ -446,7 +446,8 @@ class Package:
 
     def subproject(self):
         """A folder of another project: the library alone, shared, with nothing but a compiler, and nothing installed; the project's own programs are not
-        position independent, and what becomes the library is. Its sources have the number of the next minor version, for `two_versions`."""
+        position independent, and what becomes the library is. A toolchain that names the system and no processor does not hide the kernels that the
+        compiler compiles for. Its sources have the number of the next minor version, for `two_versions`."""
         launcher = shutil.which("ccache")
         source = self.folder / "source"
         for part in ("include", "src", "cmake"):
@@ -457,7 +458,7 @@ class Package:
         header = source / "include/warpfold/version.h"
         header.write_text(header.read_text().replace(f"VERSION_MINOR {minor}", f"VERSION_MINOR {minor + 1}"))
         self.source = source
-        options = [f"-DWARPFOLD_SOURCE={source}", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
+        options = [f"-DWARPFOLD_SOURCE={source}", "-DCMAKE_SYSTEM_NAME=Linux", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
                    "-DCMAKE_POSITION_INDEPENDENT_CODE=OFF", "-DCMAKE_C_FLAGS=-fno-pic", "-DCMAKE_CXX_FLAGS=-fno-pic", "-DCMAKE_EXE_LINKER_FLAGS=-no-pie",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"]
@@ -634,7 +635,7 @@ class Package:
         expect(not left, f"after removing the packages there are {left[:5]}")
 
     def recipes(self):
-        """The port, the recipe and the page of options say what CMakeLists.txt and version.h say; the port configures."""
+        """The port, the recipe and the page of options say what CMakeLists.txt and version.h say."""
         lists = (self.source / "CMakeLists.txt").read_text()
         options = set(re.findall(r"^\s*(?:option\(|set\((?=.* CACHE STRING ))(WARPFOLD_\w+) ", lists, re.M))
         expect(len(options) >= 9, f"options: {options}")
@@ -649,39 +650,59 @@ class Package:
             expect(len(named) >= 4 and named <= options, f"no options: {named - options}")
         version = ".".join(self.version())
         expect(json.loads((port / "vcpkg.json").read_text())["version"] == version, f"vcpkg.json is not of {version}")
-        # vcpkg's own functions, as far as they are called: configure and install for real, without building.
-        (self.folder / "port.cmake").write_text(f"""
-            function(vcpkg_check_features)
-              set(features -DWARPFOLD_CUDA=OFF PARENT_SCOPE)
-            endfunction()
-            function(vcpkg_cmake_configure)
-              cmake_parse_arguments(a "" "SOURCE_PATH" "OPTIONS" ${{ARGN}})
-              execute_process(COMMAND ${{CMAKE_COMMAND}} -S ${{a_SOURCE_PATH}} -B {self.folder}/build -G Ninja -DBUILD_SHARED_LIBS=OFF ${{a_OPTIONS}}
-                -DCMAKE_CXX_COMPILER={self.a.cxx} -DCMAKE_C_COMPILER={self.a.cc} COMMAND_ERROR_IS_FATAL ANY)
-            endfunction()
-            function(vcpkg_cmake_install)
-              file(WRITE {self.folder}/installed "")
-            endfunction()
-            function(vcpkg_cmake_config_fixup)
-              if(NOT EXISTS {self.prefix}/${{ARGV1}}/warpfold-config.cmake)
-                message(FATAL_ERROR "no CMake package in ${{ARGV1}}")
-              endif()
-            endfunction()
-            function(vcpkg_fixup_pkgconfig)
-            endfunction()
-            function(vcpkg_install_copyright)
-              if(NOT EXISTS ${{ARGV1}})
-                message(FATAL_ERROR "no file ${{ARGV1}}")
-              endif()
-            endfunction()
-            set(CURRENT_PACKAGES_DIR {self.folder}/packages)
-            include({port}/portfile.cmake)
-            """)
-        said = run(self.a.cmake, "-P", self.folder / "port.cmake", env=self.env)
-        expect("Manually-specified variables were not used" not in said, said)
-        cache = (self.folder / "build/CMakeCache.txt").read_text()
-        for line in ("WARPFOLD_BUILD_TOOLS:STRING=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF", "WARPFOLD_INSTALL:BOOL=ON", "WARPFOLD_CUDA:STRING=OFF"):
-            expect(line in cache, f"the port does not set {line}")
+
+    def vcpkg(self):
+        """The port, by vcpkg.cmake in place of vcpkg: of either linkage what it installs is nothing that vcpkg refuses, and programs of Debug and
+        Release link their own library."""
+        options = ["-Dwf_unoptimised=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG",  # compiled once, where there is ccache
+                   f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_C_COMPILER={self.a.cc}"]
+        port = self.source / "packaging/vcpkg/warpfold"
+        env = self.env | {"CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(self.folder)}
+
+        def install(linkage, *more, features=()):
+            return run(self.a.cmake, f"-DPORT_FOLDER={port}", f"-DROOT={self.folder}/{linkage}", f"-DLINKAGE={linkage}", f"-DFEATURES={';'.join(('core', *features))}",
+                       f"-DCONFIGURE_OPTIONS={';'.join(options)}", *more, "-P", HERE / "vcpkg.cmake", env=env)
+
+        for linkage in ("static", "dynamic"):
+            root = self.folder / linkage
+            install(linkage)
+            packages = root / "packages/warpfold_here-linux"
+            cache = (root / "buildtrees/warpfold/here-linux-rel/CMakeCache.txt").read_text()
+            for line in ("WARPFOLD_BUILD_TOOLS:STRING=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF", "WARPFOLD_INSTALL:BOOL=ON", "WARPFOLD_CUDA:STRING=OFF"):
+                expect(line in cache, f"the port does not set {line}")
+            for name in ("debug/include", "debug/share", "lib/cmake", "debug/lib/cmake", "bin", "debug/bin", "share/doc"):
+                expect(not (packages / name).exists(), f"vcpkg refuses {name}")
+            expect((packages / "include/warpfold/warpfold.hpp").exists() and (packages / "share/warpfold/copyright").read_text(), "no headers, or no copyright")
+            empty = [d for d in packages.rglob("*") if d.is_dir() and not any(d.iterdir())]
+            expect(not empty, f"empty folders: {empty}")
+            kinds = {".a": "static", ".so": "dynamic"}
+            libraries = {part: sorted(f.name for f in (packages / part).iterdir() if f.is_file()) for part in ("lib", "debug/lib")}
+            expect(libraries["lib"] == libraries["debug/lib"] and libraries["lib"], f"Release and Debug have other libraries: {libraries}")
+            made = {kinds[suffix] for suffix in kinds if f"libwarpfold{suffix}" in libraries["lib"]}
+            expect(made == {linkage}, f"a triplet of {linkage} libraries has {libraries['lib']}")
+            for f in packages.rglob("*"):
+                if f.suffix in (".pc", ".cmake", ".h", ".hpp", ".cuh"):
+                    expect(str(root) not in f.read_text(), f"{f.name} has a path of vcpkg's own")
+            installed = root / "installed/here-linux"  # where vcpkg copies it; what it was made from may go
+            shutil.copytree(packages, installed, symlinks=True)
+            shutil.rmtree(root / "packages")
+            shutil.rmtree(root / "buildtrees")
+            for build, prefix in (("Release", installed), ("Debug", installed / "debug")):
+                shutil.rmtree(self.folder / "build_cmake", ignore_errors=True)
+                # As vcpkg's toolchain file has it: the folder of the build type first.
+                found = self.project("cmake", f"-DCMAKE_PREFIX_PATH={prefix};{installed}", f"-DCMAKE_BUILD_TYPE={build}")
+                expect(ANSWER in run(found / "sum") and ANSWER in run(found / "sum_c"), f"programs of {build}")
+                linked = set(re.findall(rf"{re.escape(str(installed))}/\S*libwarpfold\.\w+", (found / "build.ninja").read_text()))
+                expect(len(linked) == 1 and Path(linked.pop()).parent == prefix / "lib", f"{build} links {linked}")
+                env_of_build = self.env | {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+                words = run("pkg-config", "--cflags", "--libs", "warpfold", env=env_of_build).split()
+                run(self.a.cc, HERE / "sum.c", "-o", "sum_c", *words, cwd=self.folder)
+                expect(ANSWER in run(self.folder / "sum_c", env=self.env | {"LD_LIBRARY_PATH": str(prefix / "lib")}), f"sum_c by pkg-config of {build}")
+        if self.a.nvcc:  # its feature, as far as configuring: kernels twice would take minutes
+            options.append(f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}")
+            install("gpu", "-DLINKAGE=static", "-DCONFIGURE_ONLY=ON", features=("gpu",))
+            cache = (self.folder / "gpu/buildtrees/warpfold/here-linux-dbg/CMakeCache.txt").read_text()
+            expect("WARPFOLD_CUDA:STRING=ON" in cache, "its feature gpu does not ask for CUDA")
 
     def conan(self):
         """`conan create packaging/conan`: it builds either kind, and its own consumer runs. By the Conan 2 that is on PATH, else, where
@@ -731,7 +752,7 @@ class Package:
 
 
 CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
-         "examples_project", "two_versions", "newest_cmake", "conan")
+         "examples_project", "two_versions", "newest_cmake", "conan", "vcpkg")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -818,6 +818,26 @@ class Info(ProgramTest):
 
 
 class Tune(ProgramTest):
+    def test_what_the_page_shows(self):
+        """The commands of docs/gpu.md, which without a GPU end with one line and write nothing; the file that it shows is one that is read."""
+        page = pathlib.Path(SOURCES, "docs/gpu.md").read_text()
+        commands = [line.split("#")[0].split() for line in re.findall(r"(?m)^warpfold (.*)$", page)]
+        self.assertEqual(commands, [["tune"], ["tune", "--dry-run"]])
+        shown = next(block for block in re.findall(r"```json\n(.*?)```", page, re.S) if "warpfold_tuning" in block)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "tuning.json"
+            env = {**os.environ, "WARPFOLD_TUNE": str(file), "CUDA_VISIBLE_DEVICES": ""}
+            for command in commands:
+                self.refused(*command, env=env, status=3)
+                self.assertFalse(file.exists())
+            file.write_text(shown)
+            self.assertEqual(json.loads(self.ok("info", "--json", env=env))["tuning"], {"file": str(file)})
+            values = next(iter(json.loads(shown)["gpus"].values()))
+            self.assertEqual(list(values), re.findall(r"(?m)^\| `(\w+)` \| [^|]*\| (?:multiples of|0 or|1 to)[^|]*\|$", page))
+            for wrong in ("gpus", "warpfold_tuning"):  # the same file with another name in it is told of
+                file.write_text(shown.replace(f'"{wrong}"', '"other"'))
+                self.assertIn("why", json.loads(self.ok("info", "--json", env=env))["tuning"])
+
     def test_there_is_nothing_to_tune_without_a_gpu(self):
         self.refused("tune", "--device", "simt", says="simt is no GPU", status=3)
         places = {place["place"]: place for place in json.loads(self.ok("info", "--json"))["places"]}

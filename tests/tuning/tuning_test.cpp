@@ -60,6 +60,17 @@ TEST_F(tuning, what_is_not_said_is_the_default) {
   EXPECT_EQ(wf::read_tuning(path_, "g"), (wf::launch_choices{512, 3, 2, 32}));
 }
 
+TEST_F(tuning, the_file_that_the_page_shows_is_read) {
+  std::ifstream file(WARPFOLD_GPU_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}}, fence = "```json\n";
+  const std::size_t begin = page.find(fence + "{\"warpfold_tuning\"") + fence.size(), end = page.find("```", begin);
+  ASSERT_LT(end, page.size());
+  put(page.substr(begin, end - begin));
+  const auto read = wf::read_tuning(path_, "NVIDIA H100 80GB HBM3");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, (wf::launch_choices{512, 2, 2, 32, 1}));
+}
+
 TEST_F(tuning, bad_files_are_told_in_one_line) {
   const struct { const char *text, *said; } bad[] = {
       {"", "not JSON"},

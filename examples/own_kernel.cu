@@ -26,8 +26,7 @@ __global__ void column_sums(const float* x, float* out, int side) {
 
 // As any CUDA program. On a CPU, with what its kernel does counted:
 //
-//     warpfold explain 'own_kernel.cu:column_sums<0>' --grid 32 --block 32x8
-//         --arg f32[1M] --arg out:f32[1K] --arg 1024
+//     warpfold explain 'own_kernel.cu:column_sums<0>' --grid 32 --block 32x8 --arg f32[1M] --arg out:f32[1K] --arg 1024
 int main() {
   constexpr int side = 1024;
   float *x = nullptr, *out = nullptr;

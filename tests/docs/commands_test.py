@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""commands_test.py SOURCE WARPFOLD SCRATCH: every command line of README, docs and examples is run by a test, or stands in commands_by_none.txt with the reason.
+
+A command line is one that begins with a program in a block of a page, or in a comment of an example. What tests find by themselves, as
+they stand in a page, is told by a rule; the others are listed. Lines of the program that no other test runs are run here, without a GPU. A line that is new in a page fails until a test runs it."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+root, warpfold, scratch = (Path(a).resolve() for a in sys.argv[1:4])
+PROGRAM = (r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:warpfold|cmake|ctest|cpack|conan|vcpkg|ninja|nvcc|[gc]\+\+|clang\+\+|g?cc|mpicxx|mpiexec|pip|python3?|"
+           r"(?:\./|build/|scripts/)\S+)")
+# What runs each: a file of tests, and text of it that says so.
+BY = {
+    "./check": (".ci/run", "exec ./check"),
+    "pip install .": ("tests/python/package_test.py", "The line of README as it stands"),
+    "cmake -S . -B build -DWARPFOLD_BUILD_TOOLS=OFF -DWARPFOLD_BUILD_TESTS=OFF": ("tests/package/package_test.py", "def page_of_installing"),
+    "cmake --build build": ("tests/package/package_test.py", "def page_of_installing"),
+    'cmake --install build --prefix "$HOME/.local"': ("tests/package/package_test.py", "def page_of_installing"),
+    "warpfold tune": ("tests/cli/cli_test.py", "The commands of docs/gpu.md"),
+    "warpfold tune --dry-run": ("tests/cli/cli_test.py", "The commands of docs/gpu.md"),
+    "mpicxx -std=c++20 mpi.cpp $(pkg-config --cflags --libs warpfold)": ("tests/package/package_test.py", "// +(mpicxx .*pkg-config.*)$"),
+    "mpiexec -n 4 ./a.out": ("tests/package/package_test.py", 'run("mpiexec", "-n", n'),
+}
+BY_NONE = dict(line.split(" | ", 1) for line in (Path(__file__).with_name("commands_by_none.txt")).read_text().splitlines() if line and not line.startswith("#"))
+
+
+def lines_of(text):
+    """(its block's language or "", the line) of a page."""
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            yield language, line
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).splitlines():
+        if line.startswith("    "):
+            yield "", line[4:]
+
+
+def commands():
+    pages = [root / "README.md", *(p for p in sorted((root / "docs").rglob("*.md")) if not {"log", "zh"} & set(p.relative_to(root).parts))]
+    for page in pages:
+        for language, line in lines_of(page.read_text()):
+            if language in ("", "sh", "console") and re.match(PROGRAM + r"(?: |$)", line):
+                yield page, language, line
+    for file in sorted((root / "examples").rglob("*")):
+        if file.suffix in (".c", ".cpp", ".cu") or file.parent.name == "project":
+            for line in re.findall(rf"^(?://|/?\*|#)? +({PROGRAM} .*)$", file.read_text(), re.M):
+                yield file, "example", line
+
+
+def runner_of(page, language, line):
+    """None if no test does."""
+    if language == "console":
+        return "tests/docs/lessons_test.py"
+    if re.match(r"(?:cc|gcc|c\+\+|g\+\+|clang\+\+|nvcc) .*(?:pkg-config|-lwarpfold)", line) and page.parent in (root, root / "docs", root / "examples"):
+        return "package_commands"
+    if line in BY:
+        file, says = BY[line]
+        return file if says in (root / file).read_text() else None
+    return None
+
+
+def runs(line):
+    """An empty text, or what is wrong. Where a GPU is asked for the program ends with one line that says there is none."""
+    env = os.environ | {"PATH": f"{warpfold.parent}{os.pathsep}{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
+    folder = scratch / "examples" if re.search(r"[ ']own_kernel\.cu:", line) else scratch  # its comment is read beside it
+    done = subprocess.run(["bash", "-c", line], cwd=folder, env=env, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "--device gpu" in line:
+        return "" if done.returncode == 3 and re.fullmatch(r"warpfold: [^\n]+\n", done.stderr) else f"{done.returncode} {done.stderr}"
+    return "" if done.returncode == 0 and done.stdout.strip() else f"exit status {done.returncode}: {done.stderr[-500:]}"
+
+
+scratch.mkdir(parents=True, exist_ok=True)
+if not (scratch / "examples").exists():
+    (scratch / "examples").symlink_to(root / "examples")
+seen, failures = set(), []
+for page, language, line in commands():
+    line = " ".join(re.sub(r"\s+(?:#|(?<=\s\s)[a-zA-Z,]|or: ).*$", "", line).removeprefix("$ ").split())
+    first = line not in seen
+    seen.add(line)
+    runner = runner_of(page, language, line)
+    if runner is None and line not in BY_NONE and line.startswith("warpfold "):
+        runner = "this test"
+        if first and (wrong := runs(line)):
+            failures.append(f"{page.relative_to(root)}: {line}: {wrong}")
+    if runner is None and line not in BY_NONE:
+        failures.append(f"{page.relative_to(root)}: no test runs: {line}")
+    if runner is not None and line in BY_NONE:
+        failures.append(f"{line}: commands_by_none.txt lists it, and {runner} runs it")
+failures += [f"no page has: {line}" for line in sorted((BY.keys() | BY_NONE.keys()) - seen)]
+print("\n".join(failures) if failures else f"{len(seen)} command lines, {len(BY_NONE)} of them run by no test")
+sys.exit(1 if failures or len(seen) < 60 else 0)

@@ -53,12 +53,13 @@ __global__ void half_returns(const float* in, float* out) {
   out[threadIdx.x] = in[threadIdx.x];  // @half-move
 }
 
+// Each way reads elsewhere, or clang++ 19 reads once before all of them.
 __global__ void four_ways(const float* in, float* out) {
   switch (threadIdx.x % 4) {
     case 0: out[threadIdx.x] = in[threadIdx.x]; break;
-    case 1: out[threadIdx.x + 32] = in[threadIdx.x] + 1; break;
-    case 2: out[threadIdx.x + 64] = in[threadIdx.x] * 2; break;
-    default: out[threadIdx.x + 96] = -in[threadIdx.x]; break;
+    case 1: out[threadIdx.x + 32] = in[threadIdx.x + 32] + 1; break;
+    case 2: out[threadIdx.x + 64] = in[threadIdx.x + 64] * 2; break;
+    default: out[threadIdx.x + 96] = -in[threadIdx.x + 96]; break;
   }
   out[128 + threadIdx.x] = 0;  // @four-meet
 }

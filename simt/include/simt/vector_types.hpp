@@ -69,8 +69,14 @@ SIMT_INLINE void wide_copy(void* to, const void* from) {
 // For class templates with a parameter T. Templates are never copy constructors or copy
 // assignments, so these leave the type trivially copyable; the true ones are declared away by a
 // condition that never holds (clang 14 counts them as trivial because they are deleted, newer
-// g++ because they are not eligible). To later clang++ such types are not trivially copyable, and so these copy as it copies.
-#if defined(SIMT_LENS) && (!defined(__clang__) || __clang_major__ < 16)
+// g++ because they are not eligible). To clang++ 16 and later such types are not trivially copyable, and so these copy as it copies,
+// mostly an element at a time: SIMT_WIDE_ACCESSES is 0.
+#if !defined(__clang__) || __clang_major__ < 16
+#define SIMT_WIDE_ACCESSES 1
+#else
+#define SIMT_WIDE_ACCESSES 0
+#endif
+#if defined(SIMT_LENS) && SIMT_WIDE_ACCESSES
 #define SIMT_WIDE_COPIES(self, copy_elements)                                          \
   constexpr self(self&&) = default;                                                    \
   self(const self&) requires(sizeof(T) == 0) = delete;                                 \

@@ -141,7 +141,7 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
   using mailbox_type = certified_mailbox<state>;
   __shared__ Out rehearsed[traits::parts + 1];
   __shared__ std::uint64_t rehearsed_number;
-  const auto warps = static_cast<int>(at_most(divide_up(gridDim.x - 1, warp_lanes), blockDim.x / warp_lanes));
+  const auto warps = static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes));
   const std::uint64_t before = desk.number != nullptr ? load_word(desk.number) & ~std::uint64_t{1} : 0;
   bool uncertain = false;
 #pragma unroll 1

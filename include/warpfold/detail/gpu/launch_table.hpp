@@ -44,9 +44,7 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
   // At most 256 workers: the collector's warp looks at so many messages at once. Of up to two blocks a
   // multiprocessor, some room is left for the collector, which so starts with the others.
   if (packs <= 8192) return {fast_kind::grid_128, divide_up(packs, 128), 1};
-  // Few blocks are cheap to merge: 2^18 floats took 2.4 µs with 256 of them, 1.7 with 128.
-  if (packs <= 16384) return {fast_kind::grid_256, divide_up(packs, 256), 1};
-  if (packs <= 65536) return {fast_kind::grid_256, divide_up(packs, 512), 1};
+  if (packs <= 65536) return {fast_kind::grid_256, divide_up(packs, 256), 1};
   if (packs <= (bytes <= l2_bytes / 6 ? 262144u : 131072u)) return {fast_kind::grid_256, divide_up(packs, 1024), 1};
   if (bytes <= l2_bytes / 4 * 3) {
     // As many as make no more rounds: with 247 workers where 256 fit, 2^21 floats took five rounds of loads

@@ -31,7 +31,7 @@ void value_flow::reduced(const simt::event& e, const request& r) {
   digits_.push_back(std::move(d));
 }
 
-/// Of types that are whole, where each lane gives what it holds.
+/// Types are whole here, and each lane gives what it holds.
 bool value_flow::reduced_as_they_are(const request& r, const std::array<value_log::entry, 32>& given, const source_place& here) {
   if (seen_.types().sum < number::i32) return false;
   bool any_read = false, are_held = true;

@@ -20,7 +20,7 @@ int bits_of(wide x) {
   return high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(static_cast<std::uint64_t>(m));
 }
 
-/// Of what is not 0.
+/// x is not 0.
 int zeros_below(wide x) {
   const auto low = static_cast<std::uint64_t>(x);
   return low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(static_cast<wide_unsigned>(x) >> 64));

@@ -81,7 +81,7 @@ simt::meeting kind_of(collective what) {
   }
 }
 
-/// Of reductions.
+/// The operation of a reduction.
 simt::update_kind operation_of(collective what) {
   using kind = simt::update_kind;
   switch (what) {

@@ -197,7 +197,7 @@ TEST_F(exact_drawings, that_are_broken_do_not_give_the_result) {
   }
 }
 
-// Of whole numbers a reduction is told as what it is; the types are not given, the values tell them.
+// A reduction of whole numbers is told as what it is; the types are not given, the values tell them.
 TEST(reductions_of_words, are_drawn_as_one_operation) {
   float *in = nullptr, *out = nullptr;
   ASSERT_EQ(cudaMallocManaged(&in, 128 * sizeof(float)), cudaSuccess);

@@ -65,24 +65,16 @@ struct certified_state {
     s.loss = 0;
     return s;
   }
-  /// A state whose answers are certain, whatever is asked: each sum, and that of squares, is 1.
-  __device__ __forceinline__ void rehearse() {
-    using f = exact::format<typename Traits::number>;
-#pragma unroll
-    for (int i = 0; i < Traits::pairs; ++i) pair[i] = {1, 0};
-    if constexpr (Traits::sums) extent.add_bits(certified::extent_bits(f::from_bits(static_cast<typename f::bits>(((typename f::bits{1} << (f::exponent_bits - 1)) - 1) << f::mantissa_bits))));
-  }
   __device__ __forceinline__ void merge(const certified_state& o) {
 #pragma unroll
     for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(o.pair[i]);
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// All lanes call it, the first Lanes of them with states: their state is then in lane 0.
-  template <int Lanes = warp_lanes>
+  /// All lanes call it: the warp's state is then in lane 0.
   __device__ __forceinline__ void merge_warp() {
 #pragma unroll
-    for (int step = Lanes / 2; step > 0; step /= 2) {
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
 #pragma unroll
       for (int i = 0; i < Traits::pairs; ++i) {
         pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
@@ -97,15 +89,39 @@ struct certified_state {
     }
   }
 
-  /// All threads of a block of up to Threads call it: the block's state is then in thread 0. One barrier.
+  /// What merge_shared needs: the pairs of all threads, and each warp's extent and loss.
   template <int Threads>
-  __device__ __forceinline__ void merge_block(certified_state (&of_warp)[Threads / warp_lanes]) {
-    merge_warp();
-    if (lane_index() == 0) of_warp[warp_index()] = *this;
+  struct shared_states {
+    certified::pair pair[Traits::pairs][Threads];
+    certified::extent extent[Threads / warp_lanes];
+    double loss[Threads / warp_lanes];
+  };
+  /// All threads of a block of up to Threads call it: the block's state is then in thread 0, by way of shared memory and one
+  /// warp, since shuffles by all warps at once would wait for each other. One barrier.
+  template <int Threads>
+  __device__ __forceinline__ void merge_shared(shared_states<Threads>& shared) {
+    const int warps = static_cast<int>(blockDim.x / warp_lanes);
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) shared.pair[i][threadIdx.x] = pair[i];
+    if constexpr (Traits::sums) {
+      const std::uint32_t greatest = warp_max(extent.greatest), least = warp_min(extent.least);
+      if (lane_index() == 0) shared.extent[warp_index()] = {greatest, least};
+    }
+    if constexpr (Traits::chains) {
+      const double all = __any_sync(all_lanes, loss != 0) ? warp_sum(loss) : 0;
+      if (lane_index() == 0) shared.loss[warp_index()] = all;
+    }
     __syncthreads();
     if (warp_index() != 0) return;
-    *this = lane_index() < static_cast<int>(blockDim.x / warp_lanes) ? of_warp[lane_index()] : nothing();
-    merge_warp<Threads / warp_lanes>();
+    if constexpr (Traits::sums) extent = lane_index() < warps ? shared.extent[lane_index()] : extent;
+    if constexpr (Traits::chains) loss = lane_index() < warps ? shared.loss[lane_index()] : 0;
+#pragma unroll
+    for (int j = 1; j < Threads / warp_lanes; ++j) {
+      if (j >= warps) break;
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(shared.pair[i][threadIdx.x + j * warp_lanes]);
+    }
+    merge_warp();
   }
 
   // As words for a mailbox.
@@ -191,12 +207,12 @@ struct certified_running {
     state s = state::nothing();
     if constexpr (traits::sums) {
 #pragma unroll
-      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[i % traits::parts], as_pair(sum[i]), i < traits::parts);
+      for (int i = 0; i < lanes; ++i) s.pair[i % traits::parts].merge(as_pair(sum[i]));
       s.extent = whole_extent();
     }
     if constexpr (traits::squares) {
 #pragma unroll
-      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[traits::pairs - 1], as_pair(square[i]), i == 0);
+      for (int i = 0; i < lanes; ++i) s.pair[traits::pairs - 1].merge(as_pair(square[i]));
     }
     if constexpr (traits::chains) {
       s.loss = certified::loss_of_chain(traits::range_of(s.extent), length, lanes * length);
@@ -215,10 +231,6 @@ struct certified_running {
  private:
   static __device__ __forceinline__ certified::pair as_pair(const certified::pair& p) { return p; }
   static __device__ __forceinline__ certified::pair as_pair(double s) { return {s, 0}; }
-  static __device__ __forceinline__ void put_or_merge(certified::pair& to, const certified::pair& p, bool first) {
-    if (first) to = p;
-    else to.merge(p);
-  }
 
   static __device__ __forceinline__ double to_double(number x) {
     if constexpr (sizeof(number) == 8) return x;
@@ -342,28 +354,29 @@ __device__ __forceinline__ bool special_sums(const certified_state<certified_tra
   }
 }
 
-/// The answer to a question of n elements, by one thread, in most cases; false if another way must be tried.
+/// What the first try does not take: not part of the kernel's way.
 template <class T, terms Terms, class Out>
-__device__ __forceinline__ bool certified_quickly(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
-                                                  std::uint64_t n, Out* out) {
-  using traits = certified_traits<T, Terms>;
-  if (q.q.rounding != wf::rounding::nearest) return false;
-  certified::known sum[traits::parts], squares;
-  known_sums<T, Terms>(s, q.loss, sum, squares);
-  return answer_quickly<traits::parts>(q.q.what, sum, squares, n, q.by, out);
-}
-
-/// What the first try does not take: false if it is uncertain. Not inlined, since few come here; so that what is called with lies in no
-/// thread's memory before, the state is a copy and the question a __grid_constant__.
-template <class T, terms Terms, class Out>
-__device__ __attribute__((noinline)) bool certified_slowly(certified_state<certified_traits<T, Terms>> s, const certified_question& q,
-                                                           std::uint64_t n, Out* out) {
+__device__ __attribute__((noinline)) bool certified_slowly(const certified_state<certified_traits<T, Terms>>& s,
+                                                           const certified_question& q, std::uint64_t n, Out* out) {
   using traits = certified_traits<T, Terms>;
   if (n == 0) return false;
   if (special_sums<T, Terms>(s, q.q.what, out)) return true;
   certified::known sum[traits::parts], squares;
   known_sums<T, Terms>(s, q.loss, sum, squares);
   return certified::answer<traits::parts>(q.q, sum, squares, n, out);
+}
+
+/// The answer to a question of n elements, by one thread: false if it is uncertain.
+template <class T, terms Terms, class Out>
+__device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
+                                                 std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (q.q.rounding == wf::rounding::nearest) {
+    certified::known sum[traits::parts], squares;
+    known_sums<T, Terms>(s, q.loss, sum, squares);
+    if (answer_quickly<traits::parts>(q.q.what, sum, squares, n, q.by, out)) return true;
+  }
+  return certified_slowly<T, Terms>(s, q, n, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -119,42 +119,30 @@ __device__ __forceinline__ pack load_pack_of(const arrays<Inputs>& a, int k, std
   return load_across(q);
 }
 
-/// Feeds this thread's share to add(packs, v) and add_item(i): Loads packs of each input in flight. The blocks 0 … workers - 1 call it.
-/// AlignedApart: there are two loops, so that the one of aligned arrays asks nothing at each load.
-template <int Loads, int Size, bool Packs, bool AlignedApart = false, int Inputs, class Add, class AddItem, class AfterBatch>
+/// Feeds this thread's share to add(packs, v) and add_item(i): Loads packs of each input in flight.
+template <int Loads, int Size, bool Packs, int Inputs, class Add, class AddItem, class AfterBatch>
 __device__ __forceinline__ void for_each_share(const arrays<Inputs>& a, Add add, AddItem add_item,
-                                               AfterBatch after_batch, std::uint32_t workers = gridDim.x) {
-  const std::uint64_t threads = std::uint64_t{workers} * blockDim.x;
+                                               AfterBatch after_batch) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
   std::uint64_t i = first;
   if constexpr (Packs) {
     const loader<cache::share> load(a.kept);
-    const auto walk = [&](auto aligned) {
 #pragma unroll 1
-      for (std::uint64_t v = first; v < a.packs; v += threads * Loads) {
-        pack p[Loads][Inputs];
+    for (std::uint64_t v = first; v < a.packs; v += threads * Loads) {
+      pack p[Loads][Inputs];
 #pragma unroll
-        for (int u = 0; u < Loads; ++u) {
-          if (v + threads * u < a.packs) {
+      for (int u = 0; u < Loads; ++u) {
+        if (v + threads * u < a.packs) {
 #pragma unroll
-            for (int k = 0; k < Inputs; ++k) {
-              if constexpr (decltype(aligned)::value) p[u][k] = load(a.x[k] + 16 * (v + threads * u));
-              else p[u][k] = load_pack_of<Size>(a, k, v + threads * u, load);
-            }
-          }
+          for (int k = 0; k < Inputs; ++k) p[u][k] = load_pack_of<Size>(a, k, v + threads * u, load);
         }
-#pragma unroll
-        for (int u = 0; u < Loads; ++u) {
-          if (v + threads * u < a.packs) add(p[u], v + threads * u);
-        }
-        after_batch();
       }
-    };
-    if constexpr (AlignedApart) {
-      if (a.aligned) walk(std::true_type{});
-      else walk(std::false_type{});
-    } else {
-      walk(std::false_type{});
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) {
+        if (v + threads * u < a.packs) add(p[u], v + threads * u);
+      }
+      after_batch();
     }
     i += a.packs * (16 / Size);
   }

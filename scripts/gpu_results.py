@@ -100,6 +100,15 @@ def twenty(work, out, short, where):
     return sum("cause" in c and c["cause"] is None for k in kernels for c in k["counters"].values())
 
 
+def lessons(work, out, short, where):
+    """Times of the lessons' kernels, a kernel a line. The program verified each before it timed it."""
+    path = work / "lessons.json"
+    measured = load(path) if path.exists() else None
+    if measured:
+        lines = ",\n".join(json.dumps(row) for row in measured)
+        (out / f"lessons-{short}.json").write_text(json.dumps(where, indent=1)[:-2] + f',\n "times": [\n{lines}\n]}}\n')
+
+
 def profiles(work, out, short, where):
     """What `warpfold profile` found, all in one file; how many answers were wrong."""
     found = {p.stem.removeprefix("profile-"): load(p) for p in sorted(work.glob("profile-*.json"))}
@@ -173,6 +182,7 @@ def main(work, out, revision):
     wrong += profiles(work, out, short, where)
     wrong += rows(work, out, short, where)
     wrong += twenty(work, out, short, where)
+    lessons(work, out, short, where)
     limits = load(work / "limits.json") if (work / "limits.json").exists() else None
     if limits:
         lines = ",\n".join(json.dumps(row) for row in limits)

@@ -205,10 +205,11 @@ class lessons_bench {
       std::fprintf(stderr, "bench_gpu_lessons: %s, not %s\n", cudaGetErrorName(got), cudaGetErrorName(wanted));
       std::exit(1);
     };
+    constexpr cudaError_t refusal = CUDART_VERSION < 13000 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
     call("launch", [&] { launch(256); });
     call("launch, cudaGetLastError", [&] { launch(256), want(cudaSuccess, cudaGetLastError()); });
     call("launch, cudaDeviceSynchronize", [&] { launch(256), want(cudaSuccess, cudaDeviceSynchronize()); });
-    call("refused, cudaGetLastError", [&] { launch(2048), want(cudaErrorInvalidConfiguration, cudaGetLastError()); });
+    call("refused, cudaGetLastError", [&] { launch(2048), want(refusal, cudaGetLastError()); });
   }
 
   bench::meter meter_;

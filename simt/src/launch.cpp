@@ -109,18 +109,20 @@ launch_shape shape_of(const cudaLaunchConfig_t& c) {
   return s;
 }
 
+// The codes are those that CUDA 13 gives on a GPU, measured: a shape beyond a limit is an invalid value, where CUDA 12 said
+// cudaErrorInvalidConfiguration.
 cudaError_t check_shape(const launch_shape& s, const void* kernel) {
   constexpr auto d = device_limits;
   if (!kernel) return cudaErrorInvalidDeviceFunction;
   std::uint64_t threads = 1, cluster = 1;
   for (int i = 0; i < 3; ++i) {
-    if (s.grid[i] == 0 || s.grid[i] > d.max_grid[i]) return cudaErrorInvalidConfiguration;
-    if (s.block[i] == 0 || s.block[i] > d.max_block[i]) return cudaErrorInvalidConfiguration;
+    if (s.grid[i] == 0 || s.grid[i] > d.max_grid[i]) return cudaErrorInvalidValue;
+    if (s.block[i] == 0 || s.block[i] > d.max_block[i]) return cudaErrorInvalidValue;
     if (s.cluster[i] == 0 || s.cluster[i] > 16 || s.grid[i] % s.cluster[i] != 0) return cudaErrorInvalidClusterSize;
     threads *= s.block[i];
     cluster *= s.cluster[i];
   }
-  if (threads > static_cast<std::uint64_t>(d.threads_per_block)) return cudaErrorInvalidConfiguration;
+  if (threads > static_cast<std::uint64_t>(d.threads_per_block)) return cudaErrorInvalidValue;
   if (s.shared_bytes > std::min<std::uint64_t>(max_dynamic_shared(kernel), shared_opt_in(current_options()))) return cudaErrorInvalidValue;
   const auto on_device = static_cast<std::uint64_t>(multiprocessors(current_options())) *
                          static_cast<std::uint64_t>(resident_blocks(threads, s.shared_bytes));
@@ -177,7 +179,7 @@ cudaError_t run_grid(const launch_shape& shape, const void* kernel, const std::f
 launch_hook on_launch = nullptr;
 
 cudaError_t launch(const launch_shape& shape, const void* kernel, cudaStream_t stream, std::function<void()> body) {
-  if (const cudaError_t sticky = sticky_error()) return sticky;
+  if (const cudaError_t sticky = sticky_error()) return set_last_error(sticky);
   if (refuses(host())) return set_last_error(cudaErrorInvalidValue);
   if (const cudaError_t bad = check_shape(shape, kernel)) return set_last_error(bad);
   return enqueue(stream, [=] {

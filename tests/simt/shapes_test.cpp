@@ -106,12 +106,12 @@ TEST(shapes, launches_that_cuda_refuses) {
     EXPECT_EQ(cudaGetLastError(), e);
     return e;
   };
-  EXPECT_EQ(refused(0, 32), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(refused(1, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(refused(1, 1025), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(refused(1, dim3(32, 33)), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(refused(1, dim3(1, 1, 65)), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(refused(dim3(1, 65536), 1), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(refused(0, 32), cudaErrorInvalidValue);
+  EXPECT_EQ(refused(1, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(refused(1, 1025), cudaErrorInvalidValue);
+  EXPECT_EQ(refused(1, dim3(32, 33)), cudaErrorInvalidValue);
+  EXPECT_EQ(refused(1, dim3(1, 1, 65)), cudaErrorInvalidValue);
+  EXPECT_EQ(refused(dim3(1, 65536), 1), cudaErrorInvalidValue);
   EXPECT_EQ(refused(1, 1024), cudaSuccess);
   EXPECT_EQ(run_clusters(nothing, 6, 32, 4), cudaErrorInvalidClusterSize);
   EXPECT_EQ(run_clusters(nothing, 16, 32, 16), cudaErrorInvalidClusterSize);

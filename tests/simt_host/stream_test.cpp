@@ -223,9 +223,11 @@ TEST(Errors, OfKernelsStickUntilCleared) {
   bool ran = false;
   EXPECT_EQ(detail::enqueue(s, [&] { return ran = true, cudaSuccess; }), cudaErrorIllegalAddress);
   EXPECT_FALSE(ran);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorIllegalAddress);
   EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);  // until a call meets it again
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
   void* q = nullptr;
   EXPECT_EQ(cudaMalloc(&q, 4), cudaErrorIllegalAddress);
   std::thread([] { EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress); }).join();

@@ -173,7 +173,7 @@ namespace detail {
 cudaError_t enqueue(cudaStream_t stream, std::function<cudaError_t()> work);
 /// Keeps `error` as the last one of the calling host thread, for cudaGetLastError(); gives it back.
 /// Faults of kernels (cudaErrorIllegalAddress, cudaErrorLaunchFailure and their like) become
-/// sticky.
+/// sticky: cudaGetLastError() forgets them as any other, and each further call keeps them anew.
 cudaError_t set_last_error(cudaError_t error);
 /// The sticky error of the calling host thread, or cudaSuccess. clear_sticky_error() is half of
 /// clear_fault().

@@ -6,6 +6,10 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
 
 namespace simt::detail {
 namespace {
@@ -22,11 +26,48 @@ int arguments_of(const char* format) {
   return count;
 }
 
+// The first conversion that CUDA's printf does not know, or "": it has the sizes h, l and ll alone, and no precision from an
+// argument. An H100 (CUDA 13.0) took what follows such a conversion from the wrong bytes.
+std::string_view unknown_to_cuda(const char* format) {
+  while ((format = std::strchr(format, '%')) != nullptr) {
+    const char* const begin = format++;
+    format += std::strspn(format, "#0- +'*0123456789");
+    bool known = true;
+    if (*format == '.') {
+      known = *++format != '*';
+      format += std::strspn(format, "*0123456789");
+    }
+    const std::size_t size = std::strspn(format, "hlqjztL");
+    known = known && (size == 0 || std::string_view(format, size) == "h" || std::string_view(format, size) == "l" ||
+                      std::string_view(format, size) == "ll");
+    format += size;
+    if (*format == '\0') break;
+    ++format;
+    if (!known) return {begin, static_cast<std::size_t>(format - begin)};
+  }
+  return {};
+}
+
+// Once for each format, on stderr: the text itself is printed as the C library prints it.
+void warn_of_unknown(const char* format) {
+  static std::mutex guard;
+  static std::set<std::string>& told = *new std::set<std::string>;  // kernels may print while the process ends
+  const std::string_view found = unknown_to_cuda(format);
+  if (found.empty()) return;
+  const std::scoped_lock lock(guard);
+  if (!told.emplace(format).second) return;
+  std::fprintf(stderr,
+               "simt: printf in a kernel: CUDA does not know %.*s (its sizes are h, l and ll, its precision a number); a GPU prints this "
+               "and what follows wrong; write %%lld or %%llu with a cast\n",
+               static_cast<int>(found.size()), found.data());
+}
+
 }  // namespace
 
 int print(const char* format, std::va_list arguments) {
   if (this_thread == nullptr) return std::vprintf(format, arguments);
   if (format == nullptr) return -1;
+  warn_of_unknown(format);
   const int characters = std::vprintf(format, arguments);
   return characters < 0 ? -2 : arguments_of(format);
 }

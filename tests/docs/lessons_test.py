@@ -96,8 +96,24 @@ ladder = {(r["dtype"], r["n"]): {g["name"]: g for g in r["rungs"]}
           for r in json.loads((root / "bench/results/ladder-h100.json").read_text())["runs"]}
 
 
+lesson_times = {(r["lesson"], r["n"], r["name"]): r["seconds"]["median"]
+                for r in json.loads((root / "bench/results/lessons-h100.json").read_text())["times"]}
+
+
+def check_lesson_times(page, text):
+    """<!-- lessons-h100.json, memory: read_every<1>; read_every<2> at 16777216 --> and a table of those times below it."""
+    marks = re.findall(r"^<!-- lessons-h100\.json, (\w+): (.*?) at ([\d, ]+) -->\n((?:\|.*\n)+)", text, re.M)
+    for lesson, names, sizes, table in marks:
+        wanted = [f"| {name} | " + " | ".join(time_text(lesson_times[lesson, int(n), name]) for n in sizes.split(",")) + " |" for name in names.split("; ")]
+        if table.replace("`", "").splitlines()[2:] != wanted:
+            fail(page, "times are not those of the file, which are:\n  " + "\n  ".join(wanted))
+    if len(re.findall(r"<!-- lessons-h100\.json", text)) != len(marks):
+        fail(page, "a mark of H100 times without its table")
+
+
 def check_times(page, text):
     """<!-- ladder-h100.json, f32: atomic, block_leader at 1048576, 268435456 --> and a table of those times below it."""
+    check_lesson_times(page, text)
     for dtype, names, sizes, table in re.findall(
             r"^<!-- ladder-h100\.json, (\w+): (.*?) at ([\d, ]+) -->\n((?:\|.*\n)+)", text, re.M):
         wanted = []
@@ -133,7 +149,7 @@ def check_parts(page, text):
     """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
     if page not in lessons or page.name == "README.md":
         return
-    for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("H100 or a word on times", r"H100|h100|[Tt]imes|时间", 1),
+    for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("times of an H100", r"^<!-- (?:ladder|lessons)-h100\.json|profile-h100\.json|H100.* µs", 1),
                                  ("a drawing", r"^```text\n|^lane  0  |^shuffle, add, line \d+ +\d+ [#.-]+ ", 1)):
         if len(re.findall(pattern, text, re.M)) < least:
             fail(page, f"has not {least} of what each lesson has: {what}")

@@ -17,7 +17,7 @@ __global__ void fill(int* p, int v, int n) {
   if (i < n) p[i] = v + i;
 }
 __global__ void add_table() { atomicAdd(&both_sides, table[threadIdx.x]); }
-__global__ void show(long long b, size_t z) { printf("[%s] %lld %zu %c %5.2f|%-6d|%06x %% %u %e\n", "dev", b, z, 'x', CUDART_PI_F, 42, 0xbeef, blockDim.x, 1.5); }
+__global__ void show(long long b, size_t z) { printf("[%s] %lld %lu %c %5.2f|%-6d|%06x %% %u %e\n", "dev", b, z, 'x', CUDART_PI_F, 42, 0xbeef, blockDim.x, 1.5); }
 __global__ void quotient(cuDoubleComplex* x) { *x = cuCdiv(make_cuDoubleComplex(1, 2), *x); }
 __global__ void step_out(int* p) { *p = 1; }
 

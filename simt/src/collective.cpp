@@ -141,7 +141,7 @@ std::uint64_t warp_collective(collective what, std::uint32_t mask, std::uint64_t
                                              : b.counted.collectives;
   ++count;
   make_ready(b, index, mask & ~(1u << lane));
-  happened(b);
+  bump(b.events);  // but no progress: lanes that wait for another block may vote at each look
   to_observer(t, [&](observer& o) {
     o.warp_sync(b.linear, index, mask);
     if (kind_of(what) == simt::meeting::warp_reduction) o.reduced(b.linear, index, mask, operation_of(what), w.result[lane]);

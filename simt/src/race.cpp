@@ -142,7 +142,9 @@ void race_state::access(std::uint64_t block, std::uint32_t thread, const memory_
     cell& c = p.cells[word % page_bytes / 4];
     touch(b, thread, c, now, atomic ? a.address : 0, p, word);
   }
-  if (atomic) order.atomic(b, thread, a, memory.at(a.address).floor);
+  if (!atomic) return;
+  const page& p = memory.at(a.address);
+  order.atomic(b, thread, a, p.floor, p.where == space::shared && !order.clusters());
 }
 
 void race_state::touch(const block_clock& b, std::uint32_t thread, cell& c, const record& now,

@@ -164,7 +164,7 @@ void clocks::fence(block_clock& b, std::uint32_t thread, scope reach) {
   ++now_;
 }
 
-void clocks::atomic(block_clock& b, std::uint32_t thread, const memory_access& a, stamp floor) {
+void clocks::atomic(block_clock& b, std::uint32_t thread, const memory_access& a, stamp floor, bool within_block) {
   auto it = logs_.find(a.address);
   sync_log* log = it == logs_.end() ? nullptr : it->second;
   if (log != nullptr && log->created <= floor) log = nullptr;
@@ -184,7 +184,7 @@ void clocks::atomic(block_clock& b, std::uint32_t thread, const memory_access& a
     const thread_clock& t = b.threads[thread];
     released[0] = t.fence;
     released[1] = t.block_fence;
-    released[2] = b.fence;
+    if (!within_block) released[2] = b.fence;  // made before a barrier, so the block's threads know it
   }
   const bool any = released[0] || released[1] || released[2];
   if (a.kind == access_kind::atomic_store) log = nullptr;  // ends the release sequence

@@ -105,8 +105,9 @@ class clocks {
   void blocks_barrier(std::uint64_t first, std::uint64_t count);
   void warp_sync(block_clock&, std::uint32_t warp, std::uint32_t mask);
   void fence(block_clock&, std::uint32_t thread, scope);
-  /// Before an atomic access to the location: what it releases, then what it acquires.
-  void atomic(block_clock&, std::uint32_t thread, const memory_access&, stamp floor);
+  /// Before an atomic access to the location: what it releases, then what it acquires. `within_block`: only threads of the
+  /// block can reach the location.
+  void atomic(block_clock&, std::uint32_t thread, const memory_access&, stamp floor, bool within_block);
   /// A plain write ends what the location released.
   void forget(std::uintptr_t address) { logs_.erase(address); }
 
@@ -136,6 +137,7 @@ class clocks {
 
   stamp now() const { return now_; }
   stamp launch_floor() const { return floor_; }
+  bool clusters() const { return cluster_blocks_ > 1; }
   stamp all() const { return all_; }  ///< the last barrier of the grid, or the launch's begin
 
  private:

@@ -69,6 +69,28 @@ TEST_P(types, several_blocks_in_three_orders) {
     if (chosen()) row(families_of(GetParam())[order == simt::block_order::reversed ? 1 : 0], {70001, 1, 1}, order);
 }
 
+// Arrays of several blocks whose certificates fail: they are added again by the blocks that are still there, by some of them, or by the last one alone.
+TEST_P(types, added_again_by_the_blocks_that_are_there) {
+  wf::launch_choices c;
+  for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled}) {
+    for (const std::uint32_t looks : {0u, 1u, 256u}) {
+      if (wf::is_integer(GetParam()) || !chosen()) continue;
+      c.looks = looks;
+      place_.kernels().choose(place_.scratch(), c);
+      row("cancelling", {40001, looks, 1}, order);
+    }
+  }
+}
+
+// Each block's sum loses nothing, but that of all has no certain rounding: what the blocks told is added exactly.
+TEST_P(types, answered_by_what_the_blocks_told) {
+  if (wf::is_integer(GetParam())) return;
+  // Six blocks of 128 threads, on simt's four multiprocessors: a block's runs are all huge or all small.
+  const std::int64_t n = 3072 * 16 / static_cast<std::int64_t>(wf::info(GetParam()).size);
+  row("layers", {n, 0, 1});
+  row("layers", {n, 0, 1}, simt::block_order::shuffled);
+}
+
 TEST_P(types, sums_without_an_error) {
   for (const layout& s : {layout{33, 0, 1}, {4099, 1, 1}, {70001, 0, 1}, {777, 1, -3}})
     if (chosen()) row(in_any_order, s);

@@ -57,6 +57,11 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
     if (name == "cancelling") {
       b = i % 2 == 1 && i != 1 ? static_cast<bits>(v[i - 1] ^ f::sign_mask) : finite();
     }
+    if (name == "layers") {  // runs of 2048 bytes of one exponent each: huge ones, which cancel those of another run, and small ones between
+      constexpr std::uint64_t run = 2048 / sizeof(T);
+      constexpr int one = f::exponent_field_max / 2;
+      b = i / run % 4 == 2 ? static_cast<bits>(v[i - 2 * run] ^ f::sign_mask) : of_exponent(i / run % 2 == 1 ? one : one + one / 2);
+    }
     if (name == "minus_zeros") b = f::sign_mask;
     if (name == "zeros") b = g() % 2 == 0 ? f::sign_mask : bits{0};
     if (name == "sparse" && g() % 16 != 0) b = 0;

@@ -60,6 +60,32 @@ __global__ void mailboxes(int* box, int* answer, int* out) {
   }
 }
 
+// The last block's warps look at what the others put there, and vote at each look whether all of it has come.
+__global__ void looks_by_vote(int* box, int* out) {
+  if (blockIdx.x + 1 < gridDim.x) {
+    if (threadIdx.x == 0) device_ref<int>(box[blockIdx.x]).store(1, cuda::memory_order_release);
+    return;
+  }
+  int seen = 0;
+  for (bool wait = true; wait;) {
+    seen = threadIdx.x + 1 < gridDim.x ? device_ref<int>(box[threadIdx.x]).load(cuda::memory_order_acquire) : 1;
+    wait = __any_sync(~0u, seen == 0) != 0;
+    if (wait) __nanosleep(0);
+  }
+  atomicAdd(out, seen);
+}
+
+TEST(blocks, votes_of_lanes_that_wait_for_other_blocks_are_no_progress) {
+  for (auto order : every_order)
+    for (unsigned permits : {1u, 2u}) {
+      const options_for scope(order, permits);
+      std::vector<int> box(64);
+      int out = 0;
+      ASSERT_EQ(run(looks_by_vote, 48, 64, box.data(), &out), cudaSuccess) << simt::last_fault().text;
+      EXPECT_EQ(out, 64);
+    }
+}
+
 TEST(blocks, mailboxes_between_block_0_and_the_rest) {
   for (auto order : every_order)
     for (unsigned permits : {1u, 2u, 5u})

@@ -36,6 +36,13 @@ __device__ __forceinline__ void await_stream() {
 #endif
 }
 
+/// A block that has done its work, and only stays in case of more, calls it: the kernel behind need not wait for its end to come to the multiprocessors.
+__device__ __forceinline__ void let_others_come() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 /// Whether await_stream() is in the code that a device of this compute capability (90 for 9.0) runs, which
 /// may have been compiled for an older one: where it is not, a launch must not overlap. Inlined always, as what calls
 /// it is: a linker must not take the answer of a file that was compiled for other architectures.

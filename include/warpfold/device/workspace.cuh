@@ -100,7 +100,13 @@ class workspace {
   std::uint64_t* tally() const { return words_ + mailbox_words; }
   /// What a certified kernel says to the exact one behind it (certified_reduce.cuh); each writes it anew.
   std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words); }
-  std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 2); }
+  /// The same to the other blocks of the kernel: another number with each verdict.
+  std::uint64_t* verdict_number() const { return words_ + mailbox_words + tally_words + 1; }
+  /// Five of binned_reduce.cuh.
+  std::uint32_t* chunk_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 2); }
+  /// Where a rehearsal leaves its answer, of up to four words (certified_reduce.cuh); nobody reads it.
+  std::uint64_t* rehearsed() const { return words_ + mailbox_words + tally_words + 6; }
+  std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 10); }
   /// Which rows, of those that many blocks share, are to be added again (rows_again.cuh); each launch that asks for it writes it anew.
   std::uint64_t* row_verdicts() const { return words_ + zeroed_words + row_bytes / 8; }
   unsigned char* row_states() const { return reinterpret_cast<unsigned char*>(words_ + zeroed_words); }
@@ -121,7 +127,7 @@ class workspace {
   }
 
  private:
-  static constexpr std::uint32_t zeroed_words = mailbox_words + tally_words + 2 + row_tickets / 2;
+  static constexpr std::uint32_t zeroed_words = mailbox_words + tally_words + 10 + row_tickets / 2;
   static_assert(zeroed_words % 2 == 0);
   /// 90 for 9.0.
   static cudaError_t capability_of(int device, int& capability) {

@@ -135,7 +135,10 @@ struct extent {
 template <class T>
 WF_HD std::uint32_t extent_bits(T x) {
   const auto b = format<T>::to_bits(x);
-  if constexpr (sizeof(T) == 8) return static_cast<std::uint32_t>(b >> 32) * 2 + (static_cast<std::uint32_t>(b) != 0 ? 1u : 0u);
+  if constexpr (sizeof(T) == 8) {
+    const auto low = static_cast<std::uint32_t>(b);
+    return static_cast<std::uint32_t>(b >> 32) * 2 + (low < 1 ? low : 1);
+  }
   else return static_cast<std::uint32_t>(b) << (33 - 8 * sizeof(T));
 }
 
@@ -148,10 +151,9 @@ template <class Layout>
 WF_HD range range_of(const extent& e) {
   constexpr int drop = 32 - Layout::exponent_bits;
   constexpr int bias = (1 << (Layout::exponent_bits - 1)) - 1;
-  if (e.greatest == 0) return {Layout::min_exponent, Layout::min_exponent, true};
   const int high = static_cast<int>(e.greatest >> drop), low = static_cast<int>((e.least + 1) >> drop);
-  return {(high > 1 ? high : 1) - bias + 1, (low > 1 ? low : 1) - bias - Layout::mantissa_bits,
-          high != Layout::exponent_field_max};
+  const int unit = (low > 1 ? low : 1) - bias - Layout::mantissa_bits;  // of zeros alone the least of all
+  return {e.greatest == 0 ? unit : (high > 1 ? high : 1) - bias + 1, unit, high != Layout::exponent_field_max};
 }
 
 /// The range of products x·y: `greatest` is the most that half of x's and half of y's bits come to, `least` is of all x and y. The

@@ -65,16 +65,24 @@ struct certified_state {
     s.loss = 0;
     return s;
   }
+  /// A state whose answers are certain, whatever is asked: each sum, and that of squares, is 1.
+  __device__ __forceinline__ void rehearse() {
+    using f = exact::format<typename Traits::number>;
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) pair[i] = {1, 0};
+    if constexpr (Traits::sums) extent.add_bits(certified::extent_bits(f::from_bits(static_cast<typename f::bits>(((typename f::bits{1} << (f::exponent_bits - 1)) - 1) << f::mantissa_bits))));
+  }
   __device__ __forceinline__ void merge(const certified_state& o) {
 #pragma unroll
     for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(o.pair[i]);
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// All lanes call it: the warp's state is then in lane 0.
+  /// All lanes call it, the first Lanes of them with states: their state is then in lane 0.
+  template <int Lanes = warp_lanes>
   __device__ __forceinline__ void merge_warp() {
 #pragma unroll
-    for (int step = warp_lanes / 2; step > 0; step /= 2) {
+    for (int step = Lanes / 2; step > 0; step /= 2) {
 #pragma unroll
       for (int i = 0; i < Traits::pairs; ++i) {
         pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
@@ -89,55 +97,62 @@ struct certified_state {
     }
   }
 
-  /// What merge_shared needs: the pairs of all threads, and each warp's extent and loss.
+  /// All threads of a block of up to Threads call it: the block's state is then in thread 0. One barrier, or none.
   template <int Threads>
-  struct shared_states {
-    certified::pair pair[Traits::pairs][Threads];
-    certified::extent extent[Threads / warp_lanes];
-    double loss[Threads / warp_lanes];
-  };
-  /// All threads of a block of up to Threads call it: the block's state is then in thread 0, by way of shared memory and one
-  /// warp, since shuffles by all warps at once would wait for each other. One barrier.
-  template <int Threads>
-  __device__ __forceinline__ void merge_shared(shared_states<Threads>& shared) {
-    const int warps = static_cast<int>(blockDim.x / warp_lanes);
-#pragma unroll
-    for (int i = 0; i < Traits::pairs; ++i) shared.pair[i][threadIdx.x] = pair[i];
-    if constexpr (Traits::sums) {
-      const std::uint32_t greatest = warp_max(extent.greatest), least = warp_min(extent.least);
-      if (lane_index() == 0) shared.extent[warp_index()] = {greatest, least};
-    }
-    if constexpr (Traits::chains) {
-      const double all = __any_sync(all_lanes, loss != 0) ? warp_sum(loss) : 0;
-      if (lane_index() == 0) shared.loss[warp_index()] = all;
-    }
-    __syncthreads();
-    if (warp_index() != 0) return;
-    if constexpr (Traits::sums) extent = lane_index() < warps ? shared.extent[lane_index()] : extent;
-    if constexpr (Traits::chains) loss = lane_index() < warps ? shared.loss[lane_index()] : 0;
-#pragma unroll
-    for (int j = 1; j < Threads / warp_lanes; ++j) {
-      if (j >= warps) break;
-#pragma unroll
-      for (int i = 0; i < Traits::pairs; ++i) pair[i].merge(shared.pair[i][threadIdx.x + j * warp_lanes]);
-    }
+  __device__ __forceinline__ void merge_block(certified_state (&of_warp)[Threads / warp_lanes]) {
     merge_warp();
+    if (blockDim.x <= warp_lanes) return;
+    if (lane_index() == 0) of_warp[warp_index()] = *this;
+    __syncthreads();
+    if (warp_index() == 0) merge_warps<Threads>(of_warp, static_cast<int>(blockDim.x / warp_lanes));
+  }
+  /// All lanes of a warp call it: the state in lane 0 is that of `warps` others.
+  template <int Threads>
+  __device__ __forceinline__ void merge_warps(const certified_state (&of_warp)[Threads / warp_lanes], int warps) {
+    *this = lane_index() < warps ? of_warp[lane_index()] : nothing();
+    if (warps > 8) merge_warp<Threads / warp_lanes>();  // each step takes 54 cycles
+    else if (warps > 4) merge_warp<8>();
+    else merge_warp<4>();
   }
 
-  // As words for a mailbox.
-  static constexpr int words = 4 * Traits::pairs + (Traits::sums ? 2 : 0) + (Traits::chains ? 2 : 0);
-  __device__ __forceinline__ void to_words(std::uint32_t (&w)[words]) const {
-    __builtin_memcpy(w, pair, sizeof pair);
-    if constexpr (Traits::sums) __builtin_memcpy(w + 4 * Traits::pairs, &extent, sizeof extent);
-    if constexpr (Traits::chains) __builtin_memcpy(w + 4 * Traits::pairs + 2, &loss, sizeof loss);
+  // As words for a mailbox, none of which is zero: complements of doubles, and the extent with a mark.
+  static constexpr int words = 2 * Traits::pairs + (Traits::sums ? 1 : 0) + (Traits::chains ? 1 : 0);
+  static constexpr int extent_word = 2 * Traits::pairs;
+  /// `mark` comes with the extent, where there is one.
+  __device__ __forceinline__ void to_words(std::uint64_t (&w)[words], bool mark) const {
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) {
+      w[2 * i] = word_of(pair[i].s);
+      w[2 * i + 1] = word_of(pair[i].c);
+    }
+    if constexpr (Traits::sums) {
+      const std::uint64_t greatest = extent.greatest >> 1 | (extent.greatest & 1), least = extent.least >> 1;
+      w[extent_word] = std::uint64_t{1} << 63 | greatest << 32 | (mark ? std::uint64_t{1} << 31 : 0) | least;
+    }
+    if constexpr (Traits::chains) w[extent_word + 1] = word_of(loss);
   }
-  static __device__ __forceinline__ certified_state from_words(const std::uint32_t (&w)[words]) {
+  static __device__ __forceinline__ certified_state from_words(const std::uint64_t (&w)[words]) {
     certified_state s = nothing();
-    __builtin_memcpy(s.pair, w, sizeof s.pair);
-    if constexpr (Traits::sums) __builtin_memcpy(&s.extent, w + 4 * Traits::pairs, sizeof s.extent);
-    if constexpr (Traits::chains) __builtin_memcpy(&s.loss, w + 4 * Traits::pairs + 2, sizeof s.loss);
+#pragma unroll
+    for (int i = 0; i < Traits::pairs; ++i) s.pair[i] = {double_of(w[2 * i]), double_of(w[2 * i + 1])};
+    if constexpr (Traits::sums) {
+      // The least may come out one less, but of f32 and narrower it is what it was.
+      s.extent = {static_cast<std::uint32_t>(w[extent_word] >> 32) << 1,
+                  static_cast<std::uint32_t>(w[extent_word]) << 1 | (Traits::wide ? 0u : 1u)};
+    }
+    if constexpr (Traits::chains) s.loss = double_of(w[extent_word + 1]);
     return s;
   }
+  static __device__ __forceinline__ bool marked(const std::uint64_t (&w)[words]) {
+    return Traits::sums && (w[Traits::sums ? extent_word : 0] & std::uint64_t{1} << 31) != 0;
+  }
+
+ private:
+  static __device__ __forceinline__ std::uint64_t word_of(double v) {
+    const std::uint64_t w = ~__builtin_bit_cast(std::uint64_t, v);
+    return w == 0 ? 1 : w;  // one NaN for another
+  }
+  static __device__ __forceinline__ double double_of(std::uint64_t w) { return __builtin_bit_cast(double, ~w); }
 };
 
 /// What a thread adds to.
@@ -154,7 +169,7 @@ struct certified_running {
   square_type square[lanes];
   certified::extent extent;
   std::uint32_t greatest_two, least_two;  ///< of f16 and bf16 in packs, the extent's upper halves: of the elements in lower and in upper halves of words
-  bool magnitudes;  ///< for norm1
+  std::uint32_t kept_bits;  ///< of the upper word of a double: without the sign for norm1
 
   __device__ __forceinline__ void start(op what) {
 #pragma unroll
@@ -167,7 +182,7 @@ struct certified_running {
     extent = certified::extent::nothing();
     greatest_two = 0;
     least_two = ~0u;
-    magnitudes = what == op::norm1;
+    kept_bits = what == op::norm1 ? 0x7fffffffu : ~0u;
   }
   __device__ __forceinline__ void add(const pack (&p)[traits::inputs]) {
     if constexpr (traits::narrow && traits::sums) {
@@ -207,12 +222,12 @@ struct certified_running {
     state s = state::nothing();
     if constexpr (traits::sums) {
 #pragma unroll
-      for (int i = 0; i < lanes; ++i) s.pair[i % traits::parts].merge(as_pair(sum[i]));
+      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[i % traits::parts], as_pair(sum[i]), i < traits::parts);
       s.extent = whole_extent();
     }
     if constexpr (traits::squares) {
 #pragma unroll
-      for (int i = 0; i < lanes; ++i) s.pair[traits::pairs - 1].merge(as_pair(square[i]));
+      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[traits::pairs - 1], as_pair(square[i]), i == 0);
     }
     if constexpr (traits::chains) {
       s.loss = certified::loss_of_chain(traits::range_of(s.extent), length, lanes * length);
@@ -231,6 +246,10 @@ struct certified_running {
  private:
   static __device__ __forceinline__ certified::pair as_pair(const certified::pair& p) { return p; }
   static __device__ __forceinline__ certified::pair as_pair(double s) { return {s, 0}; }
+  static __device__ __forceinline__ void put_or_merge(certified::pair& to, const certified::pair& p, bool first) {
+    if (first) to = p;
+    else to.merge(p);
+  }
 
   static __device__ __forceinline__ double to_double(number x) {
     if constexpr (sizeof(number) == 8) return x;
@@ -244,7 +263,7 @@ struct certified_running {
   __device__ __forceinline__ void add_number(number x, int lane) {
     double v = to_double(x);
     if constexpr (traits::sums) {
-      const double term = magnitudes ? certified::magnitude(v) : v;
+      const double term = __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, v) & (std::uint64_t{kept_bits} << 32 | 0xffffffffu));
       if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
       else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::shrink));
       else sum[lane].add_term(term);
@@ -334,6 +353,22 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
   }
 }
 
+/// Whether states of such terms can tell that nothing was lost: then its sums are those of the elements, to the last bit. Squares have too many bits
+/// for that, and of products of f64 the extent does not tell where they end.
+template <class T, terms Terms>
+inline constexpr bool may_lose_nothing = certified_traits<T, Terms>::sums && !certified_traits<T, Terms>::squares && !(certified_traits<T, Terms>::products && certified_traits<T, Terms>::wide);
+template <class T, terms Terms>
+__device__ __forceinline__ bool loses_nothing(const certified_state<certified_traits<T, Terms>>& s, const loss_factors& factors) {
+  using traits = certified_traits<T, Terms>;
+  if constexpr (!may_lose_nothing<T, Terms>) {
+    return false;
+  } else {
+    const certified::range r = traits::range_of(s.extent);
+    const bool chains = traits::chains && s.loss != 0;
+    return !chains & r.finite & ((s.extent.greatest == 0) | (r.unit - traits::scale >= -1074)) & (r.top + factors.pair_bits - r.unit <= 53);
+  }
+}
+
 /// What infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point says it. False where
 /// all is finite.
 template <class T, terms Terms, class Out>
@@ -354,29 +389,45 @@ __device__ __forceinline__ bool special_sums(const certified_state<certified_tra
   }
 }
 
-/// What the first try does not take: not part of the kernel's way.
+/// The answer to a question of n elements, by one thread, in most cases; false if another way must be tried.
 template <class T, terms Terms, class Out>
-__device__ __attribute__((noinline)) bool certified_slowly(const certified_state<certified_traits<T, Terms>>& s,
-                                                           const certified_question& q, std::uint64_t n, Out* out) {
+__device__ __forceinline__ bool certified_quickly(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
+                                                  std::uint64_t n, Out* out) {
+  using traits = certified_traits<T, Terms>;
+  if (q.q.rounding != wf::rounding::nearest) return false;
+  if constexpr (sizeof(Out) == 8 && may_lose_nothing<T, Terms>) {  // a sum of two doubles, of which nothing was lost, is rounded by an addition
+    if (q.q.what != op::mean && loses_nothing<T, Terms>(s, q.loss)) {
+      Out to[traits::parts];
+      bool sure = n != 0;
+#pragma unroll
+      for (int i = 0; i < traits::parts; ++i) {
+        const double h = certified::add(s.pair[i].s, s.pair[i].c), m = certified::magnitude(h);
+        to[i] = certified::multiply(h, certified::power(traits::scale));
+        sure = m > 0x1p-900 && m < 0x1p1020 && sure;
+      }
+      if (sure) {
+#pragma unroll
+        for (int i = 0; i < traits::parts; ++i) out[i] = to[i];
+        return true;
+      }
+    }
+  }
+  certified::known sum[traits::parts], squares;
+  known_sums<T, Terms>(s, q.loss, sum, squares);
+  return answer_quickly<traits::parts, traits::sums, traits::squares>(q.q.what, sum, squares, n, q.by, out);
+}
+
+/// What the first try does not take: false if it is uncertain. Not inlined, since few come here; so that what is called with lies in no
+/// thread's memory before, the state is a copy and the question a __grid_constant__.
+template <class T, terms Terms, class Out>
+__device__ __attribute__((noinline)) bool certified_slowly(certified_state<certified_traits<T, Terms>> s, const certified_question& q,
+                                                           std::uint64_t n, Out* out) {
   using traits = certified_traits<T, Terms>;
   if (n == 0) return false;
   if (special_sums<T, Terms>(s, q.q.what, out)) return true;
   certified::known sum[traits::parts], squares;
   known_sums<T, Terms>(s, q.loss, sum, squares);
   return certified::answer<traits::parts>(q.q, sum, squares, n, out);
-}
-
-/// The answer to a question of n elements, by one thread: false if it is uncertain.
-template <class T, terms Terms, class Out>
-__device__ __forceinline__ bool certified_answer(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
-                                                 std::uint64_t n, Out* out) {
-  using traits = certified_traits<T, Terms>;
-  if (q.q.rounding == wf::rounding::nearest) {
-    certified::known sum[traits::parts], squares;
-    known_sums<T, Terms>(s, q.loss, sum, squares);
-    if (answer_quickly<traits::parts>(q.q.what, sum, squares, n, q.by, out)) return true;
-  }
-  return certified_slowly<T, Terms>(s, q, n, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -88,13 +88,13 @@ template <int Threads, int Each>
 inline constexpr int bulk_chunk = 16 * Threads * Each;
 
 /// Feeds this thread's packs to add(packs, count), whose first `count` packs are there: chunk c belongs to block
-/// c mod gridDim.x, and pack t + k·Threads of it to thread t, whatever the array's address. All threads of a block call
+/// c mod `workers`, the blocks 0, 1, … that call it, and pack t + k·Threads of it to thread t, whatever the array's address. All threads of a block call
 /// start(), and add() as often, once at least. Chunks that reach over an end of an array that is not aligned, and what is
 /// no whole chunk, are loaded by the threads.
 template <int Threads, int Each, int Stages, bool Aligned, class T, class Start, class Add>
 __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
                                                    const bulk_ring<bulk_chunk<Threads, Each>, Stages>& ring, Start start,
-                                                   Add add) {
+                                                   Add add, std::uint32_t workers = gridDim.x) {
   constexpr int chunk = bulk_chunk<Threads, Each>, chunk_packs = Threads * Each;
   const std::uint64_t whole = part.last / chunk_packs;
   const std::uint64_t end = Aligned ? whole : whole - (whole > 0 ? 1 : 0);
@@ -115,14 +115,14 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
       }
     }
     add(p, count);
-    c += gridDim.x;
+    c += workers;
   };
   const bool asks = threadIdx.x == 0;
-  const std::uint64_t first = at_begin ? c + gridDim.x : c;
-  const std::uint64_t rounds = first < end ? (end - first - 1) / gridDim.x + 1 : 0;
+  const std::uint64_t first = at_begin ? c + workers : c;
+  const std::uint64_t rounds = first < end ? (end - first - 1) / workers + 1 : 0;
   const loader<cache::share> hint(part.kept);
   const auto ask = [&](std::uint64_t i) {
-    ring.ask(i, bytes - skip + (first + i * gridDim.x) * chunk, chunk + (Aligned ? 0 : 16), hint.policy);
+    ring.ask(i, bytes - skip + (first + i * workers) * chunk, chunk + (Aligned ? 0 : 16), hint.policy);
   };
   if (asks) {
     ring.start();
@@ -143,7 +143,7 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
     __syncthreads();
     if (asks && i + Stages < rounds) ask(i + Stages);
   }
-  c = first + rounds * gridDim.x;
+  c = first + rounds * workers;
   while (c * chunk_packs < part.last) by_threads();
   const bool has_rest = part.rest != 0 && threadIdx.x == 0;
   if (has_rest) p[0] = load_part(part.x + part.last * pack_items<T>, static_cast<int>(part.rest));

@@ -119,17 +119,56 @@ __device__ __forceinline__ pack load_pack_of(const arrays<Inputs>& a, int k, std
   return load_across(q);
 }
 
-/// Feeds this thread's share to add(packs, v) and add_item(i): Loads packs of each input in flight.
-template <int Loads, int Size, bool Packs, int Inputs, class Add, class AddItem, class AfterBatch>
+/// Feeds this thread's share of aligned packs to add(packs, v): the next ones are on their way while those before are added. Returns the first pack
+/// that is left, for what is no whole round of Loads packs a thread.
+template <int Loads, int Inputs, class Add>
+__device__ __forceinline__ std::uint64_t for_each_aligned(const arrays<Inputs>& a, std::uint64_t v, std::uint64_t threads, Add add) {
+  const loader<cache::share> load(a.kept);
+  const std::uint64_t step = threads * Loads, reach = threads * (Loads - 1);
+  if (v + reach >= a.packs) return v;
+  pack p[Loads][Inputs];
+  const auto fetch = [&](pack(&to)[Loads][Inputs]) {
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+#pragma unroll
+      for (int k = 0; k < Inputs; ++k) to[u][k] = load(a.x[k] + 16 * (v + threads * u));
+    }
+  };
+  fetch(p);
+#pragma unroll 1
+  for (;;) {
+    const std::uint64_t here = v;
+    v += step;
+    pack next[Loads][Inputs];
+    const bool more = v + reach < a.packs;
+    if (more) fetch(next);
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) add(p[u], here + threads * u);
+    if (!more) return v;
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) {
+#pragma unroll
+      for (int k = 0; k < Inputs; ++k) p[u][k] = next[u][k];
+    }
+  }
+}
+
+/// Feeds this thread's share to add(packs, v) and add_item(i): Loads packs of each input in flight. The blocks 0 … workers - 1 call it.
+/// Ahead: packs of aligned arrays that are on their way beside those that are added (for_each_aligned), 0: none.
+template <int Loads, int Size, bool Packs, int Ahead = 0, int Inputs, class Add, class AddItem, class AfterBatch>
 __device__ __forceinline__ void for_each_share(const arrays<Inputs>& a, Add add, AddItem add_item,
-                                               AfterBatch after_batch) {
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+                                               AfterBatch after_batch, std::uint32_t workers = gridDim.x) {
+  const std::uint64_t threads = std::uint64_t{workers} * blockDim.x;
   const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
   std::uint64_t i = first;
   if constexpr (Packs) {
     const loader<cache::share> load(a.kept);
+    std::uint64_t v = first;
+    if constexpr (Ahead > 0) {
+      if (a.aligned) v = for_each_aligned<Ahead>(a, v, threads, add);
+    }
 #pragma unroll 1
-    for (std::uint64_t v = first; v < a.packs; v += threads * Loads) {
+    for (; v < a.packs; v += threads * Loads) {
       pack p[Loads][Inputs];
 #pragma unroll
       for (int u = 0; u < Loads; ++u) {

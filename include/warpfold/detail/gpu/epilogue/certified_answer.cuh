@@ -115,16 +115,16 @@ __device__ __forceinline__ certified::known narrow_spread(const certified::known
   return {d, 0, error};
 }
 
-/// As certified::answer().
-template <int Parts, class Out>
+/// As certified::answer(). What is asked is of sums alone, of squares alone, or of either: fewer instructions are there for what cannot be asked.
+template <int Parts, bool Sums = true, bool Squares = true, class Out>
 __device__ __forceinline__ bool answer_quickly(op what, const certified::known (&sum)[Parts], const certified::known& squares,
                                                std::uint64_t n, const reciprocals& by, Out* out) {
   using namespace certified;
-  const bool spreads = what == op::var || what == op::std_dev || what == op::mean_var;
+  const bool spreads = Sums && Squares && (what == op::var || what == op::std_dev || what == op::mean_var);
   Out to[Parts + 1];
   bool sure = n != 0 && by.n[0] != 0;
   int count = 0;
-  if (what == op::norm2 || what == op::sum_of_squares) {
+  if (Squares && (!Sums || what == op::norm2 || what == op::sum_of_squares)) {
     known k = squares;
     if (what == op::norm2) k = sizeof(Out) < 8 ? known{square_root(k.h), 0, 0} : root(k);
     // |√(x + e) - √x| <= e/√x, and what is lost of the low half of x is below 2^-52 of x.

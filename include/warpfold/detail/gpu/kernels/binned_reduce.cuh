@@ -5,6 +5,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cuda/atomic>
+
 #include <cstdint>
 #include <utility>
 
@@ -29,103 +31,165 @@ __device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std
 
 inline constexpr int binned_threads = 512;
 
-/// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:
-/// whether there were no special values.
+/// What blocks that add to bins tell each other, in the scratch memory. `digits`, `kinds` and `done` are zero between launches.
+struct binned_board {
+  std::uint64_t* digits;
+  std::uint32_t *kinds, *next, *done;  ///< next: the first chunk that nobody has taken; done: chunks whose digits are here
+
+  /// zeroed: `next` is zero between launches too.
+  static binned_board of(const workspace& scratch, bool zeroed) {
+    std::uint32_t* const c = scratch.chunk_counters();
+    return {scratch.tally(), c, c + (zeroed ? 2 : 3), c + 4};
+  }
+};
+
+/// Any number of blocks call it, each with all its threads, up to binned_threads, once *board.next is 0: they take chunks of the arrays as long as there are some, so that it does not matter
+/// who takes part. The block that is done last writes *out, or the state that is asked for, and to *verdict whether that saw no special values.
+/// Returns what this block found in place of a chunk: the number of chunks, or more.
 template <terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
-    binned_kernel(arrays<1 + sizeof...(Ts)> a, exact_question q, Out* out, std::uint64_t* tallies, std::uint32_t* verdict) {
-  await_stream();
-  if (!q.states && verdict != nullptr && *verdict != 0) return;
+__device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + sizeof...(Ts)>& a, const exact_question& q, Out* out,
+                                                               const binned_board& board, std::uint32_t* verdict, std::uint32_t& chunks) {
   using bins = binned_rows<T, Terms, bin_copies<T, Terms>>;
   constexpr int inputs = 1 + sizeof...(Ts), items = 16 / static_cast<int>(sizeof(T)), loads = inputs == 1 ? 4 : 2;
+  static_assert(bins::digits <= static_cast<int>(workspace::tally_words));
   auto& rows = *reinterpret_cast<bins*>(wf_dynamic_shared);
+  const std::uint32_t threads = blockDim.x;
   __shared__ struct {
     std::int64_t digits[bins::digits + spread_digits<bins>];
     std::uint32_t kinds[bins::watches];
+    std::uint32_t chunk;
+    bool last;
   } block;
   rows.clear();
-  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += binned_threads) block.digits[k] = 0;
+  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) block.digits[k] = 0;
   typename bins::watch watch;
   watch.start(q.states);
-  __syncthreads();
   // Rounds in which the block's threads may add before the bins must be emptied, of packs and of elements.
   constexpr int each_copy = binned_threads / bin_copies<T, Terms>;
   constexpr int rounds = bins::most_elements / each_copy / (items * loads), item_rounds = bins::most_elements / each_copy;
   static_assert(rounds > 0);
+  // Chunks: as many as blocks, or fewer. First those of packs, then those of elements that are in none.
+  const std::uint64_t rest = a.n - a.packs * items;
+  const auto chunk_of = [](std::uint64_t count, std::uint64_t least) { return (count / gridDim.x / least + 1) * least; };
+  const std::uint64_t chunk_packs = chunk_of(a.packs, threads), chunk_items = chunk_of(rest, threads);
+  const auto pack_chunks = static_cast<std::uint32_t>((a.packs + chunk_packs - 1) / chunk_packs);
+  const auto all_chunks = pack_chunks + static_cast<std::uint32_t>((rest + chunk_items - 1) / chunk_items);
+  chunks = all_chunks == 0 ? 1 : all_chunks;  // somebody must answer for nothing
   const bool magnitudes = q.what == op::norm1;
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * binned_threads, begin = blockIdx.x * std::uint64_t{binned_threads};
   const loader<cache::share> load(a.kept);
   const auto flush = [&] {
     __syncthreads();
     rows.flush(block.digits);
     __syncthreads();
   };
-  int left = rounds;
+  if (threadIdx.x == 0) block.chunk = atomicAdd(board.next, 1u);
+  __syncthreads();
+  std::uint32_t mine = 0, c;
+  int left = rounds;  // a round of packs is worth items · loads of elements
 #pragma unroll 1
-  for (std::uint64_t base = begin; base < a.packs; base += threads * loads) {
-    const std::uint64_t v = base + threadIdx.x;
-    pack p[loads][inputs];
+  while ((c = block.chunk) < chunks) {
+    std::uint32_t after = 0;
+    if (threadIdx.x == 0) after = atomicAdd(board.next, 1u);  // on its way while this one is added
+    if (c < pack_chunks) {
+      const std::uint64_t first = c * chunk_packs, end = first + chunk_packs < a.packs ? first + chunk_packs : a.packs;
+#pragma unroll 1
+      for (std::uint64_t base = first; base < end; base += threads * loads) {
+        const std::uint64_t v = base + threadIdx.x;
+        pack p[loads][inputs];  // the next ones on their way, too, cost registers: twice the time
 #pragma unroll
-    for (int u = 0; u < loads; ++u) {
-      if (v + threads * u < a.packs) {
+        for (int u = 0; u < loads; ++u) {
+          if (v + u * threads < end) {
 #pragma unroll
-        for (int k = 0; k < inputs; ++k) p[u][k] = load_pack_of<static_cast<int>(sizeof(T))>(a, k, v + threads * u, load);
-      }
-    }
+            for (int k = 0; k < inputs; ++k) p[u][k] = load_pack_of<static_cast<int>(sizeof(T))>(a, k, v + u * threads, load);
+          }
+        }
 #pragma unroll
-    for (int u = 0; u < loads; ++u) {
-      if (v + threads * u < a.packs) {
+        for (int u = 0; u < loads; ++u) {
+          if (v + u * threads < end) {
 #pragma unroll
-        for (int i = 0; i < items; ++i) {
-          if constexpr (inputs == 1) rows.add(watch, magnitudes, item_of<T>(p[u][0], i));
-          else rows.add(watch, magnitudes, item_of<T>(p[u][0], i), item_of<T>(p[u][1], i));
+            for (int i = 0; i < items; ++i) {
+              if constexpr (inputs == 1) rows.add(watch, magnitudes, item_of<T>(p[u][0], i));
+              else rows.add(watch, magnitudes, item_of<T>(p[u][0], i), item_of<T>(p[u][1], i));
+            }
+          }
+        }
+        if (--left == 0) {
+          flush();
+          left = rounds;
         }
       }
-    }
-    if (--left == 0) {
-      flush();
-      left = rounds;
-    }
-  }
-  flush();
-  left = item_rounds;
+    } else if (rest != 0) {
+      if (left != 0) {  // elements are counted one by one
+        flush();
+        left = 0;
+      }
+      const std::uint64_t first = a.packs * items + (c - pack_chunks) * chunk_items, end = first + chunk_items < a.n ? first + chunk_items : a.n;
+      int ahead = item_rounds;
 #pragma unroll 1
-  for (std::uint64_t base = begin + a.packs * items; base < a.n; base += threads) {
-    const std::uint64_t i = base + threadIdx.x;
-    if (i < a.n) with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add(watch, magnitudes, x...); });
-    if (--left == 0) {
+      for (std::uint64_t base = first; base < end; base += threads) {
+        const std::uint64_t i = base + threadIdx.x;
+        if (i < end) with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add(watch, magnitudes, x...); });
+        if (--ahead == 0) {
+          flush();
+          ahead = item_rounds;
+        }
+      }
       flush();
-      left = item_rounds;
     }
+    ++mine;
+    __syncthreads();
+    if (threadIdx.x == 0) block.chunk = after;
+    __syncthreads();
   }
+  if (mine == 0) return c;
   __syncwarp();
   rows.tell(watch);
   flush();
-  {  // a step of carrying, so that digits are small enough for what follows
-    constexpr int each = (bins::digits + binned_threads - 1) / binned_threads;
-    std::int64_t v[each];
-#pragma unroll
-    for (int j = 0; j < each; ++j) {
-      const int k = static_cast<int>(threadIdx.x) + j * binned_threads;
-      v[j] = k < bins::digits ? settled<bins>(block.digits, k) : 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int j = 0; j < each; ++j) {
-      const int k = static_cast<int>(threadIdx.x) + j * binned_threads;
-      if (k < bins::digits) block.digits[k] = v[j];
-    }
+  // What all blocks add up: after a step of carrying, so that digits are small enough.
+  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) {
+    const std::int64_t d = settled<bins>(block.digits, k);
+    if (d != 0) add_word(board.digits + k, static_cast<std::uint64_t>(d));
   }
-  if (threadIdx.x < bins::watches) block.kinds[threadIdx.x] = rows.kinds[threadIdx.x];
+  if (threadIdx.x < bins::watches && rows.kinds[threadIdx.x] != 0) atomicOr(board.kinds + threadIdx.x, rows.kinds[threadIdx.x]);
   __syncthreads();
-  if (!gather_digits<bins, binned_threads>(block.digits, block.kinds, tallies)) return;
+  if (threadIdx.x == 0) {
+    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+    block.last = atomicAdd(board.done, mine) + mine == chunks;
+    if (block.last) cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+  }
+  __syncthreads();
+  if (!block.last) return c;
+  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) {
+    block.digits[k] = static_cast<std::int64_t>(load_word(board.digits + k));
+    store_word(board.digits + k, 0);
+  }
+  if (threadIdx.x < bins::watches) {
+    block.kinds[threadIdx.x] = atomicExch(board.kinds + threadIdx.x, 0u);
+  }
+  if (threadIdx.x == 0) *board.done = 0;
+  __syncthreads();
   if constexpr (Terms != terms::moments || !bins::complex) {  // whose states keep the squares of the parts apart
     if (q.states) {
       if (threadIdx.x == 0) *verdict = put_state<T, Terms>(block.digits, block.kinds, a.n, q.what, reinterpret_cast<std::int64_t*>(out)) ? 1u : 0u;
-      return;
+      return c;
     }
   }
   if (warp_index() == 0) answer_of_rows<bins>(block.digits, block.kinds, a.n, q, out);
+  return c;
+}
+
+/// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:
+/// whether there were no special values.
+template <terms Terms, class Out, class T, class... Ts>
+__global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
+    binned_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ exact_question q, Out* out,
+                  const __grid_constant__ binned_board board, std::uint32_t* verdict) {
+  await_stream();
+  if (!q.states && verdict != nullptr && *verdict != 0) return;
+  std::uint32_t chunks = 0;
+  const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, verdict, chunks);
+  // Each block finds one chunk too many: who finds the last one is alone with it.
+  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) *board.next = 0;
 }
 
 /// Enqueues the kernel.
@@ -140,7 +204,7 @@ cudaError_t binned_reduce(const exact_question& q, const void* const* x, const s
   const std::uint32_t blocks = at_most(divide_up(work + 1, 2 * binned_threads), 2 * scratch.multiprocessors());
   return launch(binned_kernel<Terms, Out, T, Ts...>,
                 {blocks, binned_threads, sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>), stream, scratch.overlaps()}, a, q,
-                static_cast<Out*>(out), scratch.tally(), verdict);
+                static_cast<Out*>(out), binned_board::of(scratch, true), verdict);
 }
 
 /// Enqueues what writes the state of the elements, and behind it what counts special values if there are some.

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -290,8 +289,6 @@ int wf_reduce_segments(int o, const wf_array* x, const wf_array* y, const int64_
     require(out, "out");
     require(offsets, "offsets");
     if (segments < 0) refuse("segments is below 0");
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(std::int64_t)} - 1;
-    if (segments > most) refuse("segments is " + std::to_string(segments) + "; no memory holds so many offsets");
     r.by.kind = partition::kinds::segments;
     r.by.indexes = offsets;
     r.by.count = segments;

@@ -3,6 +3,7 @@
 #include "shapes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <warpfold/detail/cpu/engine.hpp>
@@ -47,6 +48,9 @@ extents shape_of_answers(const extents& shape, const partition& by, const char* 
   const bool labels = by.kind == kinds::labels;
   if (by.count < 0)
     refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; there must be 0 or more");
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8 - 1;  // offsets of 8 bytes, one more than segments
+  if (by.count > most)
+    refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; no memory holds so many");
   if (by.index_bytes != 4 && by.index_bytes != 8)
     refuse(std::string(who) + ": " + (labels ? "labels" : "offsets") + " of " + std::to_string(int{by.index_bytes}) +
            " bytes; they have 4 or 8");
@@ -66,6 +70,9 @@ extents check_shapes(const request& r) {
     if (*elements != 0 && r.inputs.data[static_cast<std::size_t>(k)] == nullptr)
       refuse(std::string(who) + ": input " + std::to_string(k) + " is null, but has " + std::to_string(*elements) + " elements");
   }
+  if (r.first < 0 || r.first > std::numeric_limits<std::int64_t>::max() - *elements)
+    refuse(std::string(who) + ": the first of " + std::to_string(*elements) + " elements has the index " + std::to_string(r.first) +
+           "; indexes are 0 to 2^63 - 1");
   const extents answers = shape_of_answers(r.inputs.shape, r.by, who);
   if (r.out == nullptr && detail::product(answers) != 0) refuse(std::string(who) + ": nowhere to put the answer");
   return answers;

@@ -9,24 +9,30 @@ has the elements in C order, and takes sums in whole numbers. Standard library o
 and the case; --seed with it draws the same cases again.
 """
 import argparse
+import ast
 import fcntl
 import itertools
 import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-from cli_test import FLOATS, INTEGERS, PROGRAM, Fraction, npy, rounded_bits
+from cli_test import FLOATS, INTEGERS, PROGRAM, SOURCES, Fraction, npy, rounded_bits
 
-COMMANDS = ("sum", "mean", "var", "std", "norm", "dot", "prod", "min", "max", "argmin", "argmax", "minmax", "count",
-            "any", "all", "logsumexp")
+COMMANDS = ("sum", "mean", "var", "std", "mean_var", "sum_of_squares", "norm", "norm1", "norm2", "norm_inf", "dot", "prod", "min",
+            "max", "argmin", "argmax", "minmax", "count", "count_nonzero", "any", "all", "logsumexp")
 NEED_AN_ELEMENT = {"min", "max", "minmax", "argmin", "argmax"}
-OF_REALS = NEED_AN_ELEMENT | {"logsumexp"}
+OF_REALS = NEED_AN_ELEMENT | {"logsumexp", "norm1", "norm_inf"}
+ROUNDED = {"sum", "mean", "var", "std", "mean_var", "sum_of_squares", "norm", "norm1", "norm2", "dot"}
+DIVIDED = {"mean", "var", "std", "mean_var"}
+CORRECTED = DIVIDED - {"mean"}
+WRAPPING = {"sum", "prod", "dot", "sum_of_squares", "norm1"}
 ROUNDING = ("nearest", "zero", "away", "up", "down")
 UNIT = 1074  # every finite element is a whole number of 2^-1074
 F_SETPIPE_SZ = 1031
@@ -155,6 +161,8 @@ class Case:
         self.type = pick(types)
         self.raw = self.raw or self.type == "bf16"  # which .npy files have not
         self.ord = pick(("2", "1", "inf")) if self.command == "norm" and not is_complex(self.type) else "2"
+        norms = {"norm": "norm" + self.ord.replace("inf", "_inf")}
+        self.operation = norms.get(self.command, self.command)  # what is computed
         self.inputs = 2 if self.command == "dot" else 1
         self.draw_shape()
         self.options()
@@ -183,10 +191,12 @@ class Case:
 
     def options(self):
         pick, number = self.random.choice, self.random.random
-        self.mode = pick(ROUNDING) if self.command in ("sum", "mean", "var", "std", "norm", "dot") and number() < 0.4 else "nearest"
+        self.mode = pick(ROUNDING) if self.command in ROUNDED and number() < 0.4 else "nearest"
         # Native arithmetic gives the true answer where nothing is rounded on the way.
-        self.fast = self.mode == "nearest" and self.command in ("sum", "dot") and self.count <= 200 and number() < 0.2
-        self.correction = pick((0, 1, 2, -1, 3)) if self.command in ("var", "std") else 0
+        self.fast = self.mode == "nearest" and self.operation in WRAPPING - {"prod"} and self.count <= 200 and number() < 0.2
+        self.correction = pick((0, 1, 2, -1, 3)) if self.command in CORRECTED else 0
+        self.checks = self.command in WRAPPING | {"norm"} and number() < 0.3
+        self.to_file = number() < 0.2
 
     def draw_elements(self):
         n, name, number = self.count, self.type, self.random.random
@@ -219,6 +229,8 @@ class Case:
             return float_of(self.random.getrandbits(1) << 8 * size - 1 | exponent << mantissa_bits
                             | self.random.getrandbits(mantissa_bits), part)
 
+        if style == "powers" and is_complex(name) and n > 16:  # each takes up to 3 bits more, of 53
+            return [self.random.choice(((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))) for _ in range(n)]
         return [(one(), one()) for _ in range(n)] if is_complex(name) else [one() for _ in range(n)]
 
     # ---- Files
@@ -255,6 +267,8 @@ class Case:
             out += [f"--correction={self.correction}"]
         if self.ord != "2":
             out += ["--ord", self.ord]
+        if self.checks:
+            out += ["--check-overflow"]
         if self.raw:
             out += ["--dtype", self.type, "--byte-order", "big" if self.layouts[0]["big"] else "little"]
         return out
@@ -276,6 +290,9 @@ class Case:
                 with open(paths[-1], "wb") as file:
                     file.write(content)
         self.ran = [PROGRAM, *self.arguments(), *paths]
+        self.answers_file = os.path.join(folder, "answers.npy")
+        if self.to_file:
+            self.ran += ["--out", self.answers_file]
         try:
             return subprocess.run(self.ran, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, pass_fds=ends)
         finally:
@@ -303,16 +320,20 @@ class Case:
         return {"sum": self.type if floating else wide, "prod": self.type if floating else wide,
                 "dot": self.type if floating else wide, "mean": self.type if floating else "f64",
                 "var": real if floating else "f64", "std": real if floating else "f64",
-                "norm": real if floating else "f64" if self.ord == "2" else "u64",
+                "mean_var": real if floating else "f64", "sum_of_squares": real if floating else wide,
+                "norm1": real if floating else "u64", "norm2": real if floating else "f64",
+                "norm_inf": real if floating else "u64", "count_nonzero": "i64",
                 "min": self.type, "max": self.type, "minmax": self.type, "argmin": "i64", "argmax": "i64", "count": "i64",
-                "any": "bool", "all": "bool", "logsumexp": self.type if floating else "f64"}[self.command]
+                "any": "bool", "all": "bool", "logsumexp": self.type if floating else "f64"}[self.operation]
 
     def expected(self, x):
         """Bits of floats, whole numbers, truth values; a list of them where an answer has parts."""
-        command, n, kind = self.command, len(x), self.result_type()
+        command, n, kind = self.operation, len(x), self.result_type()
         floating = self.type in FLOATS
         if command == "count":
             return n
+        if command == "count_nonzero":
+            return sum(v != 0 and v != (0.0, 0.0) for v in x)
         if command in ("any", "all"):
             true = [v != 0 and v != (0.0, 0.0) for v in x]
             return any(true) if command == "any" else all(true)
@@ -339,7 +360,7 @@ class Case:
                 return modulo(sum(x), kind == "i64")
             sums = [float_sum(p, part_of(kind), self.mode) for p in parts]
             return sums if is_complex(self.type) else sums[0]
-        if command == "mean":
+        if command in ("mean", "mean_var"):
             name = part_of(kind)
             if n == 0:
                 means = [rounded(math.nan, name, self.mode)] * len(parts)
@@ -347,17 +368,20 @@ class Case:
                 means = [float_sum(p, name, self.mode, n) for p in parts]
             else:
                 means = [rounded(Fraction(sum(x), n), name, self.mode)]
+            if command == "mean_var":
+                return [*means, rounded(variance(parts, n, self.correction), name, self.mode)]
             return means if is_complex(self.type) else means[0]
         if command in ("var", "std"):
             return (root if command == "std" else rounded)(variance(parts, n, self.correction), kind, self.mode)
-        if command == "norm":
-            if self.ord == "2":
-                return root(squares([v for p in parts for v in p]), kind, self.mode)
+        if command in ("norm2", "sum_of_squares"):
+            if command == "sum_of_squares" and not floating:
+                return modulo(sum(v * v for v in x), kind == "i64")
+            return (root if command == "norm2" else rounded)(squares([v for p in parts for v in p]), kind, self.mode)
+        if command in ("norm1", "norm_inf"):
             sizes = [abs(v) for v in x]
             if floating:
-                return float_sum(sizes, kind, self.mode) if self.ord == "1" else \
-                    bits_of(least(sizes + [0.0], True), kind)
-            return sum(sizes) % 2**64 if self.ord == "1" else max(sizes, default=0)
+                return float_sum(sizes, kind, self.mode) if command == "norm1" else bits_of(least(sizes + [0.0], True), kind)
+            return sum(sizes) % 2**64 if command == "norm1" else max(sizes, default=0)
         if command == "prod":
             if not floating:
                 return modulo(math.prod(x), kind == "i64")
@@ -369,6 +393,11 @@ class Case:
                 re, im = re * Fraction(a) - im * Fraction(b), re * Fraction(b) + im * Fraction(a)
             return [re, im]
         raise AssertionError(command)
+
+    def true_integer(self, x):
+        """Of integers, what is answered modulo 2^64."""
+        return {"sum": lambda: sum(x), "prod": lambda: math.prod(x), "dot": lambda: sum(a * b for a, b in x),
+                "sum_of_squares": lambda: sum(v * v for v in x), "norm1": lambda: sum(map(abs, x))}[self.operation]()
 
     # ---- The comparison
 
@@ -410,6 +439,43 @@ class Case:
         half_ulp = max(abs(want) * 2.0 ** -(mantissa_bits + 1), 2.0 ** (1 - 2 ** (exponent_bits - 1) - mantissa_bits))
         return abs(float_of(self.bits_of_text(told, kind), kind) - want) <= error + half_ulp
 
+    def wrong_in_file(self, values, shape, kind):
+        """What --out wrote: the same answers, those of several values along a last axis."""
+        with open(self.answers_file, "rb") as file:
+            content = file.read()
+        os.unlink(self.answers_file)
+        length = struct.unpack_from("<H", content, 8)[0]
+        header = ast.literal_eval(content[10:10 + length].decode())
+        parts = {"minmax": 2, "mean_var": 3 if is_complex(self.type) else 2}.get(self.command, 1)
+        if header["fortran_order"] or header["shape"] != (*shape, *([parts] if parts > 1 else [])):
+            return f"--out wrote the header {header}"
+        told = [v for value in values for v in (value if isinstance(value, list) else [value])]
+        if kind in FLOATS:
+            code, letter = FLOATS[kind][:2]
+            told = [self.bits_of_text(v, part_of(kind)) for v in told]
+        else:
+            letter = INTEGERS.get(kind, "B")
+            code = "b1" if kind == "bool" else kind[0] + str(struct.calcsize("<" + letter))
+            told = list(map(int, told))
+        if header["descr"][1:] != code:
+            return f"--out wrote elements of {header['descr']}, not {code}"
+        if content[10 + length:] != struct.pack(f"{'>' if header['descr'][0] == '>' else '<'}{len(told)}{letter}", *told):
+            return "--out wrote other answers than --json"
+        return None
+
+    def wrong_in_overflow(self, told, groups, errors, status):
+        """Of integers whose answers are taken modulo 2^64: which do not fit is told, and asked for it is the exit status."""
+        if self.type in FLOATS or self.operation not in WRAPPING or not groups or not (self.checks or self.operation == "sum"):
+            return "an overflow where there can be none" if status != 0 or "overflow" in told and told["overflow"] else None
+        true = [self.true_integer(g) for g in groups]
+        kind = self.result_type()
+        over = [t for t in true if t != modulo(t, kind == "i64")]
+        if told.get("overflow") is not bool(over) or ("modulo 2^64" in errors) is not bool(over):
+            return f"overflow is {told.get('overflow')}; of the true answers {len(over)} do not fit"
+        if "value" in told and self.operation != "prod" and told.get("true_value") != (str(true[0]) if over else None):
+            return f"true_value is {told.get('true_value')}, not {true[0]}"
+        return f"exit status {status}" if status != (1 if over and self.checks else 0) else None
+
     def check(self, folder):
         """Nothing, or what is wrong."""
         groups, shape = self.groups()
@@ -420,14 +486,17 @@ class Case:
             if run.returncode != 2 or errors.count("\n") != 1 or f"{self.command} of no elements" not in errors:
                 return "an answer of nothing, or no line that refuses it"
             return None
-        if run.returncode != 0:
+        if self.to_file and self.result_type() == "bf16":
+            refused = run.returncode == 2 and errors.count("\n") == 1 and not os.path.exists(self.answers_file)
+            return None if refused else "a .npy file of bf16, or no line that refuses it"
+        if run.returncode not in (0, 1):
             return f"exit status {run.returncode}"
         told = json.loads(run.stdout, parse_float=str, parse_int=str)
         kind = self.result_type()
         head = (told["dtype"], told["result_dtype"], told["count"])
         if head != (self.type, kind, str(self.count)):
             return f"says {head}"
-        undefined = groups and self.command in ("mean", "var", "std") and len(groups[0]) <= max(0, self.correction)
+        undefined = groups and self.command in DIVIDED and len(groups[0]) <= max(0, self.correction)
         warned = "the answer is nan" in errors or "the answers are nan" in errors
         if bool(undefined) != warned:
             return "a line about NaN that is not due, or none"
@@ -446,7 +515,8 @@ class Case:
             if not self.same(value, want, group, kind):
                 shown = want if not (kind in FLOATS and isinstance(want, int)) else f"{want:#x}, {float_of(want, kind)}"
                 return f"answer {k} is {value}, not {shown}"
-        return None
+        wrong = self.wrong_in_file(values, shape if shape or self.keepdims else [], kind) if self.to_file else None
+        return wrong or self.wrong_in_overflow(told, groups, errors, run.returncode)
 
     def __str__(self):
         lines = [f"{' '.join(self.ran)}", f"shape {self.shape} of {self.type}{', raw' if self.raw else ''}"]
@@ -465,6 +535,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0, help="stop after these, if not 0; at least 50 cases run")
     parser.add_argument("--seed", type=int, default=20240611)
     given = parser.parse_args()
+    with open(os.path.join(SOURCES, "include/warpfold/operations.def"), encoding="utf-8") as table:
+        named = set(re.findall(r'^WF_OPERATION\(\w+, \w+, "(\w+)"', table.read(), re.M))
+    if named | {"norm"} != set(COMMANDS):
+        print(f"commands that no case is drawn of, or that are none: {named | {'norm'} ^ set(COMMANDS)}")
+        return 1
     start, wrong, drawn = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(given.cases):

@@ -51,6 +51,14 @@ int main(void) {
     CHECK(wf_reduce_by_label(WF_SUM, &all, NULL, labels, many[k], NULL, out) == WF_BAD_ARGUMENT);
     CHECK(strstr(wf_last_error(), " answers; no memory holds so many") != NULL);
     CHECK(wf_reduce_segments(WF_SUM, &all, NULL, offsets, many[k], NULL, out) == WF_BAD_ARGUMENT);
+    CHECK(strstr(wf_last_error(), " segments; no memory holds so many") != NULL);
+    wf_request q = {.size = sizeof q, .version = WF_REQUEST_VERSION};
+    q.x = &all;
+    q.partition = k == 1 ? WF_LABELS : WF_SEGMENTS;
+    q.indexes = offsets;
+    q.count = many[k];
+    q.out = out;
+    CHECK(wf_run(&q) == WF_BAD_ARGUMENT && strstr(wf_last_error(), "no memory holds so many") != NULL);
     const int64_t empty_shape[2] = {0, many[k]};
     const wf_array empty = {NULL, WF_I64, 2, empty_shape, NULL};
     const int first = 0;
@@ -58,6 +66,24 @@ int main(void) {
     CHECK(wf_reduce_checked(WF_SUM, &empty, NULL, &first, 1, NULL, out, flags) == WF_BAD_ARGUMENT);
     CHECK(strstr(wf_last_error(), "no memory holds so many") != NULL);
   }
+  CHECK(wf_reduce_by_label(WF_SUM, &all, NULL, labels, INT64_C(1) << 58, NULL, out) == WF_BAD_ARGUMENT);
+  CHECK(strstr(wf_last_error(), " answers; no memory holds so many") != NULL);  /* but for their states */
+
+  /* Segments longer than any array, and indexes that no element has. */
+  wf_request places = {.size = sizeof places, .version = WF_REQUEST_VERSION};
+  places.op = WF_ARGMAX;
+  places.x = &all;
+  places.partition = WF_EQUAL_SEGMENTS;
+  places.length = INT64_MAX;
+  places.out = &where;
+  CHECK(wf_run(&places) == WF_OK && where == 0);
+  places.first = INT64_MAX - 6;
+  CHECK(wf_run(&places) == WF_OK && where == INT64_MAX - 6);
+  places.first = INT64_MAX - 5;
+  CHECK(wf_run(&places) == WF_BAD_ARGUMENT && strstr(wf_last_error(), "indexes are 0 to 2^63 - 1") != NULL);
+  places.first = -1;
+  CHECK(wf_run(&places) == WF_BAD_ARGUMENT);
+
   const int twice[3] = {0, 1, 0};
   CHECK(wf_reduce_axes(WF_SUM, &matrix, NULL, twice, 3, NULL, out) == WF_BAD_ARGUMENT);
   CHECK(strcmp(wf_last_error(), "axis_count is 3; the array has 2 axes") == 0);

@@ -172,6 +172,45 @@ TEST_F(environment_of_the_caller, is_kept_by_axes_segments_labels_and_many) {
   });
 }
 
+TEST_F(environment_of_the_caller, is_kept_by_states_and_by_checked_answers) {
+  for_each_target([&] {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{300}, std::int64_t{6000}}) {
+      for_all(n, true, [&](const wf_array& x, const wf_array* y, int o, int accuracy, const std::string& what) {
+        std::size_t bytes = 0;
+        int adds = 0;
+        ASSERT_EQ(wf_state_size(o, x.dtype, accuracy, &bytes, &adds), WF_OK);
+        wf_request q{};
+        q.size = sizeof q;
+        q.version = WF_REQUEST_VERSION;
+        q.op = o;
+        q.x = &x;
+        q.y = y;
+        q.output = WF_STATES;
+        q.options = {accuracy, WF_ROUND_UP, 1, 2};
+        expect_kept("states, " + what, [&] {
+          std::string states(3 * bytes, '\0'), answer(64, '\0');
+          EXPECT_EQ(wf_clear(o, x.dtype, accuracy, states.data(), 3), WF_OK);
+          for (const std::size_t k : {0, 1}) {
+            q.out = states.data() + k * bytes;
+            EXPECT_EQ(wf_run(&q), WF_OK) << what;
+          }
+          EXPECT_EQ(wf_merge(o, x.dtype, accuracy, states.data(), states.data() + bytes, 2), WF_OK);
+          EXPECT_EQ(wf_finish(o, x.dtype, &q.options, states.data(), 1, answer.data()), WF_OK);
+          EXPECT_EQ(wf_unmerge(o, x.dtype, accuracy, states.data(), states.data() + bytes, 1), adds != 0 ? WF_OK : WF_UNSUPPORTED);
+          return states + answer;
+        });
+        if (x.dtype < WF_I8 || x.dtype > WF_U64) return;
+        expect_kept("checked, " + what, [&] {
+          std::string out(9, '\0');
+          const int status = wf_reduce_checked(o, &x, y, nullptr, 0, &q.options, out.data(), reinterpret_cast<unsigned char*>(out.data() + 8));
+          EXPECT_TRUE(status == WF_OK || status == WF_UNSUPPORTED) << what;
+          return out;
+        });
+      });
+    }
+  });
+}
+
 /// A user's own: it divides by zero, in every task of every thread.
 struct dividing {
   double identity() const { return 0; }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <warpfold/builtin.hpp>
+#include <warpfold/compact_state.hpp>
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/warpfold.h>
 
@@ -82,6 +84,8 @@ TEST_F(stack, of_the_stated_size_is_enough_for_every_reduction) {
   generator random(seed());
   for (auto* v : {&x, &y})
     for (std::byte& b : *v) b = static_cast<std::byte>(random());
+  std::vector<std::int64_t> labels(3000);
+  for (std::size_t k = 0; k < labels.size(); ++k) labels[k] = static_cast<std::int64_t>(k * k % 3);
   for_each_target([&] {
     for (const int threads : {1, 0}) {
       for (int dtype = 0; dtype <= WF_C128; ++dtype) {
@@ -105,6 +109,49 @@ TEST_F(stack, of_the_stated_size_is_enough_for_every_reduction) {
               char out[64 * 50];
               for (const int axis : {0, 1})
                 EXPECT_EQ(wf_reduce_axes(o, &ax, o == WF_DOT ? &ay : nullptr, &axis, 1, &options, out), WF_OK);
+            });
+            if (threads != 1) continue;  // the pool's threads have stacks of their own
+            measure(what + ", segments and labels", [&] {
+              const std::int64_t n = 3000, offsets[] = {0, 1, 1500, n};
+              const wf_array ax{x.data(), dtype, 1, &n, nullptr}, ay{y.data(), dtype, 1, &n, nullptr};
+              const wf_options options{accuracy, WF_ROUND_NEAREST, 0, threads};
+              char out[64 * 3];
+              EXPECT_EQ(wf_reduce_segments(o, &ax, o == WF_DOT ? &ay : nullptr, offsets, 3, &options, out), WF_OK);
+              EXPECT_EQ(wf_reduce_by_label(o, &ax, o == WF_DOT ? &ay : nullptr, labels.data(), 3, &options, out), WF_OK);
+              unsigned char overflow = 0;
+              const int status = wf_reduce_checked(o, &ax, o == WF_DOT ? &ay : nullptr, nullptr, 0, &options, out, &overflow);
+              EXPECT_TRUE(status == WF_OK || status == WF_UNSUPPORTED);
+              if (o == WF_DOT) return;
+              const int ops[] = {o, WF_COUNT, o};
+              void* const to[] = {out, out + 64, out + 128};
+              EXPECT_EQ(wf_reduce_many(ops, 3, &ax, &options, to), WF_OK);
+            });
+            std::size_t bytes = 0;
+            int adds = 0;
+            ASSERT_EQ(wf_state_size(o, dtype, accuracy, &bytes, &adds), WF_OK);
+            std::vector<std::byte> held(2 * bytes);
+            measure(what + ", states", [&] {
+              const std::int64_t n = 9000;
+              const wf_array ax{x.data(), dtype, 1, &n, nullptr}, ay{y.data(), dtype, 1, &n, nullptr};
+              wf_request q{};
+              q.size = sizeof q;
+              q.version = WF_REQUEST_VERSION;
+              q.op = o;
+              q.x = &ax;
+              q.y = o == WF_DOT ? &ay : nullptr;
+              q.output = WF_STATES;
+              q.options = {accuracy, WF_ROUND_NEAREST, 0, threads};
+              for (const std::size_t k : {0, 1}) {
+                q.out = held.data() + k * bytes;
+                EXPECT_EQ(wf_run(&q), WF_OK);
+              }
+              char out[64];
+              EXPECT_EQ(wf_merge(o, dtype, accuracy, held.data(), held.data() + bytes, 1), WF_OK);
+              EXPECT_EQ(wf_finish(o, dtype, &q.options, held.data(), 1, out), WF_OK);
+              EXPECT_EQ(wf_unmerge(o, dtype, accuracy, held.data(), held.data() + bytes, 1), adds != 0 ? WF_OK : WF_UNSUPPORTED);
+              const state_form form = form_of_states(static_cast<op>(o), static_cast<wf::dtype>(dtype), static_cast<wf::accuracy>(accuracy));
+              const std::span<const std::byte> one(held.data() + bytes, bytes);
+              EXPECT_TRUE(std::ranges::equal(expand_states(form, compact_states(form, one)), one));
             });
           }
         }

@@ -36,7 +36,9 @@ std::vector<target> targets() {
   std::vector<target> all{
       {"npy", check_npy, {"npy", "raw"}, 100, "{}()[]'\",:-0123456789<>=|fiubcLOV \n\0\xff"s, 4096, 100},
       {"state", check_state, {"state"}, 15, bytes, 40, 40},
+      {"words", check_words, {"words"}, 20, bytes, 40, 40},
       {"c_api", check_c_api, {"c_api"}, 20, bytes, 100, 100},
+      {"request", check_request, {"request"}, 20, bytes, 100, 100},
       {"text", check_text, {"text"}, 5, bytes, 100, 100},
   };
 #if WARPFOLD_FUZZ_TOOLS

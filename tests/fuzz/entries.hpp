@@ -14,9 +14,16 @@ void check_npy(std::span<const std::byte> content);
 /// What is accepted is written back as it was, and can be merged and asked for values.
 void check_state(std::span<const std::byte> content);
 
+/// States of any operation, as words and compact. What is accepted is written back as it was, and can be merged, taken out and
+/// asked for its answer.
+void check_words(std::span<const std::byte> content);
+
 /// Calls of the C interface with fields that the bytes choose, over memory of just the size that they reach.
 /// Answers are those of the same elements without gaps.
 void check_c_api(std::span<const std::byte> content);
+
+/// wf_run of a request with any fields, and the functions of states. Answers are those of the shorter functions.
+void check_request(std::span<const std::byte> content);
 
 /// Numbers to text and back, names and quotations in messages.
 void check_text(std::span<const std::byte> content);

@@ -233,6 +233,114 @@ CALLS = {
     "rank_of_33": call(0, 0, 3, bytes([247]) + bytes(40)),
 }
 
+def request(op, dtype, shape, partition=0, output=0, index_bytes=2, first=b"\1", length=b"\0\3", rest=b"", function=0, odd=0):
+    """As request_entry.cpp takes it; index_bytes in fours."""
+    return call(function, op, dtype, array(shape) + bytes([odd, partition, output, index_bytes]) + first + length + rest)
+
+
+MOST_AS_NUMBER, LEAST_AS_NUMBER, POWER_60_AS_NUMBER = b"\xcc", b"\xcd", b"\xd5"  # edges of promises.hpp
+REQUESTS = {
+    **{f"whole_{op}_{output}": request(op, 5 if output == 1 else 3, (6,), output=output) for op in (0, 1, 2, 3, 7, 11, 14, 19, 20)
+       for output in range(3)},
+    "axes": request(0, 3, (2, 3, 4), 1, rest=bytes([2, 3, 5])),
+    "axes_states": request(3, 2, (2, 3, 4), 1, 2, rest=bytes([1, 3])),
+    "segments": request(11, 6, (6,), 2, rest=bytes([3, 1, 2, 3])),
+    "segments_of_4_bytes": request(0, 3, (6,), 2, index_bytes=1, rest=bytes([3, 1, 2, 3])),
+    "segments_of_2_63": request(0, 3, (6,), 2, rest=bytes([251, 1, 2, 3])),
+    "segments_of_2_63_of_4_bytes": request(0, 3, (6,), 2, index_bytes=1, rest=bytes([251, 1, 2, 3])),
+    "equal_segments": request(14, 3, (6,), 3),
+    "equal_segments_checked": request(0, 8, (6,), 3, 1),
+    "equal_segments_of_2_63": request(0, 3, (6,), 3, length=MOST_AS_NUMBER),
+    "equal_segments_of_none": request(0, 3, (6,), 3, length=b"\0\0"),
+    "labels": request(0, 3, (6,), 4, rest=bytes([0, 4, 1, 0, 1, 2, 3, 2, 1])),
+    "labels_of_4_bytes": request(14, 3, (6,), 4, index_bytes=1, rest=bytes([0, 4, 1, 0, 1, 2, 3, 2, 1])),
+    "labels_of_2_63": request(0, 3, (6,), 4, rest=MOST_AS_NUMBER + bytes([1, 0, 1, 2, 3])),
+    "labels_of_2_60_checked": request(0, 6, (6,), 4, 1, rest=POWER_60_AS_NUMBER + bytes([1, 0, 1, 2, 3])),
+    "first_of_40": request(14, 3, (6,), first=b"\0\0\50"),
+    "first_of_2_63": request(14, 3, (6,), first=b"\0" + MOST_AS_NUMBER),
+    "first_below_0": request(15, 3, (6,), 3, first=b"\0" + LEAST_AS_NUMBER),
+    "no_such_partition": call(0, 0, 3, array((6,)) + bytes([4, 9, 0, 0, 0])),
+    "no_such_output": call(0, 0, 3, array((6,)) + bytes([5, 0, 9, 0, 0, 0])),
+    "size_of_104": call(0, 0, 3, array((6,)) + bytes([1, 104, 0, 0, 0])),
+    "version_2": call(0, 0, 3, array((6,)) + bytes([2, 2, 0, 0, 0, 0, 0])),
+    "indexes_of_3_bytes": call(0, 0, 3, array((6,)) + bytes([6, 2, 0, 3, 0, 0, 0])),
+    **{f"states_{op}_{dtype}": call(3, op, dtype, array((3, 4)) + bytes([0, 0, 2])) for op in (0, 1, 3, 6, 9, 11, 14, 18)
+       for dtype in (0, 5, 14)},
+    "states_native": call(3, 0, 3, array((9,)) + bytes([0, 1, 3])),
+    "states_of_a_count_below_0": call(3, 0, 3, array((9,)) + bytes([2, 0, 3])),
+}
+
+DIGITS = {0: (4, 5), 1: (11, 19), 2: (12, 20), 3: (68, 134), 6: (6, 6), 13: (12, 20), 14: (68, 134)}  # by element type: sums, products
+
+
+def varint(n):
+    out = b""
+    while n >= 0x80:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def compact_number(value, digits):
+    """compact_state.hpp: how many low bytes are left out, how many follow, these."""
+    if value == 0:
+        return b"\0\0"
+    start = 0
+    while value % 256 == 0:
+        value, start = value >> 8, start + 1
+    size = 1
+    while not -(1 << 8 * size - 1) <= value < 1 << 8 * size - 1 and start + size < 4 * digits:
+        size += 1
+    return varint(start) + varint(size) + (value % (1 << 8 * size)).to_bytes(size, "little")
+
+
+def words(op, dtype, how, rest):
+    """As words_entry.cpp takes it: operation, element type; bit 0 native, 1 compact, 2 all words from the bytes, then the rest."""
+    return bytes([op, dtype, how]) + rest
+
+
+def compact_sum(dtype, value, count, special=b"\0", digits=0):
+    return varint(count) + special + compact_number(value, DIGITS[dtype][digits])
+
+
+WORDS = {
+    "sum_of_nothing": words(0, 2, 2, b"\0"),
+    "sum_of_one": words(0, 2, 2, compact_sum(2, 1 << 149, 1)),
+    "sum_below_0": words(0, 3, 2, compact_sum(3, -3 << 1074, 5)),
+    "two_sums": words(0, 3, 2, compact_sum(3, 1 << 1074, 5) + compact_sum(3, -1, 7)),
+    "sum_of_most": words(0, 2, 2, compact_sum(2, MOST << 149, MOST)),
+    "sum_of_specials": words(0, 1, 2, compact_sum(1, 1 << 133, 9, b"\1\1\2\3\0")),
+    "sum_of_minus_zeros": words(0, 2, 2, compact_sum(2, 0, 9, b"\1\0\0\0\11")),
+    "sum_of_special_none": words(0, 2, 2, compact_sum(2, 0, 9, b"\1\0\0\0\0")),
+    "sum_of_elements_beyond": words(0, 2, 2, compact_sum(2, 0, 2**63)),
+    "sum_too_large": words(0, 2, 2, compact_sum(2, 1 << 382, 1)),
+    "sum_of_a_number_too_long": words(0, 2, 2, b"\1\0\0\2\1\0"),
+    "sum_of_a_varint_too_long": words(0, 2, 2, b"\x81\0\0\0\0"),
+    "sum_cut_off": words(0, 2, 2, compact_sum(2, 1 << 149, 1)[:-1]),
+    "mean_of_integers": words(1, 6, 2, compact_sum(6, -(1 << 70), 1 << 40)),
+    "variance": words(3, 2, 2, compact_sum(2, 3 << 149, 2) + compact_number(5 << 298, 20)),
+    "variance_below_0": words(3, 2, 2, compact_sum(2, 3 << 149, 2) + compact_number(1 << 298, 20)),
+    "mean_var_of_complex": words(5, 13, 2, (compact_sum(13, 1 << 149, 1) + compact_number(1 << 298, 20)) + b"\0"
+                                 + compact_number(-1 << 149, 12) + compact_number(1 << 298, 20)),
+    "dot_of_complex": words(10, 14, 2, compact_sum(14, 1 << 2148, 1, digits=1) + b"\0" + compact_number(-1, 134)),
+    "dot_of_complex_of_2_62": words(10, 13, 2, compact_sum(13, 0, 2**62, digits=1) + b"\0\0\0"),
+    "least": words(11, 6, 2, b"\2" + struct.pack("<3q", -5, 7, 0)),
+    "least_of_nan": words(11, 3, 2, b"\2" + struct.pack("<3q", 2**63 - 1, -(2**63), 1)),
+    "place": words(14, 6, 2, b"\2" + struct.pack("<3q", -5, 7, 0)),
+    "place_below_0": words(14, 6, 2, b"\2" + struct.pack("<3q", -5, -7, 0)),
+    "integers": words(0, 6, 2, b"\2" + struct.pack("<q", -5)),
+    "count": words(18, 6, 2, b"\2"),
+    "nonzeros_beyond": words(19, 6, 2, b"\2" + struct.pack("<q", 3)),
+    "native": words(0, 3, 3, b"\2" + struct.pack("<4d", 1, 2, 3, 4)),
+    "logsumexp": words(20, 3, 2, b"\2" + struct.pack("<2d", 1, 2)),
+    "no_such_type": words(7, 13, 0, b""),
+    # Of the fuzzer's own language: the count; place, words, sign of the digits; which counters; the same again.
+    "drawn_sum": words(0, 3, 0, b"\0\7\41\1\0\0\4\0" + b"\0" + b"\0\3\40\1\1\0\0\0\1" + b"\0"),
+    "drawn_specials": words(0, 2, 0, b"\0\7\3\0\0\2\0\1\0\7\3\0\0\7"),
+    "drawn_moments": words(5, 0, 0, b"\0\7\1\1\0\0\4\0\0\0\2\1\0\0\4\0\0" * 2),
+    "drawn_of_most": words(0, 2, 0, b"\xcc\4\1\0\0\4\0\0\0" * 2),
+    "words": words(0, 2, 4, struct.pack("<17q", 1, 0, 0, 0, 0, 1 << 21, *(7 * [0]), 1, 0, 0, 0)),
+}
+
 TEXTS = {
     "doubles": struct.pack("<8d", 0.1, 1e22, 5e-324, 1.7976931348623157e308, -0.0, 1e-4, 123456789012345680.0, 2.5),
     "specials": struct.pack("<3d", float("inf"), float("-inf"), float("nan")) + b"\1\0\0\0\0\0\xf0\x7f",
@@ -336,8 +444,8 @@ def write(name, files):
 def main():
     write("npy", {f"{prefix}_{name}.npy": content for prefix, files in (("right", RIGHT), ("wrong", WRONG))
                   for name, content in files.items()})
-    for name, files in (("state", STATES), ("c_api", CALLS), ("text", TEXTS), ("tuning", TUNING), ("options", OPTIONS),
-                        ("source", SOURCES)):
+    for name, files in (("state", STATES), ("words", WORDS), ("c_api", CALLS), ("request", REQUESTS), ("text", TEXTS),
+                        ("tuning", TUNING), ("options", OPTIONS), ("source", SOURCES)):
         write(name, files)
 
 

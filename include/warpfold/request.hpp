@@ -36,7 +36,7 @@ struct partition {
   kinds kind = kinds::whole;       ///< which of these
   bool keepdims = false;           ///< axes: those that are reduced stay, with length 1
   std::uint8_t index_bytes = 8;    ///< size of an offset or a label: 4 or 8, signed
-  std::span<const int> axes{};     ///< any order; negative ones count from the last
+  std::span<const int> axes{};     ///< the axes that are reduced, in any order; negative ones count from the last
   const void* indexes = nullptr;   ///< the count + 1 offsets, or the labels
   std::int64_t count = 0;          ///< segments, or answers by label
   std::int64_t length = 0;         ///< of equal segments
@@ -72,7 +72,8 @@ WF_API extents shape_of_answers(const extents& shape, const partition& by, const
 
 namespace cpu {
 
-/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
+/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
+/// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
 WF_API void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
          const char* who);
 

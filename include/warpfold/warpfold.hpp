@@ -391,6 +391,10 @@ inline constexpr bool is_builtin = requires { F::operation; };
 /// What a function makes of elements of T….
 template <class F, class... T>
 struct transformed_element {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+  static_assert(!__nv_is_extended_device_lambda_closure_type(F), "warpfold: a lambda in wf::transform is [] __host__ __device__ (…) {…}: the host asks "
+                                                                 "what it gives, and this is __device__ alone");
+#endif
   static_assert(std::is_invocable_v<const F&, const T&...>,
                 "the function of wf::transform is called with an element of each input, and this cannot be");
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;

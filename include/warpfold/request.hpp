@@ -66,6 +66,13 @@ struct request {
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
 };
 
+namespace detail {
+
+/// Throws wf::error (bad_argument) of a number of threads below 0.
+[[noreturn]] WF_API void refuse_threads(int threads);
+
+}  // namespace detail
+
 /// The shape of the answers: empty if there is one. Throws wf::error (bad_argument, beginning with `who`) on axes,
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
 WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);

@@ -81,7 +81,10 @@ struct settings {
   partition by;
   std::int64_t labelled = 0;  ///< labels, which must be as many as elements
 
-  void take(const wf::context& c) { context = c; }
+  void take(const wf::context& c) {
+    if (c.threads < 0) refuse_threads(c.threads);
+    context = c;
+  }
   void take(wf::accuracy a) { context.accuracy = a; }
   void take(rounding r) { context.rounding = r; }
   void take(correction c) { options.correction = c.value; }

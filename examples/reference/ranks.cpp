@@ -107,8 +107,12 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  answers(MPI_COMM_WORLD, ranks);
-  states(MPI_COMM_WORLD, rank, ranks);
-  running_sums(MPI_COMM_WORLD, rank, ranks);
+  try {
+    answers(MPI_COMM_WORLD, ranks);
+    states(MPI_COMM_WORLD, rank, ranks);
+    running_sums(MPI_COMM_WORLD, rank, ranks);
+  } catch (const wf::mpi::failure& e) {  // of a communicator whose error handler is MPI_ERRORS_RETURN
+    MPI_Abort(MPI_COMM_WORLD, e.mpi_code());
+  }
   MPI_Finalize();
 }

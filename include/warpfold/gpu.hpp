@@ -115,6 +115,12 @@ inline const device_library& cuda_library() { return cuda_kernels::library(); }
 /// The same of warpfold_simt: for tests, and for machines with no GPU. Throws nothing.
 inline const device_library& simt_library() { return simt_kernels::library(); }
 
+/// What was wrong with the file of tuned launches (docs/gpu.md) when a place last wanted it, in one line; an empty text if nothing. No
+/// reduction fails for it. Throws nothing but std::bad_alloc.
+///
+///     if (const std::string why = wf::tuning_problem(); !why.empty()) std::puts(why.c_str());
+WF_API std::string tuning_problem();
+
 class device_place;
 
 /// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may

@@ -541,7 +541,7 @@ class Package:
         missing = [line for line in run("ldd", "-r", library, env=self.env).splitlines() if "not found" in line or "undefined" in line]
         expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
         shown = re.sub(r"@@\S+", "", run("nm", "-DC", "--defined-only", library))
-        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf_open_gpu"):
+        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf::tuning_problem", "wf_open_gpu"):
             expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
         strange = [line for line in shown.splitlines() if not re.search(r" A WARPFOLD_| (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
         expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
@@ -572,7 +572,7 @@ class Package:
             expect(symbol.startswith(("wf::", "wf_")) and marked.keys() & set(words), f"it shows {kind} {symbol}, which no header marks")
             shown |= set(words)
         kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
-        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
+        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
         hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
         expect(not hidden, f"marked as exported, and hidden: {hidden}")
         run(load, library, "-", 1000)

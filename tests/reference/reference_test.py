@@ -9,6 +9,8 @@
     units       of everything that has a number, a pointer or an array: of what
     nothing     functions of the front door say what they answer for no elements
 
+Names of the library in README and docs are all among them.
+
 Public is what docs/reference/Doxyfile reads. The test itself is tried on copies from which one of each was taken out."""
 import re
 import shutil
@@ -58,6 +60,21 @@ def judge(reference, uses):
     return lacking
 
 
+# Levels of a GPU for kernels of one's own, which change without notice (docs/reference/README.md); places for a name; namespaces.
+NOT_PUBLIC = r"wf::\w+_reduce$|wf::block_states|wf::thread_in_block|wf::device\b|wf::exact::sum_state|.*NAME$|wf::mpi$|wf_dynamic_shared|wf_add_simt_library|WF_API"
+
+
+def strangers(reference):
+    """Names of the library that pages tell users, and the reference does not have."""
+    known = {re.sub(r"\s*<.*", "", s.name) for s in reference.symbols} | {s.short for s in reference.symbols if s.kind == "enumvalue"}
+    told = []
+    for page in (source / "README.md", source / "docs/reference/README.md", *sorted((source / "docs").glob("*.md"))):
+        for name in sorted(set(re.findall(r"`(wf(?:::\w+)+|wf_\w+|WF_\w+)", page.read_text()))):
+            if name not in known and not re.match(NOT_PUBLIC, name):
+                told.append(f"{page.relative_to(source)}: {name} has no page")
+    return told
+
+
 def copy_of_sources(name):
     tree = scratch / name
     shutil.rmtree(tree, ignore_errors=True)
@@ -96,6 +113,9 @@ if not shutil.which("doxygen"):
 whole, lacking = look_at(source, "whole", html=True)
 failures = [f"no {kind}: {name}" for kind in lacking for name in sorted(lacking[kind])]
 failures += [line for line in whole.said.splitlines() if "warning:" in line or "error:" in line]
+failures += strangers(whole)
+if not strangers(symbols.Reference([s for s in whole.symbols if s.name != "wf::tuning_problem"], {}, "")):
+    failures.append("a function that docs/gpu.md names is not missed where the reference has it not")
 grouped = {s.name for s in whole.symbols if s.grouped}
 if len(whole.symbols) < 650 or len(grouped) < 26:
     failures.append(f"{len(whole.symbols)} public symbols and {len(grouped)} reductions; there are more")

@@ -166,6 +166,16 @@ concept input = host_range<X> || mdspan_like<X> || requires { typename X::elemen
 template <class X>
 inline constexpr bool is_view = !host_range<X>;
 
+template <class P>
+concept device_place_like = requires { requires P::is_place; };
+/// Whether a call of an operation of so many inputs begins with as many.
+template <int Inputs, class X, class... More>
+inline constexpr bool takes_inputs = input<X>;
+template <class X, class Y, class... More>
+inline constexpr bool takes_inputs<2, X, Y, More...> = input<X> && input<Y>;
+template <class X>
+inline constexpr bool takes_inputs<2, X> = false;
+
 /// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
 /// of input 0. Compiled once, since every call has it.
 WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides);
@@ -278,6 +288,13 @@ struct function {
   auto operator()(const X& x, const Y& y, const S&... s) const {
     static_assert(std::same_as<builtin_element_of<X>, builtin_element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(settings(s...), x, y);
+  }
+  /// All else is refused in words, since compilers tell of overloads that do not fit by their types alone.
+  template <class X, class... S>
+    requires(!device_place_like<X> && !takes_inputs<inputs_of(O), X, S...>)
+  void operator()(const X&, const S&...) const {
+    static_assert(input<X>, "warpfold: elements lie in a contiguous range (a std::vector, std::span, array …), a wf::view or an mdspan, and this is none of them");
+    static_assert(!input<X>, "warpfold: dot takes two inputs, each a contiguous range, a wf::view or an mdspan");
   }
 
  private:

@@ -68,6 +68,9 @@ void a_rank() {
   wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
   wf::nccl::all_reduce(place, comm, form, device_states, count);         // states of your own, in place
   wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // of a matrix whose rows are spread
+  const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
+  any.run(request);
+  wf::nccl::norm(place, comm, std::span(device_values, n), device_out + 200);
 
   float answers[3];
   cudaMemcpyAsync(answers, device_out, sizeof answers, cudaMemcpyDeviceToHost, stream);
@@ -88,6 +91,9 @@ int main() {
   try {
     devices_of_a_process();
     a_rank();
+  } catch (const wf::nccl::failure& e) {  // of a communicator that was aborted, or lost a rank
+    std::printf("%s (%d)\n", e.what(), static_cast<int>(e.nccl_code()));
+    return 1;
   } catch (const wf::error& e) {
     std::printf("%s\n", e.what());
     return e.code() == wf::errc::no_device ? 0 : 1;

@@ -43,7 +43,8 @@ inline constexpr int state_version = 2;
 
 /// Throws wf::error (unsupported) for element types that the operation does not take.
 WF_API state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
-/// Writes `count` states of no elements, form.bytes bytes each.
+/// Writes `count` states of no elements, form.bytes bytes each. Throws wf::error (unsupported) of a form that is none of
+/// form_of_states(), as those below do.
 WF_API void clear_states(const state_form& form, void* states, std::int64_t count);
 /// to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory, of any alignment.
 /// Throws wf::error (capacity) where a state would have more than 2^63 - 1 elements; states up to there are merged.
@@ -52,6 +53,7 @@ WF_API void merge_states(const state_form& form, void* to, const void* later, st
 /// (unsupported). Throws bad_argument where later[k] has more elements than to[k].
 WF_API void unmerge_states(const state_form& form, void* to, const void* later, std::int64_t count);
 /// The answers of `count` states, without gaps, of the type that result_of_builtin() says. Host memory, of any alignment.
+/// Throws wf::error (unsupported) of a form that is none of form_of_states().
 WF_API void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out);
 
 /// Who carries out requests: cpu_backend(), a wf::gpu, a wf::simulated_gpu.
@@ -81,7 +83,7 @@ class WF_API backend {
   backend& operator=(backend&&) = default;
 };
 
-/// The processor that the program runs on. It takes everything.
+/// The processor that the program runs on. It takes everything. Throws nothing.
 WF_API const backend& cpu_backend();
 
 }  // namespace wf

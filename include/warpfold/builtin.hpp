@@ -24,17 +24,17 @@ struct properties {
   std::string_view elements;  ///< the types that it takes
   std::string_view result;    ///< the type of its answer
 };
-/// The words for an operation; the rest its types declare: find_builtin(…)->declares.
+/// The words for an operation; the rest its types declare: find_builtin(…)->declares. Throws nothing.
 WF_API const properties& properties_of(op o);
-/// The operation of that name, one of op_names or `norm`, which is norm2; nothing for others.
+/// The operation of that name, one of op_names or `norm`, which is norm2; nothing for others. Throws nothing.
 WF_API std::optional<op> op_named(std::string_view name);
 
-/// What an operation yields of elements of a type that it takes.
+/// What an operation yields of elements of a type that it takes. Throws nothing, also of types that it does not.
 WF_API result_kind result_of_builtin(op o, dtype element);
 
 /// Its functions; `self` is an `options`. Throws wf::error (unsupported) for types that it does not take.
 WF_API const cpu::erased& builtin(op o, dtype element, accuracy a);
-/// As builtin(), but null where that throws.
+/// The operation's functions as builtin() gives them, but null where that throws.
 WF_API const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept;
 /// The functions that also say whether the answer overflowed, in a `checked` (results.hpp) of the same type.
 /// There are such for integers: sum, prod, sum_of_squares, norm1, dot; else null.

@@ -23,6 +23,7 @@
 #define WF_HD inline __attribute__((always_inline))
 #endif
 
+/// \cond
 /// The inline namespace that keeps apart the builds of code holding kernels:
 /// `namespace wf::device::inline WF_BUILD { … }`. Only `.cuh` files use it.
 #if defined(__CUDACC__)
@@ -32,3 +33,4 @@
 #else
 #define WF_BUILD simt_build
 #endif
+/// \endcond

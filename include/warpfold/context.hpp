@@ -25,8 +25,8 @@ enum class accuracy {
 struct context {
   wf::accuracy accuracy = wf::accuracy::exact;    ///< exact, or native arithmetic
   wf::rounding rounding = wf::rounding::nearest;  ///< of exact results
-  int threads = 0;                                ///< at most; 0: as many as the executor has
-  cpu::executor* executor = nullptr;              ///< null: cpu::default_executor()
+  int threads = 0;                                ///< threads at most; 0: as many as the executor has; below 0 is refused
+  cpu::executor* executor = nullptr;              ///< who runs the tasks; null: cpu::default_executor()
 };
 
 }  // namespace wf

@@ -31,7 +31,7 @@ enum class errc {
 ///     }
 class WF_API error : public std::runtime_error {
  public:
-  /// An error of that kind, with its line.
+  /// An error of that kind, with its line. Throws std::bad_alloc where there is no room for a copy of it.
   error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}
   /// Its kind.
   errc code() const noexcept { return code_; }

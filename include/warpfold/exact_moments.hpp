@@ -70,7 +70,7 @@ class exact_moments {
   using state_type = exact::moments_state<double>;
   /// Digits of the sum of squares, and counters.
   using squares_type = exact::product_state<double>;
-  /// Those of the sum, then those of the sum of squares, each in the form of serial.hpp.
+  /// The bytes of the sum, then those of the sum of squares, each in the form of serial.hpp.
   static constexpr std::size_t byte_size =
       exact_sum::byte_size + exact::serial_size<squares_type::digits_type::count, squares_type::digits_type::min_exponent>;
 
@@ -108,24 +108,24 @@ class exact_moments {
 
   /// The true Σx, rounded once to U. Empty is +0.
   template <class U = double>
-  U sum(rounding mode = rounding::nearest) const { return state_.template sum<U>(mode); }
+  U sum(rounding mode = rounding::nearest) const noexcept { return state_.template sum<U>(mode); }
   /// The true mean, rounded once to U. Empty is NaN.
   template <class U = double>
-  U mean(rounding mode = rounding::nearest) const { return state_.template mean<U>(mode); }
+  U mean(rounding mode = rounding::nearest) const noexcept { return state_.template mean<U>(mode); }
   /// The true Σx², rounded once to U. Empty is +0.
   template <class U = double>
-  U sum_of_squares(rounding mode = rounding::nearest) const { return squares().template value<U>(mode); }
+  U sum_of_squares(rounding mode = rounding::nearest) const noexcept { return squares().template value<U>(mode); }
   /// The true √Σx², rounded once to U. Empty is +0.
   template <class U = double>
-  U norm(rounding mode = rounding::nearest) const { return squares().template norm<U>(mode); }
+  U norm(rounding mode = rounding::nearest) const noexcept { return squares().template norm<U>(mode); }
   /// The true variance, divided by count - correction and rounded once to U; NaN where that is not positive or an element was not finite.
   template <class U = double>
-  U var(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
+  U var(std::int64_t correction = 0, rounding mode = rounding::nearest) const noexcept {
     return state_.template var<U>(correction, mode);
   }
   /// The square root of the true variance, rounded once to U; NaN as var().
   template <class U = double>
-  U std_dev(std::int64_t correction = 0, rounding mode = rounding::nearest) const {
+  U std_dev(std::int64_t correction = 0, rounding mode = rounding::nearest) const noexcept {
     return state_.template std<U>(correction, mode);
   }
 
@@ -133,7 +133,7 @@ class exact_moments {
   bool empty() const noexcept { return count() == 0; }                     ///< whether there are none
 
   /// Canonical bytes, the same on every machine.
-  std::array<std::byte, byte_size> to_bytes() const {
+  std::array<std::byte, byte_size> to_bytes() const noexcept {
     std::array<std::byte, byte_size> bytes;
     const auto first = exact::to_bytes<68, -1074>(state_.first);
     const auto second = exact::to_bytes<134, -2148>(squares());
@@ -142,7 +142,7 @@ class exact_moments {
     std::memcpy(bytes.data() + first.size(), second.data(), second.size());
     return bytes;
   }
-  /// Throws wf::error on what is not of that form, or breaks (Σx)² <= n·Σx².
+  /// The state of these bytes. Throws wf::error (bad_input) on what is not of that form, or breaks (Σx)² <= n·Σx².
   static exact_moments from_bytes(std::span<const std::byte> bytes) {
     if (bytes.size() != byte_size)
       exact::detail::refuse(errc::bad_input, std::to_string(bytes.size()) + " bytes, expected " +
@@ -162,14 +162,14 @@ class exact_moments {
     const state_type x = a.state(), y = b.state();
     return exact::same_words(x, y);
   }
-  /// Equal where the sums are.
-  std::size_t hash() const {
+  /// Equal where the sums are: 64 bits.
+  std::size_t hash() const noexcept {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
   }
 
   /// Canonical digits and counters.
-  state_type state() const {
+  state_type state() const noexcept {
     state_type s = state_;
     s.normalise();
     return s;
@@ -213,7 +213,8 @@ class exact_moments {
 };
 
 /// Σ x·y of all pairs added, as exact_sum is of elements: the same state, bytes and value whatever the
-/// order and the pieces. Pairs are of one element type, f64 or any that fits it, or integers.
+/// order and the pieces. Pairs are of one element type, f64 or any that fits it, or integers. Holds 2^63 - 1
+/// pairs; more throw wf::error with errc::capacity and change nothing.
 ///
 ///     wf::exact_dot d;
 ///     d.add(x, y);
@@ -267,17 +268,17 @@ class exact_dot {
 
   /// The true sum of products, rounded once. Empty is +0.
   template <class U = double>
-  U value(rounding mode = rounding::nearest) const { return state_.template round<U>(mode); }
+  U value(rounding mode = rounding::nearest) const noexcept { return state_.template round<U>(mode); }
   /// hi + lo, as exact_sum::value_pair().
   template <class U = double>
-  exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const { return state_.template round_pair<U>(mode); }
+  exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const noexcept { return state_.template round_pair<U>(mode); }
 
   std::int64_t count() const noexcept { return state_.seen.count; }  ///< pairs
   bool empty() const noexcept { return count() == 0; }               ///< whether there are none
 
   /// 592 canonical bytes (serial.hpp), the same on every machine.
-  std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes<134, -2148>(state_); }
-  /// Throws wf::error on what is not of that form, which the sum of squares of an exact_moments has too.
+  std::array<std::byte, byte_size> to_bytes() const noexcept { return exact::to_bytes<134, -2148>(state_); }
+  /// The state of these bytes. Throws wf::error (bad_input) on what is not of that form, which the sum of squares of an exact_moments has too.
   static exact_dot from_bytes(std::span<const std::byte> bytes) {
     exact_dot d;
     d.state_ = exact::from_bytes<134, -2148>(bytes);
@@ -289,14 +290,14 @@ class exact_dot {
     const state_type x = a.state(), y = b.state();
     return exact::same_words(x, y);
   }
-  /// Equal where the sums are.
-  std::size_t hash() const {
+  /// Equal where the sums are: 64 bits.
+  std::size_t hash() const noexcept {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
   }
 
   /// Canonical digits and counters.
-  state_type state() const {
+  state_type state() const noexcept {
     state_type s = state_;
     s.normalise();
     return s;

@@ -71,7 +71,7 @@ class exact_sum {
   /// The sum of no elements.
   exact_sum() noexcept : state_(state_type::identity()) {}
 
-  /// One more element.
+  /// One more element. This and the next throw wf::error (capacity) as said above.
   template <exact_element T>
   void add(T x) {
     reserve(1);
@@ -91,7 +91,7 @@ class exact_sum {
     add(std::ranges::data(values), static_cast<std::size_t>(std::ranges::size(values)));
   }
 
-  /// n more elements.
+  /// The n elements x[0 … n).
   template <exact_element T>
   void add(const T* x, std::size_t n) {
     reserve(n);
@@ -116,17 +116,17 @@ class exact_sum {
 
   /// The true sum rounded once. Empty is +0.
   template <class U = double>
-  U value(rounding mode = rounding::nearest) const {
+  U value(rounding mode = rounding::nearest) const noexcept {
     return state_.round<U>(mode);
   }
   /// hi + lo, hi = value() to nearest, lo the rest rounded. lo = 0 where hi is not finite.
   template <class U = double>
-  exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const {
+  exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const noexcept {
     return state_.round_pair<U>(mode);
   }
   /// The true sum divided by the count, rounded once. Empty is NaN.
   template <class U = double>
-  U mean(rounding mode = rounding::nearest) const {
+  U mean(rounding mode = rounding::nearest) const noexcept {
     return exact::mean<U>(state_, mode);
   }
 
@@ -134,8 +134,8 @@ class exact_sum {
   bool empty() const noexcept { return count() == 0; }               ///< whether there are none
 
   /// 328 canonical bytes (serial.hpp), the same on every machine.
-  std::array<std::byte, byte_size> to_bytes() const { return exact::to_bytes(state_); }
-  /// Throws wf::error on what is not of that form.
+  std::array<std::byte, byte_size> to_bytes() const noexcept { return exact::to_bytes(state_); }
+  /// The sum of these bytes. Throws wf::error (bad_input) on what is not of that form.
   static exact_sum from_bytes(std::span<const std::byte> bytes) {
     exact_sum s;
     s.state_ = exact::from_bytes<digits_format::digits, digits_format::min_exponent>(bytes);
@@ -147,14 +147,14 @@ class exact_sum {
     const state_type x = a.state(), y = b.state();
     return exact::same_words(x, y);
   }
-  /// Equal for equal sums.
-  std::size_t hash() const {
+  /// Equal for equal sums: 64 bits.
+  std::size_t hash() const noexcept {
     const state_type s = state();
     return detail::hash_of_words(s.data(), state_type::words);
   }
 
   /// Canonical digits and counters.
-  state_type state() const {
+  state_type state() const noexcept {
     state_type s = state_;
     s.normalise();
     return s;

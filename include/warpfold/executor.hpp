@@ -47,14 +47,15 @@ struct pool_state;
 /// next run. A child of a fork() in a task cannot finish that task's run: it ends by exec or _exit.
 class WF_API thread_pool final : public executor {
  public:
-  /// A pool of that many threads; 0: as many as the process may use.
+  /// A pool of that many threads; 0: as many as the process may use. Throws nothing but std::bad_alloc: of threads that the system
+  /// does not grant it has fewer.
   explicit thread_pool(int threads = 0);
   ~thread_pool() override;
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
   int concurrency() const noexcept override;
-  /// On the pool's threads and the caller's.
+  /// On the pool's threads and the caller's. Throws nothing, as tasks do not.
   void run(std::int64_t tasks, int threads, void (*task)(void*, std::int64_t),
            void* argument) override;
 
@@ -66,7 +67,7 @@ class WF_API thread_pool final : public executor {
 class inline_executor final : public executor {
  public:
   int concurrency() const noexcept override { return 1; }
-  /// In order.
+  /// The tasks in order. Throws nothing, as they do not.
   void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
     for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
   }
@@ -74,7 +75,7 @@ class inline_executor final : public executor {
 
 /// The pool of a context that names none: started at first use, of as many threads as the process
 /// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and whoever
-/// reduces after that, as the destructor of a static object may, does so on its own thread.
+/// reduces after that, as the destructor of a static object may, does so on its own thread. Throws nothing.
 WF_API executor& default_executor();
 
 }  // namespace wf::cpu

@@ -110,10 +110,16 @@ void* out_of(A&& a) {
 
 }  // namespace detail
 
-/// All kernels of warpfold::gpu, for code that learns operations and types at run time.
+/// All kernels of warpfold::gpu, for code that learns operations and types at run time. Throws nothing: CUDA is first asked by a reduction.
 inline const device_library& cuda_library() { return cuda_kernels::library(); }
-/// The same of warpfold_simt: for tests, and for machines with no GPU.
+/// The same of warpfold_simt: for tests, and for machines with no GPU. Throws nothing.
 inline const device_library& simt_library() { return simt_kernels::library(); }
+
+/// What was wrong with the file of tuned launches (docs/gpu.md) when a place last wanted it, in one line; an empty text if nothing. No
+/// reduction fails for it. Throws nothing but std::bad_alloc.
+///
+///     if (const std::string why = wf::tuning_problem(); !why.empty()) std::puts(why.c_str());
+WF_API std::string tuning_problem();
 
 class device_place;
 
@@ -127,11 +133,13 @@ class WF_API device_stream {
 
   /// "cuda" or "simt".
   std::string_view name() const noexcept { return memory_->machine->name; }
-  void* stream() const { return memory_->stream; }                           ///< a cudaStream_t
-  const device_machine& machine() const { return *memory_->machine; }        ///< the kind of device
-  /// A device::workspace of the build that the kernels come from.
+  void* stream() const noexcept { return memory_->stream; }                    ///< its stream, a cudaStream_t
+  const device_machine& machine() const noexcept { return *memory_->machine; } ///< the kind of device
+  /// The scratch memory, of 2.1 MiB, which the first call takes: a device::workspace of the build that the kernels come from. Throws
+  /// wf::error (device, no_device).
   void* scratch() const { return memory_->get(); }
 
+  /// \cond
   /// Work that waits: work(self, inputs, out) is called with inputs of the device, those of the host copied there, and room for
   /// `bytes` of answers on the device, which are then copied to `to`. Throws wf::error (bad_argument) of an input that the
   /// device cannot read.
@@ -150,10 +158,12 @@ class WF_API device_stream {
   };
   /// The same of `inputs` inputs, shared among answers as a partition says.
   static shared_rows rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who);
+  /// \endcond
 
   /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
   /// in place of a fault somewhere later. It takes about a microsecond a pointer; a wf::gpu does unless NDEBUG is defined.
   void check_pointers(bool yes) const { memory_->checks = yes; }
+  /// \cond
   /// That check, if it is asked for: of inputs of `n` elements and of where answers go.
   void look_at(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
     if (memory_->checks) refuse_unreachable(in, n, out, who);
@@ -162,6 +172,7 @@ class WF_API device_stream {
   /// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another
   /// without gaps. Throws wf::error (unsupported) of others.
   static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size);
+  /// \endcond
 
  protected:
   device_stream(const device_machine& machine, void* stream) : memory_(std::make_shared<memory>(&machine, stream)) {}
@@ -352,17 +363,19 @@ class place_on : public device_calls<Self> {
 /// A place that carries out any request: what a wf::gpu is as a wf::backend.
 class WF_API device_place : public backend, public detail::device_calls<device_place> {
  public:
-  /// A stream of the current device, for kernels of that library.
+  /// A stream of the current device, for kernels of that library. Throws nothing but std::bad_alloc: CUDA is first asked by a reduction.
   device_place(const device_library& kernels, void* stream) : device_calls(kernels, stream), kernels_(&kernels) {}
 
   std::string_view name() const noexcept override { return device_stream::name(); }
   bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
-  /// Enqueues a request: what wf::sum and the others do.
+  /// Enqueues a request: what wf::sum and the others do. Throws wf::error as wf::backend says, and of a CUDA call that fails (device).
   void run(const request& r) const override;
   using device_calls::run;
-  const device_library& kernels() const { return *kernels_; }  ///< the compiled kernels
+  const device_library& kernels() const noexcept { return *kernels_; }  ///< the compiled kernels
+  /// \cond
   order_labels_kernel order_labels() const { return kernels_->order_labels; }  ///< those that sort labels
   wf::find_runs_kernel find_runs_kernel() const { return kernels_->find_runs; }  ///< those that find runs
+  /// \endcond
 
  private:
   friend device_stream;
@@ -396,13 +409,13 @@ bool place_on<Self, Kernels>::takes(op what, dtype element, accuracy a, partitio
 ///     const wf::backend& any = place;                           // what is known at run time
 class gpu : public detail::place_on<gpu, cuda_kernels> {
  public:
-  /// A cudaStream_t; none is the default stream.
+  /// A cudaStream_t; none is the default stream. Throws nothing but std::bad_alloc: CUDA is first asked by a reduction.
   explicit gpu(::CUstream_st* stream = nullptr) : place_on(stream) {
 #ifndef NDEBUG
     check_pointers(true);
 #endif
   }
-  /// What owns or names a stream, as cuda::stream_ref does.
+  /// What owns or names a stream, as cuda::stream_ref does. Throws as that.
   template <class S>
     requires requires(const S& s) { { s.get() } -> std::same_as<::CUstream_st*>; }
   explicit gpu(const S& stream) : gpu(stream.get()) {}
@@ -411,7 +424,7 @@ class gpu : public detail::place_on<gpu, cuda_kernels> {
 /// The same on simt, where kernels run on the CPU and have ended when the call returns.
 class simulated_gpu : public detail::place_on<simulated_gpu, simt_kernels> {
  public:
-  /// A place on simt.
+  /// A place on simt. Throws nothing but std::bad_alloc.
   explicit simulated_gpu(void* stream = nullptr) : place_on(stream) {}
 };
 
@@ -456,6 +469,7 @@ void find_runs(const P& place, const X& keys, typename detail::element_of<detail
 }
 
 /// The same for all runs, which are copied to the host: it waits, and copies as much as there are keys. Arrays of the host are copied first.
+/// Throws wf::error as reductions do.
 ///
 ///     wf::runs<int> groups = wf::find_runs(place, keys);
 template <class P, class X>

@@ -31,9 +31,9 @@ namespace wf {
 /// Spans in the memory of several devices, the k-th that of the k-th place of a wf::gpus: one array, in their order.
 template <class T>
 struct device_pieces {
-  std::vector<std::span<const T>> spans;  ///< in the order of the array
+  std::vector<std::span<const T>> spans;  ///< in the order of the array, spans[k] in the memory of device k
 };
-/// The same of any range of spans, for a call: wf::sum(all, wf::pieces(spans)).
+/// The same of any range of spans, for a call: wf::sum(all, wf::pieces(spans)). Throws nothing but std::bad_alloc.
 template <std::ranges::input_range R>
 auto pieces(const R& spans) {
   using T = std::remove_cv_t<typename std::ranges::range_value_t<R>::element_type>;
@@ -250,7 +250,7 @@ class several_places {
 
 }  // namespace detail
 
-/// CUDA devices of this process. It links all kernels.
+/// CUDA devices of this process. It links all kernels. Throws wf::error: no_device, and bad_argument of a device that is none.
 class gpus : public detail::several_places<gpu, cuda_kernels> {
  public:
   using several_places::several_places;

@@ -17,27 +17,27 @@ namespace exact {
 /// round once, ties to even (a double never passes through a float). NaNs become the quiet NaN.
 template <class Format>
 struct half_float {
-  std::uint16_t bits;  ///< sign, exponent and significand
+  std::uint16_t bits;  ///< sign, exponent and significand, 16 bits
 
   half_float() = default;
   /// The nearest such number, ties to even.
-  WF_HD explicit half_float(float x)
+  WF_HD explicit half_float(float x) noexcept
       : bits{convert<Format, ieee_f32>(__builtin_bit_cast(std::uint32_t, x))} {}
   /// The nearest such number, ties to even: rounded once.
-  WF_HD explicit half_float(double x)
+  WF_HD explicit half_float(double x) noexcept
       : bits{convert<Format, ieee_f64>(__builtin_bit_cast(std::uint64_t, x))} {}
   /// The number with these bits.
-  static WF_HD half_float from_bits(std::uint16_t b) {
+  static WF_HD half_float from_bits(std::uint16_t b) noexcept {
     half_float x;
     x.bits = b;
     return x;
   }
   /// The same number, exactly.
-  WF_HD explicit operator float() const {
+  WF_HD explicit operator float() const noexcept {
     return __builtin_bit_cast(float, convert<ieee_f32, Format>(bits));
   }
   /// The same number, exactly.
-  WF_HD explicit operator double() const {
+  WF_HD explicit operator double() const noexcept {
     return __builtin_bit_cast(double, convert<ieee_f64, Format>(bits));
   }
 };

@@ -84,8 +84,8 @@ inline packed pack(MPI_Comm comm, const state_form& form, std::span<const std::b
 
 }  // namespace mpi::detail
 
-/// `states` become those of all ranks; each has as many, of one form. Bytes that are no states of that form (check_states) are
-/// refused.
+/// `states` become those of all ranks; each has as many, of one form. Throws wf::error on all ranks: bad_input
+/// where bytes are no states of that form (check_states), bad_argument where ranks differ in form or number, capacity.
 inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byte> states) {
   mpi::detail::packed sent = mpi::detail::pack(comm, form, states, "all_reduce");
   mpi::detail::all_reduce(comm, sent.m);
@@ -93,7 +93,7 @@ inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byt
 }
 
 /// The same where states are many and their numbers narrow: each travels in `how.bytes`, merged by an operation of warpfold. Where one
-/// does not fit, all ranks send whole states after all. All ranks name the same number.
+/// does not fit, all ranks send whole states after all. All ranks name the same number. Throws as that.
 inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byte> states, mpi::compact how) {
   mpi::detail::packed sent = mpi::detail::pack(comm, form, states, "all_reduce", 0, how.bytes);
   if (mpi::detail::all_reduce_slots(comm, sent.m.form(), sent.m.commutes(), states, how.bytes)) return;
@@ -101,7 +101,7 @@ inline void all_reduce(MPI_Comm comm, const state_form& form, std::span<std::byt
   sent.m.unpack(states);
 }
 
-/// The same for rank `root` alone; the others' states stay as they are. All ranks name the same root.
+/// The same for rank `root` alone; the others' states stay as they are. All ranks name the same root. Throws as all_reduce().
 inline void reduce(MPI_Comm comm, int root, const state_form& form, std::span<std::byte> states) {
   mpi::detail::packed sent = mpi::detail::pack(comm, form, states, "reduce", root);
   const bool is_root = mpi::detail::rank_in(comm) == root;
@@ -178,7 +178,7 @@ void reduce_running(S& acc, Reduce reduce) {
 
 }  // namespace mpi::detail
 
-/// A running sum, dot product or moments become those of all ranks.
+/// A running sum, dot product or moments become those of all ranks. Throws wf::error on all ranks: capacity.
 template <mpi::detail::runs S>
 void all_reduce(MPI_Comm comm, S& acc) {
   mpi::detail::reduce_running(acc, [&](const state_form& form, std::span<std::byte> words) {
@@ -186,7 +186,7 @@ void all_reduce(MPI_Comm comm, S& acc) {
     return true;
   });
 }
-/// The same for rank `root` alone; the others' stay as they are.
+/// The same for rank `root` alone; the others' stay as they are. Throws as all_reduce().
 template <mpi::detail::runs S>
 void reduce(MPI_Comm comm, int root, S& acc) {
   mpi::detail::reduce_running(acc, [&](const state_form& form, std::span<std::byte> words) {
@@ -305,12 +305,13 @@ struct function {
 
 /// A request of this rank's piece; the answers, or the states, of all pieces are written. Pieces follow each other in the order of
 /// the ranks, by axes along those that are reduced; segments and labels are joined with those of the same number. The answers'
-/// shape is the same on all ranks. `where` writes states to the host's memory before it returns, as the CPU and simt do.
+/// shape is the same on all ranks. `where` writes states to the host's memory before it returns, as the CPU and simt do. Throws wf::error on
+/// all ranks: what a rank's check() refuses, and bad_argument where ranks ask for different things.
 inline void all_reduce(MPI_Comm comm, const request& r, const backend& where = cpu_backend()) {
   mpi::detail::together(comm, where, static_cast<int>(r.what) < op_count ? op_names[static_cast<int>(r.what)] : "an unknown operation", [&] { return r; });
 }
 
-/// A state of a reduction of your own becomes that of all ranks, in their order.
+/// A state of a reduction of your own becomes that of all ranks, in their order. Throws wf::error on all ranks where they differ in its type.
 template <class R>
 void all_reduce(MPI_Comm comm, const R& r, mpi::own_state<R>& s) {
   mpi::detail::check_communicator(comm);
@@ -318,14 +319,15 @@ void all_reduce(MPI_Comm comm, const R& r, mpi::own_state<R>& s) {
   mpi::detail::all_reduce_agreed(comm, r, s, {});
 }
 
-/// The answer of a reduction of your own, of the pieces of all ranks. Indexes are those of the whole array.
+/// The answer of a reduction of your own, of the pieces of all ranks. Indexes are those of the whole array. Throws wf::error on all
+/// ranks where they differ in its type, or one refuses its piece.
 template <wf::detail::input X, class R>
   requires(!wf::detail::input<R>)
 auto all_reduce(MPI_Comm comm, const X& x, const R& r, const context& c = {}) {
   static_assert(wf::detail::require_reduction<R, wf::detail::element_of<X>>());
   return mpi::detail::all_reduce_pieces(comm, r, c, x);
 }
-/// The same of two inputs.
+/// The same of two inputs. Throws as that, also where their lengths differ.
 template <wf::detail::input X, wf::detail::input Y, class R>
 auto all_reduce(MPI_Comm comm, const X& x, const Y& y, const R& r, const context& c = {}) {
   static_assert(wf::detail::require_reduction<R, wf::detail::element_of<X>, wf::detail::element_of<Y>>());

@@ -29,7 +29,7 @@ namespace wf::nccl {
 /// A call of NCCL answered an error: of a communicator that was aborted, or whose ranks are lost. The device goes on to be usable.
 class failure : public wf::error {
  public:
-  /// What that call answered.
+  /// What that call answered. Throws nothing but std::bad_alloc.
   failure(ncclResult_t code, const char* call) : error(errc::device, std::string(call) + " failed: " + ncclGetErrorString(code)), code_(code) {}
   ncclResult_t nccl_code() const noexcept { return code_; }  ///< NCCL's own
 

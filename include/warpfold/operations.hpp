@@ -84,27 +84,27 @@ inline constexpr operation no_operation{static_cast<op>(255), "no operation", ""
 }  // namespace detail
 
 /// The row of an operation.
-constexpr const operation& operation_of(op o) {
+constexpr const operation& operation_of(op o) noexcept {
   return static_cast<int>(o) < op_count ? operations[static_cast<int>(o)] : detail::no_operation;
 }
 
-/// Their names, in the order of `op`: those of the command line and of Python. `std_dev` is "std".
+/// The operations' names, in the order of `op`: those of the command line and of Python. `std_dev` is "std".
 inline constexpr const char* op_names[op_count] = {
 #define WF_OPERATION(name, c, text, ...) text,
 #include <warpfold/operations.def>
 };
 
 /// Inputs that the operation takes: 2 for dot, else 1.
-constexpr int inputs_of(op what) { return operation_of(what).inputs; }
+constexpr int inputs_of(op what) noexcept { return operation_of(what).inputs; }
 
 /// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
 /// complex numbers: re and im of the mean, the variance).
 struct result_kind {
   dtype type;  ///< of each number
-  int values;  ///< 1, 2 or 3
+  int values;  ///< numbers of an answer: 1, 2 or 3
 };
 /// What an answer of that kind is, of elements of a type.
-constexpr result_kind result_of_kind(answer_kind answer, dtype element) {
+constexpr result_kind result_of_kind(answer_kind answer, dtype element) noexcept {
   const bool whole = is_integer(element), with_sign = (element >= dtype::i8 && element <= dtype::i64) || element == dtype::boolean;
   const dtype wide = !whole ? element : with_sign ? dtype::i64 : dtype::u64;
   const dtype part = element == dtype::c64 ? dtype::f32 : element == dtype::c128 ? dtype::f64 : element;

@@ -121,7 +121,8 @@ struct declaration {
   rounds rounding;  ///< of the answer
 };
 
-/// Folds x[0 … n), whose indexes start at `first`, into s on this thread, in order.
+/// Folds x[0 … n), whose indexes start at `first`, into s on this thread, in order; x points to n elements of each
+/// input. Throws what r's members do.
 template <class R, class... T>
   requires reduction<R, T...>
 constexpr void fold(const R& r, state_of<R>& s, std::int64_t n, std::int64_t first, const T*... x) {

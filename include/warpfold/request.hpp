@@ -36,7 +36,7 @@ struct partition {
   kinds kind = kinds::whole;       ///< which of these
   bool keepdims = false;           ///< axes: those that are reduced stay, with length 1
   std::uint8_t index_bytes = 8;    ///< size of an offset or a label: 4 or 8, signed
-  std::span<const int> axes{};     ///< any order; negative ones count from the last
+  std::span<const int> axes{};     ///< the axes that are reduced, in any order; negative ones count from the last
   const void* indexes = nullptr;   ///< the count + 1 offsets, or the labels
   std::int64_t count = 0;          ///< segments, or answers by label
   std::int64_t length = 0;         ///< of equal segments
@@ -66,13 +66,21 @@ struct request {
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
 };
 
+namespace detail {
+
+/// Throws wf::error (bad_argument) of a number of threads below 0.
+[[noreturn]] WF_API void refuse_threads(int threads);
+
+}  // namespace detail
+
 /// The shape of the answers: empty if there is one. Throws wf::error (bad_argument, beginning with `who`) on axes,
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
 WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);
 
 namespace cpu {
 
-/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers).
+/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
+/// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
 WF_API void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
          const char* who);
 

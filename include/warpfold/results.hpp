@@ -31,7 +31,7 @@ struct minmax_result {
 template <class T>
 struct checked {
   T value;                            ///< the true answer mod 2^64
-  std::array<std::uint64_t, 2> high;  ///< what lies above it
+  std::array<std::uint64_t, 2> high;  ///< the digits above it, base 2^64, the lower first
   bool overflow;                      ///< the true answer does not fit T
 };
 

@@ -33,12 +33,12 @@ struct runs {
   std::vector<K> keys;                ///< the key of each run
   std::vector<std::int64_t> offsets;  ///< run k is the elements offsets[k] … offsets[k + 1]; one more than there are runs
 
-  std::int64_t size() const { return static_cast<std::int64_t>(keys.size()); }  ///< runs
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(keys.size()); }  ///< runs
   /// Elements of run k, unchecked.
   std::int64_t count(std::int64_t k) const { return offsets[static_cast<std::size_t>(k) + 1] - offsets[static_cast<std::size_t>(k)]; }
 };
 
-/// The runs of a contiguous range of keys. Of no keys there is none, and offsets are {0}.
+/// The runs of a contiguous range of keys. Of no keys there is none, and offsets are {0}. Throws nothing but std::bad_alloc.
 ///
 ///     auto groups = wf::find_runs(std::vector<int>{7, 7, 9});   // keys {7, 9}, offsets {0, 2, 3}
 template <std::ranges::contiguous_range X>

@@ -20,15 +20,16 @@ enum class target {
   avx512   ///< x86-64's vectors of 64 bytes
 };
 
-/// Its name, as above.
+/// Its name, as above. Throws nothing.
 WF_API std::string_view name(target t);
-/// The target of that name, or nothing.
+/// The target of that name, or nothing. Throws nothing.
 WF_API std::optional<target> target_named(std::string_view name);
 
-/// Those built in that this processor can run, best last.
+/// Those built in that this processor can run, best last. Throws nothing.
 WF_API std::span<const target> available_targets();
 
-/// The one that kernels run with.
+/// The one that kernels run with. Throws wf::error where WARPFOLD_CPU_TARGET names none (bad_argument), or none that
+/// runs here (unsupported).
 WF_API target active_target();
 
 /// Runs all kernels with `t` from now on, on every thread; throws wf::error (unsupported) if it is

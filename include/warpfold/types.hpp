@@ -47,7 +47,7 @@ struct stands_for {
 /// What a built-in reduction may be told.
 struct options {
   wf::rounding rounding = wf::rounding::nearest;  ///< of exact answers
-  std::int64_t correction = 0;                    ///< var, std: divided by n - correction
+  std::int64_t correction = 0;                    ///< var, std: divided by n - correction, n the number of elements
 };
 
 /// Integers are summed as 64 bits, mod 2^64.
@@ -97,7 +97,7 @@ inline constexpr dtype dtype_of = [] {
 
 /// A real element as a double: exact but for 64-bit integers.
 template <real T>
-WF_HD constexpr double to_double(T x) {
+WF_HD constexpr double to_double(T x) noexcept {
   return static_cast<double>(x);
 }
 

@@ -50,33 +50,33 @@ class per_dimension {
     return *this;
   }
 
-  std::size_t size() const { return size_; }                          ///< how many there are
-  bool empty() const { return size_ == 0; }                           ///< whether there are none
-  T* data() { return value_; }                                        ///< the first
-  const T* data() const { return value_; }                            ///< the first
-  T* begin() { return value_; }                                       ///< the first
-  T* end() { return value_ + size_; }                                 ///< behind the last
-  const T* begin() const { return value_; }                           ///< the first
-  const T* end() const { return value_ + size_; }                     ///< behind the last
-  T& operator[](std::size_t k) { return value_[k]; }                  ///< value k, unchecked
-  const T& operator[](std::size_t k) const { return value_[k]; }      ///< value k, unchecked
-  T& front() { return value_[0]; }                                    ///< the first
-  const T& front() const { return value_[0]; }                        ///< the first
-  T& back() { return value_[size_ - 1]; }                             ///< the last
-  const T& back() const { return value_[size_ - 1]; }                 ///< the last
+  std::size_t size() const noexcept { return size_; }                         ///< values
+  bool empty() const noexcept { return size_ == 0; }                          ///< whether there are none
+  T* data() noexcept { return value_; }                                       ///< the first value
+  const T* data() const noexcept { return value_; }                           ///< the first value
+  T* begin() noexcept { return value_; }                                      ///< the first value
+  T* end() noexcept { return value_ + size_; }                                ///< behind the last value
+  const T* begin() const noexcept { return value_; }                          ///< the first value
+  const T* end() const noexcept { return value_ + size_; }                    ///< behind the last value
+  T& operator[](std::size_t k) noexcept { return value_[k]; }                 ///< value k, unchecked
+  const T& operator[](std::size_t k) const noexcept { return value_[k]; }     ///< value k, unchecked
+  T& front() noexcept { return value_[0]; }                                   ///< the first value
+  const T& front() const noexcept { return value_[0]; }                       ///< the first value
+  T& back() noexcept { return value_[size_ - 1]; }                            ///< the last
+  const T& back() const noexcept { return value_[size_ - 1]; }                ///< the last
   /// One more.
   void push_back(const T& value) {
     if (size_ == max_rank) refuse();
     value_[size_++] = value;
   }
-  void pop_back() { --size_; }                                        ///< one less
+  void pop_back() noexcept { --size_; }                                       ///< one less
   /// That many; new ones have the value that is given.
   void resize(std::size_t n, T value = T()) {
     if (n > max_rank) refuse();
     for (; size_ < n; ++size_) value_[size_] = value;
     size_ = n;
   }
-  void clear() { size_ = 0; }                                         ///< none
+  void clear() noexcept { size_ = 0; }                                        ///< none
 
   /// As many, and equal.
   friend bool operator==(const per_dimension& a, const per_dimension& b) {
@@ -142,7 +142,7 @@ inline std::string text_of(const extents& shape) {
 }  // namespace detail
 
 /// The strides of a C-ordered array of that shape, in elements; of an array without elements they mean nothing.
-inline extents row_major(const extents& shape) {
+inline extents row_major(const extents& shape) noexcept {
   extents strides(shape.size());
   std::int64_t stride = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
@@ -179,11 +179,11 @@ class view {
     size_ = *size;
   }
 
-  const T* data() const { return data_; }                          ///< element (0, 0, …)
-  const extents& shape() const { return shape_; }                  ///< a length for each dimension
-  const extents& strides() const { return strides_; }              ///< in elements
-  int rank() const { return static_cast<int>(shape_.size()); }     ///< dimensions
-  std::int64_t size() const { return size_; }                      ///< elements
+  const T* data() const noexcept { return data_; }                          ///< element (0, 0, …)
+  const extents& shape() const noexcept { return shape_; }                  ///< a length for each dimension
+  const extents& strides() const noexcept { return strides_; }              ///< in elements
+  int rank() const noexcept { return static_cast<int>(shape_.size()); }     ///< dimensions
+  std::int64_t size() const noexcept { return size_; }                      ///< elements
 
   /// The same elements with two dimensions exchanged. Throws wf::error (bad_argument) where they are not both in [0, rank()).
   view transposed(int a, int b) const {
@@ -209,7 +209,7 @@ class view {
 ///     auto rows = wf::sum(matrix, wf::axis{1});           // an answer for each row
 ///     auto kept = wf::sum(cube, wf::axis{0, 2}.keep());   // of the shape (1, n, 1)
 struct axis {
-  per_dimension<int> which;  ///< those that are reduced
+  per_dimension<int> which;  ///< the axes that are reduced
   bool keepdims = false;     ///< reduced axes stay, with length 1
 
   /// Those axes, in any order.
@@ -231,23 +231,23 @@ struct array {
   std::vector<T> values;  ///< the answers
   extents shape;          ///< a length for each axis that was kept
 
-  T* data() { return values.data(); }                                                                  ///< the first answer
-  const T* data() const { return values.data(); }                                                      ///< the first answer
-  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }                       ///< answers
-  const T& operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }            ///< answer i, unchecked
-  /// A view of the answers, to reduce them further.
+  T* data() noexcept { return values.data(); }                                                                  ///< the first answer
+  const T* data() const noexcept { return values.data(); }                                                      ///< the first answer
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(values.size()); }                       ///< answers
+  const T& operator[](std::int64_t i) const noexcept { return values[static_cast<std::size_t>(i)]; }            ///< answer i, unchecked
+  /// A view of the answers, to reduce them further. Throws what view's constructor does where `shape` was made another than theirs.
   operator view<T>() const { return view<T>(values.data(), shape); }
 };
 
 /// std::vector<bool> holds bits, not elements: an array of bool is one of bytes.
 template <>
 struct array<bool> {
-  std::vector<std::uint8_t> values;  ///< 0 or 1
+  std::vector<std::uint8_t> values;  ///< the answers: 0 or 1
   extents shape;                     ///< a length for each axis that was kept
 
-  bool* data() { return reinterpret_cast<bool*>(values.data()); }                                     ///< the first answer
-  std::int64_t size() const { return static_cast<std::int64_t>(values.size()); }                      ///< answers
-  bool operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)] != 0; }          ///< answer i, unchecked
+  bool* data() noexcept { return reinterpret_cast<bool*>(values.data()); }                                     ///< the first answer
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(values.size()); }                      ///< answers
+  bool operator[](std::int64_t i) const noexcept { return values[static_cast<std::size_t>(i)] != 0; }          ///< answer i, unchecked
 };
 
 /// What the functions take beside views: ranges that lie in one piece and know their length.

@@ -86,12 +86,13 @@ typedef struct wf_array {
 typedef struct wf_options {
   int accuracy;       /**< wf_accuracy */
   int rounding;       /**< wf_rounding, of exact answers */
-  int64_t correction; /**< var, std: divided by n - correction */
-  int threads;        /**< at most; 0: all */
+  int64_t correction; /**< var, std: divided by n - correction, n the number of elements */
+  int threads;        /**< threads at most; 0: all */
 } wf_options;
 
 /** The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
-   WF_MEAN_VAR of complex numbers (re and im of the mean, the variance). */
+   WF_MEAN_VAR of complex numbers (re and im of the mean, the variance).
+ * WF_UNSUPPORTED: an element type that the operation does not take; WF_BAD_ARGUMENT: a null pointer, no wf_op or wf_dtype. */
 WF_API int wf_result_type(int op, int element, int* type, int* values);
 
 /** What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
@@ -104,7 +105,7 @@ typedef enum wf_output {
  * complement. Of a product `high` is zero. */
 typedef struct wf_checked {
   uint64_t value;         /**< the true answer mod 2^64 */
-  uint64_t high[2];       /**< what lies above it */
+  uint64_t high[2];       /**< the digits above it, base 2^64, the lower first */
   unsigned char overflow; /**< 1: the true answer does not fit its type */
 } wf_checked;
 /** How elements are shared among answers. */
@@ -139,12 +140,12 @@ typedef struct wf_place wf_place;
  */
 typedef struct wf_request {
   size_t size;              /**< sizeof(wf_request) */
-  int version;              /**< WF_REQUEST_VERSION */
+  int version;              /**< of this struct: WF_REQUEST_VERSION */
   int op;                   /**< wf_op */
   const wf_array* x;        /**< the elements */
   const wf_array* y;        /**< the second input of WF_DOT, else null */
   int partition;            /**< wf_partition */
-  const int* axes;          /**< WF_AXES: those that are reduced; negative ones count from the last */
+  const int* axes;          /**< WF_AXES: the axes that are reduced; negative ones count from the last */
   int axis_count;           /**< how many axes */
   const void* indexes;      /**< WF_SEGMENTS: count + 1 offsets; WF_LABELS: a label for each element */
   int index_bytes;          /**< size of an offset or a label: 8 or 4; 0 means 8 */
@@ -156,7 +157,7 @@ typedef struct wf_request {
   unsigned char* overflow;  /**< WF_CHECKED: overflow[k] becomes 1 where the true answer k does not fit its type, else 0; null
                                  on a place, where `out` is room for a wf_checked */
   wf_options options;       /**< accuracy, rounding, correction, threads */
-  const wf_place* place;    /**< null: the CPU */
+  const wf_place* place;    /**< the place that carries it out; null: the CPU */
 } wf_request;
 
 /** Carries out a request. On a GPU it returns once the work is on the stream. WF_BAD_ARGUMENT: a size or version that this
@@ -166,27 +167,41 @@ WF_API int wf_run(const wf_request* request);
 
 /** A state is what was reduced so far: `bytes` bytes, a multiple of 8, in words of 64 bits, of which the first is the
  * number of elements. The same elements give the same bytes on every machine, in any order, but for native floating
- * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64. */
+ * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64.
+ * WF_UNSUPPORTED: an element type that the operation does not take; WF_BAD_ARGUMENT: a null pointer, no wf_op, wf_dtype or
+ * wf_accuracy. The functions of states that follow return the same. */
 WF_API int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
-/** Writes `count` states of no elements. */
+/** Writes `count` states of no elements to host memory. WF_BAD_ARGUMENT: a null pointer, a negative count. */
 WF_API int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
-/** to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory. */
+/** to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory.
+ * WF_CAPACITY: more than 2^63 - 1 elements; WF_BAD_ARGUMENT as wf_clear. */
 WF_API int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/** to[k] becomes the state that it was before later[k] was merged into it, where states add; else WF_UNSUPPORTED. */
+/** to[k] becomes the state that it was before later[k] was merged into it, where states add; else
+ * WF_UNSUPPORTED. WF_BAD_ARGUMENT: later[k] has more elements than to[k], or as wf_clear. */
 WF_API int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/** The answers of `count` states: `out` has room for as many of what wf_result_type says. */
+/** The answers of `count` states: `out` has room for as many of what wf_result_type says. Host memory, of
+ * any alignment. WF_BAD_ARGUMENT as wf_clear, and of options that are none; WF_UNSUPPORTED as wf_state_size. */
 WF_API int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
 
-/** Places. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
- * kernels and of simt. One host thread at a time uses a place. */
+/** A place on a GPU. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
+ * kernels and of simt. One host thread at a time uses a place. WF_BAD_ARGUMENT: `place` is null; WF_OUT_OF_MEMORY. A GPU that is not
+ * there is told by wf_run: WF_NO_DEVICE.
+ *
+ *     wf_place* place;
+ *     if (wf_open_gpu(stream, &place) != WF_OK) puts(wf_last_error());
+ *     request.place = place;
+ *     if (wf_run(&request) != WF_OK) puts(wf_last_error());
+ *     wf_close(place);
+ */
 WF_API int wf_open_gpu(void* stream, wf_place** place);
-/** A place on simt, where kernels run on the CPU. */
+/** A place on simt, where kernels run on the CPU. WF_BAD_ARGUMENT: `place` is null. */
 WF_API int wf_open_simt(wf_place** place);
-/** Ends a place, and frees its memory; null does nothing. */
+/** Ends a place, and frees its memory on the device; null does nothing. */
 WF_API void wf_close(wf_place* place);
 
 /** One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be null. `out` has room
- * for the answer (wf_result_type). This and the functions that follow are shorter forms of wf_run on the CPU.
+ * for the answer (wf_result_type). This and the functions that follow are shorter forms of wf_run on the CPU, and
+ * return what it returns: WF_OK, WF_BAD_ARGUMENT, WF_UNSUPPORTED.
  *
  *     const int64_t n = 1000;
  *     const wf_array x = {values, WF_F64, 1, &n, NULL};
@@ -196,25 +211,28 @@ WF_API void wf_close(wf_place* place);
 WF_API int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 
 /** An answer for each position along the axes that are not named, C-ordered. Negative axes count
- * from the last. */
+ * from the last. WF_BAD_ARGUMENT: axes that are none of x, or named twice. */
 WF_API int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out);
 
-/** Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. */
+/** Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. WF_BAD_ARGUMENT: offsets
+ * that fall, or do not stay in x. */
 WF_API int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out);
 
-/** Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers. */
+/** Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers, else
+ * WF_BAD_ARGUMENT. */
 WF_API int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out);
 
-/** Several reductions of x in one pass; out[k] gets the answer of ops[k]. */
+/** Several reductions of x in one pass; out[k] gets the answer of ops[k]. WF_BAD_ARGUMENT: no operation, or
+ * one of two inputs. */
 WF_API int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
 /** Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
  * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
- * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT. */
+ * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT; WF_UNSUPPORTED: others, and elements that are no integers. */
 WF_API int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                       const wf_options* options, void* out, unsigned char* overflow);
 
@@ -224,9 +242,10 @@ WF_API const char* wf_last_error(void);
 /** The version of the compiled library, as WARPFOLD_VERSION_STRING is that of this header. */
 WF_API const char* wf_version(void);
 
-/** The instruction set in use: "scalar", "neon", "avx2" or "avx512". */
+/** The instruction set in use: "scalar", "neon", "avx2" or "avx512"; a text that is not freed. */
 WF_API const char* wf_cpu_target(void);
-/** Another one to be used from now on, by every thread; WF_UNSUPPORTED where the processor or the build has it not. */
+/** Another one to be used from now on, by every thread; WF_UNSUPPORTED where the processor or the build has it not,
+ * WF_BAD_ARGUMENT for a name that is none of these. */
 WF_API int wf_force_cpu_target(const char* name);
 
 #ifdef __cplusplus

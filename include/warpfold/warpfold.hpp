@@ -50,7 +50,7 @@ inline constexpr accuracy fast = accuracy::fast;
 
 /// var and std divide by n - correction.
 struct correction {
-  std::int64_t value;  ///< 0 unless told; 1 for an estimate from a sample
+  std::int64_t value;  ///< taken from the number of elements: 0 unless told; 1 for an estimate from a sample
 };
 
 /// Segment k holds the elements offsets[k] … offsets[k + 1].
@@ -81,7 +81,10 @@ struct settings {
   partition by;
   std::int64_t labelled = 0;  ///< labels, which must be as many as elements
 
-  void take(const wf::context& c) { context = c; }
+  void take(const wf::context& c) {
+    if (c.threads < 0) refuse_threads(c.threads);
+    context = c;
+  }
   void take(wf::accuracy a) { context.accuracy = a; }
   void take(rounding r) { context.rounding = r; }
   void take(correction c) { options.correction = c.value; }
@@ -162,6 +165,16 @@ concept input = host_range<X> || mdspan_like<X> || requires { typename X::elemen
 
 template <class X>
 inline constexpr bool is_view = !host_range<X>;
+
+template <class P>
+concept device_place_like = requires { requires P::is_place; };
+/// Whether a call of an operation of so many inputs begins with as many.
+template <int Inputs, class X, class... More>
+inline constexpr bool takes_inputs = input<X>;
+template <class X, class Y, class... More>
+inline constexpr bool takes_inputs<2, X, Y, More...> = input<X> && input<Y>;
+template <class X>
+inline constexpr bool takes_inputs<2, X> = false;
 
 /// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
 /// of input 0. Compiled once, since every call has it.
@@ -276,6 +289,13 @@ struct function {
     static_assert(std::same_as<builtin_element_of<X>, builtin_element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(settings(s...), x, y);
   }
+  /// All else is refused in words, since compilers tell of overloads that do not fit by their types alone.
+  template <class X, class... S>
+    requires(!device_place_like<X> && !takes_inputs<inputs_of(O), X, S...>)
+  void operator()(const X&, const S&...) const {
+    static_assert(input<X>, "warpfold: elements lie in a contiguous range (a std::vector, std::span, array …), a wf::view or an mdspan, and this is none of them");
+    static_assert(!input<X>, "warpfold: dot takes two inputs, each a contiguous range, a wf::view or an mdspan");
+  }
 
  private:
   template <class... S, class X, class... Y>
@@ -340,7 +360,8 @@ inline constexpr checked_function<op::norm1> checked_norm1;
 ///     bool fits = !wf::checked_dot(x, y).overflow;
 inline constexpr checked_function<op::dot> checked_dot;
 
-/// A reduction of your own: see reduction.hpp. Its answer, or with an axis, segments or labels a wf::array of them.
+/// A reduction of your own: see reduction.hpp. Its answer, or with an axis, segments or labels a wf::array of them. Throws wf::error
+/// (bad_argument) of axes, offsets and labels that do not fit. What r's members throw comes out of it, the first of several.
 ///
 ///     struct range_of {
 ///       struct state { double least, greatest; };
@@ -361,7 +382,10 @@ auto reduce(const X& x, const R& r, const S&... s) {
                                                                  "reduce", x);
 }
 
-/// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i).
+/// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i). Throws wf::error (bad_argument) where
+/// their shapes differ, and as that of one input does.
+///
+///     std::int64_t rises = wf::reduce(before, after, count_rises{});
 template <detail::input X, detail::input Y, class R, class... S>
 auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>, detail::element_of<Y>>());
@@ -375,7 +399,7 @@ template <class F>
 struct transform {
   F f;  ///< f(x), of two inputs f(x, y); it may be called on any thread, in any order, and throws nothing
 
-  /// That function, or what can be called as one.
+  /// That function, or what can be called as one. Throws what moving it does.
   explicit constexpr transform(F function) : f(std::move(function)) {}
 };
 
@@ -387,6 +411,10 @@ inline constexpr bool is_builtin = requires { F::operation; };
 /// What a function makes of elements of T….
 template <class F, class... T>
 struct transformed_element {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+  static_assert(!__nv_is_extended_device_lambda_closure_type(F), "warpfold: a lambda in wf::transform is [] __host__ __device__ (…) {…}: the host asks "
+                                                                 "what it gives, and this is __device__ alone");
+#endif
   static_assert(std::is_invocable_v<const F&, const T&...>,
                 "the function of wf::transform is called with an element of each input, and this cannot be");
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
@@ -421,7 +449,7 @@ auto reduce_transformed(const F& f, const R& r, const settings& s, const X&... x
 }  // namespace detail
 
 /// A reduction of f(x) for all elements x, without an array of them: one of the functions above, or your own. As
-/// std::transform_reduce, but exact, with axes, segments and labels.
+/// std::transform_reduce, but exact, with axes, segments and labels. Throws wf::error (bad_argument) of those that do not fit.
 ///
 ///     double squared_error = wf::reduce(x, wf::transform([](double v) { return (v - 1) * (v - 1); }), wf::sum);
 ///     auto worst = wf::reduce(matrix, wf::transform([](float v) { return std::abs(v); }), wf::argmax, wf::axis{1});
@@ -432,7 +460,8 @@ auto reduce(const X& x, const transform<F>& t, const R& r, const S&... s) {
   return detail::reduce_transformed<S...>(t.f, r, detail::settings(s...), x);
 }
 
-/// A reduction of f(x, y) for all pairs of elements of two inputs of one shape; they may be of two types.
+/// A reduction of f(x, y) for all pairs of elements of two inputs of one shape; they may be of two types. Throws wf::error (bad_argument)
+/// where their shapes differ, and of axes, offsets and labels that do not fit.
 ///
 ///     double distance = wf::reduce(x, y, wf::transform([](double a, double b) { return std::abs(a - b); }), wf::max);
 template <detail::input X, detail::input Y, class F, class R, class... S>
@@ -455,16 +484,17 @@ inline constexpr bool can_be_fused = [] {
 template <class... F>
 class fused {
  public:
-  /// Those reductions.
+  /// Those reductions. Throws what copying them does: of the library's nothing.
   explicit constexpr fused(const F&... f)
     requires(detail::can_be_fused<F> && ...)
       : parts_(f...) {}
 
-  /// On another place than the CPU: where the answer of each part goes, then settings. See gpu.cuh.
+  /// On another place than the CPU: where the answer of each part goes, then settings. See gpu.cuh. Throws wf::error as the reductions on
+  /// that place do.
   template <class P, detail::input X, class... A>
     requires(P::is_place && sizeof...(A) >= sizeof...(F))
   void operator()(const P& where, const X& x, A&&... a) const;
-  /// The answers, a std::tuple of what each reduction answers alone.
+  /// The answers, a std::tuple of what each reduction answers alone. Throws wf::error as each of them does.
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {
     return call<X, S...>(detail::settings(s...), x, std::index_sequence_for<F...>());
@@ -521,7 +551,8 @@ class fused {
   std::tuple<F...> parts_;
 };
 
-/// Several reductions of one input, those above and your own, in one pass over it.
+/// Several reductions of one input, those above and your own, in one pass over it. Throws what copying them does: of the library's
+/// nothing.
 ///
 ///     auto [s, low, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);
 ///     auto [m, d] = wf::fuse(wf::mean, wf::std_dev)(matrix, wf::axis{0});   // two wf::array

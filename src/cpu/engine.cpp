@@ -464,16 +464,16 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
 void reduce_labels(const erased& r, const void* self, const operands& x,
                    std::span<const std::int64_t> labels, std::int64_t answers, const context& c,
                    void* out) {
-  check_one_dimension(x, "by key");
+  check_one_dimension(x, "labels");
   const std::int64_t n = x.shape[0];
   if (static_cast<std::int64_t>(labels.size()) != n)
-    refuse("by key: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
+    refuse("labels: " + std::to_string(labels.size()) + " labels for " + std::to_string(n) +
            " elements; there must be one for each");
-  if (answers < 0) refuse("by key: " + std::to_string(answers) + " answers; there must be 0 or more");
+  if (answers < 0) refuse("labels: " + std::to_string(answers) + " answers; there must be 0 or more");
   // Each answer has a state, aligned, and some whole numbers.
   const auto each = static_cast<std::int64_t>(r.state_size + r.state_align + 64);
   if (answers > std::numeric_limits<std::int64_t>::max() / each)
-    refuse("by key: " + std::to_string(answers) + " answers; no memory holds so many");
+    refuse("labels: " + std::to_string(answers) + " answers; no memory holds so many");
   const ieee_environment environment;
   // A stable counting sort of a block at a time brings an answer's elements together; answers are
   // then shared out among the threads.
@@ -488,7 +488,7 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     starts.assign(static_cast<std::size_t>(answers) + 2, 0);
     for (std::int64_t i = begin; i < begin + count; ++i) {
       if (labels[i] < 0 || labels[i] >= answers)
-        refuse("by key: label " + std::to_string(labels[i]) + " of element " + std::to_string(i) +
+        refuse("labels: label " + std::to_string(labels[i]) + " of element " + std::to_string(i) +
                "; labels are 0 to " + std::to_string(answers - 1));
       ++starts[static_cast<std::size_t>(labels[i]) + 2];
     }

@@ -4,6 +4,7 @@
 #include <warpfold/detail/cpu/running.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
+#include <warpfold/request.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -131,6 +132,7 @@ std::size_t answers_of(const extents& shape, std::uint64_t elements, const std::
 reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
   const array_layout& layout = in[0].file.layout();
   const dtype type = layout.type;
+  if (given.context.threads < 0) detail::refuse_threads(given.context.threads);
   const cpu::erased& plain = builtin(o, type, given.context.accuracy);
   if (static_cast<std::size_t>(plain.inputs) != in.size())
     refuse(std::string(properties_of(o).name) + ": " + std::to_string(in.size()) + " inputs; it takes " +

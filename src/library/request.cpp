@@ -24,6 +24,7 @@ namespace {
 
 extents check(const request& r) {
   const char* const who = op_names[static_cast<int>(r.what)];
+  if (r.context.threads < 0) detail::refuse_threads(r.context.threads);
   builtin(r.what, r.element, r.context.accuracy);
   if (r.wanted == output::checked && find_checked(r.what, r.element) == nullptr)
     throw error(errc::unsupported, std::string(who) + " of " + std::string(info(r.element).name) +

@@ -11,6 +11,10 @@ const char* version() noexcept { return WARPFOLD_VERSION_STRING; }
 
 namespace wf::detail {
 
+void refuse_threads(int threads) {
+  throw error(errc::bad_argument, "context: threads is " + std::to_string(threads) + "; it is 0 or more, and 0 means all");
+}
+
 void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides) {
   o.data[k] = data;
   if (k == 0) o.shape = shape;

@@ -501,9 +501,18 @@ TEST(errors, say_what_where_and_what_would_be_right) {
             "sum: segments of 0 elements; they must have 1 or more");
   const std::vector<std::int64_t> labels{0, 1, 2, 0, 1, 3}, few{0};
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 3}); }),
-            "by key: label 3 of element 5; labels are 0 to 2");
+            "labels: label 3 of element 5; labels are 0 to 2");
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{few, 3}); }),
             "sum: 1 labels for 6 elements; there must be one for each");
+  context backwards;
+  backwards.threads = -3;
+  EXPECT_EQ(message_of([&] { wf::sum(x, backwards); }), "context: threads is -3; it is 0 or more, and 0 means all");
+  EXPECT_EQ(message_of([&] {
+              wf::request r;
+              r.context = backwards;
+              wf::check(r);
+            }),
+            "context: threads is -3; it is 0 or more, and 0 means all");
   EXPECT_EQ(message_of([&] { wf::dot(x, std::vector<double>(1)); }),
             "dot: inputs of 6 and 1 elements; they must be as long");
   EXPECT_EQ(message_of([&] { wf::dot(m, view<double>(x.data(), {3, 2})); }),

@@ -15,7 +15,8 @@ PROGRAM = (r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:warpfold|cmake|ctest|cpack|conan|vcpkg|
 # What runs each: a file of tests, and text of it that says so.
 BY = {
     "./check": (".ci/run", "exec ./check"),
-    "pip install .": ("tests/python/package_test.py", "The line of README as it stands"),
+    "pip install .": ("tests/python/package_test.py", '("pip install .", "README.md"'),
+    "pip install . -C cmake.define.WARPFOLD_CUDA=ON": ("tests/python/package_test.py", '("pip install . -C cmake.define.WARPFOLD_CUDA=ON", "docs/python.md"'),
     "cmake -S . -B build -DWARPFOLD_BUILD_TOOLS=OFF -DWARPFOLD_BUILD_TESTS=OFF": ("tests/package/package_test.py", "def page_of_installing"),
     "cmake --build build": ("tests/package/package_test.py", "def page_of_installing"),
     'cmake --install build --prefix "$HOME/.local"': ("tests/package/package_test.py", "def page_of_installing"),

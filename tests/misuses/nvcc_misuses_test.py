@@ -2,7 +2,7 @@
 """nvcc_misuses_test.py INCLUDE NVCC: the first error that nvcc tells of each misuse in nvcc_misuses.txt.
 
 All are compiled at once, each in a function that begins a file of its own name: an error names it where it stands, or in the
-list of what was being instantiated. A function that lacks WF_HD is told of later, when nothing else is wrong, so it has a run of its own."""
+list of what was being instantiated. A function that lacks WF_HD is told of later, when nothing else is wrong, so it has a run of its own, and so have lambdas, for their option."""
 import os
 import re
 import subprocess
@@ -32,12 +32,12 @@ HOST_ONLY = """struct host_only {
 """
 
 
-def errors(folder, code):
+def errors(folder, code, *options):
     """What nvcc says: a text for each error, with what was being instantiated."""
     source = Path(folder) / "misuses.cu"
     source.write_text(HEAD + code)
     done = subprocess.run([nvcc, "-std=c++20", "-arch=sm_90", "-I", include, "-ptx", source, "-o", Path(folder) / "out.ptx", "-Xcudafe", "--error_limit=1000",
-                           "--diag-suppress=177"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "LC_ALL": "C"})
+                           "--diag-suppress=177", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "LC_ALL": "C"})
     return done.returncode, [e for e in re.split(r"\n(?=\S+\(\d+\): (?:error|warning))", "\n" + done.stdout) if e.strip()]
 
 
@@ -64,9 +64,15 @@ with tempfile.TemporaryDirectory() as folder:
     if 'calling a __host__ function("' not in first or "::lift(float, long) const" not in first:
         failures += 1
         print(f"a member that lacks WF_HD:\n  it says    {first}")
-    status, said = errors(folder, FRAME % (0, 0, "wf::sum(place, x, single);\nwf::reduce(place, x, out, good{});"))
+    lambda_of = "wf::reduce(place, x, single, wf::transform([] %s (float v) { return v * v; }), wf::sum);"
+    status, said = errors(folder, FRAME % (0, 0, lambda_of % "__device__"), "--extended-lambda")
+    first = next((line for e in said for line in e.splitlines() if "error" in line), "nothing: it compiles")
+    if "a lambda in wf::transform is [] __host__ __device__" not in first:
+        failures += 1
+        print(f"a lambda that is __device__ alone:\n  it says    {first}")
+    status, said = errors(folder, FRAME % (0, 0, "wf::sum(place, x, single);\nwf::reduce(place, x, out, good{});\n" + lambda_of % "__host__ __device__"), "--extended-lambda")
     if status:
         failures += 1
         print("what is right is refused:", *said)
-print(f"{len(cases) + 1} misuses, {failures} told of wrongly")
+print(f"{len(cases) + 2} misuses, {failures} told of wrongly")
 sys.exit(1 if failures or len(cases) < 19 else 0)

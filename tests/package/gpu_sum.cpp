@@ -2,6 +2,7 @@
 // A user's program in plain C++ that sums on the GPU, by the component `gpu`.
 #include <cstdio>
 #include <span>
+#include <string>
 #include <warpfold/gpu.hpp>
 
 #include <cuda_runtime_api.h>
@@ -12,6 +13,7 @@ int main() try {
     std::printf("linked; no GPU here\n");
     return 0;
   }
+  if (const std::string why = wf::tuning_problem(); !why.empty()) std::puts(why.c_str());
   const double values[] = {1e308, 1e308, -1e308};
   double sum = 0;
   void *x = nullptr, *out = nullptr;

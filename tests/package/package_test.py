@@ -96,12 +96,14 @@ class Package:
                 # After anything but a part of a longer path: ${prefix}/warpfold is not /warpfold.
                 expect(not re.search(rf"(?<![\w}}/.-]){re.escape(str(folder))}\b", f.read_text()), f"{f.name} names {folder}")
 
-    def find_package(self):
-        """The kind of library that a project asks for, or that there is: each links, runs and needs no more."""
+    def find_package(self, briefly=False):
+        """The kind of library that a project asks for, or that there is: each links, runs and needs no more. Briefly: all of it of one kind alone."""
         found = f"-DCMAKE_PREFIX_PATH={self.prefix}"
         kinds = self.kinds()
         asked = {"": kinds[0], "-DKIND=shared": "shared", "-DKIND=static": "static", "-DBUILD_SHARED_LIBS=ON": kinds[0],
                  "-DBUILD_SHARED_LIBS=OFF": kinds[-1]}
+        if briefly:
+            asked = {"-DBUILD_SHARED_LIBS=OFF": kinds[-1]}
         for option, kind in asked.items():
             if kind not in kinds:
                 continue
@@ -109,7 +111,7 @@ class Package:
             build = self.project("cmake", found, *filter(None, [option]), targets=("sum_c",))
             expect(ANSWER in run(build / "sum_c"), "sum_c")
             expect(self.kind_of(build / "sum_c") == kind, f"{option or 'nothing said'}: it links what is not {kind}")
-        for kind in kinds:
+        for kind in kinds[:1] if briefly else kinds:
             shutil.rmtree(self.folder / "build_cmake", ignore_errors=True)
             build = self.project("cmake", found, f"-DKIND={kind}")
             expect(ANSWER in run(build / "sum"), "sum")
@@ -415,25 +417,41 @@ class Package:
                 loaded = run("ldd", folder / "two_parts", env=env)
                 expect(len(set(re.findall(r"libwarpfold\.so\.[0-9.]+", loaded))) == 2, loaded)
 
-    def from_pypi(self, program):
-        """The newest release of a program, in an environment of its own; the test is skipped where there is none."""
-        environment = self.folder / "environment"
-        run(sys.executable, "-m", "venv", environment)
-        done = subprocess.run([environment / "bin/pip", "install", "-q", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def from_pypi(self, program, version=""):
+        """The newest release of a program, or the last one of a version, in an environment of its own that is kept; the test is skipped where
+        there is none to be had, or WARPFOLD_PYPI=0 says that none is wanted."""
+        if os.environ.get("WARPFOLD_PYPI") == "0":
+            print(f"{program} of PyPI is not wanted: WARPFOLD_PYPI=0")
+            sys.exit(SKIPPED)
+        environment = self.scratch / f"pypi_{program}{version}"
+        if not (environment / "bin/pip").exists() and subprocess.run([sys.executable, "-m", "venv", "--clear", environment], stdout=subprocess.DEVNULL).returncode:
+            print(f"no {program} from PyPI: Python has no venv here; scripts/dependencies tests installs it")
+            sys.exit(SKIPPED)
+        wanted = f"{program}=={version}.*" if version else program
+        done = subprocess.run([environment / "bin/pip", "--disable-pip-version-check", "install", "-q", "--upgrade", "--retries", "1", "--timeout", "10", wanted],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
-            print(f"no {program} from PyPI: {done.stdout[-300:]}")
+            print(f"no {wanted} from PyPI: {done.stdout[-300:]}")
             sys.exit(SKIPPED)
         return environment / "bin" / program
 
     def newest_cmake(self):
-        """find_package and pkg-config of CMake's newest release, from PyPI. It is asked for: WARPFOLD_NEWEST_CMAKE=1."""
-        if not os.environ.get("WARPFOLD_NEWEST_CMAKE"):
-            print("not asked for: WARPFOLD_NEWEST_CMAKE=1")
+        """find_package and pkg-config of CMake's newest release, from PyPI."""
+        self.by_cmake(self.from_pypi("cmake"))
+
+    def oldest_cmake(self):
+        """The same of the oldest that CMakeLists.txt asks for, where the build's own is another."""
+        oldest = re.search(r"cmake_minimum_required\(VERSION ([\d.]+)\)", (self.source / "CMakeLists.txt").read_text())[1]
+        if re.search(rf"version {re.escape(oldest)}\.", run(self.a.cmake, "--version")):
+            print(f"the build's own CMake is {oldest}: the other tests are this one")
             sys.exit(SKIPPED)
-        newest = self.from_pypi("cmake")
+        self.by_cmake(self.from_pypi("cmake", oldest))
+
+    def by_cmake(self, newest):
+        """What a user's project and a builder of the library do, by another CMake than the build's."""
         print(run(newest, "--version").splitlines()[0])
         self.a.cmake = newest
-        self.find_package()
+        self.find_package(briefly=True)
         expect("Warning" not in self.configured, self.configured)
         if self.a.nvcc and self.has_gpu():
             self.cuda()
@@ -523,7 +541,7 @@ class Package:
         missing = [line for line in run("ldd", "-r", library, env=self.env).splitlines() if "not found" in line or "undefined" in line]
         expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
         shown = re.sub(r"@@\S+", "", run("nm", "-DC", "--defined-only", library))
-        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf_open_gpu"):
+        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf::tuning_problem", "wf_open_gpu"):
             expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
         strange = [line for line in shown.splitlines() if not re.search(r" A WARPFOLD_| (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
         expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
@@ -554,7 +572,7 @@ class Package:
             expect(symbol.startswith(("wf::", "wf_")) and marked.keys() & set(words), f"it shows {kind} {symbol}, which no header marks")
             shown |= set(words)
         kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
-        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
+        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
         hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
         expect(not hidden, f"marked as exported, and hidden: {hidden}")
         run(load, library, "-", 1000)
@@ -705,14 +723,10 @@ class Package:
             expect("WARPFOLD_CUDA:STRING=ON" in cache, "its feature gpu does not ask for CUDA")
 
     def conan(self):
-        """`conan create packaging/conan`: it builds either kind, and its own consumer runs. By the Conan 2 that is on PATH, else, where
-        WARPFOLD_CONAN=1 asks for it, by that of PyPI."""
+        """`conan create packaging/conan`: it builds either kind, and its own consumer runs. By the Conan 2 that is on PATH, else by that of PyPI."""
         conan = shutil.which("conan")
         if conan and not run(conan, "--version").startswith("Conan version 2"):
             conan = None
-        if not conan and not os.environ.get("WARPFOLD_CONAN"):
-            print("no conan here, and it was not asked for: WARPFOLD_CONAN=1")
-            sys.exit(SKIPPED)
         conan = conan or self.from_pypi("conan")
         compilers = {name: os.path.realpath(shutil.which(path)) for name, path in (("CC", self.a.cc), ("CXX", self.a.cxx))}  # Conan does not know /usr/bin/cc
         env = {**self.env, **compilers, "CONAN_HOME": str(self.folder / "home"),
@@ -752,7 +766,7 @@ class Package:
 
 
 CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
-         "examples_project", "two_versions", "newest_cmake", "conan", "vcpkg")
+         "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -32,6 +32,7 @@ def main():
     a.add_argument("--program", type=pathlib.Path, help="the program warpfold, for what runs it")
     a.add_argument("--simt", help="archives of the kernels for simt: a module for the tests of arrays on a GPU")
     a.add_argument("--gpu", help="the same of those for CUDA")
+    a.add_argument("--nvcc", default="", help="that which compiled them")
     given = a.parse_args()
 
     base = getattr(sys, "_base_executable", sys.executable)
@@ -66,25 +67,34 @@ def main():
                 print("python_package: without " + " ".join(packages) + ": " + done.stderr.strip().splitlines()[-1])
         stamp.write_text(wanted)
 
-    # The line of README as it stands; what is compiled already, and what is installed in the environment, is said by variables.
-    line = "pip install ."
-    if f"`{line}`" not in (given.source / "README.md").read_text():
-        sys.exit(f"README.md does not say `{line}`")
-    define = {"WARPFOLD_PREBUILT": given.library, "WARPFOLD_PREBUILT_SIMT": given.simt or "", "WARPFOLD_PREBUILT_GPU": given.gpu or "",
-              "WARPFOLD_PREBUILT_PROGRAM": given.program or "", "WARPFOLD_WARNINGS_AS_ERRORS": "ON"}
-    variables = {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "SKBUILD_BUILD_DIR": str(given.scratch / "build"),
-                 "CMAKE_ARGS": shlex.join(f"-D{name}={value}" for name, value in define.items()),
-                 "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_QUIET": "1", "PIP_NO_DEPS": "1", "PIP_FORCE_REINSTALL": "1",
-                 "PIP_NO_BUILD_ISOLATION": "0"}  # pip reads this one as `build isolation: 0`
-    subprocess.run(["bash", "-euc", line], cwd=given.source, env=os.environ | variables, check=True)
+    # The line of README, and with CUDA then the one of docs/python.md, as they stand; what is compiled already, and what is installed in the
+    # environment, is said by variables.
+    def modules(pattern):
+        return subprocess.run([str(python), "-c", f"import glob, os, warpfold; print(*glob.glob(os.path.dirname(warpfold.__file__) + '/{pattern}'))"],
+                              stdout=subprocess.PIPE, text=True, check=True, cwd=given.scratch).stdout.strip()
+
+    define = {"WARPFOLD_PREBUILT": given.library, "WARPFOLD_PREBUILT_SIMT": given.simt or "", "WARPFOLD_PREBUILT_PROGRAM": given.program or "",
+              "WARPFOLD_WARNINGS_AS_ERRORS": "ON"}
+    for line, page, gpu in (("pip install .", "README.md", ""), ("pip install . -C cmake.define.WARPFOLD_CUDA=ON", "docs/python.md", given.gpu)):
+        if line not in (given.source / page).read_text():
+            sys.exit(f"{page} does not say {line}")
+        if page != "README.md" and not gpu:
+            continue
+        defined = define | {"WARPFOLD_PREBUILT_GPU": gpu} | ({"CMAKE_CUDA_COMPILER": given.nvcc} if gpu else {})
+        variables = {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "SKBUILD_BUILD_DIR": str(given.scratch / "build"),
+                     "CMAKE_ARGS": shlex.join(f"-D{name}={value}" for name, value in defined.items()),
+                     "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_QUIET": "1", "PIP_NO_DEPS": "1", "PIP_FORCE_REINSTALL": "1",
+                     "PIP_NO_BUILD_ISOLATION": "0"}  # pip reads this one as `build isolation: 0`
+        subprocess.run(["bash", "-euc", line], cwd=given.source, env=os.environ | variables, check=True)
+        if bool(modules("_gpu*.so")) != bool(gpu):
+            sys.exit(f"{line}: the package has{' no' if gpu else ' a'} module for GPUs")
     environment = {k: v for k, v in os.environ.items() if k != "WARPFOLD_PROGRAM"}  # the package has its own
     if given.simt:  # for kernels of a Reduction's text
         environment["WARPFOLD_TEST_SIMT"] = str(given.source / "simt/include")
     run = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
     tests = given.source / "python/tests"
     # Arrays on a GPU, in a process of its own: simt's memory of threads has to be there from the start.
-    module = subprocess.run([str(python), "-c", "import glob, os, warpfold; print(*glob.glob(os.path.dirname(warpfold.__file__) + '/_simt.*so'))"],
-                            stdout=subprocess.PIPE, text=True, check=True, cwd=given.scratch).stdout.strip()
+    module = modules("_simt.*so")
     arrays_on_gpus = subprocess.Popen(["env", f"LD_PRELOAD={module}", *run, str(tests / "test_gpu.py")], cwd=given.scratch,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     all_else = subprocess.run([*run, "--ignore", str(tests / "test_gpu.py"), str(tests)], cwd=given.scratch, env=environment)

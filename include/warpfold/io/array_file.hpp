@@ -37,15 +37,15 @@ class array_file {
   /// `path` as for input::open(). A mapped file is checked whole: what the header promises is
   /// there, and nothing more. In a pipe that shows at the end.
   static array_file open(const std::string& path, std::optional<raw_format> raw = {});
-  /// The same of an input that is open.
+  /// The same of an input that is open. Throws wf::error (bad_input).
   static array_file from(input source, std::optional<raw_format> raw = {});
 
   /// As messages show it.
-  const std::string& name() const { return source_.name(); }
+  const std::string& name() const noexcept { return source_.name(); }
   /// In a raw pipe `count` and `shape` are those of what has been read so far.
-  const array_layout& layout() const { return layout_; }
+  const array_layout& layout() const noexcept { return layout_; }
   /// False for a raw pipe until its end.
-  bool size_known() const { return size_known_; }
+  bool size_known() const noexcept { return size_known_; }
 
   /// Its bytes are in the address space, and next() gives them all at once.
   bool mapped() const { return source_.bytes().has_value(); }

@@ -43,7 +43,7 @@ struct dtype_info {
   std::size_t part;       ///< bytes of what is swapped when byte orders differ: half an element if complex
 };
 
-/// In the order of `dtype`.
+/// What is told of each element type, in the order of `dtype`.
 inline constexpr std::array<dtype_info, 15> dtypes{{
     {"f16", "f2", 2, 2},
     {"bf16", "", 2, 2},
@@ -63,21 +63,21 @@ inline constexpr std::array<dtype_info, 15> dtypes{{
 }};
 
 /// What is told of it: `info(dtype::f32).size` is 4.
-constexpr const dtype_info& info(dtype type) { return dtypes[static_cast<std::size_t>(type)]; }
+constexpr const dtype_info& info(dtype type) noexcept { return dtypes[static_cast<std::size_t>(type)]; }
 
 /// The type of that name (`f64`, not `f8`: numpy's codes are ambiguous with `i8`), or nothing.
-constexpr std::optional<dtype> dtype_named(std::string_view name) {
+constexpr std::optional<dtype> dtype_named(std::string_view name) noexcept {
   for (std::size_t k = 0; k < dtypes.size(); ++k)
     if (dtypes[k].name == name) return static_cast<dtype>(k);
   return std::nullopt;
 }
 
 /// c64 or c128.
-constexpr bool is_complex(dtype type) { return type == dtype::c64 || type == dtype::c128; }
+constexpr bool is_complex(dtype type) noexcept { return type == dtype::c64 || type == dtype::c128; }
 /// f16, bf16, f32 or f64.
-constexpr bool is_floating(dtype type) { return type <= dtype::f64; }
+constexpr bool is_floating(dtype type) noexcept { return type <= dtype::f64; }
 /// i8 to u64, and bool: it counts.
-constexpr bool is_integer(dtype type) { return !is_complex(type) && !is_floating(type); }
+constexpr bool is_integer(dtype type) noexcept { return !is_complex(type) && !is_floating(type); }
 
 /// The order of the bytes of a number.
 enum class byte_order : std::uint8_t {

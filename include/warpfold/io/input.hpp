@@ -17,7 +17,7 @@ class input {
   /// file that cannot be mapped. Anything else (directory, device) throws wf::error (bad_input),
   /// and so does what the system refuses (io).
   static input open(const std::string& path);
-  /// Bytes that outlive the input.
+  /// Bytes that outlive the input, under a name for messages. Throws nothing.
   static input in_memory(std::span<const std::byte> bytes, std::string name);
 
   /// The source is then empty.
@@ -27,13 +27,14 @@ class input {
   ~input();
 
   /// As messages show it: one line, printable.
-  const std::string& name() const { return name_; }
+  const std::string& name() const noexcept { return name_; }
 
-  /// The whole content, if it is in the address space. Reading a mapped file that another process
+  /// The whole content, if it is in the address space. Throws nothing; reading a mapped file that another process
   /// cuts short raises SIGBUS.
   std::optional<std::span<const std::byte>> bytes() const;
 
-  /// Fills `out`, less only at the end. For inputs without `bytes()`.
+  /// Fills `out`, less only at the end; the bytes that it got. For inputs without `bytes()`. Throws wf::error (io) where the
+  /// system refuses.
   std::size_t read(std::span<std::byte> out);
 
  private:

@@ -26,10 +26,10 @@ struct array_layout {
   std::uint64_t offset = 0;          ///< of the first element, in bytes from the file's start
 
   /// Bytes of all elements.
-  std::uint64_t data_bytes() const { return count * info(type).size; }
+  std::uint64_t data_bytes() const noexcept { return count * info(type).size; }
 };
 
-/// As Python writes a tuple: (3, 4), (3,), ().
+/// A shape as Python writes a tuple: (3, 4), (3,), (). Throws nothing but std::bad_alloc.
 std::string shape_text(std::span<const std::uint64_t> shape);
 
 namespace npy {
@@ -41,7 +41,7 @@ inline constexpr std::size_t max_header = std::size_t{1} << 20;
 /// More dimensions are refused.
 inline constexpr std::size_t max_dimensions = 64;
 
-/// Whether a file that begins so is a .npy file.
+/// Whether a file that begins with these bytes is a .npy file. Throws nothing.
 bool has_magic(std::span<const std::byte> file_start);
 
 /// Bytes before the data. `file_start` holds the first `prefix_size` bytes of the file, fewer only

@@ -21,7 +21,7 @@ namespace wf::io {
 /// How a file is to be reduced.
 struct reduce_options {
   wf::context context;             ///< accuracy, rounding, threads
-  std::int64_t correction = 0;     ///< var, std: divided by n - correction
+  std::int64_t correction = 0;     ///< var, std: divided by n - correction, n the number of elements
   std::optional<axis> axes;        ///< nothing: one answer from all elements
   bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns an element
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given
@@ -38,12 +38,12 @@ struct reduced {
   std::vector<checked<std::uint64_t>> checks;  ///< one an answer, if overflow was looked for
 
   /// How many answers there are.
-  std::size_t answers() const { return values.size() / (info(kind.type).size * static_cast<std::size_t>(kind.values)); }
-  /// Value `part` of answer k, as bytes of kind.type.
-  const std::byte* value(std::size_t k, int part = 0) const {
+  std::size_t answers() const noexcept { return values.size() / (info(kind.type).size * static_cast<std::size_t>(kind.values)); }
+  /// Value `part` of answer k, as bytes of kind.type; both count from 0, unchecked.
+  const std::byte* value(std::size_t k, int part = 0) const noexcept {
     return values.data() + (k * static_cast<std::size_t>(kind.values) + static_cast<std::size_t>(part)) * info(kind.type).size;
   }
-  /// Answers whose true value does not fit their type.
+  /// Answers whose true value does not fit their type; 0 where nobody looked. Throws nothing.
   std::size_t overflows() const;
 };
 
@@ -56,12 +56,13 @@ struct reduced {
 ///     const wf::io::reduced r = wf::io::reduce(wf::op::sum, file);
 ///     std::puts(wf::io::value_text(r.kind.type, r.value(0)).c_str());
 reduced reduce(op o, array_file& x, const reduce_options& options = {});
-/// The same of two files: dot.
+/// The same of two files: dot. Throws wf::error (bad_argument) of two types or shapes.
 reduced reduce(op o, array_file& x, array_file& y, const reduce_options& options = {});
 
-/// A value of any type as the shortest decimal that reads back in its type; complex: 1.5-2j.
+/// A value of any type as the shortest decimal that reads back in its type; complex: 1.5-2j. `value` points to
+/// the bytes of one, of any alignment. Throws nothing but std::bad_alloc.
 std::string value_text(dtype type, const std::byte* value);
-/// All digits of the true answer, also where it overflows.
+/// All digits of the true answer, an integer of that type, also where it overflows. Throws nothing but std::bad_alloc.
 std::string true_integer_text(dtype type, const checked<std::uint64_t>& c);
 
 }  // namespace wf::io

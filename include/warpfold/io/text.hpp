@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file text.hpp
-/// Numbers as text, and untrusted text in messages.
+/// Numbers as text, and untrusted text in messages. Nothing here throws but std::bad_alloc.
 #pragma once
 
 #include <warpfold/half.hpp>

@@ -22,8 +22,10 @@
 
 namespace wf::cpu {
 
+/// The most inputs of a reduction.
 inline constexpr int max_inputs = 2;
 
+/// \cond
 /// A reduction as functions. `self` is the reduction's object, or the options of a built-in one.
 struct erased {
   std::size_t state_size, state_align, result_size;
@@ -45,12 +47,16 @@ struct erased {
   const struct column_fold* columns = nullptr;  ///< of the library's: how rows are added to answers side by side
 };
 
-/// n-d inputs of one shape, strides in bytes.
+/// \endcond
+
+/// Inputs in n dimensions, of one shape: those of a wf::request.
 struct operands {
-  std::array<const void*, max_inputs> data{};
-  extents shape;
-  std::array<extents, max_inputs> strides{};
+  std::array<const void*, max_inputs> data{};  ///< of each input the element whose indexes are all 0
+  extents shape;                               ///< a length for each dimension, in elements
+  std::array<extents, max_inputs> strides{};   ///< of each input one for each dimension, in bytes
 };
+
+/// \cond
 
 /// One answer from n elements without gaps: x[k] points to those of input k. The shortest way.
 WF_API void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
@@ -137,5 +143,7 @@ constexpr erased erase() {
           {sizeof(T)...},      wf::commutes<R>,      e::identity,          e::accumulate,
           e::combine,          e::finish};
 }
+
+/// \endcond
 
 }  // namespace wf::cpu

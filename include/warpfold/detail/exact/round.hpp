@@ -10,6 +10,7 @@
 
 namespace wf::exact {
 
+/// \cond
 /// The leading 64 bits of canonical digits, and whether anything lies below them.
 template <int Count, int MinExponent>
 WF_HD scaled leading_bits(const digits<Count, MinExponent>& x) {
@@ -41,12 +42,16 @@ WF_HD T round_to(const digits<Count, MinExponent>& x, rounding mode = rounding::
   return format<T>::from_opaque_bits(round_to_bits<T>(x, mode));
 }
 
+/// \endcond
+
 /// An unevaluated sum hi + lo.
 template <class T>
 struct pair_of {
-  T hi;
-  T lo;
+  T hi;  ///< the number, rounded to nearest
+  T lo;  ///< what hi leaves of it, rounded
 };
+
+/// \cond
 
 /// hi = the number rounded to nearest; lo = what hi leaves, rounded so that hi + lo is the number
 /// rounded in the given mode: about twice the precision of T. Where hi is infinite, lo is zero.
@@ -69,5 +74,7 @@ WF_HD pair_of<T> round_to_pair(digits<Count, MinExponent> x, rounding mode = rou
   x.normalise();
   return {hi, round_to<T>(x, mode)};
 }
+
+/// \endcond
 
 }  // namespace wf::exact

@@ -37,7 +37,7 @@ std::optional<launch_choices> read_tuning(std::string_view gpu);
 /// The same, as places ask for it: a file that cannot be read or is malformed is kept for tuning_problem() and says nothing.
 std::optional<launch_choices> usable_tuning(std::string_view gpu) noexcept;
 /// What was wrong with the file when a place last wanted it, in one line; empty if nothing.
-std::string tuning_problem();
+WF_API std::string tuning_problem();
 
 /// Puts the choices for a GPU into the file, beside those of others; it is written whole or not at all.
 void write_tuning(const std::string& path, std::string_view gpu, const launch_choices& choices);

@@ -4,12 +4,14 @@
 #pragma once
 
 // The C interface is all that is wanted.
+/// \cond
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif
 #ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX 1
 #endif
+/// \endcond
 #include <mpi.h>
 
 #include <array>
@@ -32,8 +34,9 @@ namespace wf::mpi {
 /// default, MPI_ERRORS_ARE_FATAL, MPI ends all processes instead.
 class failure : public wf::error {
  public:
+  /// What that call answered. Throws nothing but std::bad_alloc.
   failure(int code, const char* call) : error(errc::io, text_of(code, call)), code_(code) {}
-  int mpi_code() const noexcept { return code_; }
+  int mpi_code() const noexcept { return code_; }  ///< the number of MPI's own error
 
  private:
   static std::string text_of(int code, const char* call) {

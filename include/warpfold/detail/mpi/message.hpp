@@ -95,23 +95,26 @@ inline void merge_messages(void* in, void* inout, int* n, MPI_Datatype* type) {
 /// (MPI_Scan, MPI_Reduce_scatter_block …). Ranks must have agreed on form and n, as all_reduce() does by itself.
 class message {
  public:
+  /// Room for `states` states of that form. Throws wf::error (unsupported) of no form, std::bad_alloc.
   message(const state_form& form, std::int64_t states)
       : form_(known_form(form.what, form.element, form.accuracy)), states_(states), stride_(form_.bytes / 8),
         words_(static_cast<std::size_t>(words_of(form_, states))) {}
 
-  /// What MPI is told.
-  void* data() { return words_.data(); }
+  /// The memory that MPI is told.
+  void* data() noexcept { return words_.data(); }
+  /// The datatype that MPI is told. This and operation() throw wf::error where MPI refuses to make one.
   MPI_Datatype type() const { return form_.adds ? MPI_UINT64_T : detail::kept::words(static_cast<int>(stride_ + 1)); }
+  /// The operation that MPI is told. Throws as type().
   MPI_Op operation() const { return form_.adds ? MPI_SUM : detail::kept::operation(detail::merge_messages, commutes()); }
-  /// In elements of type().
-  std::int64_t count() const { return form_.adds ? static_cast<std::int64_t>(words_.size()) : carried(states_); }
-  /// Whether MPI may merge in any order: not places, whose order decides between equals, nor native floating point.
+  /// The count that MPI is told, in elements of type().
+  std::int64_t count() const noexcept { return form_.adds ? static_cast<std::int64_t>(words_.size()) : carried(states_); }
+  /// Whether MPI may merge in any order: not places, whose order decides between equals, nor native floating point. Throws nothing.
   bool commutes() const { return form_.canonical && builtin(form_.what, form_.element, form_.accuracy).commutes; }
 
-  const state_form& form() const { return form_; }
-  std::int64_t states() const { return states_; }
+  const state_form& form() const noexcept { return form_; }  ///< of the states
+  std::int64_t states() const noexcept { return states_; }   ///< how many states it has
 
-  /// Throws wf::error (bad_input) for what check_states() refuses; the message is then what it was.
+  /// The states to be sent. Throws wf::error (bad_input) for what check_states() refuses; the message is then what it was.
   void pack(std::span<const std::byte> states) {
     check_states(form_, states, states_, "states to be reduced");
     clear();
@@ -123,7 +126,7 @@ class message {
       to[0] &= 0xffffffff;
     }
   }
-  /// The message of a rank that has failed: unpack() throws on every rank that it reaches.
+  /// The message of a rank that has failed: unpack() throws on every rank that it reaches. Throws nothing itself.
   void refuse(errc code, int rank) {
     clear();
     if (form_.adds) {

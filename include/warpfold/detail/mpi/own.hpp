@@ -26,8 +26,8 @@ namespace wf::mpi {
 /// The state of a reduction of your own, and the number of elements in it, which finish() is told.
 template <class R>
 struct own_state {
-  state_of<R> state;
-  std::int64_t elements;
+  state_of<R> state;      ///< what was reduced so far
+  std::int64_t elements;  ///< how many elements are in it
 };
 
 namespace detail {

@@ -28,7 +28,12 @@ namespace wf::mpi {
 
 /// Whether this MPI has persistent collectives.
 inline constexpr bool has_persistent = MPI_VERSION >= 4;
-enum class kind : std::uint8_t { plain, persistent };
+/// How a plan asks MPI.
+enum class kind : std::uint8_t {
+  plain,      ///< by MPI_Iallreduce
+  persistent  ///< by MPI_Start of what MPI_Allreduce_init made: MPI 4
+};
+/// A short name: `wf::mpi::plan(comm, form, 1, wf::mpi::persistent)`.
 inline constexpr kind persistent = kind::persistent;
 
 namespace detail {
@@ -55,7 +60,8 @@ inline void all_reduce(MPI_Comm comm, message& m, std::int64_t most = most_at_on
 /// use their plans in the same order. The communicator must outlive it.
 class plan {
  public:
-  /// Throws on all ranks alike where they do not agree; unsupported for a persistent one before MPI 4. `most` is for tests.
+  /// For `states` states of that form. Throws wf::error on all ranks alike where they do not agree; unsupported for a persistent one
+  /// before MPI 4. `most` is for tests.
   plan(MPI_Comm comm, const state_form& form, std::int64_t states = 1, kind how = kind::plain, std::int64_t most = detail::most_at_once)
       : comm_((detail::check_communicator(comm), comm)), rank_(detail::rank_in(comm)), most_(most), message_(agreed(comm, form, states, how)) {
     if (how == kind::plain) return;
@@ -78,7 +84,7 @@ class plan {
   plan(const plan&) = delete;
   plan& operator=(const plan&) = delete;
 
-  /// `states` become those of all ranks. All ranks return, or all throw.
+  /// `states`, as many of the form as was said, become those of all ranks. All ranks return, or all throw wf::error.
   void all_reduce(std::span<std::byte> states) {
     if (is_persistent_) {
       start(states);
@@ -89,19 +95,20 @@ class plan {
     detail::all_reduce(comm_, message_, most_);
     finish(states);
   }
-  /// `states` are copied. A rank whose states are refused takes part all the same: wait() throws, on all ranks.
+  /// `states` are copied. A rank whose states are refused takes part all the same: wait() throws, on all ranks. Throws wf::error
+  /// (bad_argument) where one is under way.
   void start(std::span<const std::byte> states) {
     fill(states);
     begin();
   }
-  /// In place of start(), on a rank that has failed on the way: all ranks' wait() throws, this one's what is given here.
+  /// In place of start(), on a rank that has failed on the way. Throws as start(); all ranks' wait() throws, this one's what is given here.
   void start_refused(std::exception_ptr why) {
     check_idle();
     own_ = std::move(why);
     message_.refuse(detail::code_of(own_), rank_);
     begin();
   }
-  /// Whether wait() would return at once.
+  /// Whether wait() would return at once. Throws wf::error (bad_argument) where nothing was started.
   bool test() {
     check_under_way();
     for (MPI_Request& r : requests_) {  // MPI_Testall of MPICH 4.0.2 fails on persistent collectives that are under way
@@ -111,6 +118,7 @@ class plan {
     }
     return true;
   }
+  /// `states` become those of all ranks, which were started. All ranks return, or all throw wf::error; bad_argument where nothing was started.
   void wait(std::span<std::byte> states) {
     check_under_way();
     is_under_way_ = false;

@@ -79,7 +79,7 @@ if size > 1:
     else:
         time.sleep(1)
         together._get_backend(torch.device("cuda")).abort()
-    same(wf.sum(given), np.float32(50_000))
+    same(wf.sum(given).cpu(), np.float32(50_000))
     same(wfd.sum(mine), wf.sum(x))
 
 torch.distributed.barrier()

@@ -363,7 +363,10 @@ def test_blocks_of_dask_and_xarray_on_a_gpu():
                 same(np.asarray(getattr(wfd, name)(there, axis=axis).compute()), np.asarray(getattr(wf, name)(x, axis=axis)))
     xr = pytest.importorskip("xarray")
     import warpfold.xarray  # noqa: F401
-    for data in (cupy.asarray(x), there):
-        found = xr.DataArray(data, dims=("time", "place"), attrs={"units": "K"}).warpfold.sum("time", keep_attrs=True)
-        assert found.attrs == {"units": "K"}
-        same(found.data.compute() if hasattr(found.data, "compute") else host(found.data), wf.sum(x, axis=0))
+    with_nans = np.where(x > 0, x, np.nan)
+    for skipna in (None, False):
+        for data, here in ((cupy.asarray(x), x), (there, x), (cupy.asarray(with_nans), with_nans)):
+            found = xr.DataArray(data, dims=("time", "place"), attrs={"units": "K"}).warpfold.sum("time", skipna=skipna, keep_attrs=True)
+            assert found.attrs == {"units": "K"}
+            value = found.data.compute() if hasattr(found.data, "compute") else found.data
+            same(value if isinstance(value, np.ndarray) else host(value), (wf.nansum if skipna is None else wf.sum)(here, axis=0))

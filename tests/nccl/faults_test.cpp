@@ -143,6 +143,18 @@ std::vector<one_rank> places(int ranks) {
   return all;
 }
 
+/// A reduction of each kind by all ranks: NCCL connects a communicator's ranks at its first collectives, whose calls wait for all of them.
+void connect(std::vector<one_rank>& all, const std::vector<ncclComm_t>& comms) {
+  on_devices(static_cast<int>(all.size()), [&](int k) {
+    const one_rank& me = all[static_cast<std::size_t>(k)];
+    const std::span<const float> px(static_cast<const float*>(me.x->get()), 5000);
+    float* const to = static_cast<float*>(me.out->get());
+    wf::nccl::sum(*me.place, comms[static_cast<std::size_t>(k)], px, to);
+    wf::nccl::max(*me.place, comms[static_cast<std::size_t>(k)], px, to);
+    EXPECT_EQ(cudaStreamSynchronize(me.stream), cudaSuccess);
+  });
+}
+
 /// Rank 1 does not come: rank 0 gets an error when its time is over, and not a hang.
 TEST(nccl, a_rank_that_does_not_come) {
   const int ranks = device_count();
@@ -151,6 +163,7 @@ TEST(nccl, a_rank_that_does_not_come) {
   expect_usable(all);  // what is loaded at the first call is loaded
   for (const bool gathered : {false, true}) {
     auto comms = communicators(ranks);
+    connect(all, comms);
     library().use(0);
     const std::span<const float> px(static_cast<const float*>(all[0].x->get()), 5000);
     float* const to = static_cast<float*>(all[0].out->get());
@@ -175,6 +188,7 @@ TEST(nccl, aborted_under_way) {
   auto all = places(ranks);
   expect_usable(all);
   auto comms = communicators(ranks);
+  connect(all, comms);
   library().use(0);
   const std::span<const float> px(static_cast<const float*>(all[0].x->get()), 5000);
   wf::nccl::sum(*all[0].place, comms[0], px, static_cast<float*>(all[0].out->get()));

@@ -8,6 +8,8 @@
 ///     wf::nccl::mean(place, comm, matrix, device_out, wf::axis{0});          // of a matrix whose rows are spread
 ///     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked (request.hpp)
 ///     wf::nccl::all_reduce(place, comm, form, device_states, n);         // states (backend.hpp), in place
+///     wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // of a tensor, element by element
+///     wf::nccl::wait(place, comm, std::chrono::seconds(30));             // a rank that is lost is an error, and no hang
 ///
 /// Where states are added (state_form::adds), they go as they are into one ncclAllReduce of 64-bit words, whose sums a kernel brings to
 /// canonical form; others are gathered and merged by every rank, in the order of the ranks. The bits are those of one device and of
@@ -17,8 +19,12 @@
 
 #include <nccl.h>
 
+#include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <warpfold/detail/gpu/states.hpp>
@@ -31,6 +37,8 @@ class failure : public wf::error {
  public:
   /// What that call answered. Throws nothing but std::bad_alloc.
   failure(ncclResult_t code, const char* call) : error(errc::device, std::string(call) + " failed: " + ncclGetErrorString(code)), code_(code) {}
+  /// What went wrong, in words, and what stands for it.
+  failure(const std::string& what, ncclResult_t code) : error(errc::device, what), code_(code) {}
   ncclResult_t nccl_code() const noexcept { return code_; }  ///< NCCL's own
 
  private:
@@ -75,6 +83,35 @@ inline void check(ncclComm_t comm) {
   ncclResult_t state = ncclSuccess;
   detail::checked(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
   detail::checked(state, "a collective of NCCL");
+}
+
+/// Waits until the place's stream has done all that was enqueued. Throws nccl::failure where a collective of the communicator fails, or where the
+/// stream is not done in time, as when a rank is lost: then the communicator has been aborted and comm is null, what the stream was asked for since
+/// must not be used, and place and device go on to be usable. The first collectives of a communicator connect its ranks: those calls themselves wait for all.
+template <class Place>
+  requires(Place::is_place)
+void wait(const Place& place, ncclComm_t& comm, std::chrono::nanoseconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  const auto stream = static_cast<cudaStream_t>(place.stream());
+  const auto give_up = [&](const failure& why) {
+    const ncclComm_t failed = std::exchange(comm, nullptr);
+    ncclCommAbort(failed);
+    cudaStreamSynchronize(stream);  // what waited for other ranks waits no longer
+    throw why;
+  };
+  for (long tries = 0;; ++tries) {
+    ncclResult_t state = ncclSuccess;
+    detail::checked(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
+    if (state != ncclSuccess && state != ncclInProgress) give_up({state, "a collective of NCCL"});
+    const cudaError_t done = cudaStreamQuery(stream);
+    if (done == cudaSuccess) return;
+    if (done != cudaErrorNotReady) place.machine().fail(static_cast<int>(done), "over ranks");
+    if (std::chrono::steady_clock::now() >= until)
+      give_up({"over ranks: nothing came for " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(most).count()) +
+                   " ms, so not all ranks take part; the communicator was aborted",
+               ncclRemoteError});
+    if (tries > 1000) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 /// n states in the device's memory become those of all ranks, on the place's stream. Throws wf::error: unsupported for native floating
@@ -130,6 +167,67 @@ void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
   q.sets = -1;
   q.out = r.out;
   place.run_states(q, who.c_str());
+}
+
+namespace detail {
+
+/// Answers of up to so many bytes are made by every rank, from all elements: one message in place of two.
+inline constexpr std::size_t gathered_bytes = std::size_t{1} << 16;
+
+/// out[i] becomes operation O of all ranks' x[i]. Long arrays: each rank gets its share of all ranks', reduces it, and sends the answers to all, which
+/// is as many bytes as a ring. Shares are of 16 elements, for aligned loads; what is left over goes as short arrays do.
+template <op O, class Place, class T, class... S>
+void each_element(const Place& place, ncclComm_t comm, const T* x, std::size_t n, T* out, const S&... s) {
+  const char* const who = op_names[static_cast<int>(O)];
+  const auto ranks = static_cast<std::size_t>(ranks_of(comm, who));
+  if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");
+  const auto stream = static_cast<cudaStream_t>(place.stream());
+  const auto over_ranks = [&](const void* all, std::size_t count, T* to) {
+    const view<const T> rows(static_cast<const T*>(all), {static_cast<std::int64_t>(ranks), static_cast<std::int64_t>(count)});
+    place.template run<O>(rows, to, axis{0}, s...);
+  };
+  const std::size_t share = n * sizeof(T) <= gathered_bytes ? 0 : n / (16 * ranks) * 16, shared = share * ranks;
+  if (share != 0) {
+    int me = 0;
+    checked(ncclCommUserRank(comm, &me), "ncclCommUserRank");
+    const lent all(place, shared * sizeof(T));
+    checked(ncclGroupStart(), "ncclGroupStart");
+    ncclResult_t sent = ncclSuccess;
+    for (std::size_t k = 0; k < ranks && sent == ncclSuccess; ++k) {
+      sent = ncclSend(x + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm, stream);
+      if (sent == ncclSuccess) sent = ncclRecv(static_cast<T*>(all.get()) + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();  // whatever failed: a group that is open would keep what comes next
+    checked(sent, "ncclSend");
+    checked(ended, "ncclGroupEnd");
+    T* const mine = out + static_cast<std::size_t>(me) * share;
+    over_ranks(all.get(), share, mine);
+    checked(ncclAllGather(mine, out, share * sizeof(T), ncclUint8, comm, stream), "ncclAllGather");
+  }
+  if (n == shared) return;
+  const lent rest(place, (n - shared) * sizeof(T) * ranks);
+  checked(ncclAllGather(x + shared, rest.get(), (n - shared) * sizeof(T), ncclUint8, comm, stream), "ncclAllGather");
+  over_ranks(rest.get(), n - shared, out + shared);
+}
+
+}  // namespace detail
+
+/// Each element of a tensor that every rank has, summed over the ranks: out[i] becomes the true sum of all ranks' x[i], rounded once, so its bits do not
+/// depend on the order of the ranks. x and out are the device's memory, and may be the same; a rounding may follow. All ranks bring as many elements.
+template <class Place, class X, class T, class... S>
+  requires(Place::is_place)
+void sum_elements(const Place& place, ncclComm_t comm, const X& x, T* out, const S&... s) {
+  static_assert(std::same_as<result<op::sum, T>, T>, "warpfold: the sum of an element has its type: floats, complex numbers and 64-bit integers");
+  const std::span<const T> in(x);
+  detail::each_element<op::sum>(place, comm, in.data(), in.size(), out, s...);
+}
+/// The same of true means, each rounded once.
+template <class Place, class X, class T, class... S>
+  requires(Place::is_place)
+void mean_elements(const Place& place, ncclComm_t comm, const X& x, T* out, const S&... s) {
+  static_assert(std::same_as<result<op::mean, T>, T>, "warpfold: the mean of an element has its type: floats and complex numbers");
+  const std::span<const T> in(x);
+  detail::each_element<op::mean>(place, comm, in.data(), in.size(), out, s...);
 }
 
 namespace detail {

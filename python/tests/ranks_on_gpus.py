@@ -4,6 +4,8 @@ is compared with that of the whole array on the CPU, byte by byte."""
 
 import datetime
 import sys
+import threading
+import time
 
 import numpy as np
 import torch
@@ -54,6 +56,32 @@ assert wfd.grad_norm(p) == wf.ExactMoments(g).norm()
 assert wfd.clip_grad_norm_([p], 1.0) == wf.ExactMoments(g).norm()
 assert torch.equal(p.grad.cpu(), (g * (1.0 / (wf.ExactMoments(g).norm() + 1e-6)))[rank::size])
 
+# Groups of fewer ranks: each one alone, and all of them in another group.
+alone = [torch.distributed.new_group([k]) for k in range(size)]
+together = torch.distributed.new_group(list(range(size)))
+same(wfd.sum(mine, alone[rank]), wf.sum(mine))
+same(wfd.sum(mine, together, axis=0), wf.sum(x, axis=0))
+under_way = [wfd.all_reduce(torch.full((5000,), 0.1 * (rank + 1), device="cuda"), group, async_op=True) for group in (together, None)]
+truth = wf.sum(torch.stack([torch.full((5000,), 0.1 * (k + 1)) for k in range(size)]), axis=0)
+assert all(torch.equal(u.wait().cpu(), truth) for u in under_way)
+
+# A communicator that is aborted while a rank waits for one that does not come: an error or a result, never a hang, and the GPU goes on.
+if size > 1:
+    given = torch.ones(50_000, device="cuda")
+    pending = wfd.all_reduce(given, together, async_op=True)
+    if rank == 0:
+        threading.Timer(1, together._get_backend(torch.device("cuda")).abort).start()
+        try:
+            pending.wait()  # exchanges, and then gathers, which the others do not
+            torch.cuda.synchronize()
+        except RuntimeError as e:
+            print("aborted:", str(e).splitlines()[0])
+    else:
+        time.sleep(1)
+        together._get_backend(torch.device("cuda")).abort()
+    same(wf.sum(given).cpu(), np.float32(50_000))
+    same(wfd.sum(mine), wf.sum(x))
+
 torch.distributed.barrier()
 torch.distributed.destroy_process_group()
-print("answers", float(wf.sum(x)).hex())
+print("answers", float(wf.sum(x)).hex(), wf.ExactMoments(g).norm().hex())

@@ -336,6 +336,7 @@ def test_ranks_on_gpus(tmp_path):
     if not torch.distributed.is_nccl_available():
         pytest.skip("a PyTorch without NCCL")
     script = os.path.join(os.path.dirname(__file__), "ranks_on_gpus.py")
+    answers = set()
     for size in sorted({1, min(2, torch.cuda.device_count()), torch.cuda.device_count()}):
         run = [subprocess.Popen([sys.executable, script, str(k), str(size), str(tmp_path / f"meet{size}")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                for k in range(size)]
@@ -345,4 +346,27 @@ def test_ranks_on_gpus(tmp_path):
             for p in run:
                 p.kill()
         assert [p.returncode for p in run] == [0] * size, "\n".join(told)
-        assert len({line for t in told for line in t.splitlines() if line.startswith("answers")}) == 1
+        answers |= {line for t in told for line in t.splitlines() if line.startswith("answers")}
+    assert len(answers) == 1  # a sum and a gradient's norm, for any number of ranks
+
+
+def test_blocks_of_dask_and_xarray_on_a_gpu():
+    """Blocks of CuPy, as the workers of dask-cuda have them."""
+    cupy, da = pytest.importorskip("cupy"), pytest.importorskip("dask.array")
+    import warpfold.dask as wfd
+    x = np.random.default_rng(3).standard_normal((400, 30)) * 10.0 ** np.random.default_rng(4).integers(-100, 100, (400, 30))
+    for chunks in ((400, 30), (37, 11), (1, 30)):
+        there = da.from_array(cupy.asarray(x), chunks=chunks, asarray=False)
+        assert type(there.blocks[0, 0].compute()) is cupy.ndarray
+        for name in ("sum", "mean", "var", "norm", "min", "argmax"):
+            for axis in (None, 0, 1):
+                same(np.asarray(getattr(wfd, name)(there, axis=axis).compute()), np.asarray(getattr(wf, name)(x, axis=axis)))
+    xr = pytest.importorskip("xarray")
+    import warpfold.xarray  # noqa: F401
+    with_nans = np.where(x > 0, x, np.nan)
+    for skipna in (None, False):
+        for data, here in ((cupy.asarray(x), x), (there, x), (cupy.asarray(with_nans), with_nans)):
+            found = xr.DataArray(data, dims=("time", "place"), attrs={"units": "K"}).warpfold.sum("time", skipna=skipna, keep_attrs=True)
+            assert found.attrs == {"units": "K"}
+            value = found.data.compute() if hasattr(found.data, "compute") else found.data
+            same(value if isinstance(value, np.ndarray) else host(value), (wf.nansum if skipna is None else wf.sum)(here, axis=0))

@@ -36,8 +36,9 @@ __all__ = ["Pending", "all_reduce", "answer", "argmax", "argmin", "clip_grad_nor
 
 Array = Any
 Steps = Generator[Any, None, Any]
-_AT_ONCE = 1 << 24      # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
-_GATHERED = 1 << 16     # bytes of a tensor below which every rank gets all of it
+_AT_ONCE = 1 << 24        # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
+_AT_ONCE_THERE = 1 << 26  # the same on GPUs: shorter messages are slower there
+_GATHERED = 1 << 16       # bytes of a tensor below which every rank gets all of it
 
 
 # ---- The two libraries, told alike: one-dimensional NumPy arrays of int64 or of bytes.
@@ -60,8 +61,8 @@ class _Mpi:
                 yield self.comm.Ireduce(words[piece], out[piece], root=root)
         return out
 
-    def gather(self, data: Array, root: int | None = None) -> Steps:
-        out = np.empty((self.size, len(data)), np.uint8)
+    def gather(self, data: Array, root: int | None = None, into: Any = None) -> Steps:
+        out = np.empty((self.size, len(data)), np.uint8) if into is None else into.reshape(self.size, len(data))
         for at in range(0, len(data), _AT_ONCE):
             part = np.ascontiguousarray(data[at:at + _AT_ONCE])
             room = np.empty((self.size, len(part)), np.uint8)
@@ -97,10 +98,10 @@ class _Torch:
         return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
 
     def _sent(self, data: Any) -> Any:
-        """As a tensor of the group's device. What is sent may be written to, so it is a copy."""
+        """As a tensor of the group's device: of an array a copy, a tensor as it is."""
         if isinstance(data, np.ndarray):
             return self.torch.from_numpy(np.ascontiguousarray(data).copy()).to(self.device)
-        return data.clone()
+        return data
 
     @staticmethod
     def _as(given: Any, found: Any) -> Any:
@@ -114,15 +115,21 @@ class _Torch:
             yield self.dist.reduce(t, self._root(root), group=self.group, async_op=True)
         return self._as(words, t)
 
-    def gather(self, data: Any, root: int | None = None) -> Steps:
+    def gather(self, data: Any, root: int | None = None, into: Any = None) -> Steps:
         t = self._sent(data)
-        out = t.new_empty(self.size, len(t))
+        directly = into is not None and not isinstance(data, np.ndarray)
+        out = into.reshape(self.size, len(t)) if directly else t.new_empty(self.size, len(t))
         rows = list(out.unbind(0))
-        if root is None:
+        if root is None and self.device == "cuda":  # into lists NCCL gathers by one copy more
+            yield self.dist.all_gather_into_tensor(out.view(-1), t, group=self.group, async_op=True)
+        elif root is None:
             yield self.dist.all_gather(rows, t, group=self.group, async_op=True)
         else:
             yield self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group, async_op=True)
-        return self._as(data, out)
+        found = self._as(data, out)
+        if into is not None and not directly:
+            into[:] = found.reshape(-1)
+        return found
 
     def exchange(self, parts: Any) -> Steps:
         t = self._sent(parts)
@@ -323,9 +330,6 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
         data, size = flat.view(np.uint8), flat.itemsize
     as_numpy = isinstance(data, np.ndarray)
 
-    def room(n: int) -> Any:
-        return np.zeros(n, np.uint8) if as_numpy else data.new_zeros(n)
-
     def over_ranks(rows: Any) -> Any:
         """Bytes of the sums, of those of each rank's elements."""
         numbers = rows.view(flat.dtype) if tensor != as_numpy else torch.from_numpy(rows).view(flat.dtype)  # type: ignore[union-attr]
@@ -338,18 +342,17 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
     def run() -> Steps:
         if len(data) == 0:
             return x.clone() if tensor else x.astype(flat.dtype)
-        out = room(len(data))
-        step = _AT_ONCE * size
+        out = np.empty(len(data), np.uint8) if as_numpy else torch.empty_like(data)  # type: ignore[union-attr]
+        step = (_AT_ONCE if ranks.device == "cpu" else _AT_ONCE_THERE) * size
+        unit = 16 * size * ranks.size  # shares begin where loads are aligned; what is left over is gathered
         for at in range(0, len(data), step):
-            piece = data[at:at + step]
-            if len(piece) <= _GATHERED or ranks.size == 1:
-                out[at:at + step] = over_ranks((yield from ranks.gather(piece)))
-                continue
-            share = -(-len(piece) // (size * ranks.size)) * size  # whole elements; the last rank's may be padded
-            parts = room(ranks.size * share)
-            parts[:len(piece)] = piece
-            mine = over_ranks((yield from ranks.exchange(parts.reshape(ranks.size, share))))
-            out[at:at + step] = (yield from ranks.gather(mine)).reshape(-1)[:len(piece)]
+            piece, to = data[at:at + step], out[at:at + step]
+            shared = 0 if len(piece) <= _GATHERED or ranks.size == 1 else len(piece) // unit * unit
+            if shared:
+                mine = over_ranks((yield from ranks.exchange(piece[:shared].reshape(ranks.size, -1))))
+                yield from ranks.gather(mine, into=to[:shared])
+            if shared < len(piece):
+                to[shared:] = over_ranks((yield from ranks.gather(piece[shared:])))
         if tensor:
             return (torch.from_numpy(out) if as_numpy else out).view(flat.dtype).reshape(x.shape)  # type: ignore[union-attr]
         return out.view(flat.dtype).reshape(x.shape)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import _general
-from ._inputs import take
+from ._inputs import lies_on_gpu, take
 from ._modules import need
 from .states import OP_OF
 
@@ -37,6 +37,8 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
     if isinstance(axis, (tuple, list)) and not axis and (reduction in _UNCHANGED or x.dtype.kind not in "fciub"):
         return x  # a Dataset's variable without the dimension, as xarray leaves it
     skip = skipna if skipna is not None else x.dtype.kind in "fc"
+    if skip and x.dtype.kind in "fc" and not hasattr(x, "dask") and hasattr(x, "get") and lies_on_gpu(x):
+        x = x.get()  # NaNs are left out on the CPU alone
     extreme = reduction in ("min", "max")
     fewest = min_count if min_count is not None else 1 if extreme and skip and x.dtype.kind == "f" else None
     if hasattr(x, "dask"):

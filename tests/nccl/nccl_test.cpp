@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "../effort.hpp"
+#include "expect_refused.hpp"
 #include "ranks.hpp"
 
 namespace {
@@ -32,17 +33,6 @@ bytes answer_on_cpu(const wf::state_form& f, const wf::options& o, const bytes& 
   while (size > 0 && room[size - 1] != other[size - 1]) --size;
   room.resize(size);
   return room;
-}
-
-template <class F>
-void expect_refused(F f, wf::errc code, const std::string& text) {
-  try {
-    f();
-    ADD_FAILURE() << "not refused: " << text;
-  } catch (const wf::error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-  }
 }
 
 bool is_merged_on_devices(const wf::state_form& f) { return f.canonical; }
@@ -231,7 +221,9 @@ TEST(gpus, arrays_of_the_host_and_pieces) {
     k[i] = static_cast<std::int32_t>(random() % 30);
   }
   for (std::size_t ways = 1; ways < 5; ++ways) {
-    const places_type all{std::vector<int>(ways, 0)};
+    std::vector<int> devices;
+    for (std::size_t p = 0; p < ways; ++p) devices.push_back(nth_device(p));
+    const places_type all{devices};
     ASSERT_EQ(all.size(), ways);
     EXPECT_EQ(wf::sum(all, x), wf::sum(x));
     EXPECT_EQ(wf::mean(all, x, wf::rounding::down), wf::mean(x, wf::rounding::down));
@@ -247,7 +239,9 @@ TEST(gpus, arrays_of_the_host_and_pieces) {
     for (std::size_t p = 0; p < ways; ++p) {
       const auto piece = std::span(std::as_const(x)).subspan(p * p * x.size() / (ways * ways), (2 * p + 1) * x.size() / (ways * ways));
       const auto raw = std::as_bytes(piece);
+      library().use(nth_device(p));
       there.push_back(std::make_unique<on_device>(bytes(raw.begin(), raw.end())));
+      library().use(0);
       pieces.emplace_back(static_cast<const double*>(there.back()->get()), piece.size());
     }
     std::vector<double> covered;

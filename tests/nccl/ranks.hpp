@@ -26,16 +26,22 @@ using places_type = wf::simulated_gpus;
 inline const wf::device_library& library() { return wf::simt_library(); }
 #endif
 
+/// How many devices there are; simt has one, which may be named several times.
+inline int device_count() {
+  try {
+    return library().devices();
+  } catch (const wf::error&) {
+    return 0;
+  }
+}
+/// The k-th of several, on a machine that may have fewer.
+inline int nth_device(std::size_t k) { return static_cast<int>(k) % device_count(); }
+
 /// Numbers of ranks to try; none where there is no device.
 inline std::vector<int> rank_counts() {
 #ifdef WF_REAL_NCCL
-  int there = 0;
-  try {
-    there = library().devices();
-  } catch (const wf::error&) {
-  }
   std::vector<int> all;
-  for (int n = 1; n <= there; n *= 2) all.push_back(n);
+  for (int n = 1; n <= device_count(); n *= 2) all.push_back(n);
   return all;
 #else
   return {1, 2, 3, 5};

@@ -117,7 +117,8 @@ class message {
   /// The states to be sent. Throws wf::error (bad_input) for what check_states() refuses; the message is then what it was.
   void pack(std::span<const std::byte> states) {
     check_states(form_, states, states_, "states to be reduced");
-    clear();
+    if (!form_.adds || states_ == 0) clear();
+    else words_[0] = words_[1] = 0;  // all others are written
     for (std::size_t k = 0; k < static_cast<std::size_t>(states_); ++k) {
       std::uint64_t* const to = state(k);
       std::memcpy(to, states.data() + k * form_.bytes, form_.bytes);
@@ -139,22 +140,20 @@ class message {
   /// The merged states, in canonical form. Throws wf::error: capacity for more than 2^63 - 1 elements, or what a rank has
   /// refused with. All ranks throw the same that have the same message.
   void unpack(std::span<std::byte> states) {
-    const std::string who = detail::text_of(form_);
     if (states.size() != static_cast<std::size_t>(states_) * form_.bytes)
-      throw error(errc::bad_argument, who + ": room for " + std::to_string(states.size()) + " bytes; " + std::to_string(states_) +
+      throw error(errc::bad_argument, who() + ": room for " + std::to_string(states.size()) + " bytes; " + std::to_string(states_) +
                                           " states have " + std::to_string(static_cast<std::size_t>(states_) * form_.bytes));
-    if (form_.adds) throw_for_sums(who);
-    else throw_for_merged(who);
+    if (form_.adds) throw_for_sums();
+    else throw_for_merged();
     for (std::size_t k = 0; k < static_cast<std::size_t>(states_); ++k) {
       std::uint64_t* const from = state(k);
       if (form_.adds) from[0] += words_[2 + k] << 32;
       std::memcpy(states.data() + k * form_.bytes, from, form_.bytes);
     }
     if (!form_.adds) return;
-    std::vector<std::byte> nothing(form_.bytes);
-    clear_states(form_, nothing.data(), 1);
+    const std::vector<std::byte> nothing(form_.bytes);
     for (std::size_t k = 0; k < static_cast<std::size_t>(states_); ++k)
-      merge_states(form_, states.data() + k * form_.bytes, nothing.data(), 1);  // carries
+      unmerge_states(form_, states.data() + k * form_.bytes, nothing.data(), 1);  // carries: less words of zero than a merge with no elements
   }
 
  private:
@@ -177,27 +176,28 @@ class message {
     }
   }
 
-  void throw_for_sums(const std::string& who) const {
+  std::string who() const { return detail::text_of(form_); }
+  void throw_for_sums() const {
     const std::uint64_t failed = words_[0] >> 32;  // 1 says that it was one rank; with more, ranks may have carried into it
-    if (failed == 1) detail::throw_for_rank(who, static_cast<std::int64_t>(words_[0] & 0xffffffff), static_cast<errc>(words_[1]));
-    if (failed != 0) throw error(errc::bad_argument, who + ": several ranks could not take part; their own errors say why, and no rank has an answer");
+    if (failed == 1) detail::throw_for_rank(who(), static_cast<std::int64_t>(words_[0] & 0xffffffff), static_cast<errc>(words_[1]));
+    if (failed != 0) throw error(errc::bad_argument, who() + ": several ranks could not take part; their own errors say why, and no rank has an answer");
     const auto terms = static_cast<std::uint64_t>(wf::detail::rows_of(form_).terms);
     for (std::size_t k = 0; k < static_cast<std::size_t>(states_); ++k) {
       const std::size_t at = 2 + static_cast<std::size_t>(carried(states_)) + k * stride_;
-      if (words_[2 + k] + (words_[at] >> 32) >= (std::uint64_t{1} << 31) / terms) refuse_capacity(who, terms);
+      if (words_[2 + k] + (words_[at] >> 32) >= (std::uint64_t{1} << 31) / terms) refuse_capacity(terms);
     }
   }
-  void throw_for_merged(const std::string& who) const {
+  void throw_for_merged() const {
     for (std::size_t k = 0; k < static_cast<std::size_t>(count()); ++k) {
       const std::uint64_t h = words_[k * (stride_ + 1)];
       if (!detail::head::has_failed(h)) continue;
-      if ((h & detail::head::while_merging) == 0) detail::throw_for_rank(who, detail::head::rank(h), detail::head::code(h));
-      if (detail::head::code(h) == errc::capacity) refuse_capacity(who, 1);
-      throw error(detail::head::code(h), who + ": ranks sent messages of different forms; they must reduce alike");
+      if ((h & detail::head::while_merging) == 0) detail::throw_for_rank(who(), detail::head::rank(h), detail::head::code(h));
+      if (detail::head::code(h) == errc::capacity) refuse_capacity(1);
+      throw error(detail::head::code(h), who() + ": ranks sent messages of different forms; they must reduce alike");
     }
   }
-  [[noreturn]] static void refuse_capacity(const std::string& who, std::uint64_t terms) {
-    throw error(errc::capacity, who + ": all ranks together have more than " + (terms == 1 ? "2^63 - 1" : "2^62 - 1") + " elements");
+  [[noreturn]] void refuse_capacity(std::uint64_t terms) const {
+    throw error(errc::capacity, who() + ": all ranks together have more than " + (terms == 1 ? "2^63 - 1" : "2^62 - 1") + " elements");
   }
 
   state_form form_;

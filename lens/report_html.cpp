@@ -135,7 +135,7 @@ std::string links_of(const explanation& e) {
   return all + "</p>\n";
 }
 
-std::string memory_table(const counters& c) {
+std::string memory_html(const counters& c) {
   std::string all =
       "<div class=\"scroll\"><table class=\"counts\"><tr><th></th><th>requests</th><th>lanes a request</th><th>sectors</th><th>sectors a "
       "request</th><th>bytes used</th><th>wavefronts</th><th>conflicts</th><th>ways at most</th><th>turns</th></tr>\n";
@@ -261,7 +261,7 @@ std::string advice_of(const explanation& e) {
 std::string counts_of(const explanation& e) {
   std::string all;
   for (const kernel_counts& k : e.kernels) {
-    all += "<h3>" + escaped(kernel_line(k)) + "</h3>\n" + memory_table(k.total) + "<p class=\"soft\">";
+    all += "<h3>" + escaped(kernel_line(k)) + "</h3>\n" + memory_html(k.total) + "<p class=\"soft\">";
     bool first = true;
     for (const named_count& n : other_counts_of(k)) {
       all += fmt::format("{}{} {}", first ? "" : " · ", n.name, n.text);

@@ -8,7 +8,7 @@ namespace wf::cpu {
 
 namespace {
 
-constexpr std::int64_t tile = 4096;
+constexpr std::int64_t fused_tile = 4096;
 
 std::size_t aligned(std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; }
 
@@ -46,12 +46,12 @@ fusion::fusion(std::span<const part> parts) {
                              std::int64_t start) {
     const auto& all = parts_of(self);
     const erased& one = *all.front().what.functions;
-    for (std::int64_t i = 0; i < n; i += tile) {
+    for (std::int64_t i = 0; i < n; i += fused_tile) {
       const void* here[max_inputs] = {};
       for (int k = 0; k < one.inputs; ++k)
         here[k] = at(x[k], static_cast<std::size_t>(i) * one.element_sizes[k]);
       for (const placed& p : all)
-        p.what.functions->accumulate(p.what.self, at(s, p.state), here, std::min(tile, n - i), start + i);
+        p.what.functions->accumulate(p.what.self, at(s, p.state), here, std::min(fused_tile, n - i), start + i);
     }
   };
   functions_.combine = [](const void* self, void* s, const void* later) {

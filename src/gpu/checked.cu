@@ -10,7 +10,7 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 template <class Fold, class... T>
-cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_checked(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
   return reduce_with<Fold, T...>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
 }
 
@@ -18,12 +18,12 @@ template <int Size>
 cudaError_t enqueue_size(const device_request& r, workspace& w, cudaStream_t stream) {
   using word = word_of_size<Size>;
   const auto wide = words_of_64<Size>::of(r.element);
-  if (r.what == op::prod) return enqueue<checked_product_fold<Size>, word>({wide}, r, w, stream);
-  if (r.what == op::dot) return enqueue<checked_sum_fold<Size, 2>, word, word>({r.what, wide}, r, w, stream);
-  return enqueue<checked_sum_fold<Size, 1>, word>({r.what, wide}, r, w, stream);
+  if (r.what == op::prod) return enqueue_checked<checked_product_fold<Size>, word>({wide}, r, w, stream);
+  if (r.what == op::dot) return enqueue_checked<checked_sum_fold<Size, 2>, word, word>({r.what, wide}, r, w, stream);
+  return enqueue_checked<checked_sum_fold<Size, 1>, word>({r.what, wide}, r, w, stream);
 }
 
-enqueue_function find(op o, dtype t, accuracy) {
+enqueue_function find_checked(op o, dtype t, accuracy) {
   if (!is_checked_on_devices(o, t)) return nullptr;
   switch (info(t).size) {
     case 1: return enqueue_size<1>;
@@ -37,4 +37,4 @@ enqueue_function find(op o, dtype t, accuracy) {
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(checked, find)
+WF_KERNEL_FAMILY(checked, find_checked)

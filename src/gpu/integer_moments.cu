@@ -10,7 +10,7 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 template <class T, terms Terms>
-cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_integer_moments(const device_request& r, workspace& w, cudaStream_t stream) {
   constexpr int threads = sizes_for<T, Terms>().most;
   exact_question q{r.what, r.options.rounding, r.options.correction};
   q.states = r.states;
@@ -19,11 +19,11 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
       r.out, w, stream);
 }
 
-enqueue_function find(op o, dtype t, accuracy) {
+enqueue_function find_integer_moments(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (integer<T>) {
-      if (o == op::mean) return enqueue<T, terms::sum>;
-      if (operation_of(o).state == state_kind::moments || o == op::norm2) return enqueue<T, terms::moments>;
+      if (o == op::mean) return enqueue_integer_moments<T, terms::sum>;
+      if (operation_of(o).state == state_kind::moments || o == op::norm2) return enqueue_integer_moments<T, terms::moments>;
     }
     return nullptr;
   });
@@ -33,4 +33,4 @@ enqueue_function find(op o, dtype t, accuracy) {
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(integer_moments, find)
+WF_KERNEL_FAMILY(integer_moments, find_integer_moments)

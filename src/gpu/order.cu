@@ -10,7 +10,7 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 template <class Fold, class T>
-cudaError_t enqueue(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_order(const Fold& fold, const device_request& r, workspace& w, cudaStream_t stream) {
   return reduce_with<Fold, T>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
                               stream, {0, 0}, {r.states, r.first});
 }
@@ -37,7 +37,7 @@ cudaError_t enqueue_count(const device_request& r, workspace&, cudaStream_t stre
   return launch(write_count, {1, 1, 0, stream}, r.n, r.states, static_cast<std::int64_t*>(r.out));
 }
 
-enqueue_function find(op o, dtype t, accuracy) {
+enqueue_function find_order(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     using zero = typename same_zero<T>::type;
     const state_kind state = operation_of(o).state;
@@ -45,18 +45,18 @@ enqueue_function find(op o, dtype t, accuracy) {
     if (state == state_kind::nonzeros ||
         (std::is_same_v<T, bool> && (o == op::sum || o == op::norm1 || o == op::sum_of_squares))) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
-        return enqueue<nonzero_fold<zero>, zero>({r.what}, r, w, stream);
+        return enqueue_order<nonzero_fold<zero>, zero>({r.what}, r, w, stream);
       };
     }
     if constexpr (real<T>) {
       if (state == state_kind::extremes) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
-          return enqueue<extremes_fold<T>, T>({r.what}, r, w, stream);
+          return enqueue_order<extremes_fold<T>, T>({r.what}, r, w, stream);
         };
       }
       if (state == state_kind::places) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
-          return enqueue<arg_fold<T>, T>({r.what == op::argmax}, r, w, stream);
+          return enqueue_order<arg_fold<T>, T>({r.what == op::argmax}, r, w, stream);
         };
       }
     }
@@ -68,4 +68,4 @@ enqueue_function find(op o, dtype t, accuracy) {
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(order, find)
+WF_KERNEL_FAMILY(order, find_order)

@@ -55,7 +55,7 @@ functions functions_of(op o, dtype t, accuracy a) {
   return found;
 }
 
-enqueue_function find(op o, dtype t, accuracy a) { return functions_of(o, t, a).whole; }
+enqueue_function find_own(op o, dtype t, accuracy a) { return functions_of(o, t, a).whole; }
 
 }  // namespace
 
@@ -64,4 +64,4 @@ states_function find_states_own(op o, dtype t) { return functions_of(o, t, accur
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(own, find)
+WF_KERNEL_FAMILY(own, find_own)

@@ -10,7 +10,7 @@ namespace {
 
 /// Answers are by certificate.
 template <class T, terms Terms>
-cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) {
+cudaError_t enqueue_products(const device_request& r, workspace& w, cudaStream_t stream) {
   using P = typename kernel_element_of<T>::number;
   using E = kernel_element<T>;
   const certified::question q{r.what, r.options.rounding, r.options.correction};
@@ -40,13 +40,13 @@ cudaError_t enqueue(const device_request& r, workspace& w, cudaStream_t stream) 
 }
 
 /// Complex numbers have these under either accuracy: there are no faster ones.
-enqueue_function find(op o, dtype t, accuracy a) {
+enqueue_function find_products(op o, dtype t, accuracy a) {
   if (a != accuracy::exact && !is_complex(t)) return nullptr;
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (floating<T> || complex_number<T>) {
-      if (o == op::dot) return enqueue<T, terms::products>;
-      if (o == op::sum_of_squares || o == op::norm2) return enqueue<T, terms::squares>;
-      if (operation_of(o).state == state_kind::moments) return enqueue<T, terms::moments>;
+      if (o == op::dot) return enqueue_products<T, terms::products>;
+      if (o == op::sum_of_squares || o == op::norm2) return enqueue_products<T, terms::squares>;
+      if (operation_of(o).state == state_kind::moments) return enqueue_products<T, terms::moments>;
     }
     return nullptr;
   });
@@ -56,4 +56,4 @@ enqueue_function find(op o, dtype t, accuracy a) {
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(products, find)
+WF_KERNEL_FAMILY(products, find_products)

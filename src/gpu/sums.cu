@@ -46,7 +46,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
   return enqueue_certified<T>(r, w, stream);
 }
 
-enqueue_function find(op o, dtype t, accuracy a) {
+enqueue_function find_sums(op o, dtype t, accuracy a) {
   if (a != accuracy::exact) return nullptr;
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (floating<T>) {
@@ -63,4 +63,4 @@ enqueue_function find(op o, dtype t, accuracy a) {
 
 }  // namespace wf::device::inline WF_BUILD
 
-WF_KERNEL_FAMILY(sums, find)
+WF_KERNEL_FAMILY(sums, find_sums)

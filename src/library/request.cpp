@@ -16,12 +16,6 @@
 
 namespace wf {
 
-namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
-
-}  // namespace
-
 extents check(const request& r) {
   const char* const who = op_names[static_cast<int>(r.what)];
   if (r.context.threads < 0) detail::refuse_threads(r.context.threads);

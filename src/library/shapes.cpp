@@ -14,8 +14,6 @@ namespace wf {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
-
 std::int64_t length_of_one_dimension(const extents& shape, const char* who) {
   if (shape.size() != 1)
     refuse(std::string(who) + ": segments and labels of an input of " + std::to_string(shape.size()) +

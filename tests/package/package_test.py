@@ -17,6 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
+TOGETHER = "-DCMAKE_UNITY_BUILD=ON"  # half of what compiling the library takes are its headers, and each file is compiled alone elsewhere
 ANSWER = "the exact sum is 1e+308"
 
 
@@ -476,7 +477,7 @@ class Package:
         header = source / "include/warpfold/version.h"
         header.write_text(header.read_text().replace(f"VERSION_MINOR {minor}", f"VERSION_MINOR {minor + 1}"))
         self.source = source
-        options = [f"-DWARPFOLD_SOURCE={source}", "-DCMAKE_SYSTEM_NAME=Linux", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON",
+        options = [f"-DWARPFOLD_SOURCE={source}", "-DCMAKE_SYSTEM_NAME=Linux", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-Dwf_unoptimised=ON", TOGETHER,
                    "-DCMAKE_POSITION_INDEPENDENT_CODE=OFF", "-DCMAKE_C_FLAGS=-fno-pic", "-DCMAKE_CXX_FLAGS=-fno-pic", "-DCMAKE_EXE_LINKER_FLAGS=-no-pie",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"]
@@ -512,7 +513,7 @@ class Package:
             if not entry.name.startswith((".", "build")):
                 (sources / entry.name).symlink_to(entry)
         # What would take minutes is left out behind the line: the optimiser, and kernels.
-        lines[0] += " -DWARPFOLD_CUDA=OFF -Dwf_unoptimised=ON '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG'"
+        lines[0] += " -DWARPFOLD_CUDA=OFF -Dwf_unoptimised=ON '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG' " + TOGETHER
         env = {**self.env, "HOME": str(home), "CC": self.a.cc, "CXX": self.a.cxx, "CMAKE_BUILD_PARALLEL_LEVEL": str(len(os.sched_getaffinity(0))),
                "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}", "CCACHE_BASEDIR": str(self.folder), "CCACHE_NOHASHDIR": "1"}
         if shutil.which("ccache"):
@@ -672,7 +673,7 @@ class Package:
     def vcpkg(self):
         """The port, by vcpkg.cmake in place of vcpkg: of either linkage what it installs is nothing that vcpkg refuses, and programs of Debug and
         Release link their own library."""
-        options = ["-Dwf_unoptimised=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG",  # compiled once, where there is ccache
+        options = ["-Dwf_unoptimised=ON", TOGETHER, "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG",  # compiled once, where there is ccache
                    f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_C_COMPILER={self.a.cc}"]
         port = self.source / "packaging/vcpkg/warpfold"
         env = self.env | {"CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(self.folder)}

@@ -94,7 +94,7 @@ std::string command_of(const own_kernel_request& q) {
 
 nlohmann::json passed_on(const own_kernel_request& q) {
   return {{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"kernel", q.kernel},
-          {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)},
+          {"html", absolute_or_none(q.html)}, {"svg", absolute_or_none(q.svg)}, {"kinds", q.kinds}, {"command", command_of(q)},
           {"grid", q.grid}, {"block", q.block}, {"shared", q.shared}, {"seed", q.seed},
           {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}, {"given", q.arguments},
           {"json_file", q.json_file}, {"quiet", q.is_quiet}, {"tolerance", q.tolerance}};
@@ -369,6 +369,7 @@ int compare_own_kernels(own_kernel_request q, own_kernel_request versus) {
   versus.json_file = (folder.path / "other.json").string();
   versus.json = false;
   versus.html.clear();
+  versus.svg.clear();
   versus.is_quiet = true;
   const int other = explain_own_kernel(versus);
   const int status = explain_own_kernel(q);

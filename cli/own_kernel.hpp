@@ -24,8 +24,8 @@ struct toolchain {
 extern const toolchain the_toolchain;
 
 struct own_kernel_request {
-  std::string file, kernel, html;
-  std::vector<std::string> arguments;
+  std::string file, kernel, html, svg;
+  std::vector<std::string> arguments, kinds;  ///< kinds: what of --svg is drawn; none: all
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint64_t shared = 0, seed = 1;
   unsigned cluster = 1;

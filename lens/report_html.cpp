@@ -172,7 +172,7 @@ double weight(const std::string& text, double most) {
 std::string legend_of(const std::vector<picture>& all) {
   const auto has = [&](auto kind) { return std::any_of(all.begin(), all.end(), kind); };
   std::string words = "<p class=\"soft\">";
-  if (has([](const picture& p) { return p.banks == nullptr && !p.of_lanes; }))
+  if (has([](const picture& p) { return p.trace != nullptr && !p.of_lanes; }))
     words +=
         "<b>Who adds what to what</b>: time goes down. The axis numbers the threads, and the places of shared memory by their addresses: "
         "a circle at 4 is t4, what thread 4 holds in registers, a square there is s4, the fifth place. The number in it is the thread that "
@@ -181,9 +181,11 @@ std::string legend_of(const std::vector<picture>& all) {
         "squares above a load are a leader's elements, in their own columns; a red node is a word that several threads write at once.</span><br>\n";
   if (has([](const picture& p) { return p.banks != nullptr; }))
     words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
+  if (has([](const picture& p) { return p.sectors != nullptr; }))
+    words += "<b>Sectors</b>: a row a sector of 32 bytes, a column 4 bytes of it; the number is the lane that wants them, and what is grey moves for nothing.<br>\n";
   if (has([](const picture& p) { return p.of_lanes; }))
     words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.<br>\n";
-  if (has([](const picture& p) { return p.banks == nullptr; }))
+  if (has([](const picture& p) { return p.trace != nullptr; }))
     words += "<span>Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.</span>\n";
   return words + "</p>\n";
 }

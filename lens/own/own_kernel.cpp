@@ -33,6 +33,8 @@ request read_request(const char* path) {
   q.file = j["file"];
   q.kernel = j["kernel"];
   q.html = j["html"];
+  q.svg = j["svg"];
+  q.kinds = j["kinds"].get<std::vector<std::string>>();
   q.command = j["command"];
   q.shared = j["shared"];
   q.seed = j["seed"];
@@ -99,12 +101,8 @@ int run_request(const kernel& k, const request& q) {
   if (fault.empty() && q.threads() <= most_drawn) add_traces(e, run);
   bar.reset();
   if (!fault.empty()) throw wf::error(wf::errc::unsupported, with_hint(fault, q));
-  if (!q.html.empty()) {
-    std::ofstream page(q.html, std::ios::binary);
-    page << to_html(e, nullptr, q.command);
-    page.close();
-    if (!page) throw wf::error(wf::errc::bad_input, "--html " + q.html + ": cannot be written");
-  }
+  write_wanted("--html", q.html, [&] { return to_html(e, nullptr, q.command); });
+  write_wanted("--svg", q.svg, [&] { return drawings_file(e, q.kinds); });
   if (!q.json_file.empty()) std::ofstream(q.json_file, std::ios::binary) << to_json(e, nullptr, q.command);
   if (q.is_quiet) return e.races.empty() && different.empty() ? 0 : 1;
   const std::string text = q.as_json ? to_json(e, nullptr, q.command) : to_text(e);

@@ -33,6 +33,7 @@ struct own_kernel_request {
   std::string expect;     ///< .npy file: what the first array marked out: should hold
   double tolerance = 0;   ///< and how far off, relatively, floats may be
   std::string json_file;  ///< also written, for a comparison
+  std::string versus, versus_file, versus_name;  ///< what --vs named, its json_file, and its name in the report; or nothing
   bool is_quiet = false;  ///< then nothing else is
 };
 

@@ -108,6 +108,8 @@ std::string to_text(const explanation&, const explanation& versus);
 std::string comparison_text(const explanation&, const explanation& versus);
 std::string to_json(const explanation&, const explanation* versus, const std::string& command);
 std::string to_html(const explanation&, const explanation* versus, const std::string& command);
+/// What of to_json() a comparison needs: counters, and how many pairs of lines race.
+explanation counted_from_json(const std::string& text, const std::string& name);
 
 /// The drawings below each other, as one SVG file; empty if there are none. `kinds`: those of values, banks, sectors and lanes
 /// that are wanted; none: all.

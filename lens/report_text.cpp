@@ -132,9 +132,10 @@ std::string to_text(const explanation& e, const explanation& versus) { return to
 std::string comparison_text(const explanation& e, const explanation& versus) {
   std::string all = "\n";
   const auto rows = compare(versus, e);
-  all += fmt::format("{:<34} {:>14} {:>14}\n", "", shortened(versus.name, 14), shortened(e.name, 14));
+  const std::size_t wide = std::clamp<std::size_t>(std::max(versus.name.size(), e.name.size()), 14, 32);
+  all += fmt::format("{:<34} {:>{}} {:>{}}\n", "", shortened(versus.name, wide), wide, shortened(e.name, wide), wide);
   for (const comparison_row& r : rows)
-    all += fmt::format("{:<34} {:>14} {:>14}\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
+    all += fmt::format("{:<34} {:>{}} {:>{}}\n", r.name, comparison_number(r, r.before), wide, comparison_number(r, r.after), wide);
   all += "\n" + e.name + " after " + versus.name + ":\n";
   for (const std::string& words : changes_in_words(rows)) all += "  " + words + "\n";
   return all;

@@ -124,6 +124,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"new: {} {}", "新增：$1 次$2"},
     {"{} times fewer {}", "$2：减少到 $1 分之一"},
     {"{} times more {}", "$2：增加到 $1 倍"},
+    {"no counter is different", "没有一项计数不同"},
     {"global load requests", "全局读取请求"},
     {"global load sectors", "全局读取扇区"},
     {"global store requests", "全局写入请求"},
@@ -247,7 +248,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"its lanes are {} bytes apart, and want {} each", "它的各通道相距 $1 字节，每个只要 $2 字节"},
     {"its lanes' addresses follow no one distance", "它的各通道的地址没有统一的间距"},
     {"let neighbouring lanes take neighbouring elements, or turn a tile over in shared memory",
-     "让相邻的通道取相邻的元素，或在共享内存里把瓦片转置"},
+     "让相邻的通道取相邻的元素，或在共享内存里把分块转置"},
     {"sort the indexes, or bring the data into shared memory first", "先把下标排序，或先把数据搬进共享内存"},
     {"{}% of the lanes are idle, in the mean over the {}: lanes of one warp part {} times, {} of them in {}. Let whole warps decide "
      "alike: neighbouring threads on one side",

@@ -22,6 +22,7 @@ struct request {
   std::vector<std::string> kinds;  ///< what of --svg is drawn; none: all
   std::vector<std::string> arguments, given;  ///< a file's array spelled as one, and as the user wrote it
   std::string json_file;  ///< also written
+  std::string versus, versus_name;  ///< that of another kernel, to be compared with; or nothing
   bool is_quiet = false;  ///< and nothing is printed
   std::string expect_file, expect_array, expect_bytes;  ///< what the first array marked out: should hold; or nothing
   double tolerance = 0;

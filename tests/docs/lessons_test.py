@@ -25,7 +25,7 @@ statuses_only, is_some = "--statuses-only" in sys.argv, "--some" in sys.argv
 asked = [Path(a).resolve() for a in sys.argv[4:] if a.endswith(".md")]
 lessons = sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh/lessons").glob("*.md"))
 others = [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "docs/zh").glob("*.md")), *sorted((root / "examples").rglob("README.md"))]
-pages = asked or lessons + [p for p in others if re.search(r"^```console$", p.read_text(), re.M)]
+pages = asked or lessons + [p for p in others if p.name == "lens.md" or re.search(r"^```console$", p.read_text(), re.M)]
 draw = int(os.environ.get("WARPFOLD_TEST_DRAW", 0))
 drawn = sorted({page.name for page in pages})[draw % 2::2]
 failures = []
@@ -171,6 +171,21 @@ def check_links(page, text):
             fail(page, f"a link to {target}, which is not there")
 
 
+def check_advice(page, text):
+    """The table of the rules' kernels in lens.md: what the rule speaks of, and what it is silent on."""
+    rows = re.findall(r"^\| ([a-z ]+) \| `([^`]+)` \| `([^`]+)` \|$", text, re.M)
+    if page.name != "lens.md" or statuses_only or is_some:
+        return
+    rules = re.findall(r'"([a-z ]+)"', re.search(r"string_view names\[\] = \{(.*?)\};", (root / "lens/advice.cpp").read_text(), re.S)[1])
+    if sorted(r for r, _, _ in rows) != sorted(rules):
+        fail(page, f"the rules are {rules}, and the table's {[r for r, _, _ in rows]}")
+    for rule, speaks, silent in rows:
+        for wanted, what in ((True, speaks), (False, silent)):
+            status, printed = output_of(f"warpfold explain {what}")
+            if status not in (0, 1) or any(line.startswith(f"  * {rule}: ") for line in printed) != wanted:
+                fail(page, f"{rule}: {'says nothing' if wanted else 'speaks'} of `{what}`, which ends with {status}")
+
+
 def check_parts(page, text):
     """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
     if page not in lessons or page.name == "README.md":
@@ -192,6 +207,7 @@ def main():
         check_quotes(page, text)
         check_links(page, text)
         check_parts(page, text)
+        check_advice(page, text)
     for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
         if page not in pages:
             check_links(page, page.read_text())

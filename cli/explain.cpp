@@ -35,10 +35,10 @@ constexpr std::uint64_t most_elements = std::uint64_t{1} << 26;
 constexpr std::uint64_t most_shared = 227 * 1024;
 
 struct explain_command {
-  std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, pages;
+  std::string rung, versus, n = "64K", dtype = "f32", device = "simt", html, svg, pages;
   std::string block = "256", grid, shared = "0", expect, language;
   double tolerance = 0;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments, kinds;
   unsigned cluster = 1;
   std::uint64_t seed = 1;
   bool json = false, list = false, cooperative = false;
@@ -78,6 +78,7 @@ std::uint64_t elements_of(const explain_command& q) {
 }
 
 int run_beside(const explain_command& q) {
+  if (!q.svg.empty()) throw wf::error(wf::errc::bad_argument, "--device gpu: not with --svg, which draws what runs on simt");
   if (!q.versus.empty()) throw wf::error(wf::errc::bad_argument, "--device gpu: not with --vs, which shows what simt counts");
   return explain_on_gpu({q.rung, *wf::dtype_named(q.dtype), elements_of(q), block_of(q), q.html, q.json});
 }
@@ -98,6 +99,8 @@ int run_own_kernel(const explain_command& q, own_kernel_request asked) {
   asked.cluster = q.cluster;
   asked.cooperative = q.cooperative;
   asked.html = q.html;
+  asked.svg = q.svg;
+  asked.kinds = q.kinds;
   asked.json = q.json;
   asked.expect = q.expect;
   asked.tolerance = q.tolerance;
@@ -137,7 +140,7 @@ int run_program_explained(const explain_command& q) {
   if (!given.empty())
     throw wf::error(wf::errc::bad_argument, given + " is not for a whole program, which launches its kernels itself; of one kernel: warpfold explain " +
                                                 q.rung + ":KERNEL");
-  return run_own_program({q.rung, q.html, q.program_arguments, true, q.json});
+  return run_own_program({q.rung, q.html, q.svg, q.program_arguments, q.kinds, true, q.json});
 }
 
 /// What is near a name that nothing has is told with it.
@@ -150,9 +153,16 @@ void check_rung(const std::string& name, const ladder::place& lens, wf::dtype ty
                                               (meant.empty() ? "" : "; did you mean " + meant + "?") + "; warpfold explain --list names them");
 }
 
+void write_drawings(const explain_command& q, const lens::explanation& e) {
+  const std::string drawn = drawings_file(e, q.kinds);
+  if (drawn.empty()) throw wf::error(wf::errc::bad_argument, "--svg " + wf::io::quoted(q.svg) + ": of " + e.name + " there is nothing to draw");
+  write_page(q.svg, drawn, "--svg");
+}
+
 int run_explain(const explain_command& q) {
   if (!q.language.empty() && q.html.empty() && q.pages.empty())
     throw wf::error(wf::errc::bad_argument, "--lang " + q.language + ": of the page that --html FILE writes; what is printed is English");
+  if (!q.kinds.empty() && q.svg.empty()) throw wf::error(wf::errc::bad_argument, "--draw says what --svg FILE draws, which is not given");
   if (!q.language.empty()) setenv("WARPFOLD_LANG", q.language.c_str(), 1);  // the program of one's own kernel reads it, too
   if (!q.pages.empty()) return run_pages(q);
   if (q.list) return run_list(q);
@@ -185,6 +195,7 @@ int run_explain(const explain_command& q) {
   const lens::explanation* other = versus ? &*versus : nullptr;
   const std::string command = command_of(q, asked.n);
   if (!q.html.empty()) write_page(q.html, to_html(told, other, command));
+  if (!q.svg.empty()) write_drawings(q, told);
   if (q.json) print(to_json(told, other, command));
   else print(other != nullptr ? to_text(told, *other) : to_text(told));
   const auto wrong = [](const lens::explanation& e) { return !e.right && !e.expected_wrong; };
@@ -228,6 +239,12 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--cluster", q->cluster, "Of your own kernel: blocks a cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
   command->add_option("--seed", q->seed, "Of your own kernel's arrays")->capture_default_str();
   command->add_option("--html", q->html, "Also write a page of its own, with drawings")->option_text("FILE");
+  command->add_option("--svg", q->svg, "Also write the drawings alone, as one SVG file")->option_text("FILE");
+  command->add_option("--draw", q->kinds, "Of --svg: these drawings alone, of values, banks, sectors, lanes")
+      ->option_text("KIND,…")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"values", "banks", "sectors", "lanes"}))
+      ->allow_extra_args(false);
   command->add_option("--lang", q->language, "Of the page: en, zh; also by the variable WARPFOLD_LANG")->check(CLI::IsMember({"en", "zh"}));
   command->add_flag("--json", q->json, "Print JSON");
   command->add_flag("--list", q->list, "Name what can be explained and exit");
@@ -238,7 +255,7 @@ void add_explain(CLI::App& app, run_state& state) {
     q->not_for_rungs = first_given(*command, all);
     q->not_for_kernels = first_given(*command, {"--n", "--dtype", "--device"});
     q->not_for_programs = first_given(*command, {"--vs", "--n", "--dtype", "--device", "--block", "--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed", "--expect", "--tolerance"});
-    all.insert(all.begin(), {"WHAT", "--vs", "--n", "--block", "--device", "--html"});
+    all.insert(all.begin(), {"WHAT", "--vs", "--n", "--block", "--device", "--html", "--svg", "--draw"});
     q->not_for_list = first_given(*command, all);
     all.insert(all.end(), {"--dtype", "--json", "--list"});
     q->not_for_pages = first_given(*command, all);

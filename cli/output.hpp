@@ -9,7 +9,7 @@ namespace cli {
 
 void print(const std::string& text);  ///< to standard output
 
-/// What --html writes. Throws wf::error (bad_input) with the reason if it cannot.
-void write_page(const std::string& path, const std::string& text);
+/// What --html writes, or another option. Throws wf::error (bad_input) with the reason if it cannot.
+void write_page(const std::string& path, const std::string& text, const std::string& option = "--html");
 
 }  // namespace cli

@@ -76,6 +76,8 @@ int run_program(const strings& command, const fs::path& log, const fs::path& out
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::string absolute_or_none(const std::string& path) { return path.empty() ? path : fs::absolute(path).string(); }
+
 std::string text_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

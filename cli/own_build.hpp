@@ -27,6 +27,8 @@ class work_folder {
 /// 127 if it cannot be started. What it says goes to `log`, where one is named; `output` takes its standard output.
 int run_program(const strings& command, const std::filesystem::path& log = {}, const std::filesystem::path& output = {});
 
+/// For a program that runs elsewhere; none for none.
+std::string absolute_or_none(const std::string& path);
 std::string text_of(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 

@@ -14,8 +14,6 @@
 #include <fstream>
 #include <regex>
 
-#include <lens/explanation.hpp>
-
 #include "interrupt.hpp"
 #include "own_build.hpp"
 #include "own_source.hpp"
@@ -83,6 +81,7 @@ std::string command_of(const own_kernel_request& q) {
     return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
   };
   std::string text = "warpfold explain " + quoted_for_shell(q.file + ":" + q.kernel) + " --grid " + extent(q.grid) + " --block " + extent(q.block);
+  if (!q.versus.empty()) text += " --vs " + quoted_for_shell(q.versus);
   if (q.shared != 0) text += " --shared " + std::to_string(q.shared);
   if (q.cooperative) text += " --cooperative";
   if (q.cluster != 1) text += " --cluster " + std::to_string(q.cluster);
@@ -94,10 +93,10 @@ std::string command_of(const own_kernel_request& q) {
 
 nlohmann::json passed_on(const own_kernel_request& q) {
   return {{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"kernel", q.kernel},
-          {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)},
+          {"html", absolute_or_none(q.html)}, {"svg", absolute_or_none(q.svg)}, {"kinds", q.kinds}, {"command", command_of(q)},
           {"grid", q.grid}, {"block", q.block}, {"shared", q.shared}, {"seed", q.seed},
           {"cluster", q.cluster}, {"cooperative", q.cooperative}, {"json", q.json}, {"arguments", q.arguments}, {"given", q.arguments},
-          {"json_file", q.json_file}, {"quiet", q.is_quiet}, {"tolerance", q.tolerance}};
+          {"json_file", q.json_file}, {"versus_file", q.versus_file}, {"versus_name", q.versus_name}, {"quiet", q.is_quiet}, {"tolerance", q.tolerance}};
 }
 
 /// `out:x.npy` is the file's array, spelled f32[1000], and where its bytes lie in the folder.
@@ -315,67 +314,20 @@ int explain_own_kernel(const own_kernel_request& q) {
   return status;
 }
 
-namespace {
-
-/// The kernels' counters, added up, as they were written.
-lens::explanation read_back(const fs::path& path, const own_kernel_request& q) {
-  lens::explanation e;
-  e.name = q.kernel;
-  const nlohmann::json all = nlohmann::json::parse(text_of(path));
-  for (const nlohmann::json& k : all["kernels"]) {
-    const nlohmann::json& c = k["counters"];
-    lens::counters one;
-    for (const lens::memory_row& row : lens::memory_rows) {
-      std::string name(row.name);
-      name[name.find(' ')] = '_';
-      if (!c.contains(name)) continue;
-      const nlohmann::json& from = c[name];
-      auto& m = const_cast<lens::memory_counts&>(one.*row.counts);  // of `one`, which is not constant
-      m.requests = from["requests"];
-      m.lanes = from["lanes"];
-      m.bytes = from["bytes"];
-      m.sectors = from.value("sectors", 0);
-      m.useful_bytes = from.value("useful_bytes", 0);
-      m.wavefronts = from.value("wavefronts", 0);
-      m.ideal = from.value("ideal_wavefronts", 0);
-      m.ways = from.value("most_ways", 0);
-      m.turns = from.value("turns", 0);
-    }
-    one.barriers = c.value("barriers", 0);
-    one.outer_barriers = c.value("outer_barriers", 0);
-    one.warp_syncs = c.value("warp_syncs", 0);
-    one.shuffles = c.value("shuffles", 0);
-    one.collectives = c.value("collectives", 0);
-    one.divergent = c.value("divergent_branches", 0);
-    one.blocks = c.value("basic_blocks", 0);
-    one.block_lanes = c.value("basic_block_lanes", 0);
-    one.flops = c.value("flops", 0);
-    e.total += one;
-    lens::kernel_counts counts;
-    counts.name = k["name"];
-    counts.total = one;
-    counts.longest_queue = k["longest_queue"];
-    e.longest_queue = std::max(e.longest_queue, counts.longest_queue);
-    e.kernels.push_back(counts);
-  }
-  return e;
-}
-
-}  // namespace
-
 int compare_own_kernels(own_kernel_request q, own_kernel_request versus) {
   const work_folder folder;
-  q.json_file = (folder.path / "one.json").string();
   versus.json_file = (folder.path / "other.json").string();
   versus.json = false;
   versus.html.clear();
+  versus.svg.clear();
   versus.is_quiet = true;
+  // Kernels of one name are told apart by their files'.
+  q.versus_name = q.kernel == versus.kernel ? fs::path(versus.file).filename().string() + ":" + versus.kernel : versus.kernel;
+  q.versus = versus.file + ":" + versus.kernel;
   const int other = explain_own_kernel(versus);
-  const int status = explain_own_kernel(q);
   std::error_code none;
-  if (fs::exists(q.json_file, none) && fs::exists(versus.json_file, none))
-    std::fputs(lens::comparison_text(read_back(q.json_file, q), read_back(versus.json_file, versus)).c_str(), stdout);
-  return std::max(status, other);
+  if (fs::exists(versus.json_file, none)) q.versus_file = versus.json_file;
+  return std::max(explain_own_kernel(q), other);
 }
 
 }  // namespace cli

@@ -24,8 +24,8 @@ struct toolchain {
 extern const toolchain the_toolchain;
 
 struct own_kernel_request {
-  std::string file, kernel, html;
-  std::vector<std::string> arguments;
+  std::string file, kernel, html, svg;
+  std::vector<std::string> arguments, kinds;  ///< kinds: what of --svg is drawn; none: all
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint64_t shared = 0, seed = 1;
   unsigned cluster = 1;
@@ -33,6 +33,7 @@ struct own_kernel_request {
   std::string expect;     ///< .npy file: what the first array marked out: should hold
   double tolerance = 0;   ///< and how far off, relatively, floats may be
   std::string json_file;  ///< also written, for a comparison
+  std::string versus, versus_file, versus_name;  ///< what --vs named, its json_file, and its name in the report; or nothing
   bool is_quiet = false;  ///< then nothing else is
 };
 

@@ -131,7 +131,7 @@ int run_own_program(const own_program_request& q) {
   }
   if (q.explained) {
     const nlohmann::json request{{"file", q.file}, {"path", fs::absolute(q.file).string()}, {"name", fs::path(q.file).stem().string()},
-                                 {"html", q.html.empty() ? q.html : fs::absolute(q.html).string()}, {"command", command_of(q)}, {"json", q.json}};
+                                 {"html", absolute_or_none(q.html)}, {"svg", absolute_or_none(q.svg)}, {"kinds", q.kinds}, {"command", command_of(q)}, {"json", q.json}};
     write_text(folder.path / "request.json", request.dump());
     write_text(folder.path / "explained.cpp", "#include <lens/own/program.hpp>\nstatic const bool begun = lens::own::explain_launches(\"" +
                                                   in_folder("request.json") + "\");\n");

@@ -10,8 +10,9 @@
 namespace cli {
 
 struct own_program_request {
-  std::string file, html;
+  std::string file, html, svg;
   std::vector<std::string> arguments;  ///< the program's own
+  std::vector<std::string> kinds;      ///< what of --svg is drawn; none: all
   bool explained = false, json = false;
 };
 

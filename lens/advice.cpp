@@ -92,7 +92,7 @@ void add_uncoalesced(std::vector<advice>& all, const kernel_counts& k) {
   // Four fifths of a contiguous request that is shifted by some bytes are of use; half of one of every second element.
   if (sectors == 0 || 3 * useful > 2 * 32 * sectors) return;
   const global_cost cost = cost_in_global(s.what);
-  const unsigned needed = (cost.useful_bytes + 31) / 32;
+  const unsigned needed = fewest_sectors(cost);
   if (cost.sectors < 2 * needed) return;
   const auto stride = stride_of(s.what);
   std::string why = stride ? fmt::format("its lanes are {} bytes apart, and want {} each", std::abs(*stride), s.what.size)

@@ -116,6 +116,7 @@ std::vector<std::string> changes_in_words(const std::vector<comparison_row>& row
     else if (r.after < r.before) words.push_back(fmt::format("{:.3g} times fewer {}", r.before / r.after, r.name));
     else words.push_back(fmt::format("{:.3g} times more {}", r.after / r.before, r.name));
   }
+  if (words.empty()) words.emplace_back("no counter is different");
   return words;
 }
 

@@ -110,7 +110,7 @@ std::string to_svg_file(const std::vector<titled_drawing>& all) {
   std::string body;
   for (const titled_drawing& t : all) {
     if (t.what.empty()) continue;
-    width = std::max(width, t.what.width);
+    width = std::max({width, t.what.width, 8 * static_cast<int>(t.title.size())});  // a bold letter is up to 8 wide, in the mean
     body += text(0, y + 10, "title", t.title);
     body += fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", y + 22, t.what.body);
     y += 22 + t.what.height + 16;

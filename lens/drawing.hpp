@@ -25,11 +25,14 @@ struct drawing {
 drawing draw_values(const block_trace&, std::string_view main_file);
 /// One request: a row a lane, a column a bank; the number is the pass in which a lane has its turn.
 drawing draw_banks(const sample&);
+/// One request to global memory: a row a sector that it touches, a column 4 bytes; the number is the lane that wants them.
+drawing draw_sectors(const sample&);
 /// A column an instruction of the warp, a row a lane.
 drawing draw_lanes(const block_trace&, unsigned warp);
 
 std::string values_in_text(const block_trace&, std::string_view main_file);
 std::string banks_in_text(const sample&);
+std::string sectors_in_text(const sample&);
 std::string lanes_in_text(const block_trace&, unsigned warp);
 
 /// The colours, by media query for light and dark; to be put once into a page or a file.

@@ -119,7 +119,7 @@ explanation explain(ladder::place& lens, const explain_request& q) {
   now("drawing", 2, 3);
   explain_request small = q;
   small.block = std::min(q.block, drawn_block);
-  small.n = drawn_elements;
+  small.n = q.n == 0 ? drawn_elements : std::min<std::uint64_t>(q.n, drawn_elements);
   const ladder::array few = data_for(small);
   lens.load(q.type, few.data(), small.n);
   tracing trace(types_of(q.type));

@@ -108,9 +108,14 @@ std::string to_text(const explanation&, const explanation& versus);
 std::string comparison_text(const explanation&, const explanation& versus);
 std::string to_json(const explanation&, const explanation* versus, const std::string& command);
 std::string to_html(const explanation&, const explanation* versus, const std::string& command);
+/// What of to_json() a comparison needs: counters, and how many pairs of lines race.
+explanation counted_from_json(const std::string& text, const std::string& name);
 
-/// The block of a rung's page in docs/ladder, without its marks, and its drawings; empty if it has none.
+/// The drawings below each other, as one SVG file; empty if there are none. `kinds`: those of values, banks, sectors and lanes
+/// that are wanted; none: all.
+std::string drawings_file(const explanation&, const std::vector<std::string>& kinds);
+
+/// The block of a rung's page in docs/ladder, without its marks. `drawing_name`: its drawings; empty if it has none.
 std::string page_block(const explanation&, const std::string& drawing_name);
-std::string page_drawing(const explanation&);
 
 }  // namespace lens

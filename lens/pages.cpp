@@ -62,7 +62,7 @@ std::vector<std::string> write_pages(ladder::place& lens, const std::string& fol
     if (name == "transpose") q.n = 128 * 128;
     const explanation e = explain(lens, q);
     const std::string stem = std::filesystem::path(e.file).stem().string();
-    const std::string drawn = page_drawing(e), drawing = drawn.empty() ? "" : stem + ".svg";
+    const std::string drawn = drawings_file(e, {}), drawing = drawn.empty() ? "" : stem + ".svg";
     const auto page = root / (stem + ".md");
     write_text(page, with_block(read_text(page), page_block(e, drawing), page.string()));
     written.push_back(page.string());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "advice.hpp"
@@ -99,7 +101,7 @@ std::vector<picture> pictures_of(const explanation& e) {
     if (!t.rows.empty()) {
       std::string words = where(t);
       if (t.rows_left_out != 0) words += fmt::format(", the first {} rows of {}", t.rows.size(), t.rows.size() + t.rows_left_out);
-      all.push_back({named(t.kernel) + "Who adds what to what (" + words + ")", &t, false, nullptr, e.file});
+      all.push_back({named(t.kernel) + "Who adds what to what (" + words + ")", &t, false, nullptr, nullptr, e.file});
     }
   for (const kernel_counts& k : e.kernels) {
     const sample& s = k.worst_shared;
@@ -109,17 +111,35 @@ std::vector<picture> pictures_of(const explanation& e) {
     title += fmt::format("Banks of one {} of {} bytes, {}: {} pass{}, {} of them conflicts",
                          s.is_atomic ? "atomic" : s.is_load ? "load" : "store", s.what.size,
                          place_in_words(s.where, e.file), cost.wavefronts, cost.wavefronts == 1 ? "" : "es", cost.conflicts());
-    all.push_back({title, nullptr, false, &s, e.file});
+    all.push_back({title, nullptr, false, &s, nullptr, e.file});
+  }
+  for (const kernel_counts& k : e.kernels) {
+    const sample& s = k.worst_global;
+    if (s.what.mask == 0) continue;
+    const global_cost cost = cost_in_global(s.what);
+    if (cost.sectors < 2 * fewest_sectors(cost)) continue;
+    std::string title = e.kernels.size() > 1 ? k.name + ": " : "";
+    title += fmt::format("Sectors of one {} of {} bytes, {}: {} touched, {} would hold its bytes", s.is_load ? "load" : "store", s.what.size,
+                         place_in_words(s.where, e.file), cost.sectors, fewest_sectors(cost));
+    all.push_back({title, nullptr, false, nullptr, &s, e.file});
   }
   for (const block_trace& t : e.traces)
     if (!t.warps.empty() && !t.warps[0].empty())
-      all.push_back({named(t.kernel) + "Lanes active in warp 0 over time (" + where(t) + ")", &t, true, nullptr, e.file});
+      all.push_back({named(t.kernel) + "Lanes active in warp 0 over time (" + where(t) + ")", &t, true, nullptr, nullptr, e.file});
   return all;
 }
 
 drawing draw(const picture& p) {
   if (p.banks != nullptr) return draw_banks(*p.banks);
+  if (p.sectors != nullptr) return draw_sectors(*p.sectors);
   return p.of_lanes ? draw_lanes(*p.trace, 0) : draw_values(*p.trace, p.main_file);
+}
+
+std::string drawings_file(const explanation& e, const std::vector<std::string>& kinds) {
+  std::vector<titled_drawing> all;
+  for (const picture& p : pictures_of(e))
+    if (kinds.empty() || std::find(kinds.begin(), kinds.end(), p.kind()) != kinds.end()) all.push_back({p.title, draw(p)});
+  return all.empty() ? "" : to_svg_file(all);
 }
 
 }  // namespace lens

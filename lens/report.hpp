@@ -40,9 +40,11 @@ std::vector<named_count> other_counts_of(const kernel_counts&);
 struct picture {
   std::string title;
   const block_trace* trace = nullptr;
-  bool of_lanes = false;
-  const sample* banks = nullptr;
+  bool of_lanes = false;  ///< of a trace
+  const sample *banks = nullptr, *sectors = nullptr;
   std::string_view main_file;  ///< whose lines need no name
+
+  std::string_view kind() const { return banks != nullptr ? "banks" : sectors != nullptr ? "sectors" : of_lanes ? "lanes" : "values"; }
 };
 std::vector<picture> pictures_of(const explanation&);
 drawing draw(const picture&);

@@ -136,9 +136,17 @@ std::string links_of(const explanation& e) {
 }
 
 std::string memory_html(const counters& c) {
-  std::string all =
-      "<div class=\"scroll\"><table class=\"counts\"><tr><th></th><th>requests</th><th>lanes a request</th><th>sectors</th><th>sectors a "
-      "request</th><th>bytes used</th><th>wavefronts</th><th>conflicts</th><th>ways at most</th><th>turns</th></tr>\n";
+  bool any_global = false, any_shared = false, any_atomic = false;  // columns of nothing are left out
+  for (const memory_row& row : memory_rows) {
+    const bool is_there = (c.*row.counts).requests != 0;
+    any_global |= is_there && !row.in_shared;
+    any_shared |= is_there && row.in_shared;
+    any_atomic |= is_there && row.is_atomic;
+  }
+  std::string all = "<div class=\"scroll\"><table class=\"counts\"><tr><th></th><th>requests</th><th>lanes a request</th>";
+  if (any_global) all += "<th>sectors</th><th>sectors a request</th><th>bytes used</th>";
+  if (any_shared) all += "<th>wavefronts</th><th>conflicts</th><th>ways at most</th>";
+  all += any_atomic ? "<th>turns</th></tr>\n" : "</tr>\n";
   for (const memory_row& row : memory_rows) {
     const memory_counts& m = c.*row.counts;
     if (m.requests == 0) continue;
@@ -151,13 +159,17 @@ std::string memory_html(const counters& c) {
     all += fmt::format("<tr><td>{}</td>", row.name);
     cell("requests", number(m.requests));
     cell("lanes a request", per(m.lanes, m.requests, 1));
-    cell("sectors", shared ? "" : number(m.sectors));
-    cell("sectors a request", shared ? "" : per(m.sectors, m.requests, 2));
-    cell("bytes used", shared ? "" : per(100 * m.useful_bytes, 32 * m.sectors, 0) + " %");
-    cell("wavefronts", shared ? number(m.wavefronts) : "");
-    cell("conflicts", shared ? number(m.conflicts()) : "", m.conflicts() != 0);
-    cell("ways at most", shared ? number(m.ways) : "");
-    cell("turns", row.is_atomic ? number(m.turns) : "");
+    if (any_global) {
+      cell("sectors", shared ? "" : number(m.sectors));
+      cell("sectors a request", shared ? "" : per(m.sectors, m.requests, 2));
+      cell("bytes used", shared ? "" : per(100 * m.useful_bytes, 32 * m.sectors, 0) + " %");
+    }
+    if (any_shared) {
+      cell("wavefronts", shared ? number(m.wavefronts) : "");
+      cell("conflicts", shared ? number(m.conflicts()) : "", m.conflicts() != 0);
+      cell("ways at most", shared ? number(m.ways) : "");
+    }
+    if (any_atomic) cell("turns", row.is_atomic ? number(m.turns) : "");
     all += "</tr>\n";
   }
   return all + "</table></div>\n";
@@ -169,10 +181,10 @@ double weight(const std::string& text, double most) {
 }
 
 /// How to read each kind of drawing that there is.
-std::string legend_of(const std::vector<picture>& all) {
+std::string legend_of(const std::vector<picture>& all, bool is_rung) {
   const auto has = [&](auto kind) { return std::any_of(all.begin(), all.end(), kind); };
   std::string words = "<p class=\"soft\">";
-  if (has([](const picture& p) { return p.banks == nullptr && !p.of_lanes; }))
+  if (has([](const picture& p) { return p.trace != nullptr && !p.of_lanes; }))
     words +=
         "<b>Who adds what to what</b>: time goes down. The axis numbers the threads, and the places of shared memory by their addresses: "
         "a circle at 4 is t4, what thread 4 holds in registers, a square there is s4, the fifth place. The number in it is the thread that "
@@ -181,9 +193,11 @@ std::string legend_of(const std::vector<picture>& all) {
         "squares above a load are a leader's elements, in their own columns; a red node is a word that several threads write at once.</span><br>\n";
   if (has([](const picture& p) { return p.banks != nullptr; }))
     words += "<b>Banks</b>: a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.<br>\n";
+  if (has([](const picture& p) { return p.sectors != nullptr; }))
+    words += "<b>Sectors</b>: a row a sector of 32 bytes, a column 4 bytes of it; the number is the lane that wants them, and what is grey moves for nothing.<br>\n";
   if (has([](const picture& p) { return p.of_lanes; }))
     words += "<b>Lanes</b>: a row a lane, a column an instruction of the warp; coloured where the lane is active.<br>\n";
-  if (has([](const picture& p) { return p.banks == nullptr; }))
+  if (is_rung && has([](const picture& p) { return p.trace != nullptr; }))
     words += "<span>Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.</span>\n";
   return words + "</p>\n";
 }
@@ -291,7 +305,7 @@ std::string to_html(const explanation& e, const explanation* versus, const std::
   }
   all += advice_of(e) + links_of(e) + lesson_of(e);
   const auto pictures = pictures_of(e);
-  if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures);
+  if (!pictures.empty()) all += "<h2>Drawn from the run</h2>\n" + legend_of(pictures, e.file.starts_with("ladder/"));
   for (const picture& p : pictures)
     all += "<h3>" + escaped(p.title) + "</h3>\n<div class=\"scroll drawn\"><label><input type=\"checkbox\" class=\"large\"><span class=\"large\">larger</span></label>" +
            to_svg(draw(p), p.title) + "</div>\n";

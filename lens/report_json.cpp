@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "advice.hpp"
@@ -45,6 +47,37 @@ json counters_json(const counters& c) {
   add("basic_block_lanes", c.block_lanes);
   add("flops", c.flops);
   return j;
+}
+
+/// As counters_json() wrote them.
+counters counters_of(const json& j) {
+  counters c;
+  for (const memory_row& row : memory_rows) {
+    std::string name(row.name);
+    name[name.find(' ')] = '_';
+    if (!j.contains(name)) continue;
+    const json& from = j[name];
+    auto& m = const_cast<memory_counts&>(c.*row.counts);  // of `c`, which is not constant
+    m.requests = from["requests"];
+    m.lanes = from["lanes"];
+    m.bytes = from["bytes"];
+    m.sectors = from.value("sectors", 0);
+    m.useful_bytes = from.value("useful_bytes", 0);
+    m.wavefronts = from.value("wavefronts", 0);
+    m.ideal = from.value("ideal_wavefronts", 0);
+    m.ways = from.value("most_ways", 0);
+    m.turns = from.value("turns", 0);
+  }
+  c.barriers = j.value("barriers", 0);
+  c.outer_barriers = j.value("outer_barriers", 0);
+  c.warp_syncs = j.value("warp_syncs", 0);
+  c.shuffles = j.value("shuffles", 0);
+  c.collectives = j.value("collectives", 0);
+  c.divergent = j.value("divergent_branches", 0);
+  c.blocks = j.value("basic_blocks", 0);
+  c.block_lanes = j.value("basic_block_lanes", 0);
+  c.flops = j.value("flops", 0);
+  return c;
 }
 
 json side_json(const ladder::race_line& l) { return {{"file", l.file}, {"line", l.line}, {"access", l.access}}; }
@@ -101,6 +134,24 @@ json explanation_json(const explanation& e) {
 }
 
 }  // namespace
+
+explanation counted_from_json(const std::string& text, const std::string& name) {
+  explanation e;
+  e.name = name;
+  const json all = json::parse(text);
+  for (const json& k : all["kernels"]) {
+    kernel_counts one;
+    one.name = k["name"];
+    one.total = counters_of(k["counters"]);
+    one.launches = k["launches"];
+    one.longest_queue = k["longest_queue"];
+    e.total += one.total;
+    e.longest_queue = std::max(e.longest_queue, one.longest_queue);
+    e.kernels.push_back(std::move(one));
+  }
+  e.races.resize(all["races"].size());
+  return e;
+}
 
 std::string to_json(const explanation& e, const explanation* versus, const std::string& command) {
   json j = explanation_json(e);

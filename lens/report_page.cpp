@@ -7,12 +7,6 @@
 
 namespace lens {
 
-std::string page_drawing(const explanation& e) {
-  std::vector<titled_drawing> all;
-  for (const picture& p : pictures_of(e)) all.push_back({p.title, draw(p)});
-  return all.empty() ? "" : to_svg_file(all);
-}
-
 std::string page_block(const explanation& e, const std::string& drawing_name) {
   if (e.on_host) return said("It runs on the host, so there is no kernel to count.") + "\n";
   std::string all = fmt::format("`warpfold explain {} --n {}{}`", e.name, e.asked.n,

@@ -101,14 +101,15 @@ std::string drawings(const explanation& e) {
   std::string all;
   for (const picture& p : pictures_of(e)) {
     all += "\n" + p.title + "\n";
-    all += p.banks != nullptr ? banks_in_text(*p.banks)
-           : p.of_lanes       ? lanes_in_text(*p.trace, 0)
-                              : values_in_text(*p.trace, p.main_file);
+    all += p.banks != nullptr     ? banks_in_text(*p.banks)
+           : p.sectors != nullptr ? sectors_in_text(*p.sectors)
+           : p.of_lanes           ? lanes_in_text(*p.trace, 0)
+                                  : values_in_text(*p.trace, p.main_file);
   }
   if (!all.empty())
     all += "\nIn the first, # is a value that reaches the result and - one that does not, at its place or its thread. t4: s8 = s8 + s10\n"
            "is thread 4 that adds; after the colon t4 are its registers, and s8 is the ninth place of shared memory.\n"
-           "Of lanes: g global, s shared, a atomic, x shuffle, | barrier or vote.\n";
+           "Of lanes: g global, s shared, a atomic, x shuffle, | barrier or vote. Of sectors: the lane that wants these 4 bytes, . moves for nothing.\n";
   return all;
 }
 
@@ -131,9 +132,10 @@ std::string to_text(const explanation& e, const explanation& versus) { return to
 std::string comparison_text(const explanation& e, const explanation& versus) {
   std::string all = "\n";
   const auto rows = compare(versus, e);
-  all += fmt::format("{:<34} {:>14} {:>14}\n", "", shortened(versus.name, 14), shortened(e.name, 14));
+  const std::size_t wide = std::clamp<std::size_t>(std::max(versus.name.size(), e.name.size()), 14, 32);
+  all += fmt::format("{:<34} {:>{}} {:>{}}\n", "", shortened(versus.name, wide), wide, shortened(e.name, wide), wide);
   for (const comparison_row& r : rows)
-    all += fmt::format("{:<34} {:>14} {:>14}\n", r.name, comparison_number(r, r.before), comparison_number(r, r.after));
+    all += fmt::format("{:<34} {:>{}} {:>{}}\n", r.name, comparison_number(r, r.before), wide, comparison_number(r, r.after), wide);
   all += "\n" + e.name + " after " + versus.name + ":\n";
   for (const std::string& words : changes_in_words(rows)) all += "  " + words + "\n";
   return all;

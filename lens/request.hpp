@@ -45,6 +45,8 @@ struct global_cost {
   unsigned useful_bytes = 0;  ///< different bytes in them that a lane asked for
 };
 global_cost cost_in_global(const request&);
+/// Those that its useful bytes would fill, were they neighbours.
+inline unsigned fewest_sectors(const global_cost& c) { return (c.useful_bytes + 31) / 32; }
 
 /// The most lanes with one address: how often atomics of this request follow each other.
 unsigned multiplicity(const request&);

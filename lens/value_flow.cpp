@@ -159,6 +159,7 @@ std::vector<value_flow::guess> value_flow::guesses(const lane_state& lane) const
     if (lane.has_stored) base(false, true, true);
   }
   if (lane.is_live) base(true, false, false);
+  if (lane.has_shuffled && lane.is_own && lane.is_live) base(true, false, true);  // twice what it held
   if (lane.has_shuffled && lane.is_given) base(false, false, true);
   if (lane.has_stored) base(false, true, false);
   std::vector<guess> registers;
@@ -268,7 +269,7 @@ void value_flow::keep_shuffle(unsigned l, const guess& g, bool is_seen) {
     lane.home = of_thread(l);
     lane.number.reset();
   }
-  lane.has_shuffled = lane.is_given = false;
+  lane.has_shuffled = lane.is_given = lane.is_own = false;
 }
 
 void value_flow::keep_loads(unsigned l, const guess& g) {
@@ -365,9 +366,10 @@ void value_flow::shuffled(const simt::event& e, const request& r) {
   each(r.mask, [&](unsigned l) {
     const auto source = static_cast<unsigned>(r.address[l]);
     lane_state& lane = lanes_[l];
-    lane.has_shuffled = source != l && source < 32 && ((r.mask & ~digits) >> source & 1u) != 0;
+    lane.has_shuffled = source < 32 && ((r.mask & ~digits) >> source & 1u) != 0;
     if (!lane.has_shuffled) return;
-    lane.is_given = lanes_[source].is_live;
+    lane.is_own = source == l;  // then it counts where it is seen to have added to itself, and only there
+    lane.is_given = !lane.is_own && lanes_[source].is_live;
     lane.shuffled = {lanes_[source].home, sent[source]};
     lane.shuffle_row = row;
   });

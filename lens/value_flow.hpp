@@ -113,6 +113,7 @@ class value_flow {
     rows::iterator load_row;
     std::vector<operand> reads;
     bool has_shuffled = false, is_given = false;  // the other lane had something
+    bool is_own = false;                          // the lane has read itself, as those do whose source lies outside
     operand shuffled;
     rows::iterator shuffle_row;
   };

@@ -124,6 +124,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"new: {} {}", "新增：$1 次$2"},
     {"{} times fewer {}", "$2：减少到 $1 分之一"},
     {"{} times more {}", "$2：增加到 $1 倍"},
+    {"no counter is different", "没有一项计数不同"},
     {"global load requests", "全局读取请求"},
     {"global load sectors", "全局读取扇区"},
     {"global store requests", "全局写入请求"},
@@ -145,6 +146,9 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"Banks of one {} of {} bytes, {}: {} passes, {} of them conflicts", "一次 $2 字节$1的存储体，$3：$4 轮，其中 $5 轮是冲突"},
     {"{}: Banks of one {} of {} bytes, {}: 1 pass, {} of them conflicts", "$1：一次 $3 字节$2的存储体，$4：1 轮，其中 $5 轮是冲突"},
     {"Banks of one {} of {} bytes, {}: 1 pass, {} of them conflicts", "一次 $2 字节$1的存储体，$3：1 轮，其中 $4 轮是冲突"},
+    {"{}: Sectors of one {} of {} bytes, {}: {} touched, {} would hold its bytes", "$1：一次 $3 字节$2的扇区，$4：碰到 $5 个，$6 个就装得下它要的字节"},
+    {"Sectors of one {} of {} bytes, {}: {} touched, {} would hold its bytes", "一次 $2 字节$1的扇区，$3：碰到 $4 个，$5 个就装得下它要的字节"},
+    {"sector {}, byte {}", "扇区 $1，字节 $2"},
     {"block 0 of {}, {} elements, threads 0 to 63 of {}", "$1 个块中的第 0 块，$2 个元素，$3 个线程中的 0 到 63"},
     {"block 0 of {}, threads 0 to 63 of {}, the first {} rows of {}", "$1 个块中的第 0 块，$2 个线程中的 0 到 63，$4 行中的前 $3 行"},
     {"block 0 of {}, threads 0 to 63 of {}", "$1 个块中的第 0 块，$2 个线程中的 0 到 63"},
@@ -194,6 +198,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     // How to read the drawings.
     {"Who adds what to what", "谁把什么加到什么上"},
     {"Banks", "存储体"},
+    {"Sectors", "扇区"},
     {"Lanes", "通道"},
     {": time goes down. The axis numbers the threads, and the places of shared memory by their addresses: "
      "a circle at 4 is t4, what thread 4 holds in registers, a square there is s4, the fifth place. The number in it is the thread that "
@@ -207,6 +212,8 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
      "读取上方的小方块是领头线程的元素，各在自己的列；红色节点是几个线程同时写的字。"},
     {": a row a lane, a column a bank; the number is the pass over the banks in which the lane is served.",
      "：一行一个通道，一列一个存储体；数字是该通道在第几轮得到服务。"},
+    {": a row a sector of 32 bytes, a column 4 bytes of it; the number is the lane that wants them, and what is grey moves for nothing.",
+     "：一行一个 32 字节的扇区，一列是其中 4 字节；数字是要它们的通道，灰色的白搬了一趟。"},
     {": a row a lane, a column an instruction of the warp; coloured where the lane is active.",
      "：一行一个通道，一列一条线程束的指令；通道活跃处有颜色。"},
     {"Rungs are drawn in lock step, so that what is meant is drawn even where a run is judged wrong.",
@@ -241,7 +248,7 @@ inline constexpr std::pair<std::string_view, std::string_view> words_in_chinese[
     {"its lanes are {} bytes apart, and want {} each", "它的各通道相距 $1 字节，每个只要 $2 字节"},
     {"its lanes' addresses follow no one distance", "它的各通道的地址没有统一的间距"},
     {"let neighbouring lanes take neighbouring elements, or turn a tile over in shared memory",
-     "让相邻的通道取相邻的元素，或在共享内存里把瓦片转置"},
+     "让相邻的通道取相邻的元素，或在共享内存里把分块转置"},
     {"sort the indexes, or bring the data into shared memory first", "先把下标排序，或先把数据搬进共享内存"},
     {"{}% of the lanes are idle, in the mean over the {}: lanes of one warp part {} times, {} of them in {}. Let whole warps decide "
      "alike: neighbouring threads on one side",

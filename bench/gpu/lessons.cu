@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ namespace finish {
 }
 namespace errors {
 #include "../../examples/lessons/errors.cu"
+}
+namespace several {
+#include "../../examples/lessons/several_gpus.cu"
+#undef CHECK
 }
 
 namespace {
@@ -217,6 +222,87 @@ class lessons_bench {
   std::vector<row> rows_;
 };
 
+/// One array's sum by shares on the machine's first GPUs: the host's time from the first start to the answer, the median of 101.
+class shares {
+ public:
+  shares(int gpus, int n) : all_(static_cast<std::size_t>(gpus)), n_(n / gpus) {
+    for (int g = 0; g < gpus; ++g) {
+      several::share& s = all_[static_cast<std::size_t>(g)];
+      WF_CHECK(cudaSetDevice(g));
+      WF_CHECK(cudaStreamCreate(&s.stream));
+      WF_CHECK(cudaMalloc(&s.x, std::size_t{4} * static_cast<std::size_t>(n_)));
+      WF_CHECK(cudaMalloc(&s.out, sizeof(unsigned)));
+      WF_CHECK(cudaMemsetAsync(s.x, 1, std::size_t{4} * static_cast<std::size_t>(n_), s.stream));
+      WF_CHECK(cudaStreamSynchronize(s.stream));
+    }
+    WF_CHECK(cudaMallocHost(&sums_, all_.size() * sizeof(unsigned)));  // pinned, so that its copies wait for nobody
+  }
+  ~shares() {
+    for (std::size_t g = 0; g < all_.size(); ++g) {
+      cudaSetDevice(static_cast<int>(g));
+      cudaFree(all_[g].x);
+      cudaFree(all_[g].out);
+      cudaStreamDestroy(all_[g].stream);
+    }
+    cudaFreeHost(sums_);
+    cudaSetDevice(0);
+  }
+  shares(const shares&) = delete;
+  shares& operator=(const shares&) = delete;
+
+  void time(lessons_bench& bench, const char* name, bool waits_behind_each) {
+    std::vector<double> seconds;
+    for (int i = 0; i < 101; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (std::size_t g = 0; g < all_.size(); ++g) {
+        start(g);
+        if (waits_behind_each) wait(g);
+      }
+      unsigned sum = 0;
+      for (std::size_t g = 0; g < all_.size(); ++g) {
+        wait(g);
+        sum += sums_[g];
+      }
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      const unsigned wanted = 0x01010101u * static_cast<unsigned>(n_) * static_cast<unsigned>(all_.size());
+      if (sum == wanted) continue;
+      std::fprintf(stderr, "bench_gpu_lessons: %s: %u, not %u\n", name, sum, wanted);
+      std::exit(1);
+    }
+    std::sort(seconds.begin(), seconds.end());
+    bench.add("several_gpus", name, n_ * static_cast<int>(all_.size()), seconds[seconds.size() / 2], seconds.front());
+  }
+
+ private:
+  void start(std::size_t g) {
+    several::share& s = all_[g];
+    WF_CHECK(cudaSetDevice(static_cast<int>(g)));
+    WF_CHECK(cudaMemsetAsync(s.out, 0, sizeof(unsigned), s.stream));
+    several::share_sum<<<1056, 256, 0, s.stream>>>(s.x, s.out, n_);
+    WF_CHECK(cudaGetLastError());
+    WF_CHECK(cudaMemcpyAsync(&sums_[g], s.out, sizeof(unsigned), cudaMemcpyDeviceToHost, s.stream));
+  }
+  void wait(std::size_t g) {
+    WF_CHECK(cudaSetDevice(static_cast<int>(g)));
+    WF_CHECK(cudaStreamSynchronize(all_[g].stream));
+  }
+
+  std::vector<several::share> all_;
+  int n_;
+  unsigned* sums_ = nullptr;
+};
+
+void time_several(lessons_bench& bench) {
+  int gpus = 0;
+  WF_CHECK(cudaGetDeviceCount(&gpus));
+  for (int k = 1; k <= gpus; k *= 2) {
+    shares s(k, 1 << 28);
+    const std::string name = std::to_string(k) + (k == 1 ? " GPU" : " GPUs");
+    s.time(bench, (name + ", all started first").c_str(), false);
+    if (k > 1) s.time(bench, (name + ", a wait behind each").c_str(), true);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -236,6 +322,7 @@ int main(int argc, char** argv) {
   lessons_bench bench;
   bench.add("profilers", "first call", 1, first, first);
   bench.run();
+  time_several(bench);
   if (json.empty()) return 0;
   std::FILE* const f = std::fopen(json.c_str(), "w");
   if (f == nullptr) {

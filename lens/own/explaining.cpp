@@ -4,11 +4,13 @@
 #include <simt/machine.hpp>
 
 #include <algorithm>
+#include <fstream>
 
 #include <fmt/format.h>
 
 #include <lens/progress.hpp>
 #include <lens/report.hpp>
+#include <warpfold/error.hpp>
 
 #include "races.hpp"
 
@@ -87,6 +89,17 @@ void add_traces(explanation& e, const repeatable& run) {
     }
     e.traces.push_back(std::move(t));
   }
+}
+
+void write_wanted(const char* option, const std::string& path, const std::function<std::string()>& text) {
+  if (path.empty()) return;
+  const std::string made = text();
+  if (made.empty()) throw wf::error(wf::errc::bad_argument, std::string(option) + " " + path + ": there is nothing to draw; launches of up to " +
+                                                                std::to_string(most_drawn) + " threads are drawn");
+  std::ofstream file(path, std::ios::binary);
+  file << made;
+  file.close();
+  if (!file) throw wf::error(wf::errc::bad_input, std::string(option) + " " + path + ": cannot be written");
 }
 
 }  // namespace lens::own

@@ -25,4 +25,7 @@ std::string add_counts_and_races(explanation&, const repeatable& run, std::uint6
 
 void add_traces(explanation&, const repeatable& run);
 
+/// What an option wants written, if its path is not empty; throws wf::error (bad_input) where that cannot be.
+void write_wanted(const char* option, const std::string& path, const std::function<std::string()>& text);
+
 }  // namespace lens::own

@@ -14,13 +14,15 @@ namespace lens::own {
 
 /// The command, as the JSON that `warpfold explain` passes on.
 struct request {
-  std::string file, text, kernel, html, command;
+  std::string file, text, kernel, html, svg, command;
   std::uint32_t grid[3], block[3];
   std::uint64_t shared = 0, seed = 1;
   unsigned cluster = 1;
   bool cooperative = false, as_json = false;
+  std::vector<std::string> kinds;  ///< what of --svg is drawn; none: all
   std::vector<std::string> arguments, given;  ///< a file's array spelled as one, and as the user wrote it
   std::string json_file;  ///< also written
+  std::string versus, versus_name;  ///< that of another kernel, to be compared with; or nothing
   bool is_quiet = false;  ///< and nothing is printed
   std::string expect_file, expect_array, expect_bytes;  ///< what the first array marked out: should hold; or nothing
   double tolerance = 0;

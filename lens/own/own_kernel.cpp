@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,8 @@ request read_request(const char* path) {
   q.file = j["file"];
   q.kernel = j["kernel"];
   q.html = j["html"];
+  q.svg = j["svg"];
+  q.kinds = j["kinds"].get<std::vector<std::string>>();
   q.command = j["command"];
   q.shared = j["shared"];
   q.seed = j["seed"];
@@ -43,6 +46,11 @@ request read_request(const char* path) {
   q.given = j["given"].get<std::vector<std::string>>();
   q.json_file = j["json_file"];
   q.is_quiet = j["quiet"];
+  q.versus_name = j["versus_name"];
+  if (const std::string other = j["versus_file"]; !other.empty()) {
+    std::ifstream counted(other, std::ios::binary);
+    q.versus.assign(std::istreambuf_iterator<char>(counted), {});
+  }
   q.tolerance = j["tolerance"];
   if (const json& expected = j["expect"]; !expected.is_null()) {
     q.expect_file = expected["file"];
@@ -67,7 +75,7 @@ std::string extent(const std::uint32_t (&d)[3]) {
 
 explanation heading(const request& q) {
   explanation e;
-  e.name = q.kernel;
+  e.name = q.versus_name.ends_with(":" + q.kernel) ? std::filesystem::path(q.file).filename().string() + ":" + q.kernel : q.kernel;
   e.file = q.file;
   e.is_stair = true;  // nothing is known of what is right
   e.lesson = head_of(q.text).text;
@@ -99,15 +107,13 @@ int run_request(const kernel& k, const request& q) {
   if (fault.empty() && q.threads() <= most_drawn) add_traces(e, run);
   bar.reset();
   if (!fault.empty()) throw wf::error(wf::errc::unsupported, with_hint(fault, q));
-  if (!q.html.empty()) {
-    std::ofstream page(q.html, std::ios::binary);
-    page << to_html(e, nullptr, q.command);
-    page.close();
-    if (!page) throw wf::error(wf::errc::bad_input, "--html " + q.html + ": cannot be written");
-  }
+  std::optional<explanation> versus;
+  if (!q.versus.empty()) versus = counted_from_json(q.versus, q.versus_name);
+  write_wanted("--html", q.html, [&] { return to_html(e, versus ? &*versus : nullptr, q.command); });
+  write_wanted("--svg", q.svg, [&] { return drawings_file(e, q.kinds); });
   if (!q.json_file.empty()) std::ofstream(q.json_file, std::ios::binary) << to_json(e, nullptr, q.command);
   if (q.is_quiet) return e.races.empty() && different.empty() ? 0 : 1;
-  const std::string text = q.as_json ? to_json(e, nullptr, q.command) : to_text(e);
+  const std::string text = q.as_json ? to_json(e, nullptr, q.command) : versus ? to_text(e, *versus) : to_text(e);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return e.races.empty() && different.empty() ? 0 : 1;
 }

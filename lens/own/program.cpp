@@ -21,6 +21,7 @@
 #include <cuda_runtime_api.h>
 #include <lens/progress.hpp>
 #include <nlohmann/json.hpp>
+#include <warpfold/error.hpp>
 
 #include "explaining.hpp"
 #include "undo.hpp"
@@ -40,7 +41,8 @@ alike key_of(const launch_shape& s, const void* kernel) {
 }
 
 struct program {
-  std::string file, text, html, command;
+  std::string file, text, html, svg, command;
+  std::vector<std::string> kinds;
   bool as_json = false;
   int output = -1;  ///< standard output, which the program's own goes beside of
   std::mutex mutex;
@@ -157,14 +159,12 @@ void write_report(int status, void*) {
     std::fprintf(stderr, "warpfold: %s launched no kernel\n", p.file.c_str());
     wrong = status != 0 ? status : 1;
   } else if (!p.told.kernels.empty()) {
-    if (!p.html.empty()) {
-      std::ofstream page(p.html, std::ios::binary);
-      page << to_html(p.told, nullptr, p.command);
-      page.close();
-      if (!page) {
-        std::fprintf(stderr, "warpfold: --html %s: cannot be written\n", p.html.c_str());
-        wrong = 2;
-      }
+    try {
+      write_wanted("--html", p.html, [&] { return to_html(p.told, nullptr, p.command); });
+      write_wanted("--svg", p.svg, [&] { return drawings_file(p.told, p.kinds); });
+    } catch (const wf::error& e) {
+      std::fprintf(stderr, "warpfold: %s\n", e.what());
+      wrong = 2;
     }
     const std::string text = p.as_json ? to_json(p.told, nullptr, p.command) : to_text(p.told);
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -181,6 +181,8 @@ bool explain_launches(const char* request) {
   const nlohmann::json j = nlohmann::json::parse(in);
   p.file = j["file"];
   p.html = j["html"];
+  p.svg = j["svg"];
+  p.kinds = j["kinds"].get<std::vector<std::string>>();
   p.command = j["command"];
   p.as_json = j["json"];
   std::ifstream source(j["path"].get<std::string>(), std::ios::binary);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lessons of docs/lessons: every command runs and prints what the page shows, every H100 time is that of
 bench/results, and so on the ladder's pages, every quoted kernel is the file's, every link leads somewhere. The commands of README and of other pages, too.
+A command with --svg draws what the page shows, to the letter; done as arithmetic the drawing gives what the command prints (drawing_replay.py).
 
     lessons_test.py SOURCE_DIR WARPFOLD FOLDER_OF_LESSON_PROGRAMS [--statuses-only] [--some] [PAGE…]
 
@@ -14,14 +15,17 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+from drawing_replay import differs_from_run
 
 root, warpfold, programs = (Path(a).resolve() for a in sys.argv[1:4])
 statuses_only, is_some = "--statuses-only" in sys.argv, "--some" in sys.argv
 asked = [Path(a).resolve() for a in sys.argv[4:] if a.endswith(".md")]
 lessons = sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh/lessons").glob("*.md"))
 others = [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "docs/zh").glob("*.md")), *sorted((root / "examples").rglob("README.md"))]
-pages = asked or lessons + [p for p in others if re.search(r"^```console$", p.read_text(), re.M)]
+pages = asked or lessons + [p for p in others if p.name == "lens.md" or re.search(r"^```console$", p.read_text(), re.M)]
 draw = int(os.environ.get("WARPFOLD_TEST_DRAW", 0))
 drawn = sorted({page.name for page in pages})[draw % 2::2]
 failures = []
@@ -36,11 +40,13 @@ def blocks(text, language):
 
 
 outputs = {}  # of a command: pages in two languages show the same ones
+redrawn = tempfile.TemporaryDirectory()
+drawings = "docs/lessons/drawings/"
 
 
 def output_of(command):
     if command not in outputs:
-        line = command.replace("build/dev/tests/docs/", f"{programs}/")
+        line = command.replace("build/dev/tests/docs/", f"{programs}/").replace(drawings, f"{redrawn.name}/")
         folders = f"{warpfold.parent}{os.pathsep}{os.environ['PATH']}"
         environment = os.environ | {"PATH": folders, "CUDA_VISIBLE_DEVICES": ""}  # the pages show runs without a GPU
         ran = subprocess.run(["bash", "-c", line], cwd=root, env=environment, timeout=300,
@@ -75,6 +81,7 @@ def check_commands(page, text):
                 lines.pop()  # before the next command
             status, printed = output_of(command)
             count += 1
+            check_drawing(page, text, command, printed)
             if status not in (0, 1):
                 fail(page, f"`{command}` ends with {status}: {printed[-3:]}")
             elif not lines and printed:
@@ -83,6 +90,25 @@ def check_commands(page, text):
                 missing = [l for l in lines if l.strip() != "…" and not re.search("^" + pattern_of([l])[:-1] + "$", "\n".join(printed), re.M)]
                 fail(page, f"`{command}` does not print what is shown; " + ("no such line now:\n  " + "\n  ".join(missing) if missing else "other lines stand between"))
     return count
+
+
+def check_drawing(page, text, command, printed):
+    """What --svg draws is shown in the page, and is what lies there, to the letter; and it is a proof."""
+    found = re.search(rf"--svg {drawings}(\w+\.svg)", command)
+    if not found:
+        return
+    name = found[1]
+    if not re.search(rf"^!\[[^\]]+\]\((?:\.\./\.\./lessons/)?drawings/{name}\)$", text, re.M):
+        fail(page, f"`{command}` draws {name}, which the page does not show")
+    made, kept = Path(redrawn.name) / name, root / drawings / name
+    if not made.exists() or not kept.exists():
+        fail(page, f"`{command}` draws no {name}, or none lies in {drawings}")
+    elif statuses_only:  # another compiler's shared loads and line numbers
+        return
+    elif made.read_text() != kept.read_text():
+        fail(page, f"{drawings}{name} is not what is drawn today: run `{command}`")
+    elif wrong := differs_from_run(made.read_text(), command, printed):
+        fail(page, f"{drawings}{name}: {wrong}")
 
 
 def time_text(seconds):
@@ -145,12 +171,27 @@ def check_links(page, text):
             fail(page, f"a link to {target}, which is not there")
 
 
+def check_advice(page, text):
+    """The table of the rules' kernels in lens.md: what the rule speaks of, and what it is silent on."""
+    rows = re.findall(r"^\| ([a-z ]+) \| `([^`]+)` \| `([^`]+)` \|$", text, re.M)
+    if page.name != "lens.md" or statuses_only or is_some:
+        return
+    rules = re.findall(r'"([a-z ]+)"', re.search(r"string_view names\[\] = \{(.*?)\};", (root / "lens/advice.cpp").read_text(), re.S)[1])
+    if sorted(r for r, _, _ in rows) != sorted(rules):
+        fail(page, f"the rules are {rules}, and the table's {[r for r, _, _ in rows]}")
+    for rule, speaks, silent in rows:
+        for wanted, what in ((True, speaks), (False, silent)):
+            status, printed = output_of(f"warpfold explain {what}")
+            if status not in (0, 1) or any(line.startswith(f"  * {rule}: ") for line in printed) != wanted:
+                fail(page, f"{rule}: {'says nothing' if wanted else 'speaks'} of `{what}`, which ends with {status}")
+
+
 def check_parts(page, text):
     """Questions with folded answers, a command, a drawing, and what was measured, or that nothing was."""
     if page not in lessons or page.name == "README.md":
         return
     for what, pattern, least in (("a folded answer", r"^<details>", 2), ("a command", r"^```console\n\$ ", 1), ("times of an H100", r"^<!-- (?:ladder|lessons)-h100\.json|profile-h100\.json|H100.* µs", 1),
-                                 ("a drawing", r"^```text\n|^lane  0  |^shuffle, add, line \d+ +\d+ [#.-]+ ", 1)):
+                                 ("a drawing of a run", r"^!\[[^\]]+\]\((?:\.\./\.\./lessons/)?drawings/\w+\.svg\)$", 1)):
         if len(re.findall(pattern, text, re.M)) < least:
             fail(page, f"has not {least} of what each lesson has: {what}")
 
@@ -166,6 +207,7 @@ def main():
         check_quotes(page, text)
         check_links(page, text)
         check_parts(page, text)
+        check_advice(page, text)
     for page in sorted((root / "docs").rglob("*.md")) + sorted(root.glob("*.md")):
         if page not in pages:
             check_links(page, page.read_text())
@@ -177,6 +219,10 @@ def main():
     for source in sorted((root / "examples/lessons").glob("*.cu")):
         if not asked and f"examples/lessons/{source.name}:" not in shown:
             fail(source, "no lesson explains a kernel of it")
+    made = set(re.findall(rf"--svg {drawings}(\w+\.svg)", shown))
+    for drawing in sorted((root / drawings).iterdir()):
+        if drawing.name not in made:
+            fail(drawing, "no command of a lesson draws it")
     for f in failures:
         print(f)
     print(f"{len(pages)} pages, {commands} commands, {len(failures)} failures")

@@ -113,6 +113,56 @@ TEST(own_kernel, a_drawing_says_what_the_values_say) {
   EXPECT_NE(scan.find("shuffle, add, line 70    16 ................################ t16: t16 = t16 + t0"), scan.npos) << scan;
 }
 
+std::string file_text(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(own_kernel, sectors_are_drawn_where_a_request_touches_too_many) {
+  const std::string drawn = testing::TempDir() + "/own_sectors.svg", lessons = "'" EXAMPLES "/lessons/memory.cu:read_every<";
+  const std::string launch = ">' --grid 1 --block 32 --arg f32[256] --arg out:f32[32]";
+  const finished f = run(lessons + "8" + launch + " --svg " + drawn + " --draw sectors");
+  EXPECT_EQ(f.status, 0);
+  EXPECT_NE(f.text.find("Sectors of one load of 4 bytes, line 11: 32 touched, 4 would hold its bytes\n"
+                        "sector    0, byte      0    0  .  .  .  .  .  .  .\n"
+                        "sector    1, byte     32    1  .  .  .  .  .  .  .\n"), f.text.npos) << f.text;
+  const std::string svg = file_text(drawn);
+  EXPECT_NE(svg.find(">sector 31, byte 992<"), svg.npos);
+  EXPECT_EQ(svg.find("Lanes active"), svg.npos) << "which --draw did not name";
+  EXPECT_EQ(run(lessons + "1" + launch).text.find("Sectors of one"), std::string::npos) << "neighbours fill their sectors";
+  refused(lessons + "1" + launch + " --svg " + drawn + " --draw sectors", "there is nothing to draw");
+  refused(lessons + "1" + launch + " --draw sectors", "--draw says what --svg FILE draws");
+  refused(lessons + "1" + launch + " --svg " + testing::TempDir() + "/none/x.svg", "cannot be written");
+  std::filesystem::remove(drawn);
+}
+
+// Beyond the end of the warp a lane reads itself, and adds that.
+TEST(own_kernel, a_lane_that_reads_itself_in_a_shuffle_adds_to_itself) {
+  const std::string text = run("'" EXAMPLES "/lessons/shuffles.cu:sums' --grid 1 --block 32 --arg out:i32[32] --svg " + testing::TempDir() + "/own_sums.svg").text;
+  EXPECT_NE(text.find("shuffle, add, line 16    32 ################################ t0: t0 = t16"), text.npos) << text;
+  const std::string svg = file_text(testing::TempDir() + "/own_sums.svg");
+  EXPECT_NE(svg.find(">t31: t31 = t31 + t31<"), svg.npos);
+  EXPECT_NE(svg.find(">t24: t24 = t24 + t24<"), svg.npos);
+}
+
+TEST(own_kernel, kernels_of_one_name_are_compared_by_their_files_on_the_page_too) {
+  const std::string page = testing::TempDir() + "/own_versus.html", other = testing::TempDir() + "/other.cu";
+  std::ofstream(other) << "__global__ void k(float* x) { __shared__ float s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads();\n"
+                          "  x[threadIdx.x] = s[63 - threadIdx.x]; }\n";
+  const std::string racing = testing::TempDir() + "/racing.cu";
+  std::ofstream(racing) << "__global__ void k(float* x) { __shared__ float s[64]; s[threadIdx.x] = x[threadIdx.x];\n"
+                           "  x[threadIdx.x] = s[63 - threadIdx.x]; }\n";
+  const std::string launch = " --grid 1 --block 64 --arg f32[64]";
+  const finished f = run(other + ":k" + launch + " --vs " + racing + ":k --html " + page);
+  EXPECT_EQ(f.status, 1) << "one of them races";
+  EXPECT_NE(f.text.find("other.cu:k after racing.cu:k:\n"), f.text.npos) << f.text;
+  EXPECT_NE(f.text.find("  gone: 1 pairs of lines that race"), f.text.npos) << f.text;
+  const std::string html = file_text(page);
+  EXPECT_NE(html.find("<h2>Compared with racing.cu:k</h2>"), html.npos);
+  EXPECT_NE(html.find(" --vs "), html.npos) << "the command at its end";
+  EXPECT_NE(run(other + ":k" + launch + " --vs " + other + ":k").text.find("  no counter is different\n"), std::string::npos);
+}
+
 TEST(own_kernel, templates_types_and_cooperative_launches) {
   const json scaled = told(kernel("users::scale<__half>") + " --grid 2 --block 64 --arg out:f16[1000] --arg f16=2 --arg u64=1000");
   EXPECT_EQ(scaled["kernels"][0]["counters"]["global_load"]["bytes"], 2000);

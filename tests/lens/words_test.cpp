@@ -170,7 +170,8 @@ TEST(lens_words, what_else_a_page_can_say) {
         "a multiprocessor of an H100 SXM holds 1 block at once, 4 warps of 64, with up to 255 registers a thread",
         "P · x.cu · 12 launches · 3 not explained, of more than 32 kinds · the program ended with status 1",
         "P · x.cu · 1 launch", "as in want.npy", "not as in want.npy: 3 of 1000 elements differ; element 5 is 1.5, expected 2",
-        "gone: 2 launches", "1.5 times fewer pairs of lines that race", "1.3e+03 times more bank conflicts"})
+        "Sectors of one load of 4 bytes, line 18: 15 touched, 4 would hold its bytes", "k: Sectors of one store of 8 bytes, line 3: 32 touched, 8 would hold its bytes",
+        "sector 13, byte 416", "no counter is different", "gone: 2 launches", "1.5 times fewer pairs of lines that race", "1.3e+03 times more bank conflicts"})
     expect_chinese(text);
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
+from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
                       lies_on_gpu, one_piece, take)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
@@ -394,8 +394,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     """By segments or labels; `own`: a Reduction, in place of `ops`."""
     if labels is None and offsets is None:
         raise TypeError(f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
-    if own is None and lies_on_gpu(x):
-        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, stream)
+    if lies_on_gpu(x):
+        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream)
     no_stream(stream, who)
     if lies_on_gpu(offsets if labels is None else labels):
         raise TypeError(f"{who}: {'offsets' if labels is None else 'labels'} on a GPU, and elements in the CPU's memory; copy them there")
@@ -461,7 +461,7 @@ def without_masked(source: Source, labels: Array, ops: Sequence[int], who: str) 
 
 
 def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, offsets: Any, labels: Any, answers: Any,
-                  stream: Any) -> list[Any]:
+                  own: Any, stream: Any) -> list[Any]:
     from . import _device
     here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
     if len(here.a.shape) != 1:
@@ -477,18 +477,50 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
         found, held = _device.indexes_of(here, labels, "labels", count)
         if found.shape[0] != n:
             raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
-        answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
+        if own is not None:
+            answer = own_by_label(own, here, labels, count)
+        else:
+            answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
     elif (length := length_of(offsets, who)) is not None:
-        return [here.run(op, None, (-(-n // length),), length=length) for op in ops]
+        count = -(-n // length)
+        return [here.run(op, None, (count,), length=length) for op in ops] if own is None else own_by_segment(own, here, None, length, count)
     else:
         found, held = _device.indexes_of(here, offsets, "offsets", None)
         if found.shape[0] == 0:
             raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
         count = found.shape[0] - 1
-        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops]
+        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops] if own is None else own_by_segment(own, here, found, 0, count)
     if here.library is not None:
         here.library.used(held, stream)
     return answer
+
+
+def own_by_segment(own: Any, here: Any, offsets: Any, length: int, count: int) -> list[Any]:
+    """A Reduction's answers of segments on a GPU."""
+    from ._own_gpu import Partition, run
+    by = Partition(offsets.address if offsets is not None else 0, 0, 8 if offsets is None or offsets.dtype == I64 else 4, length, here.a.shape[0])
+    return [run(own, here, (0,), by, count, (count,), None)]
+
+
+def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
+    """A Reduction's answers of labels on a GPU: elements keep their order among those of their label, so the labels are sorted, where they are."""
+    from . import _device
+    from ._own_gpu import Partition, run
+    who = here.asked.who
+    library = _device.library_of(labels) if lies_on_gpu(labels) else here.library
+    if library is None:
+        raise TypeError(f"{who}: labels on a GPU of a library that is not known, and so is how it sorts; give them in the CPU's memory")
+    if lies_on_gpu(labels):
+        sorted_ = library.grouped(labels, count, here.stream, who)
+    else:
+        at = whole_numbers(labels, who)
+        order = np.argsort(at, kind="stable")
+        sorted_ = tuple(library.copied(here.x, one.astype(np.int64), here.stream) for one in (order, np.searchsorted(at[order], np.arange(count + 1))))
+    places, ends = (_device.array_of(one, here.stream, who) for one in sorted_)
+    answer = run(own, here, (0,), Partition(ends.address, places.address, 8, 0, here.a.shape[0]), count, (count,), None)
+    for one in sorted_:
+        library.used(one, here.asked.stream)
+    return [answer]
 
 
 def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:

@@ -165,7 +165,7 @@ class Reduction:
     -----
     A parameter may also be statements with a ``return``. Expressions do not throw. What was compiled is kept in the folder that the
     variable ``WARPFOLD_CACHE`` names (``off``: nowhere), by default ``~/.cache/warpfold``, for all processes. ``wf.segment_reduce`` and
-    ``wf.reduce_by_label`` take it, too, of arrays in the CPU's memory. Masked elements do not count, in `n` and `i` neither.
+    ``wf.reduce_by_label`` take it, too. Masked elements do not count, in `n` and `i` neither.
 
     Examples
     --------

@@ -369,6 +369,9 @@ def test_norms_of_integers_are_rounded_once(dtype):
     for n in (1, 63, 64, 65, 1000, 40_001):
         for x in (rng.integers(low, high, n, dtype="int64" if dtype == "bool" else dtype, endpoint=True).astype(dtype), np.full(n, low, dtype), np.full(n, high, dtype)):
             true = sum(int(v) ** 2 for v in x)
+            spread = Fraction(n * true - sum(int(v) for v in x) ** 2, n * n)
+            same(wf.var(x), nearest(spread, "float64"))
+            same(wf.mean(x), nearest(Fraction(sum(int(v) for v in x), n), "float64"))
             for got in (wf.norm(x), wf.norm(x[::-1]), wf.norm(np.tile(x, (2, 1)), axis=1)[1]):
                 got = float(got)
                 below, above = (Fraction(got) + Fraction(float(np.nextafter(got, to))) for to in (0.0, np.inf))

@@ -239,6 +239,13 @@ struct counting::state {
   simt::recorder recorder;
 };
 
+namespace {
+/// What clang++ calls where shared memory of another file is named; no kernel's author wrote it. Its name is as libc++ or libstdc++ demangles it.
+bool is_thread_local_wrapper(const simt::source_line& at) {
+  return at.file.empty() && (at.function.starts_with("thread-local wrapper routine for ") || at.function.starts_with("TLS wrapper function for "));
+}
+}  // namespace
+
 counting::counting() : state_(std::make_unique<state>()) { record_with(state_->recorder); }
 counting::~counting() = default;
 
@@ -254,7 +261,9 @@ std::vector<kernel_counts> counting::kernels() const {
       if (counted == counters{}) continue;
       // A basic block without a line is that of its first instruction with one; an access without a line was made of
       // several, and is of none of them.
-      line_of(counted.blocks != 0 ? simt::locate_next(state_->recorder.sites()[site]) : state_->place(site)) += counted;
+      const simt::source_line at = counted.blocks != 0 ? simt::locate_next(state_->recorder.sites()[site]) : state_->place(site);
+      if (is_thread_local_wrapper(at)) continue;
+      line_of(at) += counted;
       c.total += counted;
       if (counted.block_lanes == 0) continue;
       for (const operation& o : operations_of_block(state_->recorder.sites()[site])) {

@@ -263,6 +263,18 @@ def own(seconds):
             wrong.append(f"own, 2^{k}")
             print(f"WRONG: own, 2^{k}: {found}, not {want}")
         rows.append({"log2n": k, "right": found == want, "first_s": round(first, 4), "wf": eager(lambda: above(y), seconds), "torch": eager(lambda: (y > 1).sum(), seconds)})
+    for k, what, by in ((26, "segments", 256), (26, "segments", 1 << 16), (26, "labels", 1000)):
+        y = x[:1 << k]
+        if what == "segments":
+            call, theirs = (lambda: wf.segment_reduce(above, y, by)), (lambda: (y > 1).view(-1, by).sum(1))  # noqa: B023
+        else:
+            at = torch.randint(0, by, (1 << k,), device="cuda", generator=torch.Generator("cuda").manual_seed(2))
+            call = lambda: wf.reduce_by_label(above, y, at, by)  # noqa: B023, E731
+            theirs = lambda: torch.zeros(by, device="cuda", dtype=torch.int64).index_add_(0, at, (y > 1).long())  # noqa: B023, E731
+        right = bool(torch.equal(call(), theirs()))
+        if not right:
+            wrong.append(f"own, {what} of {by}")
+        rows.append({"log2n": k, "right": right, what: by, "first_s": 0.0, "wf": eager(call, seconds, 3), "torch": eager(theirs, seconds, 3)})
     return rows
 
 
@@ -317,7 +329,8 @@ def told_short(result):
     for row in result.get("segments", []):
         print(f"segments {row['how']} {row['segments']} {row['dtype']}: wf {row['wf']['us']:.0f} us, torch.segment_reduce {row['segment_reduce']['us']:.0f}")
     for row in result.get("own", []):
-        print(f"own 2^{row['log2n']}: first {row['first_s']} s, then {row['wf']['us']:.1f} us, torch {row['torch']['us']:.1f}")
+        by = "".join(f", {k} {row[k]}" for k in ("segments", "labels") if k in row)
+        print(f"own 2^{row['log2n']}{by}: first {row['first_s']} s, then {row['wf']['us']:.1f} us, torch {row['torch']['us']:.1f}")
     for row in result.get("modes", []):
         other = row.get("inside exact()") or row["operator"]
         print(f"{row['what']} 2^{row['log2n']}: torch {row['torch']['us']:.1f} us, exact {other['us']:.1f}")

@@ -480,6 +480,6 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
         r.out = reinterpret_cast<void*>(out);
         put(r, x.device, stream);
       },
-      nb::arg("op"), nb::arg("accuracy"), nb::arg("rounding"), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
+      nb::arg("op"), nb::arg("accuracy").none(), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
       nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"));
 }

@@ -72,7 +72,9 @@ void add_plans(nb::module_& m) {
              r.options.rounding = rounding_named(rounding);
              r.options.correction = correction;
              new (self) bound_plan(std::move(r), dtype_of_code(element), masked);
-           })
+           },
+           nb::arg("ops"), nb::arg("element"), nb::arg("masked"), nb::arg("round_to").none(), nb::arg("skip_nans"), nb::arg("accuracy").none(),
+           nb::arg("rounding").none(), nb::arg("correction"))
       .def("__init__",  // of a reduction compiled for the caller: addresses of a cpu::erased and of its object, in memory for good
            [](bound_plan* self, std::uintptr_t functions, std::uintptr_t object, int element, bool masked) {
              new (self) bound_plan(*reinterpret_cast<const wf::cpu::erased*>(functions), reinterpret_cast<const void*>(object),

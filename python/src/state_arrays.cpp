@@ -199,7 +199,7 @@ void add_state_arrays(nb::module_& m) {
              const others_run free;
              k.finish(o, type, from.get(), from.states(k), to.get());
            },
-           nb::arg("states"), nb::arg("rounding"), nb::arg("correction"), nb::arg("round_to").none(), nb::arg("out"));
+           nb::arg("states"), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("round_to").none(), nb::arg("out"));
   add_words<wf::exact_sum>(m, "words_of_sum", "sum_of_words", wf::op::sum);
   add_words<wf::exact_moments>(m, "words_of_moments", "moments_of_words", wf::op::mean_var);
   m.attr("state_version") = wf::state_version;

@@ -184,11 +184,11 @@ void add_states(nb::module_& m) {
       .def("value", [](const exact_sum& s, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         return as_type(type, [&]<class U>() { return s.value<U>(r); });
-      })
+      }, nb::arg("rounding").none(), nb::arg("dtype"))
       .def("mean", [](const exact_sum& s, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         return as_type(type, [&]<class U>() { return s.mean<U>(r); });
-      })
+      }, nb::arg("rounding").none(), nb::arg("dtype"))
       .def("specials", [](const exact_sum& s) {
         const auto c = s.state().seen;
         return nb::make_tuple(c.nan, c.pos_inf, c.neg_inf, c.neg_zero);
@@ -206,7 +206,7 @@ void add_states(nb::module_& m) {
           if (name == "var") return s.var<U>(correction, r);
           return s.std_dev<U>(correction, r);
         });
-      });
+      }, nb::arg("which"), nb::arg("correction"), nb::arg("rounding").none(), nb::arg("dtype"));
 }
 
 }  // namespace wfpy

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace wfpy {
@@ -83,10 +84,22 @@ void add_views(nb::module_& m) {
         if (wf::info(other.at.type).size != wf::info(v.at.type).size) throw wf::error(wf::errc::bad_argument, "types of different sizes");
         return other;
       })
+      .def_prop_ro("__array_interface__",  // for what NumPy has to read; bf16, which it does not know, as uint16
+                   [](const view& v) {
+                     static constexpr const char* kinds[] = {"f2", "u2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1", "c8", "c16"};
+                     const auto numbers = [](const wf::extents& e) { return nb::tuple(nb::cast(std::vector<std::int64_t>(e.begin(), e.end()))); };
+                     nb::dict told;
+                     told["version"] = 3;
+                     told["shape"] = numbers(v.at.shape);
+                     told["strides"] = numbers(v.at.strides);
+                     told["typestr"] = std::string(wf::native_order == wf::byte_order::little ? "<" : ">") + kinds[static_cast<int>(v.at.type)];
+                     told["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(v.at.data), true);
+                     return told;
+                   })
       .def("broadcast", [](const view& v, const std::vector<std::int64_t>& shape, const char* what) {
         return view{broadcast(v.at, shape, what), v.held};
       });
-  m.def("view_of_buffer", [](nb::handle x) { return view_of_buffer(x.ptr()); });
+  m.def("view_of_buffer", [](nb::handle x) { return view_of_buffer(x.ptr()); }, nb::arg("x").none());
   m.def("view_of_dlpack", &view_of_dlpack);
 }
 

@@ -49,6 +49,24 @@ class Namespace:
     def asarray(x, *, device):
         return Cuda(np.array(x), device=device)
 
+    # What labels of a Reduction are sorted by.
+    @staticmethod
+    def arange(n, *, device):
+        return Cuda(np.arange(n), device=device)
+
+    @staticmethod
+    def argsort(x, *, stable):
+        assert stable
+        return Cuda(np.argsort(x.x, kind="stable"))
+
+    @staticmethod
+    def take(x, places):
+        return Cuda(x.x[places.x])
+
+    @staticmethod
+    def searchsorted(x, values):
+        return Cuda(np.searchsorted(x.x, values.x))
+
 
 class Cuda:
     """An array of a library that knows DLPack and the array API standard, as CuPy's. `asked` has the streams that it was asked for."""

@@ -426,6 +426,39 @@ def test_reductions_of_ones_own_keep_their_order(own):
 
 
 @simt
+def test_reductions_of_ones_own_by_segments_and_labels(own):
+    horner = wf.Reduction(state="std::uint64_t value, power;", identity="{0, 1}", lift="{static_cast<std::uint64_t>(x) ^ static_cast<std::uint64_t>(i), 31}",
+                          combine="{a.value * b.power + b.value, a.power * b.power}", finish="s.value + 1000003 * static_cast<std::uint64_t>(n)")
+    rng = np.random.default_rng(8)
+    x = rng.integers(-99, 99, 9001).astype(np.int16)
+    # Short ones, one of 64 and one of 65, one of many tiles, and empty ones at both ends.
+    offsets = np.array([0, 0, 1, 3, 67, 132, 132, 8500, 8990, 9001, 9001])
+    for view in (x, x[::-1], np.repeat(x, 3)[1::3]):
+        for by in (offsets, offsets[3:-3], Cuda(offsets), Cuda(offsets.astype(np.int32)), 1, 64, 65, 100, 9001, 10**6, np.array([5])):
+            there, here = wf.segment_reduce(horner, Cuda(view), by), wf.segment_reduce(horner, view, by.x if isinstance(by, Cuda) else by)
+            assert type(there) is Cuda
+            same(there.x, here)
+    assert set(own.put) == {"warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"}
+    labels = rng.integers(0, 7, x.size) ** 2
+    for given in (labels, Cuda(labels), labels.astype(np.uint8)):
+        same(wf.reduce_by_label(horner, Cuda(x), given, 40).x, wf.reduce_by_label(horner, x, labels, 40))
+    same(wf.reduce_by_label(horner, Cuda(x), labels).x, wf.reduce_by_label(horner, x, labels))
+    beyond = np.where(labels == 9, -1, np.where(labels == 16, 99, labels))  # nobody looks at those on the GPU: the elements are left out
+    left = np.isin(labels, (9, 16), invert=True)
+    same(wf.reduce_by_label(horner, Cuda(x), Cuda(beyond), 40).x, wf.reduce_by_label(horner, x[left], labels[left], 40))
+    for call, kind, words in ((lambda: wf.reduce_by_label(horner, Cuda(x), Interface(labels), 40), TypeError, "library that is not known"),
+                              (lambda: wf.reduce_by_label(horner, Cuda(x), Cuda(labels)), TypeError, "no number of answers"),
+                              (lambda: wf.reduce_by_label(horner, Cuda(x), labels[1:]), ValueError, "9000 labels for 9001 elements"),
+                              (lambda: wf.reduce_by_label(horner, Cuda(x), labels, 36), ValueError, "labels lie in"),
+                              (lambda: wf.segment_reduce(horner, Cuda(x), [0, 9002]), ValueError, "offsets rise"),
+                              (lambda: wf.segment_reduce(horner, Cuda(x.reshape(1, -1)), [0]), ValueError, "2 dimensions"),
+                              (lambda: wf.segment_reduce(horner, x, Cuda(offsets)), TypeError, "offsets on a GPU, and elements in the CPU's memory")):
+        with pytest.raises(kind, match=words) as e:
+            call()
+        assert "\n" not in str(e.value)
+
+
+@simt
 def test_reductions_of_ones_own_of_any_types(own):
     x = np.random.default_rng(6).standard_normal(300)
     two = wf.Reduction(state="T", identity="T(0)", combine="std::max(a, b)", finish="std::array<T, 2>{s, T(n)}")

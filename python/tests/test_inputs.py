@@ -5,6 +5,7 @@ import array
 import ctypes
 import gc
 import math
+import pickle
 import sys
 import weakref
 
@@ -127,6 +128,10 @@ def test_pandas_columns():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.5, 2.5, np.nan], "b": [1, 2, 3]})
     assert wf.sum(frame["b"]) == 6 and math.isnan(wf.sum(frame["a"])) and wf.nansum(frame["a"]) == 4.0
+    nulls = pd.array([1, None, 3], dtype="Int64")
+    for x in (nulls, pd.Index(nulls), pd.Series(nulls)):
+        assert wf.sum(x) == 4 and wf.sum(x).dtype == np.int64 and wf.sum(x, where=[True, True, False]) == 1
+        assert wf.sum_by_label(x, [0, 0, 1]).tolist() == [1, 3] and wf.segment_sum(x, [0, 2, 3]).tolist() == [1, 3]
 
 
 def test_the_callers_kind_of_array():
@@ -136,6 +141,60 @@ def test_the_callers_kind_of_array():
     assert type(rows) is type(x) and rows.dtype == xp.float64
     whole = wf.mean(x)
     assert type(whole) is type(x) and whole.shape == () and float(whole) == 2.5
+
+
+class Unreadable:
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **how):
+        raise BufferError("it is being written")
+
+
+def test_ints_of_lists_are_not_rounded():
+    assert wf.sum([2**63, 1]) == 2**63 + 1 and wf.sum([2**63, 1]).dtype == np.uint64
+    assert wf.sum([[2**64 - 1], [0]], axis=1).tolist() == [2**64 - 1, 0]
+    assert wf.max(k for k in (2**63, 2**63 - 1)) == 2**63
+    assert wf.sum([2**53, 0.5, 2**60]) == 2.0**53 + 2.0**60 and math.isinf(wf.sum([1e308, 1e308])) and math.isnan(wf.sum([math.nan, 1e300]))
+    assert wf.sum([2**53 + 2, 1e300j]) == complex(2**53 + 2, 1e300)
+
+
+def test_a_sequence_without_iter():
+    class Squares:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, k):
+            if k >= 4:
+                raise IndexError
+            return k * k
+    assert wf.sum(Squares()) == 14
+
+
+def test_the_other_byte_order():
+    x = np.arange(6.0).reshape(2, 3)
+    assert wf.sum(memoryview(x.astype(">f8")), axis=0).tolist() == [3.0, 5.0, 7.0]
+    out = np.zeros(3, ">f8")
+    assert wf.sum(x, axis=0, out=out) is out and out.tolist() == [3.0, 5.0, 7.0]
+    assert wf.sum(x, dtype=">f4") == np.float32(15) and wf.sum(x, dtype=">f4").dtype == np.float32
+
+
+def test_two_masks_leave_out_what_either_does():
+    x = np.ma.masked_greater(np.arange(12.0).reshape(3, 4), 7)
+    assert wf.sum(x, where=x.data > 5) == 13.0 and wf.sum(x, axis=0, where=[True, False, True, True]).tolist() == [4.0, 0.0, 8.0, 10.0]
+    assert wf.sum_by_label(x.ravel(), np.arange(12) % 2).tolist() == [12.0, 16.0]
+    halves = np.ma.masked_less(np.arange(4, dtype=np.float16), 2)
+    assert wf.reduce_by_label("max", halves, [0, 0, 1, 0]).tolist() == [3.0, 2.0]
+    with pytest.raises(TypeError, match="places"):
+        wf.reduce_by_label("argmax", halves, [0, 0, 1, 0])
+    with pytest.raises(ValueError, match="3 labels for 4 elements"):
+        wf.sum_by_label(halves, [0, 0, 1])
+
+
+def test_several_at_once_travel_to_other_processes():
+    both = wf.fuse([wf.sum, "max"])
+    again = pickle.loads(pickle.dumps(both))
+    assert again([1.0, 2.0]) == (3.0, 2.0) == both([1.0, 2.0]) and repr(again) == "<warpfold.fuse(['sum', 'max'])>"
 
 
 @pytest.mark.parametrize(("call", "kind", "words"), [
@@ -177,6 +236,35 @@ def test_the_callers_kind_of_array():
     (lambda x: wf.fuse([]), TypeError, "nothing to fuse"),
     (lambda x: wf.argmax(x, axis=(0, 1)), TypeError, "one axis"),
     (lambda x: wf.nonsense(x), AttributeError, "nonsense"),
+    (lambda x: wf.sum(None), TypeError, "^sum: an object of type NoneType"),
+    (lambda x: wf.ExactSum().add(None), TypeError, "NoneType"),
+    (lambda x: wf.sum([2**63, -1]), TypeError, "neither int64 nor uint64"),
+    (lambda x: wf.sum([2**53 + 1, 0.5]), TypeError, "the int 9007199254740993 among floats"),
+    (lambda x: wf.sum(x, axis=True), TypeError, "axis=True"),
+    (lambda x: wf.sum(x, axis=[0, 1]), TypeError, r"axis=\[0, 1\]"),
+    (lambda x: wf.sum(x, keepdims="yes"), TypeError, "keepdims='yes'; it is True or False"),
+    (lambda x: wf.fuse(["sum"])(x, keepdims=None), TypeError, "keepdims=None"),
+    (lambda x: wf.dot(x, x, keepdims=None), TypeError, "keepdims=None"),
+    (lambda x: wf.sum(x, accuracy=None), ValueError, "accuracy=None"),
+    (lambda x: wf.sum(x, rounding=None), ValueError, "rounding=None"),
+    (lambda x: wf.ExactSum(x).value(rounding=None), ValueError, "rounding=None"),
+    (lambda x: wf.ExactMoments(x).var(rounding=None), ValueError, "rounding=None"),
+    (lambda x: wf.ExactMoments(x).var(correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction="1"), TypeError, "whole number"),
+    (lambda x: wf.sum(x, axis=0, out=np.broadcast_to(0.0, 3)), ValueError, "^sum: out= is read-only"),
+    (lambda x: wf.nanmin(x.astype(complex)), TypeError, "^nanmin: elements of type c128"),
+    (lambda x: wf.fuse("sum"), TypeError, "in a list"),
+    (lambda x: wf.fuse(["sum", "max"])([]), ValueError, "^max: there are no elements"),
+    (lambda x: wf.segment_sum(x[0], None), TypeError, "^segment_sum: offsets=None"),
+    (lambda x: wf.segment_sum(x[0], True), TypeError, "^segment_sum: offsets=True"),
+    (lambda x: wf.segment_sum(x[0], [0, 2, 1]), ValueError, "^segment_sum: offset 2 is 1"),
+    (lambda x: wf.sum_by_label(x[0], [0, 5, 1], 3), ValueError, "^sum_by_label: label 5 of element 1"),
+    (lambda x: wf.sum_by_label(x[0], [0, 2**62, 1]), MemoryError, "^sum_by_label: no memory for 4611686018427387905 answers"),
+    (lambda x: wf.sum_by_label(x[0], [0, 1, 1], 2.0), TypeError, "2.0 answers"),
+    (lambda x: wf.sum_by_key(x[0], ["a", None, "b"]), TypeError, "^sum_by_key: keys that have no order"),
+    (lambda x: wf.ExactSum.from_bytes("text"), TypeError, "^ExactSum: from_bytes"),
+    (lambda x: wf.max(np.ma.masked_greater(x, 0)), ValueError, "nulls and masks leave no elements"),
+    (lambda x: wf.sum(Unreadable()), TypeError, "Unreadable.__dlpack__.. says: it is being written"),
 ])
 def test_errors_are_one_clear_line_of_numpys_kind(call, kind, words):
     with pytest.raises(kind, match=words) as e:

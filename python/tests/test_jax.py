@@ -128,3 +128,8 @@ def test_wrong_arguments():
                                 (lambda: wfj.sum(jnp.ones(2, jnp.float8_e5m2)), TypeError, "dtype=")):
         with pytest.raises(kind, match=message):
             call()
+
+
+def test_inside_jit_the_name_of_the_function_for_it_is_told():
+    with pytest.raises(TypeError, match="^sum: an array that JAX traces.*warpfold.jax.sum"):
+        jax.jit(lambda x: wf.sum(x))(jnp.ones(3))

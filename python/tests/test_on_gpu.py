@@ -259,6 +259,21 @@ def test_reductions_of_ones_own(library):
     for n in (63, 64, 65, 4095, 4097, 12289, 1 << 22):
         y = rng.integers(-99, 99, n).astype(np.int16)
         same(host(horner(on(y))), np.asarray(horner(y)))
+    offsets = np.sort(rng.integers(0, y.size + 1, 999))
+    offsets[500:] = offsets[-1]  # empty ones, and one of half of all elements
+    labels = rng.integers(0, 1000, y.size)
+    labels[:y.size // 2] = 7
+    for by in (offsets, 10, 1000, y.size // 3):
+        same(host(wf.segment_reduce(horner, on(y), by)), wf.segment_reduce(horner, y, by))
+    same(host(wf.segment_reduce(horner, on(y), on(offsets))), wf.segment_reduce(horner, y, offsets))
+    for given in (labels, on(labels)):
+        same(host(wf.reduce_by_label(horner, on(y), given, 1001)), wf.reduce_by_label(horner, y, labels, 1001))
+    if library == "torch":  # on another stream, which is waited for
+        torch = sys.modules["torch"]
+        side, z, given = torch.cuda.Stream(), on(y), on(labels)
+        found = wf.reduce_by_label(horner, z, given, 1001, stream=side)
+        side.synchronize()
+        same(host(found), wf.reduce_by_label(horner, y, labels, 1001))
     farthest = wf.Reduction(state="double d; std::int64_t at;", identity="{-1, -1}", lift="{std::abs(x - y), i}", combine="b.d > a.d ? b : a", finish="s.at", inputs=2)
     a, b = rng.standard_normal((2, 100_000))
     same(host(farthest(on(a), on(b))), np.asarray(farthest(a, b)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every reduction, over dtypes × axes × layouts × masks, against fractions where it is exact and against NumPy elsewhere."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -336,3 +337,42 @@ def test_large_arrays_of_all_layouts():
     same(wf.sum(x, axis=0), np.array([wf.sum(c) for c in x.T]))
     same(wf.sum(x, axis=1), np.array([wf.sum(r) for r in x]))
     same(wf.argmax(x, axis=0), np.argmax(x, axis=0))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 10, 100, 129, 8192, 8193])
+def test_halves_side_by_side_are_those_of_each_column(rows):
+    """Doubles add 2^13 of them exactly; beyond, and with infinities and NaNs, digits decide."""
+    rng = np.random.default_rng(rows)
+    columns = 70 if rows < 1000 else 9
+    bits = rng.integers(0, 1 << 16, (rows, columns)).astype(np.uint16)
+    x = bits.view(np.float16)
+    finite = np.where(np.isfinite(x), x, np.float16(-0.0))
+    large = np.full((rows, columns), 65504, np.float16)
+    large[:, ::2] *= np.float16(-1)
+    for y in (x, finite, large, np.full_like(x, -0.0), (rng.integers(-3, 4, x.shape) * 2.0**-24).astype(np.float16), finite[:, 3:5]):
+        for name in ("sum", "mean"):
+            for rounding in ("nearest", "up"):
+                f = functools.partial(getattr(wf, name), rounding=rounding)
+                each = np.array([f(np.ascontiguousarray(y[:, k])) for k in range(y.shape[1])])
+                same(f(y, axis=0), each)
+                same(f(np.ascontiguousarray(y.T), axis=1), each)
+                if rounding == "nearest" and np.isfinite(y).all():
+                    for k in range(3 if y.shape[1] > 2 else 1):
+                        true = sum(Fraction(float(v)) for v in y[:, k]) / (rows if name == "mean" else 1)
+                        assert float(each[k]) == float(nearest(true, np.dtype("float16")))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "bool"])
+def test_norms_of_integers_are_rounded_once(dtype):
+    rng = np.random.default_rng(3)
+    low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for n in (1, 63, 64, 65, 1000, 40_001):
+        for x in (rng.integers(low, high, n, dtype="int64" if dtype == "bool" else dtype, endpoint=True).astype(dtype), np.full(n, low, dtype), np.full(n, high, dtype)):
+            true = sum(int(v) ** 2 for v in x)
+            spread = Fraction(n * true - sum(int(v) for v in x) ** 2, n * n)
+            same(wf.var(x), nearest(spread, "float64"))
+            same(wf.mean(x), nearest(Fraction(sum(int(v) for v in x), n), "float64"))
+            for got in (wf.norm(x), wf.norm(x[::-1]), wf.norm(np.tile(x, (2, 1)), axis=1)[1]):
+                got = float(got)
+                below, above = (Fraction(got) + Fraction(float(np.nextafter(got, to))) for to in (0.0, np.inf))
+                assert below**2 <= 4 * true <= above**2

@@ -187,6 +187,10 @@ def test_refusals():
         s.merge(wf.ExactMoments())
     with pytest.raises(TypeError):
         s + 1.0
+    with pytest.raises(TypeError):
+        1 + s
+    assert sum([s, s]) == wf.ExactSum([1.0, 1.0]) and sum([s]) is not s
+    assert repr(s) == "<ExactSum of 1 element: 1.0>" and wf.ExactMoments([1.0, 2.0]).var(correction=1.0) == 0.5
     assert s != 1.0 and s != wf.ExactMoments([1.0])
     with pytest.raises(ValueError, match="rounding="):
         s.value(rounding="odd")

@@ -33,13 +33,17 @@ if TYPE_CHECKING:
     from ._study import explain, ladder
 
 _LATER = {"CompileError": "_compile", "Reduction": "_own", "explain": "_study", "ladder": "_study"}  # imported when they are asked for: what they need takes a while
+_MODULES = ("dask", "distributed", "jax", "numpy", "states", "statistics", "torch", "xarray")  # the same
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]
+    import importlib
     if name in _LATER:
-        import importlib
         return getattr(importlib.import_module("warpfold." + _LATER[name]), name)
-    if name in ("jax", "numpy", "statistics", "torch"):  # what is imported with them takes a while
-        import importlib
+    if name in _MODULES:
         return importlib.import_module("warpfold." + name)
     raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_MODULES})

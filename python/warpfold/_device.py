@@ -79,6 +79,10 @@ class _Library:
         """A NumPy array of int64 on the device of x."""
         raise NotImplementedError
 
+    def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
+        """The places of elements in the order of their labels, those of one as they come, and where each label from 0 to `count` begins; both int64."""
+        raise TypeError(f"{who}: labels of {type(labels).__module__.partition('.')[0]} on a GPU, which does not sort them; give them as CuPy's or PyTorch's, or in the CPU's memory")
+
     def used(self, x: Any, stream: Any) -> None:
         """Its memory is not to be given away before that stream has come to here."""
 
@@ -93,6 +97,14 @@ class _Torch(_Library):
 
     def copied(self, x: Any, numbers: Any, stream: int) -> Any:
         return self.module.from_numpy(numbers).to(x.device)
+
+    def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
+        torch = self.module
+        there = contextlib.nullcontext() if stream == self.stream(labels) else torch.cuda.stream(
+            torch.cuda.default_stream(labels.device) if stream == 1 else torch.cuda.ExternalStream(stream, labels.device))
+        with there:
+            values, order = torch.sort(labels, stable=True)
+            return order, torch.searchsorted(values, torch.arange(count + 1, device=labels.device))
 
     def used(self, x: Any, stream: Any) -> None:
         if isinstance(stream, self.module.cuda.Stream):
@@ -111,6 +123,11 @@ class _Cupy(_Library):
     def copied(self, x: Any, numbers: Any, stream: int) -> Any:
         with self.there(x, stream):
             return self.module.asarray(numbers)
+
+    def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
+        with self.there(labels, stream):
+            order = self.module.argsort(labels)  # CuPy's is stable
+            return order, self.module.searchsorted(labels[order], self.module.arange(count + 1))
 
     def there(self, x: Any, stream: int) -> Any:
         """Its device, and the stream where that is not the current one: CuPy's memory belongs to one of each."""
@@ -132,6 +149,11 @@ class _Numba(_Library):
 
 class _Standard(_Library):
     """What has the array API standard's namespace."""
+
+    def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
+        xp = labels.__array_namespace__()
+        order = xp.argsort(labels, stable=True)
+        return order, xp.searchsorted(xp.take(labels, order), xp.arange(count + 1, device=labels.device))
 
     def room(self, x: Any, shape: tuple[int, ...], code: int, stream: int) -> tuple[Any, int]:
         xp = x.__array_namespace__()

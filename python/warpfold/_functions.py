@@ -698,15 +698,32 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     >>> float(total), float(least), int(at)
     (6.0, 1.0, 0)
     """
-    names = [_name_of(r, "fuse") for r in reductions]
+    if isinstance(reductions, str):
+        raise TypeError(f"fuse: {reductions!r}; name the reductions in a list")
+    names = tuple(_name_of(r, "fuse") for r in reductions)
     if not names:
         raise TypeError("fuse: nothing to fuse; name one reduction or more")
+    return _Fused(names)
 
-    def fused(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
-              accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
-        answers: tuple[Any, ...] = _general().fused(names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
+
+class _Fused:
+    """What `fuse` gives: an object that can be pickled, and so sent to other processes."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
+                 accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
+        answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
         return answers
-    return fused
+
+    def __reduce__(self) -> tuple[type[_Fused], tuple[tuple[str, ...]]]:
+        return type(self), (self._names,)
+
+    def __repr__(self) -> str:
+        return f"<warpfold.fuse({list(self._names)})>"
 
 
 def _of_table(op: int) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
+from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
                       lies_on_gpu, one_piece, take)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
@@ -29,10 +29,12 @@ Array = Any  # np.ndarray of any type
 def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    given = axis if isinstance(axis, tuple) else (axis,)
     found = []
     for one in given:
         try:
+            if isinstance(one, bool):
+                raise TypeError
             d = operator.index(one)
         except TypeError:
             raise TypeError(f"{who}: axis={axis!r}; it is an int, a tuple of them, or None") from None
@@ -51,10 +53,32 @@ def correction_of(correction: Any, who: str) -> int:
     try:
         found = int(correction) if isinstance(correction, float) and correction.is_integer() else operator.index(correction)
     except TypeError:
-        raise ValueError(f"{who}: correction={correction!r}; it is a whole number") from None
+        kind = ValueError if isinstance(correction, float) else TypeError
+        raise kind(f"{who}: correction={correction!r}; it is a whole number") from None
     if not -2**63 <= found < 2**63:
         raise ValueError(f"{who}: correction={correction!r}; it is a whole number of 64 bits")
     return found
+
+
+def check_keepdims(keepdims: Any, who: str) -> None:
+    if not isinstance(keepdims, (bool, int, np.bool_, np.integer)):
+        raise TypeError(f"{who}: keepdims={keepdims!r}; it is True or False")
+
+
+def plan_of(ops: Sequence[int], element: int, masked: bool, round_to: int | None, skip_nans: bool, accuracy: Any, rounding: Any,
+            correction: int, who: str) -> _core.Plan:
+    """A plan; what the library refuses is told by the name that was called."""
+    try:
+        return _core.Plan(ops, element, masked, round_to, skip_nans, accuracy, rounding, correction)
+    except (TypeError, ValueError) as e:
+        name, colon, rest = str(e).partition(": ")
+        raise type(e)(f"{who}: {rest if colon and name in OP else e}") from None
+
+
+def bytes_for(count: int) -> np.ndarray[Any, Any]:
+    if count >= 2**62:
+        raise MemoryError
+    return np.empty(count, np.uint8)
 
 
 class Answers:
@@ -64,7 +88,7 @@ class Answers:
         self.size, self.offsets, self.n, self.element = plan.size, plan.offsets, n, element
         kinds = [_core.answer_of(op, element) for op in ops]  # codes, and how many values
         self.kinds = [(code if round_to is None else round_to, values) for code, values in kinds]
-        self.raw = np.empty(n * plan.size, np.uint8)
+        self.raw = bytes_for(n * plan.size)
 
     def one(self, code: int, offset: int, shape: tuple[int, ...], source: Source) -> Any:
         dtype = DTYPES[code] or np.dtype(np.uint16)
@@ -95,7 +119,7 @@ def check_not_empty(op: int, shape: tuple[int, ...], axes: tuple[int, ...], who:
         raise ValueError(f"{who}: there are no elements, and of nothing there is no {who}")
 
 
-def check_selected(op: int, view: _core.View, mask: _core.View, axes: tuple[int, ...], who: str) -> None:
+def check_selected(op: int, view: _core.View, mask: _core.View, axes: tuple[int, ...], who: str, what: str) -> None:
     """Min and max of what a mask leaves of each answer's elements."""
     if op not in NEED_ELEMENTS:
         return
@@ -103,13 +127,13 @@ def check_selected(op: int, view: _core.View, mask: _core.View, axes: tuple[int,
     counts = np.empty([n for d, n in enumerate(view.shape) if d not in axes], np.int64)
     plan.run(view, mask, axes, None, None, 0, counts)
     if counts.size and not counts.all():
-        raise ValueError(f"{who}: where= leaves no elements, and of nothing there is no {who}")
+        raise ValueError(f"{who}: {what} no elements, and of nothing there is no {who}")
 
 
 def both_masks(a: _core.View | None, b: _core.View | None) -> _core.View | None:
     if a is None or b is None:
         return a or b
-    raise TypeError("where= of an array that has a mask of its own; fill the masked elements, or put the two masks together")
+    return _core.view_of_buffer(np.logical_and(np.asarray(a), np.asarray(b)))
 
 
 def into(out: Any, answer: Any, who: str) -> Any:
@@ -119,8 +143,10 @@ def into(out: Any, answer: Any, who: str) -> Any:
     given = np.asarray(answer)
     if out.shape != given.shape:
         raise ValueError(f"{who}: out= has the shape {out.shape}; the answer has {given.shape}")
-    if out.dtype != given.dtype:
+    if out.dtype.newbyteorder("=") != given.dtype:
         raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {given.dtype}, which would be rounded or read another time")
+    if not out.flags.writeable:
+        raise ValueError(f"{who}: out= is read-only")
     out[...] = given
     return out
 
@@ -128,6 +154,7 @@ def into(out: Any, answer: Any, who: str) -> Any:
 def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
            out: Any, skip_nans: bool = False, stream: Any = None) -> Any:
     name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
+    check_keepdims(keepdims, name)
     if type(x) is not np.ndarray and lies_on_gpu(x):
         return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)[0]
     no_stream(stream, name)
@@ -189,9 +216,10 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     check_places(ops, mask, name)
     shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
     for op in ops:
-        check_not_empty(op, view.shape, axes, name)
+        alone = name if len(ops) == 1 else PUBLIC[_core.op_names[op]]
+        check_not_empty(op, view.shape, axes, alone)
         if mask is not None:
-            check_selected(op, view, mask, axes, name)
+            check_selected(op, view, mask, axes, alone, "where= leaves" if source.mask is None else "nulls and masks leave")
     kept = tuple(1 if d in axes else n for d, n in enumerate(view.shape)) if keepdims else shape
     round_to = None
     if dtype is not None:
@@ -208,7 +236,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
             view, element = source.view, want
         if done == "round":
             round_to = want
-    plan = _core.Plan(ops, element, mask is not None, round_to, skip_nans, accuracy, rounding, divide)
+    plan = plan_of(ops, element, mask is not None, round_to, skip_nans, accuracy, rounding, divide, name)
     answers = Answers(plan, ops, element, round_to, math.prod(shape))
     plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
     return answers.all(kept, source)
@@ -234,7 +262,7 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
             raise TypeError(f"{name}: dtype={NAMES[want]} of an array in several pieces is not to be had")
         round_to = want if done == "round" else None
     asked = [*ops, COUNT] if round_to is None else ops
-    plan = _core.Plan(asked, element, True, round_to, skip_nans, accuracy, rounding, correction_of(correction, name))
+    plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, correction_of(correction, name), name)
     assert source.more is not None
     for view, mask in chain(((source.view, source.mask),), source.more):
         check_places(ops, mask, name)
@@ -313,6 +341,7 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any = None) -> Any:
+    check_keepdims(keepdims, "dot")
     if lies_on_gpu(x) or lies_on_gpu(y):
         return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, stream)
     no_stream(stream, "dot")
@@ -330,7 +359,7 @@ def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, 
     shape = common_shape(a.view.shape, b.view.shape)
     va, vb = (s.view if s.view.shape == shape else s.view.broadcast(shape, "dot: an array") for s in (a, b))
     axes = axes_of(axis, len(shape), "dot")
-    plan = _core.Plan([DOT], va.dtype, False, None, False, accuracy, rounding, 0)
+    plan = plan_of([DOT], va.dtype, False, None, False, accuracy, rounding, 0, "dot")
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
     answers = Answers(plan, [DOT], va.dtype, None, math.prod(kept))
     plan.run(va, vb, axes if len(axes) < len(shape) else None, None, None, 0, answers.raw)
@@ -350,6 +379,8 @@ def whole_numbers(x: Any, who: str) -> Array:
 
 def length_of(offsets: Any, who: str) -> int | None:
     """The length of every segment, where a number tells it. Arrays of some libraries have `__index__`, too."""
+    if isinstance(offsets, (bool, np.bool_)):
+        raise TypeError(f"{who}: offsets={offsets}; they are whole numbers in one dimension, or one, the length of each segment")
     if not hasattr(offsets, "__index__") or isinstance(offsets, np.ndarray) or getattr(offsets, "ndim", None) or lies_on_gpu(offsets):
         return None
     length = operator.index(offsets)
@@ -361,8 +392,10 @@ def length_of(offsets: Any, who: str) -> int | None:
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
            labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None) -> list[Any]:
     """By segments or labels; `own`: a Reduction, in place of `ops`."""
-    if own is None and lies_on_gpu(x):
-        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, stream)
+    if labels is None and offsets is None:
+        raise TypeError(f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
+    if lies_on_gpu(x):
+        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream)
     no_stream(stream, who)
     if lies_on_gpu(offsets if labels is None else labels):
         raise TypeError(f"{who}: {'offsets' if labels is None else 'labels'} on a GPU, and elements in the CPU's memory; copy them there")
@@ -380,28 +413,55 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         count = at.size - 1
     else:
         at = whole_numbers(labels, f"{who}: labels")
-        if answers is None:
-            count = int(at.max()) + 1 if at.size else 0
-        else:
-            count = operator.index(answers)
-            if count < 0:
-                raise ValueError(f"{who}: {count} answers; there may be 0 or more")
+        count = int(at.max(initial=-1)) + 1 if answers is None else answers_of(answers, who)
+        if source.mask is not None:  # a place for each that counts
+            source, at = without_masked(source, at, ops, who)
+            view = source.view
     index = _core.view_of_buffer(at)
-    if source.mask is not None and labels is not None:
-        raise TypeError(f"{who}: an array with a mask; fill the masked elements")
-    if own is not None:
-        raw = own.room(view.dtype, count)
-        own.plan(view.dtype, source.mask is not None).run(view, source.mask, None, index if labels is None else None,
-                                                          index if labels is not None else None, count, raw)
-        return [own.answer(view.dtype, raw, (count,), source)]
-    plan = _core.Plan(ops, view.dtype, source.mask is not None, None, False, accuracy, rounding, correction_of(correction, who))
-    found = Answers(plan, ops, view.dtype, None, count)
-    plan.run(view, source.mask, None, index if labels is None else None, index if labels is not None else None, count, found.raw)
+    segments, groups = (index, None) if labels is None else (None, index)
+    masked = source.mask is not None
+    try:
+        if own is not None:
+            raw = own.room(view.dtype, count)
+            own.plan(view.dtype, masked).run(view, source.mask, None, segments, groups, count, raw)
+            return [own.answer(view.dtype, raw, (count,), source)]
+        plan = plan_of(ops, view.dtype, masked, None, False, accuracy, rounding, correction_of(correction, who), who)
+        found = Answers(plan, ops, view.dtype, None, count)
+    except MemoryError:
+        raise MemoryError(f"{who}: no memory for {count} answers") from None
+    try:
+        plan.run(view, source.mask, None, segments, groups, count, found.raw)
+    except ValueError as e:  # of offsets and labels, which the library checks
+        raise ValueError(f"{who}: {str(e).partition(': ')[2] or e}") from None
     return found.all((count,), source)
 
 
+def answers_of(answers: Any, who: str) -> int:
+    """A number of answers that a caller gives."""
+    try:
+        if isinstance(answers, bool):
+            raise TypeError
+        count = operator.index(answers)
+    except TypeError:
+        raise TypeError(f"{who}: {answers!r} answers; their number is an int, or None") from None
+    if count < 0:
+        raise ValueError(f"{who}: {count} answers; there may be 0 or more")
+    return count
+
+
+def without_masked(source: Source, labels: Array, ops: Sequence[int], who: str) -> tuple[Source, Array]:
+    """A copy of the elements that count, and their labels."""
+    check_places(list(ops), source.mask, who)
+    if labels.size != source.view.size:
+        raise ValueError(f"{who}: {labels.size} labels for {source.view.size} elements; there must be one for each")
+    counts = np.asarray(source.mask)
+    view = _core.view_of_buffer(np.asarray(source.view)[counts])
+    assert view is not None  # NumPy has all types of Arrow's arrays and of masked ones
+    return source._replace(view=view.read_as(source.view.dtype), mask=None), labels[counts]
+
+
 def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, offsets: Any, labels: Any, answers: Any,
-                  stream: Any) -> list[Any]:
+                  own: Any, stream: Any) -> list[Any]:
     from . import _device
     here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
     if len(here.a.shape) != 1:
@@ -412,25 +472,55 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
             if lies_on_gpu(labels):
                 raise TypeError(f"{who}: labels on a GPU, and no number of answers, for which all would have to be waited for; give it")
             at = whole_numbers(labels, f"{who}: labels")
-            answers = int(at.max()) + 1 if at.size else 0
-        count = operator.index(answers)
-        if count < 0:
-            raise ValueError(f"{who}: {count} answers; there may be 0 or more")
+            answers = int(at.max(initial=-1)) + 1
+        count = answers_of(answers, who)
         found, held = _device.indexes_of(here, labels, "labels", count)
         if found.shape[0] != n:
             raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
-        answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
+        if own is not None:
+            answer = own_by_label(own, here, labels, count)
+        else:
+            answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
     elif (length := length_of(offsets, who)) is not None:
-        return [here.run(op, None, (-(-n // length),), length=length) for op in ops]
+        count = -(-n // length)
+        return [here.run(op, None, (count,), length=length) for op in ops] if own is None else own_by_segment(own, here, None, length, count)
     else:
         found, held = _device.indexes_of(here, offsets, "offsets", None)
         if found.shape[0] == 0:
             raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
         count = found.shape[0] - 1
-        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops]
+        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops] if own is None else own_by_segment(own, here, found, 0, count)
     if here.library is not None:
         here.library.used(held, stream)
     return answer
+
+
+def own_by_segment(own: Any, here: Any, offsets: Any, length: int, count: int) -> list[Any]:
+    """A Reduction's answers of segments on a GPU."""
+    from ._own_gpu import Partition, run
+    by = Partition(offsets.address if offsets is not None else 0, 0, 8 if offsets is None or offsets.dtype == I64 else 4, length, here.a.shape[0])
+    return [run(own, here, (0,), by, count, (count,), None)]
+
+
+def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
+    """A Reduction's answers of labels on a GPU: elements keep their order among those of their label, so the labels are sorted, where they are."""
+    from . import _device
+    from ._own_gpu import Partition, run
+    who = here.asked.who
+    library = _device.library_of(labels) if lies_on_gpu(labels) else here.library
+    if library is None:
+        raise TypeError(f"{who}: labels on a GPU of a library that is not known, and so is how it sorts; give them in the CPU's memory")
+    if lies_on_gpu(labels):
+        sorted_ = library.grouped(labels, count, here.stream, who)
+    else:
+        at = whole_numbers(labels, who)
+        order = np.argsort(at, kind="stable")
+        sorted_ = tuple(library.copied(here.x, one.astype(np.int64), here.stream) for one in (order, np.searchsorted(at[order], np.arange(count + 1))))
+    places, ends = (_device.array_of(one, here.stream, who) for one in sorted_)
+    answer = run(own, here, (0,), Partition(ends.address, places.address, 8, 0, here.a.shape[0]), count, (count,), None)
+    for one in sorted_:
+        library.used(one, here.asked.stream)
+    return [answer]
 
 
 def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
@@ -439,13 +529,17 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
     given = np.asarray(keys)
     if given.ndim != 1:
         raise ValueError(f"sum_by_key: keys in {given.ndim} dimensions; they must be in 1")
-    different, labels = np.unique(given, return_inverse=True)
+    try:
+        different, labels = np.unique(given, return_inverse=True)
+    except TypeError as e:
+        raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
     return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels, answers=len(different))[0]
 
 
 def fused(names: Sequence[str], x: Any, axis: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
           where: Any, stream: Any = None) -> tuple[Any, ...]:
     ops = [OP[n] for n in names]
+    check_keepdims(keepdims, "fuse")
     if lies_on_gpu(x):
         return tuple(on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, where, None, stream, False, "fuse"))
     no_stream(stream, "fuse")

@@ -58,9 +58,9 @@ def scalar_or_array(answer: np.ndarray[Any, Any]) -> Any:
 
 
 def code_of(dtype: Any, who: str) -> int:
-    """The code of what a caller calls an element type: NumPy's, a name, another library's object of such a name."""
+    """The code of what a caller calls an element type: NumPy's, in any byte order, a name, another library's object of such a name."""
     try:
-        code = CODES.get(np.dtype(dtype))
+        code = CODES.get(np.dtype(dtype).newbyteorder("="))
         if code is not None:
             return code
     except TypeError:
@@ -98,9 +98,12 @@ def to_type(dtype: Any) -> Callable[[Any], Any]:
     return lambda given: given.to(dtype) if hasattr(given, "to") and not hasattr(given, "astype") else given.astype(dtype)
 
 
-def of_arrow(x: Any) -> Source:
+def of_arrow(x: Any, who: str) -> Source:
     """Nulls are masked. A stream is read a piece at a time, as far as it is needed."""
-    stream = _core.Pieces(x)
+    try:
+        stream = _core.Pieces(x)
+    except (TypeError, ValueError) as e:
+        raise (TypeError if isinstance(e, TypeError) else ValueError)(f"{who}: {e}") from None
     pieces = iter(stream.next, None)
     view, mask = next(pieces, None) or (stream.nothing(), None)
     second = next(pieces, None)
@@ -151,10 +154,17 @@ def take(x: Any, who: str) -> Source:
     library = kind.__module__.partition(".")[0]
     if lies_on_gpu(x):
         raise TypeError(f"{who}: an array on a GPU; it is for arrays in the CPU's memory, so copy it there")
-    if library == "pandas" and isinstance(getattr(x, "dtype", None), np.dtype):
-        return take(np.asarray(x), who)
+    if library == "pandas":
+        if isinstance(getattr(x, "dtype", None), np.dtype):
+            return take(np.asarray(x), who)
+        pandas = sys.modules["pandas"]
+        if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
+            x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
+            kind = type(x)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
-        return of_arrow(x)
+        return of_arrow(x, who)
+    if library == "jax" and isinstance(x, sys.modules["jax"].core.Tracer):
+        raise TypeError(f"{who}: an array that JAX traces, as inside jax.jit; there it is warpfold.jax.{who}")
     if library != "torch" and not hasattr(kind, "__array_namespace__"):  # those have answers of their own kind
         view = _core.view_of_buffer(x)
         if view is not None:
@@ -165,15 +175,19 @@ def take(x: Any, who: str) -> Source:
             raise TypeError(f"{who}: an array on another device than the CPU (DLPack's type {device}); copy it to the CPU")
         view = _core.view_of_dlpack(x)
         if view is None:
+            try:
+                x.__dlpack__()
+            except Exception as e:
+                raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack__() says: {e}") from None
             raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
         namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
         if not hasattr(namespace, "from_dlpack"):
             return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
         return Source(view, None, namespace.from_dlpack, array=lambda: np.from_dlpack(x),
                       to_bf16=to_type(x.dtype) if view.dtype == BF16 else None)
-    if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__"):
+    if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__") or isinstance(x, memoryview):  # these: of formats that NumPy reads
         return take(np.asarray(x), who)
-    if hasattr(kind, "__iter__"):
+    if hasattr(kind, "__iter__") or (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
         return take(numbers(list(x), who), who)
     raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over")
 
@@ -182,12 +196,32 @@ def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
     try:
         found = np.asarray(x)
     except ValueError as e:
-        raise ValueError(f"{who}: {e}") from None
+        why = "lists of different lengths, or nested deeper than NumPy's arrays" if "setting an array element" in str(e) else e
+        raise ValueError(f"{who}: {why}") from None
     if found.size == 0 and found.dtype == object:
         return found.astype(np.float64)
     if found.dtype == object:
         raise TypeError(f"{who}: elements that are no numbers, or ints beyond 64 bits")
+    if found.dtype.kind in "fc" and not isinstance(x, (np.generic, float, complex)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            large = bool(np.any(np.abs(found) >= 2.0**53))
+        if large:
+            return with_whole_numbers(x, found, who)
     return found
+
+
+def with_whole_numbers(x: Any, read: np.ndarray[Any, Any], who: str) -> np.ndarray[Any, Any]:
+    """Numbers that NumPy has read as floats, unless it rounded ints for that."""
+    each = np.asarray(x, object).ravel().tolist()
+    whole = [isinstance(one, (int, np.integer)) for one in each]
+    if all(whole):
+        if min(each) < 0:
+            raise TypeError(f"{who}: ints that neither int64 nor uint64 holds all of")
+        return np.asarray(x, np.uint64)
+    for one, is_whole in zip(each, whole):
+        if is_whole and int(one) != int(float(one)):
+            raise TypeError(f"{who}: the int {one} among floats, which would be rounded to one")
+    return read
 
 
 def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._compile import load
-from ._general import axes_of, both_masks, into
+from ._general import axes_of, both_masks, bytes_for, check_keepdims, into
 from ._inputs import BF16, DTYPES, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
 
 # What an element is in memory, and as `x` in the caller's text: halves have no arithmetic, and bytes other than 0 and 1 are true.
@@ -165,7 +165,7 @@ class Reduction:
     -----
     A parameter may also be statements with a ``return``. Expressions do not throw. What was compiled is kept in the folder that the
     variable ``WARPFOLD_CACHE`` names (``off``: nowhere), by default ``~/.cache/warpfold``, for all processes. ``wf.segment_reduce`` and
-    ``wf.reduce_by_label`` take it, too, of arrays in the CPU's memory. Masked elements do not count, in `n` and `i` neither.
+    ``wf.reduce_by_label`` take it, too. Masked elements do not count, in `n` and `i` neither.
 
     Examples
     --------
@@ -256,7 +256,7 @@ class Reduction:
     def room(self, element: int, n: int) -> np.ndarray[Any, Any]:
         _, _, code, values = self._compiled(element)
         size = 2 if code == BF16 else np.dtype(NAMES[code]).itemsize
-        return np.empty(n * values * size, np.uint8)
+        return bytes_for(n * values * size)
 
     def answer(self, element: int, raw: np.ndarray[Any, Any], shape: tuple[int, ...], source: Source) -> Any:
         _, _, code, values = self._compiled(element)
@@ -286,6 +286,7 @@ class Reduction:
         """
         if (y is None) != (self._inputs == 1):
             raise TypeError(f"Reduction: {1 if y is None else 2} arrays; inputs= says that it takes {self._inputs}")
+        check_keepdims(keepdims, "Reduction")
         if lies_on_gpu(x):
             if where is not None and where is not True:
                 raise TypeError("Reduction: where= of elements on a GPU; x[mask] is an array like others")

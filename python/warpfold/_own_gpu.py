@@ -42,8 +42,8 @@ using bf16 = __nv_bfloat16;
 
 """
 
-# Three kernels. `each`: a thread takes all elements of an answer. `fold`: a block takes a part of an answer's elements, tile by tile, in which a
-# thread has a stretch, and combines in their order; `finish`: a thread combines an answer's parts.
+# Three kernels. `each`: a thread takes all elements of an answer that has few. `fold`: of the others a block takes a part of an answer's elements, tile by
+# tile, in which a thread has a stretch, and combines in their order; `finish`: a thread combines an answer's parts.
 _KERNELS = """
 namespace warpfold_own {
 
@@ -54,7 +54,7 @@ using state = reduction::state;
 using result = std::remove_cvref_t<decltype(of.finish(of.identity(), int64_t{}))>;
 static_assert(std::is_trivially_copyable_v<state>, "warpfold: the state of a reduction is trivially copyable; this is not");
 static_assert(sizeof(state) <= 1536, "warpfold: state= of more than 1536 bytes; 32 of them, a warp's, do not fit the shared memory of a block");
-constexpr int threads = sizeof(state) <= 192 ? 256 : sizeof(state) <= 768 ? 64 : 32, stretch = 16, most_dimensions = 32;
+constexpr int threads = sizeof(state) <= 192 ? 256 : sizeof(state) <= 768 ? 64 : 32, stretch = 16, most_dimensions = 32, few = @few@;
 
 /// An array: first the dimensions that answers differ in, then those that are reduced. Strides are in bytes.
 struct view {
@@ -72,15 +72,36 @@ __device__ inline int64_t offset_of(const view& v, int k, int64_t begin, int64_t
   return at;
 }
 
+/// Which elements an answer has: those between two offsets, or `length` of them, or all `n` of the reduced dimensions. `order`: the elements' places in
+/// the order of their labels, or null.
+struct partition {
+  const void* offsets;
+  const int64_t* order;
+  int64_t bytes_of_offset;
+  uint64_t length, n;
+  __device__ uint64_t offset(uint64_t k) const {
+    return static_cast<uint64_t>(bytes_of_offset == 8 ? static_cast<const int64_t*>(offsets)[k] : static_cast<const std::int32_t*>(offsets)[k]);
+  }
+  __device__ uint64_t begin(uint64_t answer) const { return offsets ? offset(answer) : answer * length; }
+  __device__ uint64_t count(uint64_t answer) const {
+    if (offsets) return offset(answer + 1) - offset(answer);
+    const uint64_t left = n - answer * length;
+    return length && length < left ? length : left;
+  }
+};
+
 /// The elements of one answer.
 struct elements {
   const view& v;
+  const int64_t* order;
+  uint64_t begin;
   const unsigned char* from[2];
-  __device__ elements(const view& all, uint64_t answer) : v(all) {
+  __device__ elements(const view& all, const partition& by, uint64_t answer) : v(all), order(by.order), begin(by.begin(answer)) {
     for (int k = 0; k < @inputs@; ++k) from[k] = all.at[k] + offset_of(all, k, 0, all.kept, answer);
   }
   __device__ element load(int k, uint64_t i) const {
-    return *reinterpret_cast<const element*>(from[k] + offset_of(v, k, v.kept, v.reduced, i));
+    const uint64_t at = order ? static_cast<uint64_t>(order[begin + i]) : begin + i;
+    return *reinterpret_cast<const element*>(from[k] + offset_of(v, k, v.kept, v.reduced, at));
   }
   __device__ state lifted(uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
 };
@@ -93,10 +114,12 @@ __device__ const int warpfold_told[] = {warpfold_own::threads, sizeof(warpfold_o
                                         warpfold_own::answer<warpfold_own::result>::values};
 
 __global__ void __launch_bounds__(warpfold_own::threads)
-warpfold_own_each(warpfold_own::view v, unsigned long long answers, unsigned long long n, warpfold_own::result* out) {
+warpfold_own_each(warpfold_own::view v, warpfold_own::partition by, unsigned long long answers, warpfold_own::result* out) {
   using namespace warpfold_own;
   for (uint64_t a = blockIdx.x * uint64_t{threads} + threadIdx.x; a < answers; a += uint64_t{gridDim.x} * threads) {
-    const elements x(v, a);
+    const uint64_t n = by.count(a);
+    if (n > few) continue;
+    const elements x(v, by, a);
     state s = of.identity();
     for (uint64_t i = 0; i < n; ++i) s = of.combine(s, x.lifted(i));
     out[a] = of.finish(s, static_cast<int64_t>(n));
@@ -104,13 +127,15 @@ warpfold_own_each(warpfold_own::view v, unsigned long long answers, unsigned lon
 }
 
 __global__ void __launch_bounds__(warpfold_own::threads)
-warpfold_own_fold(warpfold_own::view v, unsigned long long answers, unsigned long long n, unsigned long long parts, warpfold_own::state* states) {
+warpfold_own_fold(warpfold_own::view v, warpfold_own::partition by, unsigned long long answers, unsigned long long parts, warpfold_own::state* states) {
   using namespace warpfold_own;
   alignas(state) __shared__ unsigned char room[threads * sizeof(state)];
   state* const all = reinterpret_cast<state*>(room);
   const int t = static_cast<int>(threadIdx.x);
   for (uint64_t task = blockIdx.x; task < answers * parts; task += gridDim.x) {
-    const elements x(v, task / parts);
+    const uint64_t n = by.count(task / parts);
+    if (n <= few) continue;  // all threads of the block
+    const elements x(v, by, task / parts);
     const uint64_t part = task % parts, more = n % parts, begin = n / parts * part + (part < more ? part : more);
     const uint64_t end = begin + n / parts + (part < more ? 1 : 0);
     state s = of.identity();
@@ -131,10 +156,12 @@ warpfold_own_fold(warpfold_own::view v, unsigned long long answers, unsigned lon
 }
 
 __global__ void __launch_bounds__(warpfold_own::threads)
-warpfold_own_finish(unsigned long long answers, unsigned long long n, unsigned long long parts, const warpfold_own::state* states,
+warpfold_own_finish(warpfold_own::partition by, unsigned long long answers, unsigned long long parts, const warpfold_own::state* states,
                     warpfold_own::result* out) {
   using namespace warpfold_own;
   for (uint64_t a = blockIdx.x * uint64_t{threads} + threadIdx.x; a < answers; a += uint64_t{gridDim.x} * threads) {
+    const uint64_t n = by.count(a);
+    if (n <= few) continue;
     state s = states[a * parts];
     for (uint64_t k = 1; k < parts; ++k) s = of.combine(s, states[a * parts + k]);
     out[a] = of.finish(s, static_cast<int64_t>(n));
@@ -144,8 +171,8 @@ warpfold_own_finish(unsigned long long answers, unsigned long long n, unsigned l
 }  // extern "C"
 """
 
-WHOLE = _HEAD + _STRUCT + _KERNELS
 FEW = 64  # elements of an answer that a thread takes alone
+WHOLE = _HEAD + _STRUCT + _KERNELS.replace("@few@", str(FEW))
 _TILE, _MOST_PARTS, _MOST_BLOCKS = 4096, 256, 1 << 16
 
 
@@ -154,6 +181,12 @@ class View(ctypes.Structure):
 
     _fields_ = [("at", ctypes.c_uint64 * 2), ("kept", ctypes.c_int64), ("reduced", ctypes.c_int64), ("length", ctypes.c_int64 * 32),
                 ("stride", ctypes.c_int64 * 32 * 2)]
+
+
+class Partition(ctypes.Structure):
+    """`warpfold_own::partition`."""
+
+    _fields_ = [("offsets", ctypes.c_uint64), ("order", ctypes.c_uint64), ("bytes_of_offset", ctypes.c_int64), ("length", ctypes.c_uint64), ("n", ctypes.c_uint64)]
 
 
 class Launch(NamedTuple):
@@ -197,15 +230,20 @@ def parts_of(answers: int, n: int) -> int:
     return max(1, min(-(-n // _TILE), _MOST_PARTS, -(-2048 // answers)))
 
 
-def launches(view: View, answers: int, n: int, threads: int, states: int, out: int) -> list[Launch]:
-    """What is to be launched, one after the other, for answers that lie at `out`; `states` has parts_of() of them an answer."""
+def launches(view: View, by: Partition, answers: int, threads: int, states: int, out: int) -> list[Launch]:
+    """What is to be launched, one after the other, for answers that lie at `out`; `states` has parts_of() of them an answer. Answers of few elements
+    and of more are told apart by the kernels where each may have another number."""
     u64 = ctypes.c_uint64
     blocks = min(-(-answers // threads), _MOST_BLOCKS)
-    if n <= FEW:
-        return [Launch("warpfold_own_each", blocks, (view, u64(answers), u64(n), u64(out)))]
-    parts = parts_of(answers, n)
-    return [Launch("warpfold_own_fold", min(answers * parts, _MOST_BLOCKS), (view, u64(answers), u64(n), u64(parts), u64(states))),
-            Launch("warpfold_own_finish", blocks, (u64(answers), u64(n), u64(parts), u64(states), u64(out)))]
+    uneven, most = bool(by.offsets), by.length or by.n
+    found = []
+    if uneven or most <= FEW or by.n % most:
+        found.append(Launch("warpfold_own_each", blocks, (view, by, u64(answers), u64(out))))
+    if most > FEW:
+        parts = parts_of(answers, most)
+        found += [Launch("warpfold_own_fold", min(answers * parts, _MOST_BLOCKS), (view, by, u64(answers), u64(parts), u64(states))),
+                  Launch("warpfold_own_finish", blocks, (by, u64(answers), u64(parts), u64(states), u64(out)))]
+    return found
 
 
 class _Driver:
@@ -264,6 +302,15 @@ _loaded: dict[tuple[Any, ...], Any] = {}
 _lock = threading.Lock()
 
 
+def _loaded_kernels(own: Any, inputs: _device.Inputs) -> tuple[tuple[int, ...], Any]:
+    key = own, inputs.a.dtype, inputs.a.device
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = driver_of().kernels(own, inputs.a.dtype, inputs.a.device)
+        told, kernels = _loaded[key]
+        return told, kernels
+
+
 def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream: Any) -> Any:
     """The answers of a Reduction of arrays on a GPU, on a stream; nothing waits."""
     who = "Reduction"
@@ -272,28 +319,30 @@ def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream
     if b is not None and (b.dtype, b.shape) != (a.dtype, a.shape):
         raise TypeError(f"{who}: {NAMES[a.dtype]} of the shape {a.shape} and {NAMES[b.dtype]} of {b.shape}; both arrays are of one type and shape")
     axes = axes_of(axis, len(a.shape), who)
-    driver = driver_of()
-    key = own, a.dtype, a.device
-    with _lock:
-        if key not in _loaded:
-            _loaded[key] = driver.kernels(own, a.dtype, a.device)
-        (threads, state_bytes, code, values), kernels = _loaded[key]
     kept = tuple(length for d, length in enumerate(a.shape) if d not in axes)
-    answers, n = math.prod(kept), math.prod(a.shape[d] for d in axes)
     shape = tuple(1 if d in axes else length for d, length in enumerate(a.shape)) if keepdims else kept
+    return run(own, inputs, axes, Partition(0, 0, 0, 0, math.prod(a.shape[d] for d in axes)), math.prod(kept), shape, out)
+
+
+def run(own: Any, inputs: _device.Inputs, axes: tuple[int, ...], by: Partition, answers: int, shape: tuple[int, ...], out: Any) -> Any:
+    """So many answers, each of the elements that `by` says, as an array of that shape."""
+    who, x, stream = inputs.asked.who, inputs.x, inputs.asked.stream
+    (threads, state_bytes, code, values), kernels = _loaded_kernels(own, inputs)
     to, address = inputs.place(out, shape if values == 1 else (*shape, values), code)
     if answers == 0:
         return to
-    view = view_of([p.address for p in (a, b) if p is not None], a.shape, [p.strides for p in (a, b) if p is not None], axes)
+    given = [p for p in (inputs.a, inputs.b) if p is not None]
+    view = view_of([p.address for p in given], inputs.a.shape, [p.strides for p in given], axes)
+    most = by.length or by.n
     scratch, states = None, 0
-    if n > FEW:
+    if most > FEW:
         if inputs.library is None:
             raise TypeError(f"{who}: an array on a GPU of a library that is not known, which gives no memory for states; "
                             f"at most {FEW} elements of each answer need none")
-        words = -(-answers * parts_of(answers, n) * state_bytes // 8)
+        words = -(-answers * parts_of(answers, most) * state_bytes // 8)
         scratch, states = inputs.library.room(x, (words,), I64, inputs.stream)
         if stream is not None:
             inputs.library.used(scratch, stream)
-    for one in launches(view, answers, n, threads, states, address):
-        driver.launch(kernels, one, threads, inputs.stream)
+    for one in launches(view, by, answers, threads, states, address):
+        driver_of().launch(kernels, one, threads, inputs.stream)
     return to

@@ -31,6 +31,10 @@ def _fraction(stored: bytes) -> Fraction:
     return Fraction(int.from_bytes(stored[12:12 + 4 * digits], "little", signed=True), 2**-unit)
 
 
+def _elements(count: int) -> str:
+    return f"{count} element" + "s" * (count != 1)
+
+
 class _State:
     """What the states have in common."""
 
@@ -118,6 +122,8 @@ class _State:
     @classmethod
     def from_bytes(cls: type[S], data: Any, /) -> S:
         """The state of such bytes; ValueError for others."""
+        if isinstance(data, (str, int)):
+            raise TypeError(f"{cls.__name__}: from_bytes() takes what to_bytes() gave, not {type(data).__name__}")
         return cls._of(cls._kind.from_bytes(bytes(data)))
 
     def __add__(self: S, other: Any) -> S:
@@ -126,6 +132,10 @@ class _State:
             made.merge(other)
             return made
         return NotImplemented
+
+    def __radd__(self: S, other: Any) -> S:
+        """`sum(states)` begins with 0."""
+        return self.copy() if type(other) is int and other == 0 else NotImplemented
 
     def __sub__(self: S, other: Any) -> S:
         if isinstance(other, type(self)):
@@ -220,7 +230,7 @@ class ExactSum(_State):
         return self.value()
 
     def __repr__(self) -> str:
-        return f"<ExactSum of {self.count} elements: {self.value()!r}>"
+        return f"<ExactSum of {_elements(self.count)}: {self.value()!r}>"
 
 
 class ExactMoments(_State):
@@ -254,6 +264,9 @@ class ExactMoments(_State):
     _kind = _core.Moments
 
     def _answer(self, which: str, rounding: str, dtype: Any, correction: int = 0) -> float:
+        if type(correction) is not int:  # what the functions take is taken here
+            from ._general import correction_of
+            correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 
     def sum(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
@@ -291,4 +304,4 @@ class ExactMoments(_State):
         return _fraction(stored[:328]), _fraction(stored[328:])
 
     def __repr__(self) -> str:
-        return f"<ExactMoments of {self.count} elements: mean {self.mean()!r}, var {self.var()!r}>"
+        return f"<ExactMoments of {_elements(self.count)}: mean {self.mean()!r}, var {self.var()!r}>"

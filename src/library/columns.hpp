@@ -112,6 +112,42 @@ struct columns_by_proof {
   static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states};
 };
 
+/// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
+/// f16 than half a unit of its own last place, and so is not rounded to one.
+template <class R>
+struct columns_of_halves {
+  static constexpr std::int64_t most = 1024, exact = std::int64_t{1} << 13, vector = 64;
+  static_assert(most * sizeof(double) <= cpu::column_bytes);
+
+  static void begin(void* to, std::int64_t count) { std::fill_n(static_cast<double*>(to), whole_vectors(count), -0.0); }
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+    const cpu::ieee_environment environment;  // widening f16 multiplies
+    alignas(64) float row[most];
+    std::fill_n(row, whole_vectors(count), 0.0f);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      cpu::kernels().widen_half[0](static_cast<const unsigned char*>(x) + i * stride, count, row);
+      auto* s = static_cast<double*>(to);
+      const float* p = row;
+      for (std::int64_t k = 0; k < count; k += vector, s += vector, p += vector)
+        for (std::int64_t j = 0; j < vector; ++j) s[j] += static_cast<double>(p[j]);
+    }
+  }
+  static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
+    for (std::int64_t k = 0; k < count; ++k) static_cast<double*>(to)[k] += static_cast<const double*>(other)[from + k];
+  }
+  static void finish(const void* self, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
+    std::memset(certain, 0, static_cast<std::size_t>(count));
+    if (n > exact || static_cast<const options*>(self)->rounding != rounding::nearest) return;
+    const cpu::ieee_environment environment;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const double s = static_cast<const double*>(from)[k];
+      certain[k] = is_finite(s);
+      static_cast<f16*>(out)[k] = reductions::narrow<f16>(asks_of<R>.what == op::mean ? s / static_cast<double>(n) : s);
+    }
+  }
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
+};
+
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
 template <class R, class T>
 struct columns_of_integers {
@@ -319,7 +355,8 @@ constexpr const cpu::column_fold* columns_of_one() {
   } else if constexpr (asks_of<R>.is) {
     constexpr asked ask = asks_of<R>;
     constexpr bool root = ask.what == op::norm2 || ask.what == op::std_dev;
-    if constexpr (sizeof(T) < 4) return nullptr;
+    if constexpr (std::is_same_v<T, f16> && ask.kind == of_values) return &columns_of_halves<R>::functions;
+    else if constexpr (sizeof(T) < 4) return nullptr;
     else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
     else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;
     else if constexpr (ask.what == op::var || ask.what == op::std_dev) return &columns_of_squares<R, T, true, root>::functions;

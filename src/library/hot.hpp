@@ -124,6 +124,28 @@ void hot(const exact_moments<T>&, exact::moments_state<double>& s, const void* c
   }
 }
 
+/// Those of 64 bits have squares of 128, whose halves are added apart.
+template <integer T>
+  requires(sizeof(T) == 8)
+void hot(const exact_moments<T>& r, exact::moments_state<double>& s, const void* const* x, std::int64_t n, std::int64_t) {
+  exact::u128 above = 0, below = 0, low = 0, high = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T v = cpu::load_one<T>(x[0], i);
+    const std::uint64_t m = magnitude(v);
+    const exact::u128 square = exact::u128{m} * m;
+    (v < T{} ? below : above) += m;
+    low += static_cast<std::uint64_t>(square);
+    high += static_cast<std::uint64_t>(square >> 64);
+  }
+  auto part = r.identity();  // of integers, in units of 2^-1074, and of 2^-2148
+  part.first.seen.count = n;
+  part.first.sum.add_wide(above, 1074, false);
+  part.first.sum.add_wide(below, 1074, true);
+  part.second.add_wide(low, 2148, false);
+  part.second.add_wide(high, 2148 + 64, false);
+  s.merge(part);
+}
+
 template <floating T>
 void hot(const fast_moments<T>& r, typename fast_moments<T>::state& s, const void* const* x, std::int64_t n,
          std::int64_t) {

@@ -4,6 +4,9 @@
 /// 192 bits hold 2^63 products of two integers of 64.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include <warpfold/detail/exact/rational.hpp>
 #include <warpfold/detail/reductions/moments.hpp>
 #include <warpfold/reduction.hpp>
@@ -37,6 +40,44 @@ struct checked_sum : wide_fold<T>, options {
   }
 };
 
+/// Σx² of at most 2^30 elements, as low + 2^32·high. Runs of a fixed length are vectorised without -O3, too.
+struct narrow_squares {
+  std::uint64_t low = 0, high = 0;
+  template <integer T>
+    requires(sizeof(T) < 8)
+  static narrow_squares of(const T* x, std::int64_t n) {
+    constexpr int run = 64;
+    std::uint64_t low = 0, high = 0;  // not members, which a byte might be a part of
+    std::int64_t i = 0;
+    for (; i + run <= n; i += run) add_run<run>(x + i, low, high);
+    for (; i < n; ++i) add_run<1>(x + i, low, high);
+    return {low, high};
+  }
+  template <int N, class T>
+  static void add_run(const T* x, std::uint64_t& low, std::uint64_t& high) {
+    if constexpr (sizeof(T) == 1) {
+      std::int16_t wide[N];
+      for (int i = 0; i < N; ++i) wide[i] = static_cast<std::int16_t>(x[i]);
+      std::int32_t sum = 0;
+      for (int i = 0; i < N; ++i) sum += wide[i] * wide[i];
+      low += static_cast<std::uint32_t>(sum);
+    } else {
+      for (int i = 0; i < N; ++i) {
+        const auto m = static_cast<std::uint32_t>(x[i] < T{} ? 0u - static_cast<std::uint32_t>(x[i]) : static_cast<std::uint32_t>(x[i]));
+        if constexpr (sizeof(T) == 2) {
+          low += m * m;
+        } else {
+          const std::uint64_t square = std::uint64_t{m} * m;
+          low += square & 0xffffffff;
+          high += square >> 32;
+        }
+      }
+    }
+  }
+};
+
+struct square_term;
+
 /// Σ f(x…) of 192 bits, f a product or a magnitude of at most 128 with a sign apart.
 template <class Term, integer... T>
 struct wide_terms {
@@ -54,6 +95,18 @@ struct wide_terms {
     return a;
   }
   void accumulate(state& s, const T*... x, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_same_v<Term, square_term> && ((sizeof(T) < 8) && ...)) {
+      constexpr std::int64_t most = std::int64_t{1} << 30;
+      for (std::int64_t i = 0; i < n; i += most) {
+        state part = identity();
+        part.seen.count = std::min(most, n - i);
+        const auto squares = narrow_squares::of((x + i)..., part.seen.count);
+        part.sum.add(squares.low, 0, false);
+        part.sum.add(squares.high, 32, false);
+        s.merge(part);
+      }
+      return;
+    }
     exact::u128 low[2] = {0, 0}, high[2] = {0, 0};  // of positive terms, of negative ones
     for (std::int64_t i = 0; i < n; ++i) {
       const exact::u128 m = Term::magnitude(x[i]...);

@@ -63,19 +63,21 @@ void a_rank() {
   request.inputs.strides[0] = {sizeof(float)};
   request.out = device_out + 1;
 
-  wf::gpu place{stream};
-  wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // of all ranks' values; on each rank
-  wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
-  wf::nccl::all_reduce(place, comm, form, device_states, count);         // states of your own, in place
-  wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // of a matrix whose rows are spread
-  const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
-  any.run(request);
-  wf::nccl::norm(place, comm, std::span(device_values, n), device_out + 200);
-
   float answers[3];
-  cudaMemcpyAsync(answers, device_out, sizeof answers, cudaMemcpyDeviceToHost, stream);
-  cudaStreamSynchronize(stream);
-  wf::nccl::check(comm);
+  {  // places end before their streams do
+    wf::gpu place{stream};
+    wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // of all ranks' values; on each rank
+    wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
+    wf::nccl::all_reduce(place, comm, form, device_states, count);         // states of your own, in place
+    wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // of a matrix whose rows are spread
+    const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
+    any.run(request);
+    wf::nccl::norm(place, comm, std::span(device_values, n), device_out + 200);
+
+    cudaMemcpyAsync(answers, device_out, sizeof answers, cudaMemcpyDeviceToHost, stream);
+    cudaStreamSynchronize(stream);
+    wf::nccl::check(comm);
+  }
   std::printf("over ranks: sum %.9g, greatest %.9g, mean of a column %.9g\n", static_cast<double>(answers[0]), static_cast<double>(answers[1]),
               static_cast<double>(answers[2]));
   cudaFree(device_states);

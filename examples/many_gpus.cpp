@@ -3,6 +3,7 @@
 // and of the CPU. Here one process is the only rank.
 //
 //     g++ -std=c++20 many_gpus.cpp $(pkg-config --cflags --libs warpfold-gpu) $(pkg-config --variable=cuda_runtime warpfold-gpu) -lnccl
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <span>
@@ -70,6 +71,8 @@ void a_rank() {
     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
     wf::nccl::all_reduce(place, comm, form, device_states, count);         // states of your own, in place
     wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // of a matrix whose rows are spread
+    wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // of a tensor that each rank has
+    wf::nccl::wait(place, comm, std::chrono::seconds(30));                 // a rank that is lost is an error, and no hang
     const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
     any.run(request);
     wf::nccl::norm(place, comm, std::span(device_values, n), device_out + 200);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows.cu
 /// Rows, columns and segments by the GPU library, in GB/s of what is read and written, beside a kernel that only reads and, where
-/// it has the like, CUB's DeviceSegmentedReduce.
+/// it has the like, CUB's DeviceSegmentedReduce; of labels, a kernel that adds each element to its answer by an atomic operation, as scatter_add of frameworks does.
 ///
-///   bench_gpu_rows [--only segments,axes,ragged,small,uncertain] [--types f32,i8] [--op sum] [--name 4096] [--log2 N] [--json FILE]
+///   bench_gpu_rows [--only segments,axes,ragged,small,labels,uncertain] [--types f32,i8] [--op sum] [--name 4096] [--log2 N] [--json FILE]
 ///
 /// Before it is timed, every case is verified: up to 256 of its answers, the first and the last among them, byte for byte against
-/// the CPU library. Times are device times of CUDA-graph replays, the median of 7, one launch after another on the same data.
+/// the CPU library; of segments by offsets and of labels all of them. Times are device times of CUDA-graph replays, the median of 7, one launch after another on the same data.
 #include <cub/device/device_segmented_reduce.cuh>
 #include <cuda_runtime.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -46,7 +46,7 @@ struct question {
 };
 
 struct settings {
-  std::string only = "segments,axes,ragged,small,uncertain", types = "f32,f64,f16,bf16,i32,i8", name, json;
+  std::string only = "segments,axes,ragged,small,labels,uncertain", types = "f32,f64,f16,bf16,i32,i8", name, json;
   std::optional<op> what;
   int log2_elements = 28;
 };
@@ -101,6 +101,17 @@ struct begin_of {
   std::int64_t each;
   __host__ __device__ std::int64_t operator()(std::int64_t k) const { return k * each; }
 };
+
+/// Labels below `groups`, in no order.
+__global__ void label_kernel(std::int64_t* to, std::uint64_t n, std::uint64_t groups) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads) to[i] = static_cast<std::int64_t>(mixed(~i) % groups);
+}
+template <class T>
+__global__ void scatter_kernel(const T* x, const std::int64_t* labels, std::uint64_t n, T* out) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads) atomicAdd(out + labels[i], x[i]);
+}
 
 class rows_bench {
  public:
@@ -214,11 +225,78 @@ class rows_bench {
     }
   }
 
+  /// Sums by label; everything is verified.
+  void run_labels(std::int64_t groups) {
+    const std::string name = std::to_string(groups);
+    if ((s_.what && *s_.what != op::sum) || (!s_.name.empty() && s_.name != name)) return;
+    const auto f = wf::device::find_rows(op::sum, type_, wf::accuracy::exact);
+    const wf::cpu::erased* cpu = wf::find_builtin(op::sum, type_, wf::accuracy::exact);
+    if (f == nullptr || cpu == nullptr) return;
+    const std::int64_t n = most_elements();
+    if (groups > n || static_cast<std::size_t>(groups) * cpu->result_size > output_bytes_) return;
+    if (labels_ == nullptr) WF_CHECK(cudaMalloc(&labels_, std::size_t{8} << s_.log2_elements));
+    auto* const labels = static_cast<std::int64_t*>(labels_);
+    label_kernel<<<4 * sm_, 512, 0, meter_.stream()>>>(labels, static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(groups));
+    WF_CHECK(cudaGetLastError());
+    const std::size_t answer_bytes = static_cast<std::size_t>(groups) * cpu->result_size;
+    WF_CHECK(cudaMemsetAsync(out_, 0xa5, answer_bytes, meter_.stream()));
+    wf::rows_request r{};
+    r.what = op::sum;
+    r.element = type_;
+    r.x = {in_, in_};
+    r.out = out_;
+    r.reduced = 1;
+    r.length[0] = n;
+    r.stride[0][0] = 1;
+    r.labels = labels;
+    r.segments = groups;
+    WF_CHECK(f(r, workspace_, meter_.stream()));
+    std::vector<unsigned char> got(answer_bytes), want(answer_bytes);
+    std::vector<std::int64_t> of_host(static_cast<std::size_t>(n));
+    WF_CHECK(cudaMemcpyAsync(got.data(), out_, answer_bytes, cudaMemcpyDeviceToHost, meter_.stream()));
+    WF_CHECK(cudaMemcpyAsync(of_host.data(), labels, of_host.size() * 8, cudaMemcpyDeviceToHost, meter_.stream()));
+    WF_CHECK(cudaStreamSynchronize(meter_.stream()));
+    wf::cpu::operands x;
+    x.shape = {n};
+    x.data[0] = host_.data();
+    x.strides[0] = {static_cast<std::int64_t>(wf::info(type_).size)};
+    wf::cpu::reduce_labels(*cpu, &r.options, x, of_host, groups, wf::context{}, want.data());
+    const bool right = got == want;
+    failures_ += right ? 0 : 1;
+    const std::size_t bytes = static_cast<std::size_t>(n) * (wf::info(type_).size + 8) + answer_bytes;
+    const double us = meter_.time([&](int) { WF_CHECK(f(r, workspace_, meter_.stream())); }, 1, false).median, floor = read_time(bytes);
+    double peer = 0;
+    const auto scatter = [&]<class T>(T) {
+      peer = meter_.time([&](int) { scatter_kernel<<<16 * sm_, 256, 0, meter_.stream()>>>(static_cast<const T*>(in_), labels, static_cast<std::uint64_t>(n), static_cast<T*>(out_)); }, 1, false).median;
+    };
+    if (type_ == dtype::f32) scatter(float{});
+    if (type_ == dtype::f64) scatter(double{});
+    if (type_ == dtype::i32) scatter(int{});
+    std::printf("%-9s %-22s %-5s %-10s %10.2f us %8.0f GB/s %6.3f of reading", "labels", name.c_str(), wf::info(type_).name.data(), "sum", us, static_cast<double>(bytes) / us / 1e3, floor / us);
+    if (peer > 0) std::printf("   by atomics %10.2f us", peer);
+    std::printf("%s\n", right ? "" : "   WRONG");
+    std::fflush(stdout);
+    if (json_ != nullptr) {
+      std::fprintf(json_, "%s\n  {\"family\": \"labels\", \"name\": \"%s\", \"type\": \"%s\", \"op\": \"sum\", \"data\": \"normal\", \"bytes\": %zu, \"us\": %.3f, \"read_us\": %.3f, \"atomics_us\": %.3f, \"right\": %s}",
+                   first_ ? "" : ",", name.c_str(), wf::info(type_).name.data(), bytes, us, floor, peer, right ? "true" : "false");
+      first_ = false;
+    }
+  }
+
  private:
   bool verify(const question& q, const wf::rows_request& r, const wf::cpu::erased& cpu, const std::vector<std::int64_t>&, std::int64_t answers) {
     const std::size_t size = wf::info(type_).size;
     std::vector<unsigned char> got(static_cast<std::size_t>(answers) * cpu.result_size), want(cpu.result_size), row;
     WF_CHECK(cudaMemcpy(got.data(), out_, got.size(), cudaMemcpyDeviceToHost));
+    if (!q.offsets.empty()) {  // all of them
+      wf::cpu::operands x;
+      x.shape = {static_cast<std::int64_t>(input_bytes_ / size)};
+      x.data[0] = host_.data();
+      x.strides[0] = {static_cast<std::int64_t>(size)};
+      std::vector<unsigned char> all(got.size());
+      wf::cpu::reduce_segments(cpu, &r.options, x, q.offsets, wf::context{}, all.data());
+      return all == got;
+    }
     std::mt19937_64 g(7);
     std::int64_t work = 0;
     for (int k = 0; k < 256 && k < answers && work < (std::int64_t{1} << 28); ++k) {
@@ -226,11 +304,7 @@ class rows_bench {
       std::int64_t first = 0, n = 1;
       row.clear();
       const unsigned char* from = host_.data();
-      if (!q.offsets.empty()) {
-        first = q.offsets[static_cast<std::size_t>(a)];
-        n = q.offsets[static_cast<std::size_t>(a) + 1] - first;
-        from += static_cast<std::size_t>(first) * size;
-      } else {
+      {
         std::int64_t left = a;
         for (int d = r.kept - 1; d >= 0; --d) {
           first += left % r.length[static_cast<std::size_t>(d)] * r.stride[0][static_cast<std::size_t>(d)];
@@ -303,7 +377,7 @@ class rows_bench {
   ::bench::meter meter_;
   workspace workspace_;
   unsigned sm_ = 0;
-  void *in_ = nullptr, *out_ = nullptr, *offsets_ = nullptr;
+  void *in_ = nullptr, *out_ = nullptr, *offsets_ = nullptr, *labels_ = nullptr;
   std::size_t input_bytes_ = 0, output_bytes_ = 0;
   std::vector<unsigned char> host_;
   std::vector<std::pair<std::size_t, double>> read_;
@@ -366,13 +440,17 @@ void run_all(const settings& s, rows_bench& b, dtype t) {
     }
   }
   if (has("ragged")) {
-    b.run({"ragged", "power law", {all}, {0}, power_law(all)});
+    const auto lengths = power_law(all);
+    b.run({"ragged", "power law", {lengths.back()}, {0}, lengths});
     b.run({"ragged", "one huge", {all}, {0}, one_huge(all)});
   }
   if (has("small")) {
     for (std::int64_t each = 16; each <= 65536; each *= 16) {
       for (std::int64_t rows = 1; rows <= 1024; rows *= 32) b.run({"small", text(rows) + "x" + text(each), {rows, each}, {1}, {}});
     }
+  }
+  if (has("labels")) {
+    for (const std::int64_t groups : {10, 1000, 1000000}) b.run_labels(groups);
   }
   if (has("uncertain") && wf::is_floating(t)) {
     b.fill(t, data::uncertain);

@@ -15,6 +15,7 @@
 #include <warpfold/device/workspace.cuh>
 
 #include "rows.cuh"
+#include "rows_added.cuh"
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
@@ -455,6 +456,14 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
   const int inputs = inputs_of(r.what);
   for (int k = 0; k < inputs && r.length[0] != 0; ++k) {
     if (reinterpret_cast<std::uintptr_t>(r.x[static_cast<std::size_t>(k)]) % static_cast<std::uintptr_t>(align) != 0) return cudaErrorMisalignedAddress;
+  }
+  if (adds_labels(r)) {
+    switch (size) {
+      case 1: return enqueue_added_labels<std::uint8_t>(r, scratch, stream);
+      case 2: return enqueue_added_labels<std::uint16_t>(r, scratch, stream);
+      case 4: return enqueue_added_labels<std::uint32_t>(r, scratch, stream);
+      default: return enqueue_added_labels<std::uint64_t>(r, scratch, stream);
+    }
   }
   if (inputs == 1) {
     switch (size) {

@@ -62,6 +62,33 @@ struct whole_sum_rows : word_rows<Size> {
     }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { r += item_of<word>(p[0], 0) ^ lift; }
+  /// Neighbouring columns, 8 bytes of each load: several to a word, as often as these have room.
+  template <int Columns, int Loads>
+  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1]) const
+    requires(Size <= 2 && Columns * Size == 8)
+  {
+    static_assert(Loads <= 256);
+    const auto flip = static_cast<std::uint32_t>(lift * (Size == 1 ? 0x01010101u : 0x00010001u));
+#pragma unroll
+    for (int w = 0; w < 2; ++w) {
+      std::uint32_t even = 0, odd = 0;
+#pragma unroll
+      for (int j = 0; j < Loads; ++j) {
+        const std::uint32_t x = p[j][0].word[w] ^ flip;
+        even += Size == 1 ? x & 0x00ff00ffu : x & 0xffffu;
+        odd += Size == 1 ? x >> 8 & 0x00ff00ffu : x >> 16;
+      }
+      if constexpr (Size == 1) {
+        r[4 * w] += even & 0xffff;
+        r[4 * w + 1] += odd & 0xffff;
+        r[4 * w + 2] += even >> 16;
+        r[4 * w + 3] += odd >> 16;
+      } else {
+        r[2 * w] += even;
+        r[2 * w + 1] += odd;
+      }
+    }
+  }
   __device__ __forceinline__ bool answer(state s, std::uint64_t n, const typename base::facts_type&, void* out) const {
     write_as<std::uint64_t>(out, s - n * lift);
     return true;

@@ -322,7 +322,6 @@ struct certified_rows {
     sync();
   }
 
- private:
   /// A sum, its errors, and whether those lost anything: ties of numbers with few digits, and rows that cancel to little, are decided so.
   struct second_look {
     certified::pair s;
@@ -349,6 +348,8 @@ struct certified_rows {
       lost = __any_sync(all_lanes, lost);
     }
   };
+
+ private:
   /// All threads of the block, or one warp, add the row once more and keep every error. True, for all of them, if that decides the answer.
   __device__ __forceinline__ bool again(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
     const unsigned char* p[1];

@@ -219,58 +219,60 @@ struct quick_rows {
   using format = exact::format<T>;
   static constexpr int greatest_place = (1 << format::exponent_bits) - 3;
   using column = slot_column<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
-  /// Elements of a row that a lane may add alone: below what a slot takes without carrying. 0: of other types slots are too many, or nothing is uncertain.
-  static constexpr unsigned alone_elements = narrow || packed ? 256 / size : 0;
-  static_assert(alone_elements == 0 || static_cast<int>(alone_elements) <= column::adds_between_carries);
+  /// Elements of a row that a lane may add alone: below what a slot takes without carrying. f64 have no slots, since those would be too many: their sums' errors are kept. 0: nothing is
+  /// uncertain.
+  static constexpr unsigned alone_elements = narrow || packed ? 256 / size : wide ? 64 : 0;
+  static constexpr bool has_slots = narrow || packed;
+  static_assert(!has_slots || static_cast<int>(alone_elements) <= column::adds_between_carries);
   union room {
     typename full::room rest;
-    std::int64_t columns[alone_elements == 0 ? 1 : column::slots * warp_lanes];
+    std::int64_t columns[has_slots ? column::slots * warp_lanes : 1];
   };
   /// One lane, beside others that do the same for other rows. False if that does not decide the answer.
-  __device__ __forceinline__ bool exactly_alone(room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
+  __device__ __forceinline__ bool exactly_alone([[maybe_unused]] room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
     const unsigned char* p[1];
     const std::uint64_t n = v.begin(row, p);
-    column c;
-    c.start(reinterpret_cast<unsigned char*>(shared.columns), lane_index());
-    const auto put = [&](T x) {
-      const std::uint32_t bits = format::to_bits(x);
-      const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
-      const bool negative = what != op::norm1 && (bits & format::sign_mask) != 0;
-      c.add(e == 0 ? m : m | 1u << format::mantissa_bits, static_cast<int>(e == 0 ? 0 : e - 1), negative);
-    };
-    if (v.element(1, 0) == size && reinterpret_cast<std::uintptr_t>(p[0]) % 16 == 0 && n % items == 0) {
+    const auto for_each = [&](auto put) {
+      if (v.element(1, 0) == size && reinterpret_cast<std::uintptr_t>(p[0]) % 16 == 0 && n % items == 0) {
 #pragma unroll 2
-      for (std::uint64_t i = 0; i < n; i += items) {
-        const pack some = load_bytes(p[0] + i * size, 16);
+        for (std::uint64_t i = 0; i < n; i += items) {
+          const pack some = load_bytes(p[0] + i * size, 16);
 #pragma unroll
-        for (int k = 0; k < items; ++k) put(item_of<T>(some, k));
-      }
-    } else {
+          for (int k = 0; k < items; ++k) put(item_of<T>(some, k));
+        }
+      } else {
 #pragma unroll 4
-      for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
-    }
-    std::int64_t carry = 0;
+        for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
+      }
+    };
+    typename full::second_look look{certified::pair::nothing(), false};
+    if constexpr (wide) {
+      for_each([&](double x) { look.add(what == op::norm1 ? certified::magnitude(x) : x); });
+    } else {
+      column c;
+      c.start(reinterpret_cast<unsigned char*>(shared.columns), lane_index());
+      for_each([&](T x) {
+        const std::uint32_t bits = format::to_bits(x);
+        const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
+        const bool negative = what != op::norm1 && (bits & format::sign_mask) != 0;
+        c.add(e == 0 ? m : m | 1u << format::mantissa_bits, static_cast<int>(e == 0 ? 0 : e - 1), negative);
+      });
+      std::int64_t carry = 0;
 #pragma unroll 1
-    for (int j = 0; j < column::slots; ++j) {
-      std::int64_t& slot = c.column[j * warp_lanes];
-      const std::int64_t all = slot + carry;
-      carry = all >> 32;
-      slot = all & 0xffffffff;
-    }
-    // From the greatest digit on: a double, its errors, and whether those lose anything.
-    constexpr int unit = format::min_exponent;
-    const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
-    certified::pair sum{certified::multiply(static_cast<double>(carry), power(32 * column::slots + unit)), 0};
-    bool lost = false;
+      for (int j = 0; j < column::slots; ++j) {
+        std::int64_t& slot = c.column[j * warp_lanes];
+        const std::int64_t all = slot + carry;
+        carry = all >> 32;
+        slot = all & 0xffffffff;
+      }
+      // From the greatest digit on: a double, its errors, and whether those lose anything.
+      constexpr int unit = format::min_exponent;
+      const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
+      look.s = {certified::multiply(static_cast<double>(carry), power(32 * column::slots + unit)), 0};
 #pragma unroll 1
-    for (int j = column::slots - 1; j >= 0; --j) {
-      const double digit = certified::multiply(static_cast<double>(c.column[j * warp_lanes]), power(32 * j + unit));
-      const auto more = certified::two_sum(sum.s, digit);
-      const auto errors = certified::two_sum(sum.c, more.error);
-      sum = {more.sum, errors.sum};
-      lost = lost || errors.error != 0;
+      for (int j = column::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.column[j * warp_lanes]), power(32 * j + unit)));
     }
-    return !lost && round(certified::known_of(sum, 0), true, n, f, out);
+    return !look.lost && round(certified::known_of(look.s, 0), true, n, f, out);
   }
   /// All threads of the block, or one warp.
   __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {

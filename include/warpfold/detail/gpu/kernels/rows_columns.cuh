@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     // Two loops, so that no load is behind a branch of its own.
     const auto walk = [&]<bool Whole>() {
       if (straight) {
-        unsigned rounds = 0;
+        [[maybe_unused]] unsigned rounds = 0;  // of chains that are to be proved
         const unsigned char* at[inputs];
         std::int64_t hop[inputs];
 #pragma unroll

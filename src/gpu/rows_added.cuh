@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/launch_table.hpp>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
 #include <warpfold/device/workspace.cuh>

@@ -117,6 +117,27 @@ TEST(ragged_races, none) {
   }
 }
 
+/// Integers that are added where their labels say, since the answers are many (src/gpu/rows_added.cuh).
+TEST(added_label_races, none) {
+  const auto before = simt::current_options();
+  row_case c;
+  c.type = wf::dtype::i16;
+  c.answers = 20000;
+  c.shape = {3000};
+  c.axes = {0};
+  for (std::int64_t i = 0; i < c.shape[0]; ++i) c.labels.push_back(i % 3 == 0 ? 7 : i * 7919 % c.answers);
+  c.strides[0] = {1};
+  c.count[0] = c.shape[0];
+  for (const auto order : orders) {
+    simt::race_detector detector;
+    simt::current_options().order = order;
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+  }
+}
+
 /// difference(seed, n) of `seeds` seeds, in the three orders of blocks.
 void race_by_seeds(std::uint64_t seeds, std::int64_t n, std::string (*difference)(std::uint64_t, std::int64_t)) {
   const auto before = simt::current_options();

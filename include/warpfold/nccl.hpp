@@ -37,7 +37,7 @@ class failure : public wf::error {
  public:
   /// What that call answered. Throws nothing but std::bad_alloc.
   failure(ncclResult_t code, const char* call) : error(errc::device, std::string(call) + " failed: " + ncclGetErrorString(code)), code_(code) {}
-  /// What went wrong, in words, and what stands for it.
+  /// What went wrong, in words, and what stands for it. Throws nothing but std::bad_alloc.
   failure(const std::string& what, ncclResult_t code) : error(errc::device, what), code_(code) {}
   ncclResult_t nccl_code() const noexcept { return code_; }  ///< NCCL's own
 
@@ -214,6 +214,7 @@ void each_element(const Place& place, ncclComm_t comm, const T* x, std::size_t n
 
 /// Each element of a tensor that every rank has, summed over the ranks: out[i] becomes the true sum of all ranks' x[i], rounded once, so its bits do not
 /// depend on the order of the ranks. x and out are the device's memory, and may be the same; a rounding may follow. All ranks bring as many elements.
+/// Throws failure where NCCL does, wf::error (device) where CUDA does, and wf::error (bad_argument) without memory of n elements.
 template <class Place, class X, class T, class... S>
   requires(Place::is_place)
 void sum_elements(const Place& place, ncclComm_t comm, const X& x, T* out, const S&... s) {
@@ -221,7 +222,9 @@ void sum_elements(const Place& place, ncclComm_t comm, const X& x, T* out, const
   const std::span<const T> in(x);
   detail::each_element<op::sum>(place, comm, in.data(), in.size(), out, s...);
 }
-/// The same of true means, each rounded once.
+/// The same of true means over the ranks, each rounded once: out[i] of the elements x[i]. Throws as sum_elements does.
+///
+///     wf::nccl::mean_elements(place, comm, std::span(device_gradients, n), device_gradients);   // data-parallel training: the same bits for any order of ranks
 template <class Place, class X, class T, class... S>
   requires(Place::is_place)
 void mean_elements(const Place& place, ncclComm_t comm, const X& x, T* out, const S&... s) {

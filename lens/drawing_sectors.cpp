@@ -15,13 +15,13 @@ namespace {
 constexpr unsigned sector_bytes = 32, word_bytes = 4, most_sectors = 32;
 constexpr unsigned nobody = ~0u, several = ~1u;
 
-/// Of each byte the lane that wants it.
+/// Which lane wants each byte.
 struct touched_sector {
   std::array<unsigned, sector_bytes> lane;
   touched_sector() { lane.fill(nobody); }
 };
 
-/// By their numbers, that of the lowest being 0.
+/// The sectors by their numbers; the lowest one is 0.
 std::map<std::uint64_t, touched_sector> sectors_of(const request& r) {
   std::map<std::uint64_t, touched_sector> by_address, all;
   for (unsigned l = 0; l < 32; ++l)

@@ -85,7 +85,7 @@ void errors() {
 }
 
 void versions() {
-  // Of the headers, and of the library that the program runs with.
+  // The version of the headers, and that of the library that the program runs with.
   expect(std::string_view(WARPFOLD_VERSION_STRING) == wf::version());
   expect(WARPFOLD_VERSION == 10000 * WARPFOLD_VERSION_MAJOR + 100 * WARPFOLD_VERSION_MINOR + WARPFOLD_VERSION_PATCH);
 #if WARPFOLD_VERSION < 100

@@ -34,7 +34,7 @@ struct greatest_often {
   }
 };
 
-/// Of pairs: how many are in order.
+/// How many pairs are in order.
 struct in_order {
   std::int64_t identity() const { return 0; }
   std::int64_t lift(std::int32_t x, std::int32_t y, std::int64_t) const { return x <= y; }
@@ -57,7 +57,7 @@ int main() {
   expect(wf::reduce(x, y, in_order{}) == 4);
   expect(wf::reduce(x, greatest_often{}, wf::segments_of{2}).values == std::vector<std::int64_t>{1, 1, 1});
 
-  // By hand, on this thread, as one part of an array whose first element has the index 100.
+  // One part of an array, whose first element has the index 100, is reduced by hand on this thread.
   const greatest_often r;
   wf::state_of<greatest_often> s = r.identity();
   wf::fold(r, s, 5, 100, x.data());

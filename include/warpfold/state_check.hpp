@@ -135,9 +135,9 @@ inline const char* fault_of_state(const state_form& f, const rows_of_digits& row
     case state_kind::places:
       if ((words[3] != 0 && words[3] != 1) || words[2] < 0) return "a place that no element has";
       return nullptr;
-    case state_kind::nonzeros: return words[1] < 0 || words[1] > n ? "a count beyond the number of elements" : nullptr;
-    case state_kind::sums: case state_kind::dots: case state_kind::moments: case state_kind::product: case state_kind::count:
-    case state_kind::logsumexp: case state_kind::own: break;
+    case state_kind::nonzeros: case state_kind::count: return words[1] < 0 || words[1] > n ? "a count beyond the number of elements" : nullptr;
+    case state_kind::sums: case state_kind::dots: case state_kind::moments: case state_kind::product: case state_kind::logsumexp:
+    case state_kind::own: break;
   }
   return nullptr;
 }

@@ -329,6 +329,7 @@ WORDS = {
     "place_below_0": words(14, 6, 2, b"\2" + struct.pack("<3q", -5, -7, 0)),
     "integers": words(0, 6, 2, b"\2" + struct.pack("<q", -5)),
     "count": words(18, 6, 2, b"\2"),
+    "count_beyond": words(18, 6, 2, b"\2" + struct.pack("<q", 3)),
     "nonzeros_beyond": words(19, 6, 2, b"\2" + struct.pack("<q", 3)),
     "native": words(0, 3, 3, b"\2" + struct.pack("<4d", 1, 2, 3, 4)),
     "logsumexp": words(20, 3, 2, b"\2" + struct.pack("<2d", 1, 2)),

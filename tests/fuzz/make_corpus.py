@@ -334,7 +334,7 @@ WORDS = {
     "native": words(0, 3, 3, b"\2" + struct.pack("<4d", 1, 2, 3, 4)),
     "logsumexp": words(20, 3, 2, b"\2" + struct.pack("<2d", 1, 2)),
     "no_such_type": words(7, 13, 0, b""),
-    # Of the fuzzer's own language: the count; place, words, sign of the digits; which counters; the same again.
+    # In the fuzzer's own language: the count; place, words, sign of the digits; which counters; the same again.
     "drawn_sum": words(0, 3, 0, b"\0\7\41\1\0\0\4\0" + b"\0" + b"\0\3\40\1\1\0\0\0\1" + b"\0"),
     "drawn_specials": words(0, 2, 0, b"\0\7\3\0\0\2\0\1\0\7\3\0\0\7"),
     "drawn_moments": words(5, 0, 0, b"\0\7\1\1\0\0\4\0\0\0\2\1\0\0\4\0\0" * 2),

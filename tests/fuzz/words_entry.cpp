@@ -70,7 +70,7 @@ std::optional<bytes> merged(const wf::state_form& form, const bytes& a, view b) 
     wf::merge_states(form, to.data(), b.data(), 1);
     return to;
   } catch (const wf::error& e) {
-    // Of complex products a state counts two terms an element.
+    // A state of complex products counts two terms an element.
     require(e.code() == wf::errc::capacity && count_of(a) > INT64_MAX / 2 - count_of(b), "merging is refused");
     require(to == a, "a refusal changes a state");
     return std::nullopt;

@@ -209,9 +209,7 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
       __syncthreads();  // the rehearsal has read the room
       if (warp_index() < warps && lane_index() == 0) room[warp_index()] = s;
       __syncthreads();
-      if (warp_index() == 0) {
-        s.template merge_warps<Threads>(room, warps);
-      }
+      if (warp_index() == 0) s.template merge_warps<Threads>(room, warps);
     }
     if (threadIdx.x != 0) continue;
     if (rehearsal) s.rehearse();

@@ -7,7 +7,7 @@
 # None takes a minute by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
 # links; own has options of its own.
 set(WF_KERNEL_GROUPS
-  "order integers integer_moments native checked products"
+  "order integers integer_moments native checked products moments"
   "rows_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"

@@ -14,8 +14,8 @@ using built = cuda_kernels;
 
 int run_any(const device_request& r, void* scratch, void* stream) {
   static constexpr run_kernel families[] = {nullptr,      built::order, built::integers, built::integer_moments,
-                                            built::native, built::sums,  built::products, built::checked,
-                                            built::own};
+                                            built::native, built::sums,  built::products, built::moments,
+                                            built::checked, built::own};
   const run_kernel run = families[static_cast<std::size_t>(family_of(r.what, r.element, r.accuracy))];
   return run == nullptr ? no_such_kernel : run(r, scratch, stream);
 }

@@ -31,17 +31,21 @@ cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_
 
 template <class T>
 cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stream) {
-  bool direct = !r.states && r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1);
-  if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data come at the speed of reading
-    if (direct) {
-      if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
-      direct = w.block_shared_bytes() >= 227 * 1024 && static_cast<std::uint64_t>(r.n) * sizeof(T) > w.l2_bytes() / 4 * 3;
-    }
-  }
-  if (direct) {
+  if (!r.states && r.options.rounding == rounding::nearest && (r.stride[0] == 1 || r.n <= 1)) {
     using K = typename kernel_type<T>::type;
-    return exact_sum(static_cast<const K*>(r.x[0]), static_cast<std::uint64_t>(r.n), static_cast<K*>(r.out), w,
-                     stream);
+    const auto* const x = static_cast<const K*>(r.x[0]);
+    auto* const out = static_cast<K*>(r.out);
+    const auto n = static_cast<std::uint64_t>(r.n);
+    if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data come at the speed of reading
+      if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+      const std::uint64_t bytes = n * sizeof(T);
+      if (w.block_shared_bytes() >= 227 * 1024 && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {
+        if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
+        return exact_sum_of_many_doubles(x, n, out, w, stream);
+      }
+    } else {
+      return exact_sum(x, n, out, w, stream);
+    }
   }
   return enqueue_certified<T>(r, w, stream);
 }

@@ -39,11 +39,12 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
   const bool collector = launch == shape::nine_blocks;
   cudaError_t e = ws.prepare(stream);
   if (e != cudaSuccess) return e;
+  [[maybe_unused]] const bool bulk = launch == shape::three_blocks && ws.bulk_copies();
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum_shaped<int, 64, walk<4>, 32>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, double>) {
     if (launch == shape::one_block) return exact_doubles_shaped<column_rows<64>, 64, 4>(x, n, out, ws, stream, 1);
-    if (launch == shape::three_blocks) return exact_doubles_bulk<32, 2>(x, n, out, ws, stream, 3, 0.5f);
+    if (bulk) return exact_doubles_bulk<32, 2>(x, n, out, ws, stream, 3, 0.5f);
     const std::uint32_t few = divide_up(n, bin_rows<64>::most_items / 2) + blocks;
     return exact_doubles_shaped<bin_rows<64>, 64, 4>(x, n, out, ws, stream, few);
   } else if constexpr (std::is_same_v<T, __half>) {
@@ -51,7 +52,7 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
   } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     return exact_sum_shaped<T, bf16_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {
-    if (launch == shape::three_blocks) return exact_sum_bulk<T, float_column<32>, 32, 2, 2, 1>(x, n, out, ws, stream, 3, 0.5f);
+    if (bulk) return exact_sum_bulk<T, float_column<32>, 32, 2, 2, 1>(x, n, out, ws, stream, 3, 0.5f);
     return exact_sum_shaped<T, float_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   }
 }
@@ -68,7 +69,7 @@ cudaError_t run_fast(const T* x, std::uint64_t n, wf::device::fast_t<T>* out, wo
   const cudaError_t e = ws.prepare(stream);
   if (e != cudaSuccess) return e;
   if (launch == shape::one_block) return fast_sum_shaped<T, 64, walk<4>, 32>(x, n, out, ws, stream, 1);
-  if (launch == shape::three_blocks) return fast_sum_bulk<T, 32, 2>(x, n, out, ws, stream, 3, 0.5f);
+  if (launch == shape::three_blocks && ws.bulk_copies()) return fast_sum_bulk<T, 32, 2>(x, n, out, ws, stream, 3, 0.5f);
   return fast_sum_shaped<T, 64, walk<2, true>, 64>(x, n, out, ws, stream, 8, true);
 }
 

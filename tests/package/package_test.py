@@ -143,7 +143,7 @@ class Package:
         size = (self.folder / "stripped").stat().st_size / 2**20
         most = 1.6 + 1.2 * max(1, len(self.a.architectures.split(",")))  # half of it the CUDA runtime
         expect(size <= most, f"a program that sums on a GPU has {size:.1f} MiB; {most} are right")
-        for other in ("wf::cuda_kernels::order", "wf::cuda_kernels::products", "wf::cuda_kernels::rows", "wf::cuda_kernels::native", "wf::cpu_backend",
+        for other in ("wf::cuda_kernels::order", "wf::cuda_kernels::products", "wf::cuda_kernels::moments", "wf::cuda_kernels::rows", "wf::cuda_kernels::native", "wf::cpu_backend",
                       "wf::device_place::run", "wf::find_builtin"):
             expect(other not in symbols, f"a program that sums on a GPU links {other}")
         expect("wf::cuda_kernels::sums" in symbols, "a program that sums on a GPU has no kernel of sums")

@@ -19,7 +19,9 @@
 
 #include <cuda_runtime.h>
 
+#if defined(__SIMT__)
 #include <cuda/atomic>
+#endif
 
 #include <cstdint>
 
@@ -30,17 +32,46 @@ namespace wf::device::inline WF_BUILD {
 
 __device__ __forceinline__ bool is_last_block() { return blockIdx.x + 1 == gridDim.x; }
 
+// What <cuda/atomic> makes of these, without its headers: nvcc reads them in three seconds of a processor a file. simt's has the race detector.
+
+/// Relaxed, at the scope of the device; p is no shared memory.
 __device__ __forceinline__ std::uint64_t load_word(std::uint64_t* p) {
-  return cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).load(
-      cuda::memory_order_relaxed);
+#if defined(__SIMT__)
+  return cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).load(cuda::memory_order_relaxed);
+#else
+  std::uint64_t v;
+  asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+  return v;
+#endif
 }
 __device__ __forceinline__ void store_word(std::uint64_t* p, std::uint64_t v) {
-  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).store(
-      v, cuda::memory_order_relaxed);
+#if defined(__SIMT__)
+  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).store(v, cuda::memory_order_relaxed);
+#else
+  asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+#endif
 }
 __device__ __forceinline__ void add_word(std::uint64_t* p, std::uint64_t v) {
-  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).fetch_add(
-      v, cuda::memory_order_relaxed);
+#if defined(__SIMT__)
+  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>(*p).fetch_add(v, cuda::memory_order_relaxed);
+#else
+  asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+#endif
+}
+/// Fences of this thread, at the scope of the device.
+__device__ __forceinline__ void release_fence() {
+#if defined(__SIMT__)
+  cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+#else
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void acquire_fence() {
+#if defined(__SIMT__)
+  cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+#else
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
 }
 
 /// A box a block for one value V of 4 or 8 bytes: 32 bits of it and a mark in each word. The sum over

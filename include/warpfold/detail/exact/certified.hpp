@@ -435,28 +435,33 @@ struct question {
 };
 
 /// The answers to a question: of `Parts` sums, or of the sum of squares `squares`, or of both (var, std and mean_var).
-/// False if any of them is uncertain; then `out` is left as it is.
-template <int Parts, class Out>
+/// False if any of them is uncertain; then `out` is left as it is. Sums, Squares: what may be asked of; else there is no code for it.
+template <int Parts, bool Sums = true, bool Squares = true, class Out>
 WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squares, std::uint64_t n, Out* out) {
   if (n == 0 || n >> 52 != 0) return false;
   Out to[Parts + 1];
+  known asked[Parts + 1] = {};
   int count = 0;
-  bool sure = true;
   const bool mean = q.what == op::mean || q.what == op::mean_var;
-  const bool spreads = q.what == op::var || q.what == op::std_dev || q.what == op::mean_var;
-  if (q.what == op::norm2 || q.what == op::sum_of_squares) {
-    sure = certain(q.what == op::norm2 ? root(squares) : squares, q.rounding, to[count++]);
+  const bool spreads = Sums && Squares && (q.what == op::var || q.what == op::std_dev || q.what == op::mean_var);
+  if (Squares && (!Sums || q.what == op::norm2 || q.what == op::sum_of_squares)) {
+    asked[count++] = q.what == op::norm2 ? root(squares) : squares;
   } else if (!spreads || mean) {
-    for (int i = 0; i < Parts; ++i) sure = certain(mean ? divided(sum[i], n) : sum[i], q.rounding, to[count++]) && sure;
+    for (int i = 0; i < Parts; ++i) asked[count++] = mean ? divided(sum[i], n) : sum[i];
   }
   if (spreads) {
     if (static_cast<std::int64_t>(n) <= q.correction) return false;
     const std::uint64_t less = n - static_cast<std::uint64_t>(q.correction);
     const known d = spread<Parts>(sum, squares, n);
-    const known v = (n | less) >> 26 == 0 ? divided(d, n * less) : divided(divided(d, n), less);
-    sure = certain(q.what == op::std_dev ? root(v) : v, q.rounding, to[count++]) && sure;
+    const bool at_once = (n | less) >> 26 == 0;
+    known v = divided(d, at_once ? n * less : n);
+    if (!at_once) v = divided(v, less);
+    asked[count++] = q.what == op::std_dev ? root(v) : v;
   }
-  if (!sure) return false;
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) {  // no more code than for one
+    if (!certain(asked[i], q.rounding, to[i])) return false;
+  }
   for (int i = 0; i < Parts + 1; ++i) {
     if (i < count) out[i] = to[i];
   }

@@ -39,7 +39,7 @@ struct device_request {
 };
 
 /// The families of kernels: src/gpu has a file for each.
-enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, checked, own };
+enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, moments, checked, own };
 
 /// The family that reduces whole arrays so; none if none does.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
@@ -61,7 +61,7 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
       return natively && !complex ? kernel_family::native : kernel_family::products;
     case state_kind::moments:
       if (whole) return kernel_family::integer_moments;
-      return natively && !complex ? kernel_family::native : kernel_family::products;
+      return natively && !complex ? kernel_family::native : kernel_family::moments;
     case state_kind::own: return static_cast<int>(o) < op_count ? kernel_family::own : kernel_family::none;
   }
   return kernel_family::none;
@@ -142,6 +142,7 @@ struct cuda_kernels {
   WF_API static int native(const device_request&, void* scratch, void* stream);
   WF_API static int sums(const device_request&, void* scratch, void* stream);
   WF_API static int products(const device_request&, void* scratch, void* stream);
+  WF_API static int moments(const device_request&, void* scratch, void* stream);
   WF_API static int checked(const device_request&, void* scratch, void* stream);
   WF_API static int own(const device_request&, void* scratch, void* stream);
   WF_API static int rows(const rows_request&, void* scratch, void* stream);
@@ -159,6 +160,7 @@ struct simt_kernels {
   static int native(const device_request&, void* scratch, void* stream);
   static int sums(const device_request&, void* scratch, void* stream);
   static int products(const device_request&, void* scratch, void* stream);
+  static int moments(const device_request&, void* scratch, void* stream);
   static int checked(const device_request&, void* scratch, void* stream);
   static int own(const device_request&, void* scratch, void* stream);
   static int rows(const rows_request&, void* scratch, void* stream);
@@ -179,6 +181,7 @@ constexpr run_kernel kernel_of() {
   else if constexpr (F == kernel_family::native) return Kernels::native;
   else if constexpr (F == kernel_family::sums) return Kernels::sums;
   else if constexpr (F == kernel_family::products) return Kernels::products;
+  else if constexpr (F == kernel_family::moments) return Kernels::moments;
   else if constexpr (F == kernel_family::checked) return Kernels::checked;
   else if constexpr (F == kernel_family::own) return Kernels::own;
   else return nullptr;

@@ -22,6 +22,7 @@ struct binned_layout {
   using f = exact::format<number>;
   static constexpr bool complex = !std::is_same_v<T, number>, sums = Terms == terms::sum || Terms == terms::moments;
   static constexpr bool squares = Terms == terms::squares || Terms == terms::moments;
+  static constexpr bool has_quotients = sums, has_roots = squares;  ///< means of sums, norms and deviations of squares
   static constexpr int watches = complex && Terms != terms::squares ? 2 : 1, rows = watches + (Terms == terms::moments ? 1 : 0);
   static constexpr int digits0 = sums ? f::digits : f::product_digits, unit0 = sums ? f::min_exponent : 2 * f::min_exponent;
   static constexpr int digits1 = rows < 2 ? 0 : complex ? digits0 : f::product_digits;

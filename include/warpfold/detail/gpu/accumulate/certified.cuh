@@ -427,7 +427,7 @@ __device__ __attribute__((noinline)) bool certified_slowly(certified_state<certi
   if (special_sums<T, Terms>(s, q.q.what, out)) return true;
   certified::known sum[traits::parts], squares;
   known_sums<T, Terms>(s, q.loss, sum, squares);
-  return certified::answer<traits::parts>(q.q, sum, squares, n, out);
+  return certified::answer<traits::parts, traits::sums, traits::squares>(q.q, sum, squares, n, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

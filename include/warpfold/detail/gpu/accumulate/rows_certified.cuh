@@ -167,12 +167,12 @@ struct certified_rows {
     if (q.rounding == wf::rounding::nearest) {
       certified::known sum[traits::parts], squares;
       known_sums<T, Terms>(c, f.loss, sum, squares);
-      if (answer_quickly<traits::parts>(q.what, sum, squares, n, f.by, out)) return true;
+      if (answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, out)) return true;
     }
     if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
     certified::known sum[traits::parts], squares;
     known_sums<T, Terms>(c, f.loss, sum, squares);
-    return certified::answer<traits::parts>(q, sum, squares, n, out);
+    return certified::answer<traits::parts, traits::sums, traits::squares>(q, sum, squares, n, out);
   }
 
   /// What the exact way needs of shared memory: digits, and beside them bins.
@@ -426,7 +426,7 @@ struct certified_rows {
       bool sure = false;
       if (!look.lost) {
         const certified::known sum[1] = {certified::known_of(look.s, 0)};
-        sure = certified::answer<1>(q, sum, certified::uncertain(), n, reinterpret_cast<number*>(out));
+        sure = certified::answer<1, true, false>(q, sum, certified::uncertain(), n, reinterpret_cast<number*>(out));
       }
       shared.kinds[0] = sure ? 1 : 0;
     }

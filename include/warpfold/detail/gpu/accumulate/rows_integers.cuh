@@ -193,7 +193,7 @@ struct whole_moment_rows : word_rows<Size> {
     integer_moments m{{s.w[0], sum_words == 2 ? s.w[sum_words - 1] : sign_of(s.w[0])}, {0, 0, 0}};
 #pragma unroll
     for (int k = 0; k < square_words; ++k) m.squares[k] = s.w[sum_words + k];
-    m.answer(what, n, flips ? 8 * Size - 1 : -1, rounding, correction, static_cast<double*>(out));
+    m.template answer<Squares>(what, n, flips ? 8 * Size - 1 : -1, rounding, correction, static_cast<double*>(out));
     return true;
   }
 

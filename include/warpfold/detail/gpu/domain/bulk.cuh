@@ -14,6 +14,14 @@
 
 namespace wf::device::inline WF_BUILD {
 
+/// Whether code for this architecture has bulk copies. Where it has none, kernels by way of them are empty: nobody launches them there
+/// (workspace::bulk_copies()), and compiling them took a tenth of the default set.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool has_bulk_copies = false;
+#else
+inline constexpr bool has_bulk_copies = true;
+#endif
+
 /// Stages buffers of Chunk bytes, filled in turn. They begin at multiples of 128 (else a copy takes 1.05 times as long), and
 /// have 16 bytes more for the chunks of an array that begins between multiples of 16.
 template <int Chunk, int Stages>

@@ -91,13 +91,25 @@ __device__ __forceinline__ void make_numbers(shared_number (&number)[numbers_of<
   }
 }
 
+/// Whether quotients may be asked for, and roots: what a row set says, if it does.
+template <digit_rows Rows>
+inline constexpr bool may_divide = true;
+template <digit_rows Rows>
+  requires requires { Rows::has_quotients; }
+inline constexpr bool may_divide<Rows> = Rows::has_quotients;
+template <digit_rows Rows>
+inline constexpr bool may_have_roots = true;
+template <digit_rows Rows>
+  requires requires { Rows::has_roots; }
+inline constexpr bool may_have_roots<Rows> = Rows::has_roots;
+
 /// The answers to a question. Out is the type of one number of the answer.
 template <digit_rows Rows, class Out>
 __device__ __forceinline__ void answer_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
                                                const exact_question& q, Out* out) {
   shared_number number[numbers_of<Rows>];
   make_numbers<Rows>(number, digits, n, is_spread(q.what));
-  answer_by_lanes<Rows::watches>(number, kinds, n, q, out);
+  answer_by_lanes<Rows::watches, may_divide<Rows>, may_have_roots<Rows>>(number, kinds, n, q, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -154,13 +154,14 @@ struct lane_question {
   bool root;
 };
 
-/// An answer a lane, by one warp. `divides`: whether any lane's is a quotient, the same in all of them; Spreads:
-/// whether any may be one of a spread.
-template <bool Spreads, class Out, int Numbers>
+/// An answer a lane, by one warp. `any_divides`: whether any lane's is a quotient, the same in all of them; Spreads:
+/// whether any may be one of a spread; Divides, Roots: whether a quotient or a root may be asked for at all, else there is no code for it.
+template <bool Spreads, bool Divides = true, bool Roots = true, class Out, int Numbers>
 __device__ __forceinline__ void answer_of_lane(const shared_number (&number)[Numbers], const lane_question& mine,
-                                               bool divides, std::uint64_t n, wf::rounding rounding,
+                                               bool any_divides, std::uint64_t n, wf::rounding rounding,
                                                std::int64_t correction, Out* to) {
   using f = exact::format<Out>;
+  const bool divides = Divides && any_divides;
   const bool enough = n != 0 && (!mine.spread || static_cast<std::int64_t>(n) > correction);
   exact::divisor by_n{}, by_rest{};
   if (divides) {  // all inverses side by side: the last lane's is n's
@@ -186,15 +187,15 @@ __device__ __forceinline__ void answer_of_lane(const shared_number (&number)[Num
       w.divide(by_n);
       if constexpr (Spreads) w.divide(by_rest);  // by 1 for a mean: the two overlap where nothing branches
     }
-    const exact::scaled s = mine.root ? exact::root(w) : exact::leading_bits(w, x.negative);
+    const exact::scaled s = Roots && mine.root ? exact::root(w) : exact::leading_bits(w, x.negative);
     answer = f::from_bits(exact::pack<typename f::layout>(s, rounding));
   }
   *to = answer;
 }
 
 /// The answers to one question, by one warp: of `Parts` sums, `number`, or of what is behind them: the sum of
-/// squares, then n·Σ|x|² - Σ(Σx)². `kinds` are those of the parts.
-template <int Parts, class Out, int Numbers>
+/// squares, then n·Σ|x|² - Σ(Σx)². `kinds` are those of the parts. Divides, Roots: as above.
+template <int Parts, bool Divides, bool Roots, class Out, int Numbers>
 __device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Numbers], const std::uint32_t* kinds,
                                                 std::uint64_t n, const exact_question& q, Out* out) {
   const int lane = lane_index();
@@ -208,7 +209,7 @@ __device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Nu
   if (lane < of_sums + (spread ? 1 : 0)) mine.number = of_spread ? Parts + 1 : own;
 #pragma unroll
   for (int i = 0; i < Parts; ++i) mine.kinds |= of_spread || i == lane ? kinds[i] : 0u;
-  answer_of_lane<(Numbers > Parts)>(number, mine, spread || mean, n, q.rounding, q.correction, out + lane);
+  answer_of_lane<(Numbers > Parts), Divides, Roots>(number, mine, spread || mean, n, q.rounding, q.correction, out + lane);
 }
 
 }  // namespace wf::device::inline WF_BUILD

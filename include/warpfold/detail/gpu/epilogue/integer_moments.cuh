@@ -35,14 +35,17 @@ struct integer_moments {
     sum[1] = exact::upper_word(s + add);
   }
 
-  /// The answer of n elements; of mean_var two. Where `lifted` is not negative, elements were x - 2^lifted. Not inlined: kernels share the code.
+  /// The answer of n elements; of mean_var two. Where `lifted` is not negative, elements were x - 2^lifted. Not inlined: a kernel that asks several times has the
+  /// code once (each kernel that asks has it, since ptxas copies what it calls). Squares: other answers than means may be asked for; else there is no code for them.
+  template <bool Squares = true>
   __device__ __attribute__((noinline)) void answer(op what, std::uint64_t n, int lifted, wf::rounding mode, std::int64_t correction, double* out) const {
     integer_moments m = *this;
     if (lifted >= 0) m.lift(lifted, n);
-    const bool both = what == op::mean_var;
+    if constexpr (!Squares) what = op::mean;
+    const bool both = Squares && what == op::mean_var;
 #pragma unroll 1
     for (int k = 0; k < (both ? 2 : 1); ++k) {
-      const op one = !both ? what : k == 0 ? op::mean : op::var;
+      const op one = !Squares ? op::mean : !both ? what : k == 0 ? op::mean : op::var;
       double number = 0;
       if (!m.quickly(one, n, mode, correction, number)) number = m.slowly(one, n, mode, correction);
       out[k] = number;
@@ -90,14 +93,12 @@ struct integer_moments {
       spread(n, w);
     }
     known k = known_of_words(w);
-    if (what == op::mean) {
-      if (negative) k = {-k.h, -k.l, k.error};
-      k = divided(k, n);
-    } else if (what != op::norm2) {
-      const std::uint64_t less = n - static_cast<std::uint64_t>(correction);
+    if (negative) k = {-k.h, -k.l, k.error};
+    if (what != op::norm2) {
+      const std::uint64_t less = what == op::mean ? 1 : n - static_cast<std::uint64_t>(correction);
       const bool at_once = (n | less) >> 26 == 0;
       k = divided(k, at_once ? n * less : n);
-      if (!at_once) k = divided(k, less);
+      if (!at_once && what != op::mean) k = divided(k, less);
     }
     return certain(what == op::std_dev || what == op::norm2 ? root(k) : k, mode, out);
   }
@@ -115,19 +116,17 @@ struct integer_moments {
     for (int k = 0; k < 4; ++k) first.limb[k] = static_cast<std::uint32_t>(m >> (32 * k));
 #pragma unroll
     for (int k = 0; k < 6; ++k) second.limb[k] = static_cast<std::uint32_t>(squares[k / 2] >> (32 * (k % 2)));
-    exact::scaled s;
-    if (what == op::mean) {
-      exact::window w = exact::window::of(first, 0);
-      w.divide(exact::divisor::of(n));
-      s = exact::leading_bits(w, negative);
-    } else if (what == op::norm2) {
-      s = exact::root(exact::window::of(second, 0));
+    exact::natural<8> of;  // what is asked of: each step behind it is there once
+    if (spreads) {
+      of = second.times(n).minus(first.squared());
     } else {
-      exact::window w = exact::window::of(second.times(n).minus(first.squared()), 0);
-      w.divide(exact::divisor::of(n));
-      w.divide(exact::divisor::of(n - static_cast<std::uint64_t>(correction)));
-      s = what == op::std_dev ? exact::root(w) : exact::leading_bits(w, false);
+#pragma unroll
+      for (int k = 0; k < 8; ++k) of.limb[k] = what == op::mean ? (k < 4 ? first.limb[k % 4] : 0) : (k < 6 ? second.limb[k % 6] : 0);
     }
+    exact::window w = exact::window::of(of, 0);
+#pragma unroll 1
+    for (int k = 0; k < (what == op::norm2 ? 0 : spreads ? 2 : 1); ++k) w.divide(exact::divisor::of(k == 0 ? n : n - static_cast<std::uint64_t>(correction)));
+    const exact::scaled s = what == op::norm2 || what == op::std_dev ? exact::root(w) : exact::leading_bits(w, negative);
     return f::from_bits(exact::pack<exact::ieee_f64>(s, mode));
   }
 };

@@ -5,8 +5,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cuda/atomic>
-
 #include <cstdint>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/epilogue/state_words.cuh>
 #include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+#include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/shared_memory.cuh>
 #include <warpfold/device/workspace.cuh>
@@ -153,9 +152,9 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
   if (threadIdx.x < bins::watches && rows.kinds[threadIdx.x] != 0) atomicOr(board.kinds + threadIdx.x, rows.kinds[threadIdx.x]);
   __syncthreads();
   if (threadIdx.x == 0) {
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+    release_fence();
     block.last = atomicAdd(board.done, mine) + mine == chunks;
-    if (block.last) cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+    if (block.last) acquire_fence();
   }
   __syncthreads();
   if (!block.last) return c;

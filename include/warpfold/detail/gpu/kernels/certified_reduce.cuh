@@ -8,8 +8,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cuda/atomic>
-
 #include <cstdint>
 #include <utility>
 
@@ -19,6 +17,7 @@
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/kernels/binned_reduce.cuh>
 #include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+#include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/workspace.cuh>
 
@@ -233,7 +232,7 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
   }
   if (threadIdx.x == 0) {
     *desk.board.next = 0;
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+    release_fence();
     store_word(desk.number, before + 3);
   }
   return true;
@@ -245,7 +244,7 @@ __device__ __forceinline__ bool await_verdict(std::uint64_t* number, std::uint64
     const std::uint64_t seen = load_word(number);
     if (seen != before) {
       if ((seen & 1) == 0) return false;  // without a fence, which takes half a µs
-      cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+      acquire_fence();
       return true;
     }
     __nanosleep(0);
@@ -304,6 +303,7 @@ template <terms Terms, class Out, class T>
 __global__ void __launch_bounds__(certified_bulk_threads, resident_blocks(certified_bulk_threads, 2))
     certified_bulk_kernel(const __grid_constant__ arrays<1> a, const __grid_constant__ array_part<T> part, const __grid_constant__ certified_question q,
                           Out* out, const __grid_constant__ certified_desk desk) {
+  if constexpr (!has_bulk_copies) return;
   await_stream();
   using ring = bulk_ring<bulk_chunk<certified_bulk_threads, 4>, certified_stages>;
   static_assert(sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>) <= ring::shared_bytes);

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <concepts>
 #include <cstdint>
 
 #include <warpfold/config.hpp>
@@ -199,6 +200,7 @@ __global__ void __launch_bounds__(Threads)
 template <int Threads, int Stages, bool Aligned>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(array_part<double> part, bool doubles, double* out, std::uint64_t* tallies) {
+  if constexpr (!has_bulk_copies) return;
   await_stream();
   using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
   using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
@@ -246,6 +248,7 @@ cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, 
 template <int Threads, int Stages>
 cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
                                std::uint32_t workers, float kept) {
+  if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true>
@@ -255,12 +258,30 @@ cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, wo
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
-/// One block, then blocks that have bins, then as many columns as a multiprocessor has room for; the largest arrays by
-/// way of shared memory, where the column of a thread leaves room for 384 threads.
-inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double* out, workspace& scratch,
-                                        cudaStream_t stream) {
-  const std::uint64_t packs = n / 2, bytes = n * sizeof(double), l2 = scratch.l2_bytes();
-  const std::uint32_t sm = scratch.multiprocessors();
+/// By columns, `blocks` of Threads a multiprocessor.
+template <int Threads>
+cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
+  const std::uint64_t packs = n / 2;
+  const std::uint32_t sm = scratch.multiprocessors(), most = packs <= 524288 ? sm : blocks * sm;
+  return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
+}
+
+/// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of columns a multiprocessor, and the largest by way of shared
+/// memory, where the column of a thread leaves room for 384 threads.
+template <std::same_as<double> T>
+cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream) {
+  const std::uint64_t bytes = n * sizeof(double), l2 = scratch.l2_bytes();
+  if (bulk_pays(bytes, l2) && scratch.bulk_copies()) {
+    return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, scratch.multiprocessors(), bulk_kept(bytes, l2));
+  }
+  return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 2);
+}
+
+/// One block, then blocks that have bins, then as many columns as a multiprocessor has room for. A template, as the one above: who does not call it has none of
+/// its kernels.
+template <std::same_as<double> T>
+cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream) {
+  const std::uint64_t packs = n / 2;
   const auto bins = [&]<int Threads, int Loads>(std::uint32_t workers) {
     return exact_doubles_shaped<bin_rows<Threads>, Threads, Loads>(x, n, out, scratch, stream, workers);
   };
@@ -268,17 +289,9 @@ inline cudaError_t exact_sum_of_doubles(const double* x, std::uint64_t n, double
   if (packs <= 512) return bins.template operator()<256, 2>(1);
   if (packs <= 2048) return bins.template operator()<512, 4>(1);
   if (packs <= 65536) return bins.template operator()<256, 2>(divide_up(packs, packs <= 16384 ? 256 : 512));
-  const bool roomy = scratch.block_shared_bytes() >= 227 * 1024;
-  if (roomy && bulk_pays(bytes, l2) && scratch.bulk_copies()) {
-    return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
-  }
-  const auto columns = [&]<int Threads>(std::uint32_t blocks) {
-    const std::uint32_t most = packs <= 524288 ? sm : blocks * sm;
-    return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream,
-                                                                  at_most(divide_up(packs, 4 * Threads), most));
-  };
-  if (scratch.block_shared_bytes() >= 99 * 1024) return columns.template operator()<256>(roomy ? 2 : 1);
-  return columns.template operator()<128>(1);
+  if (scratch.block_shared_bytes() >= 227 * 1024) return exact_sum_of_many_doubles(x, n, out, scratch, stream);
+  if (scratch.block_shared_bytes() >= 99 * 1024) return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 1);
+  return exact_doubles_by_columns<128>(x, n, out, scratch, stream, 1);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_sum_bulk_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
+  if constexpr (!has_bulk_copies) return;
   await_stream();
   using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;
   __shared__ typename ring::barriers barriers;
@@ -110,6 +111,7 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
 template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, int MinBlocks>
 cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream,
                            std::uint32_t workers, float kept) {
+  if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
                           ? exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, true, MinBlocks>

@@ -138,6 +138,7 @@ __global__ void __launch_bounds__(
 template <class T, int Threads, int Stages, bool Aligned>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threads))
     fast_sum_bulk_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
+  if constexpr (!has_bulk_copies) return;
   await_stream();
   using ring = bulk_ring<bulk_chunk<Threads, 4>, Stages>;
   __shared__ block_room<fast_t<T>, Threads> room;
@@ -186,6 +187,7 @@ cudaError_t fast_sum_shaped(const T* x, std::uint64_t n, fast_t<T>* out, workspa
 template <class T, int Threads, int Stages>
 cudaError_t fast_sum_bulk(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scratch, cudaStream_t stream,
                           std::uint32_t workers, float kept) {
+  if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? fast_sum_bulk_kernel<T, Threads, Stages, true>
                                                                     : fast_sum_bulk_kernel<T, Threads, Stages, false>;

@@ -114,6 +114,7 @@ template <bool Short, unordered_accumulator Acc>
 __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads, stream_blocks))
     stream_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ stream_walk w, const __grid_constant__ Acc acc,
                        const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
+  if constexpr (!has_bulk_copies) return;
   await_stream();
   constexpr unsigned size = Acc::fixed_size;
   using longer = typename streamed_by<Acc>::type;

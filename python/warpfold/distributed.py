@@ -39,7 +39,7 @@ __all__ = ["Pending", "all_reduce", "answer", "argmax", "argmin", "clip_grad_nor
 Array = Any
 Steps = Generator[Any, None, Any]
 _AT_ONCE = 1 << 24        # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
-_AT_ONCE_THERE = 1 << 24  # the same on GPUs, where the next ones are exchanged while these are added
+_AT_ONCE_THERE = 1 << 26  # the same on GPUs: shorter messages are slower there
 _GATHERED = 1 << 16       # bytes of a tensor below which every rank gets all of it
 _GATHERED_THERE = 1 << 24  # the same on two GPUs; on more, where each has more to take in, less
 
@@ -376,20 +376,17 @@ def _merged(ranks: _Mpi | _Torch, form: Form, given: Array, root: int | None) ->
 def _states(x: Any, ranks: _Mpi | _Torch, root: int | None, who: str) -> Pending:
     if root is not None and not 0 <= root < ranks.size:
         raise ValueError(f"{who}: root={root}; there are the ranks 0 to {ranks.size - 1}")
-    make: Callable[[Array], Any] = lambda found: found  # noqa: E731
-    for kind, to_words, of_words, reduction in _KINDS:
-        if isinstance(x, kind):
-            form = Form(reduction, "reals")
-            given = np.frombuffer(to_words(x._state), form.dtype).reshape(())
-            make = lambda found, kind=kind, of_words=of_words: kind._of(of_words(found.tobytes()))  # noqa: E731
-            break
+    known = next((k for k in _KINDS if isinstance(x, k[0])), None)
+    if known is not None:
+        form = Form(known[3], "reals")
+        given = np.frombuffer(known[1](x._state), form.dtype).reshape(())
     else:
         form = Form.of_dtype(x.dtype)
         given = form.check(x)
 
     def run() -> Steps:
         found = yield from _merged(ranks, form, given, root)
-        return None if found is None else make(found)
+        return found if found is None or known is None else known[0]._of(known[2](found.tobytes()))
     size = given.size * form.dtype.itemsize
     message = _Message("", 0) if root is not None else _Message("add", size // 8) if form.adds else _Message("gather", size)
     return _begun(ranks, _form_told(form, given), who, message, run)
@@ -662,8 +659,8 @@ def _norm_words(form: Form, gradients: list[Any], device: str) -> Any:
     torch = need("torch", "warpfold.distributed", "torch")
     states = torch.empty(len(gradients), form.dtype.itemsize // 8, dtype=torch.int64, device=device)
     for g, state in zip(gradients, states.unbind(0)):
-        here = _device.Inputs(g.contiguous().reshape(-1), None, _device.Asked("grad_norm", None, None, 0, None))
-        _device.kernels("grad_norm").reduce(form.op, None, None, 0, here.a, None, None, None, None, None, 0, 0, here.stream, state.data_ptr(), True)
+        here = _device.Inputs(g.contiguous().reshape(-1), None, _device.Asked("grad_norm", "exact", "nearest", 0, None))
+        _device.kernels("grad_norm").reduce(form.op, "exact", "nearest", 0, here.a, None, None, None, None, None, 0, 0, here.stream, state.data_ptr(), True)
     return states.sum(0)
 
 

@@ -444,7 +444,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       "reduce",
       [](int o, nb::handle accuracy, nb::handle rounding, std::int64_t correction, const device_array& x, const device_array* y,
          std::optional<std::vector<std::int64_t>> shape, std::optional<std::vector<int>> axes, const device_array* offsets, const device_array* labels, std::int64_t count,
-         std::int64_t length, std::uintptr_t stream, std::uintptr_t out) {
+         std::int64_t length, std::uintptr_t stream, std::uintptr_t out, bool states) {
         if (o < 0 || o >= wf::op_count) refuse("no such reduction");
         wf::request r;
         r.what = static_cast<wf::op>(o);
@@ -478,8 +478,10 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
           r.by.kind = kinds::equal_segments;
         }
         r.out = reinterpret_cast<void*>(out);
+        if (states) r.wanted = wf::output::states;
         put(r, x.device, stream);
       },
       nb::arg("op"), nb::arg("accuracy").none(), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
-      nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"));
+      nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"),
+      nb::arg("states") = false);
 }

@@ -164,6 +164,23 @@ if size > 1:
     refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(wf.ExactMoments() if odd else wf.ExactSum(), comm))
     refused(ValueError, "no elements", lambda: wfd.max(np.ones(0), comm))
 
+# What came before is expected again, and on its way before the ranks have agreed: by shares, gathered, added; then another call comes, then ranks differ.
+for turn in range(6):
+    if turn == 3 and sys.argv[1] == "gloo":
+        assert size == 1 or wfd._history_of(torch.distributed.group.WORLD).expected() is not None
+    for k, n in enumerate((4_000, 100, 4_000)):
+        parts = [np.random.default_rng(10 * turn + r_).standard_normal(n + k) for r_ in range(size)]
+        same(wfd.all_reduce(parts[rank], comm), wf.sum(np.stack(parts), axis=0))
+    assert wfd.all_reduce(mine, comm) == whole
+    if turn == 3:
+        same(wfd.sum(piece(x), comm, axis=0), wf.sum(x, axis=0))
+    if turn >= 4 and size > 1:  # each rank brings something that was expected, or nobody does
+        odd = rank == turn % size
+        refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(np.ones(101 if odd else 4_000), comm))
+        wfd.all_reduce(np.ones(4_000), comm)
+        wfd.all_reduce(np.ones(101), comm)
+        refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(mine if odd else np.ones(4_002), comm))
+
 if sys.argv[1] == "gloo":
     # Tensors, of which NumPy does not have all types.
     t = [torch.tensor([1.0, 2.0**-9 * (k + 1), -3.0], dtype=torch.bfloat16) for k in range(size)]

@@ -35,7 +35,7 @@ assert wfd.all_reduce(wf.ExactSum(mine)) == wf.ExactSum(x)
 assert wfd.all_reduce(Form("max", x.dtype).of(mine, axis=0)).tobytes() == Form("max", x.dtype).of(x, axis=0).tobytes()
 
 # Tensors on the GPUs: gathered, exchanged in shards, under way.
-wfd._GATHERED = 1 << 10
+wfd._GATHERED_THERE = 1 << 10
 for shape, dtype in (((3, 5), torch.float32), ((50_001,), torch.float64), ((300, 7), torch.bfloat16), ((9,), torch.int32), ((0, 4), torch.float32)):
     parts = [(torch.randn(shape, generator=torch.Generator().manual_seed(k)) * 10.0 ** (k + 1)).to(dtype) for k in range(size)]
     truth = wf.sum(torch.stack(parts), axis=0).to(dtype) if parts[0].numel() else parts[0]
@@ -48,11 +48,47 @@ except TypeError as e:
 else:
     raise AssertionError("a tensor of the CPU was taken")
 
+# Longer than what is under way at a time.
+at_once, wfd._AT_ONCE_THERE = wfd._AT_ONCE_THERE, 30_000
+parts = [torch.randn(100_003, generator=torch.Generator().manual_seed(k)) for k in range(size)]
+assert torch.equal(wfd.all_reduce(parts[rank].cuda()).cpu(), wf.sum(torch.stack(parts), axis=0))
+wfd._AT_ONCE_THERE = at_once
+
+# What came before is on its way before the ranks have agreed; where one brings another thing then, all are told, and none waits.
+small, long = [[torch.randn(n, generator=torch.Generator().manual_seed(k)) for k in range(size)] for n in (100, 50_000)]
+for turn in range(6):
+    for given in (long, small, long):
+        found = wfd.all_reduce(given[rank].cuda())
+        assert torch.equal(found.cpu(), wf.sum(torch.stack(given), axis=0))
+    same(wfd.sum(mine), wf.sum(x))
+    if turn >= 3 and size > 1:
+        assert wfd._history_of(torch.distributed.group.WORLD).expected() is not None
+        odd = rank == turn % size
+        for other in (small, [torch.ones(77)] * size):
+            try:
+                wfd.all_reduce((other if odd else long)[rank].cuda())
+            except ValueError as e:
+                assert f"rank {rank} brings" in str(e), e
+            else:
+                raise AssertionError("ranks that bring different things were not refused")
+            for _ in range(3):
+                same(wfd.sum(mine), wf.sum(x))
+                assert torch.equal(wfd.all_reduce(long[rank].cuda()).cpu(), wf.sum(torch.stack(long), axis=0))
+
 # A gradient's norm, of rows that the ranks share.
 g = torch.from_numpy((r.standard_normal((64, 33)) * 10.0 ** r.integers(-3, 4, (64, 33))).astype("f4"))
 p = torch.nn.Parameter(torch.zeros_like(g[rank::size]).cuda())
 p.grad = g[rank::size].clone().cuda()
 assert wfd.grad_norm(p) == wf.ExactMoments(g).norm()
+types = [torch.nn.Parameter(torch.zeros(33, device="cuda").to(t)) for t in (torch.float32, torch.bfloat16, torch.float64, torch.float16)]
+everything = wf.ExactMoments(g)
+for k, q in enumerate(types):
+    parts = [torch.randn(33, generator=torch.Generator().manual_seed(10 * k + j)).to(q.dtype) for j in range(size)]
+    for part in parts:
+        everything.add(part)
+    q.grad = parts[rank].cuda()
+assert wfd.grad_norm([p, *types]) == everything.norm()
+assert wfd.grad_norm([p, types[0]] if rank == 0 else [p]) > wf.ExactMoments(g).norm()  # ranks with gradients of different types
 assert wfd.clip_grad_norm_([p], 1.0) == wf.ExactMoments(g).norm()
 assert torch.equal(p.grad.cpu(), (g * (1.0 / (wf.ExactMoments(g).norm() + 1e-6)))[rank::size])
 

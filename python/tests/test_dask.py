@@ -35,10 +35,11 @@ def chunked(draw, x):
     return da.from_array(x, chunks=tuple(chunks), name=False)
 
 
-@given(with_axes(laid_out([*REAL, *COMPLEX], finite=False)), st.sampled_from(SUMS + OF_REAL), st.booleans(), st.booleans(), st.data())
-def test_chunks_do_not_matter(x_axis, name, keepdims, short, data):
+@given(with_axes(laid_out([*REAL, *COMPLEX], finite=False)), st.sampled_from(SUMS + OF_REAL), st.booleans(), st.booleans(), st.sampled_from([1, 1 << 14]), st.data())
+def test_chunks_do_not_matter(x_axis, name, keepdims, short, worth, data):
     x, axis = x_axis
     wfd._short_stay = short  # these arrays are small enough to travel as they are, but every other time
+    wfd._worth_narrowing = worth  # and their states to stay whole
     if name in OF_REAL and x.dtype.kind == "c":
         name = "mean"
     if name.startswith("arg") and isinstance(axis, tuple):
@@ -58,6 +59,32 @@ def test_chunks_do_not_matter(x_axis, name, keepdims, short, data):
         right = np.asarray(right)
         assert lazy.dtype == right.dtype == lazy._meta.dtype and lazy.shape == right.shape and lazy._meta.ndim == right.ndim
         same(lazy.compute(scheduler="sync"), right)
+    wfd._short_stay, wfd._worth_narrowing = True, 1 << 14
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_narrow_states(dtype):
+    """States that lie in few digits travel in these, and are merged there; the bytes are those of the whole."""
+    r = np.random.default_rng(3)
+    form = Form("sum", dtype)
+    for scale in (1e-3, 1.0, 1e3):
+        blocks = [(r.standard_normal((n, 900)) * s * scale).astype(dtype) for n, s in ((3, 1.0), (40, 1e-2), (7, 8.0))]
+        states = [form.of(b, axis=0) for b in blocks]
+        narrow = [wfd._narrowed(form, s) for s in states]
+        if dtype != "float16" or scale == 1:
+            assert all(type(n) is wfd._Narrow for n in narrow)
+            assert all(2 * n.__sizeof__() < s.nbytes for n, s in zip(narrow, states) if dtype != "float16")
+            assert all(wfd._whole(form, n).tobytes() == s.tobytes() for n, s in zip(narrow, states))
+            assert wfd._whole(form, wfd._added(narrow)).tobytes() == form.merge(*states).tobytes()
+        for few in ([0, 1], [2, 0], [0, 1, 2]):  # some of them narrow, some not
+            parts = [narrow[k] if k % 2 == 0 else states[k] for k in few]
+            found = wfd._merge(parts, axis=(0,), keepdims=True, form=form, skip_nans=False, last=True)
+            assert found.tobytes() == form.merge(*(states[k] for k in few)).tobytes()
+    whole = (r.standard_normal((5, 900)) * np.exp(r.uniform(-80, 80, (5, 900)))).astype("f4")
+    for special in (np.nan, np.inf, -0.0, None):  # counted, of numbers that are far apart
+        x = whole.copy() if special is None else np.full((1, 900), special, "f4")
+        form = Form("sum", "float32")
+        assert isinstance(wfd._narrowed(form, form.of(x, axis=0)), np.ndarray)
 
 
 @given(with_axes(laid_out(FLOATS)), st.data())

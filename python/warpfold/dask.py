@@ -15,15 +15,17 @@ from __future__ import annotations
 import builtins
 import math
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from . import _functions
 from ._core import state_version
 from ._general import NEED_ELEMENTS, ONE_AXIS, axes_of
-from ._inputs import NAMES, lies_on_gpu
+from ._inputs import NAMES, is_floating, lies_on_gpu
 from ._modules import need
 from .states import OP_OF, Form
 
@@ -47,20 +49,107 @@ def _few(form: Form, per_answer: int, itemsize: int) -> bool:
     return _short_stay and per_answer * itemsize <= form.dtype.itemsize
 
 
+class _Narrow:
+    """States of sums that lie in few digits, as those of most blocks do: these digits alone, int64, and not carried while they are added.
+
+    Digit `first` + k of the states is digits[k]; those below are zeros, those above the sign's. All are of `count` elements, none of them special.
+    """
+
+    __slots__ = ("count", "digits", "first")
+
+    def __init__(self, count: int, first: int, digits: Any) -> None:
+        self.count, self.first, self.digits = count, first, digits
+
+    def __reduce__(self) -> Any:
+        return _Narrow, (self.count, self.first, self.digits)
+
+    def __sizeof__(self) -> int:
+        return int(self.digits.nbytes) + 64
+
+
+_COUNTERS = 5      # behind the digits of a sum: elements, NaNs, infinities, negative ones, whether all are -0
+_FEW_DIGITS = 6    # more are sent as they are
+_worth_narrowing = 1 << 14  # bytes of a block's states; the tests change it
+_OF_ONE_SUM = frozenset(OP_OF[r] for r in ("sum", "mean", "norm1", "norm", "sum_of_squares"))
+
+
+def _narrowed(form: Form, states: Any) -> Any:
+    """The states of a block, narrow where they may be."""
+    if states.nbytes < _worth_narrowing or states.size == 0 or form.op not in _OF_ONE_SUM or not is_floating(form.element):
+        return states
+    words = form.words(states).reshape(states.size, -1)
+    count = int(words[0, 0])
+    if (words[:, 0] != count).any() or (words[:, -_COUNTERS] != count).any() or words[:, 1 - _COUNTERS:].any():
+        return states
+    digits = words[:, 1:-_COUNTERS]
+    sign = digits[:, -1]
+    if ((sign != 0) & (sign != -1)).any():
+        return states
+    above, first, end = sign & 0xffffffff, 0, digits.shape[1] - 1
+    while end > 1 and (digits[:, end - 1] == above).all():
+        end -= 1
+    while first < end - 1 and not digits[:, first].any():
+        first += 1
+    if end - first > _FEW_DIGITS:
+        return states
+    found = np.ascontiguousarray(digits[:, first:end].T)
+    found[-1] += sign * 2**32
+    return _Narrow(count, first, found.reshape(-1, *states.shape))
+
+
+_rooms = threading.local()
+
+
+def _room(shape: Any, dtype: Any) -> Any:
+    """Room for states that soon are narrow, or copied: a thread's own, since new memory takes as long as a fifth of adding a block."""
+    size = math.prod(shape) * dtype.itemsize
+    if size > 1 << 24:
+        return np.empty(shape, dtype)
+    if size > len(getattr(_rooms, "bytes", b"")):
+        _rooms.bytes = np.empty(size, np.uint8)
+    return _rooms.bytes[:size].view(dtype).reshape(shape)
+
+
+def _added(parts: list[_Narrow]) -> _Narrow:
+    first = builtins.min(p.first for p in parts)
+    end = builtins.max(p.first + len(p.digits) for p in parts)
+    total = np.zeros((end - first, *parts[0].digits.shape[1:]), np.int64)
+    for p in parts:
+        total[p.first - first:p.first - first + len(p.digits)] += p.digits
+    return _Narrow(builtins.sum(p.count for p in parts), first, total)
+
+
+def _whole(form: Form, narrow: _Narrow) -> Any:
+    """The states, in canonical form."""
+    shape = narrow.digits.shape[1:]
+    words = np.zeros((math.prod(shape), form.dtype.itemsize // 8), np.int64)
+    words[:, 0] = words[:, -_COUNTERS] = narrow.count
+    end = words.shape[1] - 1 - _COUNTERS
+    carry: Any = 0
+    for k in range(narrow.first, end):
+        if k - narrow.first < len(narrow.digits):
+            carry = carry + narrow.digits[k - narrow.first].reshape(-1)
+        words[:, 1 + k] = carry if k == end - 1 else carry & 0xffffffff
+        carry = carry >> 32
+    return words.view(form.dtype).reshape(shape)
+
+
 def _here(x: Any) -> Any:
     """A block in the CPU's memory; one of CuPy, as dask-cuda's workers have them, is copied there."""
     return x if type(x) is np.ndarray or not (hasattr(x, "get") and lies_on_gpu(x)) else x.get()
 
 
 def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_nans: bool, computing_meta: bool = False) -> Any:
-    """The states of a block; or its elements, those of an answer along the first axis, where they are few."""
+    """The states of a block, narrow ones or whole; or its elements, those of an answer along the first axis, where they are few."""
     x, axis = _here(x), tuple(axis)
     per_answer = math.prod(x.shape[d] for d in axis)
     if type(x) is np.ndarray and not computing_meta and _few(form, per_answer, x.dtype.itemsize):
         kept = [d for d in range(x.ndim) if d not in axis]
         return x.transpose(*axis, *kept).reshape(per_answer, *(x.shape[d] for d in kept))
     # One thread: the scheduler keeps the cores busy.
-    return form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, threads=1)
+    found = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, threads=1, _room=_room)
+    narrow = found if computing_meta else _narrowed(form, found)
+    return found.copy() if narrow is found else narrow
 
 
 def _places(x: Any, *, form: Form, axes: tuple[int, ...], starts: tuple[tuple[int, ...], ...], shape: tuple[int, ...],
@@ -95,8 +184,14 @@ def _flat(parts: Any) -> Iterator[Any]:
 
 
 def _merge(parts: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_nans: bool, last: bool) -> Any:
-    found = list(_flat(parts))
-    states = [p for p in found if p.dtype == form.dtype]
+    given = list(_flat(parts))
+    narrow = [p for p in given if isinstance(p, _Narrow)]
+    if narrow:
+        added = _added(narrow)
+        if not last and len(narrow) == len(given):
+            return added
+    found = [p for p in given if not isinstance(p, _Narrow)]
+    states = [p for p in found if p.dtype == form.dtype] + ([_whole(form, added)] if narrow else [])
     elements = [p for p in found if p.dtype != form.dtype]
     if elements:
         together = np.concatenate(elements)
@@ -111,6 +206,16 @@ def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, wh
     found = form.values(states, rounding=rounding, correction=correction, fewest=fewest)
     answer = np.asarray(found if which is None else found[which])
     return answer if keepdims else answer.reshape([n for d, n in enumerate(answer.shape) if d not in axes])
+
+
+def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdims: bool, rounding: str) -> Any:
+    """The answers of a block that has all of their elements: no states are made."""
+    while isinstance(x, list):  # one for each axis that is reduced
+        [x] = x
+    return np.asarray(_AT_ONCE[reduction](_here(x), axis=axes, dtype=dtype, keepdims=keepdims, rounding=rounding))
+
+
+_AT_ONCE: dict[str, Callable[..., Any]] = {"sum": _functions.sum, "mean": _functions.mean}
 
 
 # ---- The graph.
@@ -164,6 +269,13 @@ def _reduce(reduction: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, corr
     if skip_nans and fewest is None:
         fewest = 0  # where all are NaN, what the reduction begins with
     form.values(form.nothing((0,)), rounding=rounding, correction=correction)  # refuses what no task could do
+    if reduction in _AT_ONCE and not skip_nans and 0 < len(axes) < x.ndim and builtins.all(x.numblocks[d] == 1 for d in axes):
+        run = partial(_direct, reduction=reduction, axes=axes, dtype=dtype, keepdims=keepdims, rounding=rounding)
+        every = range(x.ndim)
+        kept = tuple(d for d in every if keepdims or d not in axes)
+        # map_blocks() would copy a block to drop one of its axes.
+        return _array.blockwise(run, kept, x, tuple(every), concatenate=False, dtype=form.answers[0], adjust_chunks={d: 1 for d in axes} if keepdims else None,
+                                meta=np.empty((0,) * len(kept), form.answers[0]), token=f"warpfold-{reduction}-at-once")
     states = _states(form, x, axes, skip_nans, split_every)
     found = tuple(_answer(form, states, axes, keepdims, None if len(form.answers) == 1 else k, rounding, correction, fewest)
                   for k in range(len(form.answers)))

@@ -15,14 +15,16 @@ ranks, as any collective operation is.
 
 from __future__ import annotations
 
+import builtins
+import hashlib
 import sys
-import zlib
-from collections.abc import Generator, Iterable
-from typing import Any
+import weakref
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core
+from . import _core, _device
 from ._functions import mean as _mean
 from ._functions import sum as _sum
 from ._general import ONE_AXIS, axes_of
@@ -39,6 +41,49 @@ Steps = Generator[Any, None, Any]
 _AT_ONCE = 1 << 24        # elements of a tensor under way at a time: counts of MPI are 32 bits, and memory is finite
 _AT_ONCE_THERE = 1 << 26  # the same on GPUs: shorter messages are slower there
 _GATHERED = 1 << 16       # bytes of a tensor below which every rank gets all of it
+_GATHERED_THERE = 1 << 24  # the same on two GPUs; on more, where each has more to take in, less
+
+
+class _Message(NamedTuple):
+    """The first thing that a call sends, once its ranks have agreed: an "add" of words, a "gather" or an "exchange" of bytes, so many of a rank."""
+
+    kind: str
+    size: int
+
+
+def _mark(what: str) -> Array:
+    return np.frombuffer(hashlib.blake2b(what.encode(), digest_size=16).digest(), np.uint8).copy()
+
+
+class _History:
+    """What the ranks of a group have agreed on, call by call. It is the same on all of them: a call that some rank did not come to, or that was refused, is not in it.
+
+    So all ranks alike can tell what comes next where it came next before, and send that call's first message while they still agree; a rank that brings
+    another thing sends as much of nothing. No rank then waits for a message that another does not send.
+    """
+
+    _sure = 2     # times that a call followed another one before it is expected
+    _most = 4096  # calls that are remembered
+
+    def __init__(self) -> None:
+        self.marks: dict[str, Any] = {}  # of what was brought, in the memory that they are sent from
+        self._after: dict[str, tuple[str, _Message, int]] = {}
+        self._last = ""
+
+    def expected(self) -> tuple[str, _Message] | None:
+        what, message, times = self._after.get(self._last, ("", _Message("", 0), 0))
+        return (what, message) if times >= self._sure and message.size > 0 else None
+
+    def agreed(self, what: str, message: _Message) -> None:
+        before, _, times = self._after.get(self._last, ("", message, 0))
+        if len(self._after) >= self._most:
+            self._after.clear()
+            self.marks.clear()
+        self._after[self._last] = (what, message, times + 1 if before == what else 1)
+        self._last = what
+
+    def refused(self) -> None:
+        self._last = ""
 
 
 # ---- The two libraries, told alike: one-dimensional NumPy arrays of int64 or of bytes.
@@ -47,9 +92,17 @@ _GATHERED = 1 << 16       # bytes of a tensor below which every rank gets all of
 
 class _Mpi:
     device = "cpu"  # where the tensors lie that it sends
+    history: _History | None = None  # its ranks agree before they send anything
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.size, self.rank = comm, comm.Get_size(), comm.Get_rank()
+
+    def room(self, message: _Message) -> Any:
+        raise NotImplementedError
+
+    def alike(self, what: str) -> Callable[[], bool]:
+        """Tells the ranks what this one brings, in 16 bytes; what it returns waits for the others', and says whether all bring the same."""
+        return _marks_alike(self, _mark(what))
 
     def add(self, words: Array, root: int | None = None) -> Steps:
         out = np.empty_like(words)
@@ -73,10 +126,10 @@ class _Mpi:
             out[:, at:at + _AT_ONCE] = room
         return out
 
-    def exchange(self, parts: Array) -> Steps:
+    def exchange(self, parts: Array) -> tuple[Any, Callable[[], Array]]:
+        """What was started, and what gives the bytes once they have come."""
         out = np.empty_like(parts)
-        yield self.comm.Ialltoall(parts, out)
-        return out
+        return self.comm.Ialltoall(parts, out), lambda: out
 
     @staticmethod
     def wait(started: Any) -> None:
@@ -87,12 +140,23 @@ class _Mpi:
         return bool(started.Test())
 
 
+_histories: Any = weakref.WeakKeyDictionary()
+
+
+def _history_of(group: Any) -> _History:
+    found: _History | None = _histories.get(group)
+    if found is None:
+        found = _histories[group] = _History()
+    return found
+
+
 class _Torch:
     def __init__(self, group: Any) -> None:
         torch = need("torch", "warpfold.distributed", "torch")
         self.torch, self.dist, self.group = torch, torch.distributed, group
         self.device = "cuda" if self.dist.get_backend(group) == "nccl" else "cpu"
         self.size, self.rank = self.dist.get_world_size(group), self.dist.get_rank(group)
+        self.history = _history_of(self.dist.group.WORLD if group is None else group)
 
     def _root(self, root: int) -> int:
         return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
@@ -131,11 +195,34 @@ class _Torch:
             into[:] = found.reshape(-1)
         return found
 
-    def exchange(self, parts: Any) -> Steps:
+    def exchange(self, parts: Any) -> tuple[Any, Callable[[], Any]]:
         t = self._sent(parts)
         out = self.torch.empty_like(t)
-        yield self.dist.all_to_all_single(out.view(-1), t.view(-1), group=self.group, async_op=True)
-        return self._as(parts, out)
+        return self.dist.all_to_all_single(out.view(-1), t.view(-1), group=self.group, async_op=True), lambda: self._as(parts, out)
+
+    def room(self, message: _Message) -> Any:
+        """Memory of a message, of nothing that counts."""
+        return self.torch.empty(message.size, dtype=self.torch.int64 if message.kind == "add" else self.torch.uint8, device=self.device)
+
+    def alike(self, what: str) -> Callable[[], bool]:
+        if self.device == "cpu":
+            return _marks_alike(self, _mark(what))
+        torch = self.torch
+        t = self.history.marks.get(what)
+        if t is None:
+            t = self.history.marks[what] = torch.from_numpy(_mark(what)).to(self.device)
+        found = t.new_empty(self.size * len(t))
+        self.dist.all_gather_into_tensor(found, t, group=self.group, async_op=True).wait()  # for the stream, not for the host
+        here = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+        here.copy_(found, non_blocking=True)
+        come = torch.cuda.Event()
+        come.record()
+
+        def all_are() -> bool:
+            come.synchronize()
+            marks = here.numpy().reshape(self.size, -1)
+            return bool((marks == marks[self.rank]).all())
+        return all_are
 
     @staticmethod
     def wait(started: Any) -> None:
@@ -204,17 +291,57 @@ def _ranks(comm: Any, who: str) -> _Mpi | _Torch:
     raise TypeError(f"{who}: comm of type {type(comm).__name__}; it is a communicator of mpi4py or a process group of torch.distributed")
 
 
-def _agree(ranks: _Mpi | _Torch, what: str, who: str) -> None:
-    """Raises ValueError on all ranks alike unless all bring the same kind of thing: what is sent would be read wrongly.
+def _marks_alike(ranks: _Mpi | _Torch, mark: Array) -> Callable[[], bool]:
+    under_way = Pending(ranks, ranks.gather(mark))
+    return lambda: bool((under_way.wait() == mark).all())
 
-    Σh² · ranks = (Σh)² only where all h are equal.
+
+def _imitated(ranks: _Mpi | _Torch, message: _Message) -> Steps:
+    """A message of such a kind and size."""
+    room = ranks.room(message)
+    if message.kind == "add":
+        yield from ranks.add(room)
+    elif message.kind == "gather":
+        yield from ranks.gather(room)
+    else:
+        started, _ = ranks.exchange(room.view(ranks.size, -1))
+        yield started
+
+
+def _begun(ranks: _Mpi | _Torch, what: str, who: str, message: _Message, steps: Callable[[], Steps]) -> Pending:
+    """Begins steps(), whose first message is the given one, where all ranks bring the same; else ValueError on all of them alike: what is sent would be read wrongly.
+
+    Where the ranks expect a call, its first message is on its way while they agree.
     """
     if ranks.size == 1:
-        return
-    h = zlib.crc32(what.encode()) & 0xfffff
-    total, squares = (int(w) for w in _now(ranks, ranks.add(np.array([h, h * h], np.int64))))
-    if squares * ranks.size != total * total:
+        return Pending(ranks, steps())
+    alike = ranks.alike(what)
+    expected = ranks.history.expected() if ranks.history is not None else None
+    mine = Pending(ranks, steps()) if expected == (what, message) else None
+    other = Pending(ranks, _imitated(ranks, expected[1])) if expected is not None and mine is None else None
+    if not alike():
+        if other is not None:
+            other.wait()
+        if mine is not None:
+            ranks.wait(mine._started)
+        if ranks.history is not None:
+            ranks.history.refused()
         raise ValueError(f"{who}: the ranks bring different things; rank {ranks.rank} brings {what}")
+    if ranks.history is not None:
+        ranks.history.agreed(what, message)
+    if other is not None:
+        other.wait()
+    return Pending(ranks, steps()) if mine is None else mine
+
+
+def _nothing() -> Steps:
+    return
+    yield  # it is a generator
+
+
+def _agree(ranks: _Mpi | _Torch, what: str, who: str) -> None:
+    """Raises ValueError on all ranks alike unless all bring the same kind of thing."""
+    _begun(ranks, what, who, _Message("", 0), _nothing)
 
 
 # ---- States.
@@ -223,10 +350,14 @@ _KINDS: tuple[tuple[Any, Any, Any, str], ...] = ((ExactSum, _core.words_of_sum, 
                                                  (ExactMoments, _core.words_of_moments, _core.moments_of_words, "mean_var"))
 
 
+def _form_told(form: Form, given: Array) -> str:
+    return f"states of {form.dtype.names[0].partition(': ')[2]} in the shape {given.shape}"  # type: ignore[index]
+
+
 def _checked(ranks: _Mpi | _Torch, form: Form, states: Array, who: str) -> Array:
     """The states, of which all ranks bring the same kind."""
     given = form.check(states)
-    _agree(ranks, f"states of {form.dtype.names[0].partition(': ')[2]} in the shape {given.shape}", who)  # type: ignore[index]
+    _agree(ranks, _form_told(form, given), who)
     return given
 
 
@@ -242,20 +373,23 @@ def _merged(ranks: _Mpi | _Torch, form: Form, given: Array, root: int | None) ->
     return form.merge(*(row.view(form.dtype).reshape(given.shape) for row in rows))
 
 
-def _states(x: Any, ranks: _Mpi | _Torch, root: int | None, who: str) -> Steps:
+def _states(x: Any, ranks: _Mpi | _Torch, root: int | None, who: str) -> Pending:
     if root is not None and not 0 <= root < ranks.size:
         raise ValueError(f"{who}: root={root}; there are the ranks 0 to {ranks.size - 1}")
-    for kind, to_words, of_words, reduction in _KINDS:
-        if isinstance(x, kind):
-            form = Form(reduction, "reals")
-            given = _checked(ranks, form, np.frombuffer(to_words(x._state), form.dtype).reshape(()), who)
+    known = next((k for k in _KINDS if isinstance(x, k[0])), None)
+    if known is not None:
+        form = Form(known[3], "reals")
+        given = np.frombuffer(known[1](x._state), form.dtype).reshape(())
+    else:
+        form = Form.of_dtype(x.dtype)
+        given = form.check(x)
 
-            def run(kind: Any = kind, of_words: Any = of_words) -> Steps:
-                found = yield from _merged(ranks, form, given, root)
-                return None if found is None else kind._of(of_words(found.tobytes()))
-            return run()
-    form = Form.of_dtype(x.dtype)
-    return _merged(ranks, form, _checked(ranks, form, x, who), root)
+    def run() -> Steps:
+        found = yield from _merged(ranks, form, given, root)
+        return found if found is None or known is None else known[0]._of(known[2](found.tobytes()))
+    size = given.size * form.dtype.itemsize
+    message = _Message("", 0) if root is not None else _Message("add", size // 8) if form.adds else _Message("gather", size)
+    return _begun(ranks, _form_told(form, given), who, message, run)
 
 
 def _is_states(x: Any) -> bool:
@@ -292,8 +426,7 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
         if op != "sum":
             raise ValueError("all_reduce: op='mean' of states; merge them, and ask for the mean")
     ranks = _ranks(comm, "all_reduce")
-    steps = _states(x, ranks, None, "all_reduce") if _is_states(x) else _elements(x, ranks, op)
-    under_way = Pending(ranks, steps)
+    under_way = _states(x, ranks, None, "all_reduce") if _is_states(x) else _elements(x, ranks, op)
     return under_way if async_op else under_way.wait()
 
 
@@ -302,13 +435,20 @@ def reduce(x: Any, comm: Any = None, *, root: int = 0, async_op: bool = False) -
     if not _is_states(x):
         raise TypeError(f"reduce: an object of type {type(x).__name__}; it takes an ExactSum, ExactMoments or an array of states")
     ranks = _ranks(comm, "reduce")
-    under_way = Pending(ranks, _states(x, ranks, root, "reduce"))
+    under_way = _states(x, ranks, root, "reduce")
     return under_way if async_op else under_way.wait()
 
 
 # ---- Element by element.
 
-def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
+def _gathered(ranks: _Mpi | _Torch) -> int:
+    """Bytes of a tensor up to which every rank gets all of it; docs/log/2026-11-25-two-gpus.md has what that takes."""
+    if ranks.device == "cpu":
+        return _GATHERED
+    return int(_GATHERED_THERE * 8 // builtins.max(ranks.size, 2) ** 3) if ranks.size <= 12 else _GATHERED
+
+
+def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Pending:
     torch = sys.modules.get("torch")
     tensor = torch is not None and isinstance(x, torch.Tensor)
     if not tensor and not isinstance(x, np.ndarray):
@@ -318,7 +458,6 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
     code = code_of(x.dtype, "all_reduce")
     if NAMES[code] == "bool" or (op == "mean" and is_integer(code)):
         raise TypeError(f"all_reduce: the {op} of {NAMES[code]}; convert the array before")
-    _agree(ranks, f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}", "all_reduce")
     if tensor:
         flat = x.detach().contiguous().reshape(-1)
         data = flat.view(torch.uint8) if len(flat) else flat  # type: ignore[union-attr]
@@ -339,24 +478,37 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Steps:
         raw = found.to(flat.dtype).contiguous().view(torch.uint8)  # type: ignore[union-attr]
         return raw.numpy() if as_numpy else raw
 
-    def run() -> Steps:
-        if len(data) == 0:
-            return x.clone() if tensor else x.astype(flat.dtype)
-        out = np.empty(len(data), np.uint8) if as_numpy else torch.empty_like(data)  # type: ignore[union-attr]
-        step = (_AT_ONCE if ranks.device == "cpu" else _AT_ONCE_THERE) * size
-        unit = 16 * size * ranks.size  # shares begin where loads are aligned; what is left over is gathered
-        for at in range(0, len(data), step):
-            piece, to = data[at:at + step], out[at:at + step]
-            shared = 0 if len(piece) <= _GATHERED or ranks.size == 1 else len(piece) // unit * unit
-            if shared:
-                mine = over_ranks((yield from ranks.exchange(piece[:shared].reshape(ranks.size, -1))))
-                yield from ranks.gather(mine, into=to[:shared])
-            if shared < len(piece):
-                to[shared:] = over_ranks((yield from ranks.gather(piece[shared:])))
+    def given_back(out: Any) -> Any:
         if tensor:
             return (torch.from_numpy(out) if as_numpy else out).view(flat.dtype).reshape(x.shape)  # type: ignore[union-attr]
         return out.view(flat.dtype).reshape(x.shape)
-    return run()
+
+    at_once, gathered = (_AT_ONCE if ranks.device == "cpu" else _AT_ONCE_THERE) * size, _gathered(ranks)
+    unit = 16 * size * ranks.size  # shares begin where loads are aligned; what is left over is gathered
+    shared = 0 if len(data) <= gathered or ranks.size == 1 else len(data) // unit * unit
+    step = builtins.max(at_once // unit * unit, unit)
+    if not shared:  # long ones of a rank alone too, in pieces
+        step = builtins.max(at_once, size)
+
+    def run() -> Steps:
+        if len(data) == 0:
+            return x.clone() if tensor else x.astype(flat.dtype)
+        if not shared and len(data) <= step:
+            return given_back(over_ranks((yield from ranks.gather(data))))
+        out = np.empty(len(data), np.uint8) if as_numpy else torch.empty_like(data)  # type: ignore[union-attr]
+        pieces = [slice(at, builtins.min(at + step, shared)) for at in range(0, shared, step)]
+        coming = [ranks.exchange(data[p].reshape(ranks.size, -1)) for p in pieces[:1]]
+        for k, p in enumerate(pieces):
+            started, rows = coming.pop()
+            yield started
+            coming += [ranks.exchange(data[n].reshape(ranks.size, -1)) for n in pieces[k + 1:k + 2]]  # while this one is added
+            yield from ranks.gather(over_ranks(rows()), into=out[p])
+        for at in range(shared, len(data), step):
+            out[at:at + step] = over_ranks((yield from ranks.gather(data[at:at + step])))
+        return given_back(out)
+
+    message = _Message("exchange", builtins.min(step, shared)) if shared else _Message("gather", builtins.min(step, len(data)))
+    return _begun(ranks, f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}", "all_reduce", message, run)
 
 
 # ---- From arrays to answers.
@@ -494,20 +646,72 @@ def _counts_here(gradient: Any, ranks: _Mpi | _Torch) -> bool:
     return bool(next(r for r in copies if r in there) == mesh.get_rank())
 
 
+# States of norms of gradients of each type; sums of their words travel together, whatever types a rank has. A digit weighs 2^32 times the one before, the first the
+# square of the type's least number.
+_NORMS = {name: (Form("norm", name), 2 * least) for name, least in (("float16", -24), ("bfloat16", -133), ("float32", -149), ("float64", -1074))}
+_COUNTERS = 5
+
+
+def _norm_words(form: Form, gradients: list[Any], device: str) -> Any:
+    """The sum of the words of the gradients' states, where they lie."""
+    if device == "cpu":
+        return np.add.reduce([form.words(form.of(g.cpu())).reshape(-1) for g in gradients])
+    torch = need("torch", "warpfold.distributed", "torch")
+    states = torch.empty(len(gradients), form.dtype.itemsize // 8, dtype=torch.int64, device=device)
+    for g, state in zip(gradients, states.unbind(0)):
+        here = _device.Inputs(g.contiguous().reshape(-1), None, _device.Asked("grad_norm", "exact", "nearest", 0, None))
+        _device.kernels("grad_norm").reduce(form.op, "exact", "nearest", 0, here.a, None, None, None, None, None, 0, 0, here.stream, state.data_ptr(), True)
+    return states.sum(0)
+
+
+def _norm_of_words(words: Array) -> float:
+    """The norm of all that the words, those of each type after those of the one before, are sums of states of."""
+    form, unit = _NORMS["float64"]  # whose digits take all others'
+    whole = np.zeros(form.dtype.itemsize // 8, np.int64)
+    total = at = 0
+    for narrow, first in _NORMS.values():
+        here = words[at:at + narrow.dtype.itemsize // 8].tolist()
+        at += len(here)
+        digits = here[1:-_COUNTERS]
+        total += builtins.sum(d << 32 * k for k, d in enumerate(digits)) << first - unit
+        whole[0] += here[0]
+        whole[-_COUNTERS:] += np.array(here[-_COUNTERS:], np.int64)
+    whole[1:-_COUNTERS] = [total >> 32 * k & 0xffffffff for k in range(len(whole) - 1 - _COUNTERS)]
+    return float(form.values(whole.view(form.dtype).reshape(())))
+
+
 def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
     """The Euclidean norm of all gradients, of which each rank holds other elements (its shards), rounded once to a float.
 
     The same bits for any number of ranks and any way of cutting the gradients. `parameters` are tensors, of which `grad` counts:
     the local part of a DTensor, as FSDP makes them; those without a gradient do not. What a DTensor's placements say several
     ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank. Those
-    on a GPU are copied to the CPU for it.
+    on a GPU are reduced there, by ranks of nccl; other groups copy them to the CPU.
     """
     ranks = _ranks(group, "grad_norm")
-    state = ExactMoments()
+    torch = need("torch", "warpfold.distributed", "torch")
+    of_type: dict[str, list[Any]] = {name: [] for name in _NORMS}
     for g in _gradients(parameters):
         if _counts_here(g, ranks):
-            state.add(_local(g).cpu())
-    return float(all_reduce(state, group).norm())
+            local = _local(g)
+            name = str(local.dtype).removeprefix("torch.")
+            if name not in of_type:
+                raise TypeError(f"grad_norm: a gradient of {name}; it may be of {', '.join(of_type)}")
+            if local.numel():
+                of_type[name].append(local.to(ranks.device))
+    words = []
+    for name, (form, _) in _NORMS.items():
+        size = form.dtype.itemsize // 8
+        if of_type[name]:
+            words.append(_norm_words(form, of_type[name], ranks.device))
+        else:
+            words.append(np.zeros(size, np.int64) if ranks.device == "cpu" else torch.zeros(size, dtype=torch.int64, device=ranks.device))
+    joined = np.concatenate(words) if ranks.device == "cpu" else torch.cat(words)
+
+    def run() -> Steps:
+        found = yield from ranks.add(joined)
+        return _norm_of_words(found if isinstance(found, np.ndarray) else found.cpu().numpy())
+    return float(_begun(ranks, "gradients, for their norm", "grad_norm", _Message("add", len(joined)), run).wait())
 
 
 def clip_grad_norm_(parameters: Iterable[Any], max_norm: float, group: Any = None) -> float:

@@ -148,7 +148,7 @@ class Form:
     # ---- Making.
 
     def of(self, x: Any, /, *, axis: Any = None, keepdims: bool = False, where: Any = None, skip_nans: bool = False, first: int = 0,
-           threads: int = 0) -> Array:
+           threads: int = 0, _room: Any = None) -> Array:
         """States of an array, one for each position along the axes that are not reduced.
 
         `first` is the index of the first element of each answer, for `argmin` and `argmax` of pieces; `threads`, how many work
@@ -158,7 +158,7 @@ class Form:
         view = source.view
         axes = axes_of(axis, len(view.shape), self.reduction)
         mask = both_masks(source.mask, mask_of(where, view.shape, self.reduction))
-        out = np.empty([n for d, n in enumerate(view.shape) if d not in axes], self.dtype)
+        out = (_room or np.empty)([n for d, n in enumerate(view.shape) if d not in axes], self.dtype)
         self._kind.from_view(view, mask, skip_nans, axes, first, threads, out)
         return out.reshape([1 if d in axes else n for d, n in enumerate(view.shape)]) if keepdims else out
 

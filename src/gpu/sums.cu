@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sum, mean and norm1 of floats; sum and mean of complex numbers.
 #include <warpfold/detail/gpu/kernels/certified_reduce.cuh>
-#include <warpfold/detail/gpu/kernels/exact_sum.cuh>
+#include <warpfold/detail/gpu/kernels/exact_state.cuh>
 
 #include "table.cuh"
 
@@ -17,13 +17,23 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-/// An answer is by certificate, a state by bins.
+/// The state of a long array of floats comes as its answer does, and by bins where special values spoil it; other states by bins alone.
+template <class T>
+cudaError_t enqueue_state(const device_request& r, workspace& w, cudaStream_t stream) {
+  const auto n = static_cast<std::uint64_t>(r.n);
+  if constexpr (floating<T>) {
+    using K = typename kernel_type<T>::type;
+    if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
+    if (r.what != op::norm1 && r.stride[0] == 1 && has_sum_state<K>(n, w))
+      return exact_sum_state<K, kernel_element<T>>(r.what, static_cast<const K*>(r.x[0]), n, static_cast<std::int64_t*>(r.out), w, stream);
+  }
+  return binned_state<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(r.what, r.x.data(), r.stride.data(), n, r.out, w, stream);
+}
+
+/// An answer by certificate.
 template <class T>
 cudaError_t enqueue_certified(const device_request& r, workspace& w, cudaStream_t stream) {
-  if (r.states) {
-    return binned_state<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(
-        r.what, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w, stream);
-  }
+  if (r.states) return enqueue_state<T>(r, w, stream);
   return certified_reduce<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(
       {r.what, r.options.rounding, r.options.correction}, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
       stream);

@@ -6,6 +6,7 @@
 
 #include "fused_table.hpp"
 #include "own_table.hpp"
+#include "states_table.hpp"
 #include "table.hpp"
 
 namespace {
@@ -46,6 +47,18 @@ TEST_P(races, none_in_any_operation) {
     } catch (const wf::error& e) {
       FAIL() << e.what() << ": " << simt::last_fault().text;
     }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(races, none_in_states_of_long_arrays) {
+  if (!wf::is_floating(GetParam())) return;
+  const auto many = static_cast<std::int64_t>(16 / wf::info(GetParam()).size) * 2100 + 1;
+  const auto families = families_of(GetParam());
+  for (const auto order : orders) {
+    const wf::simulated_gpu place;
+    const watched w(order);
+    for (const auto& family : {families[0], std::string("one_nan")}) check_states(simt_machine(), place, GetParam(), family, many, 8, {wf::op::sum});
     if (HasFailure()) return;
   }
 }

@@ -114,6 +114,18 @@ TEST_P(types, states_merge_and_are_taken_out_again) {
     if (chosen()) check_states(simt_machine(), place_, GetParam(), family, 4099, 60);
 }
 
+/// Those of many floats come as answers do, and by bins where there are special values.
+TEST_P(types, states_of_long_arrays) {
+  if (!wf::is_floating(GetParam())) return;
+  for (const auto& family : families_of(GetParam())) {
+    for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled}) {
+      if (order != simt::block_order::forward && !chosen()) continue;
+      simt::current_options().order = order;
+      check_states(simt_machine(), place_, GetParam(), family, 40013, 62, {wf::op::sum, wf::op::mean, wf::op::norm1});
+    }
+  }
+}
+
 /// The front door: answers of rows are those of the CPU's front door.
 template <wf::op O, class T, class... S>
 void check_front_door(const wf::detail::function<O>& f, const wf::simulated_gpu& place, const wf::view<T>& x, const S&... s) {

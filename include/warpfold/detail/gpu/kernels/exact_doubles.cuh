@@ -131,9 +131,9 @@ struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads
 };
 
 /// All threads of each block call it, with what they have added.
-template <int Threads, class Rows>
+template <int Threads, class Rows, class To>
 __device__ __forceinline__ void answer_of_doubles(Rows& a, typename Rows::room& room,
-                                                  std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, double* out,
+                                                  std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, const To& out,
                                                   std::uint64_t* tallies) {
   a.finish();
   std::uint32_t kinds = warp_or(a.kinds(0));
@@ -155,9 +155,9 @@ struct doubles_part {
   float kept;  ///< the share that is to stay in L2, in (0, 1]
 };
 
-template <rest_rows Rest, int Threads, int Loads>
+template <rest_rows Rest, int Threads, int Loads, class To>
 __global__ void __launch_bounds__(Threads)
-    exact_doubles_kernel(doubles_part part, bool doubles, double* out, std::uint64_t* tallies) {
+    exact_doubles_kernel(doubles_part part, bool doubles, To out, std::uint64_t* tallies) {
   await_stream();
   using rows = anchored_doubles<Rest, Threads, Loads>;
   __shared__ typename rows::room room;
@@ -197,9 +197,9 @@ __global__ void __launch_bounds__(Threads)
 }
 
 /// The same by way of shared memory, see bulk.cuh.
-template <int Threads, int Stages, bool Aligned>
+template <int Threads, int Stages, bool Aligned, class To>
 __global__ void __launch_bounds__(Threads)
-    exact_doubles_bulk_kernel(array_part<double> part, bool doubles, double* out, std::uint64_t* tallies) {
+    exact_doubles_bulk_kernel(array_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
   using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
@@ -223,8 +223,8 @@ __global__ void __launch_bounds__(Threads)
 
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest:
 /// the row set for what is not anchored.
-template <rest_rows Rest, int Threads, int Loads>
-cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
+template <rest_rows Rest, int Threads, int Loads, class To>
+cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream,
                                  std::uint32_t workers) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   doubles_part part{x, 0, {x, x}, 0, array_kept(n * sizeof(double), scratch.l2_bytes())};
@@ -239,28 +239,28 @@ cudaError_t exact_doubles_shaped(const double* x, std::uint64_t n, double* out, 
     const std::uint64_t threads = std::uint64_t{workers} * Threads;
     if ((part.packs + part.singles + threads - 1) / threads * 2 * Threads > Rest::most_items) return cudaErrorInvalidValue;
   }
-  return launch(exact_doubles_kernel<Rest, Threads, Loads>,
+  return launch(exact_doubles_kernel<Rest, Threads, Loads, To>,
                 {workers, Threads, anchored_doubles<Rest, Threads, Loads>::shared_bytes, stream, scratch.overlaps()}, part,
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
 /// The same by way of shared memory.
-template <int Threads, int Stages>
-cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream,
+template <int Threads, int Stages, class To>
+cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream,
                                std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true>
-                                                                    : exact_doubles_bulk_kernel<Threads, Stages, false>;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true, To>
+                                                                    : exact_doubles_bulk_kernel<Threads, Stages, false, To>;
   constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
   return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
 /// By columns, `blocks` of Threads a multiprocessor.
-template <int Threads>
-cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, double* out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
+template <int Threads, class To>
+cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
   const std::uint64_t packs = n / 2;
   const std::uint32_t sm = scratch.multiprocessors(), most = packs <= 524288 ? sm : blocks * sm;
   return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
@@ -268,8 +268,8 @@ cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, double* o
 
 /// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of columns a multiprocessor, and the largest by way of shared
 /// memory, where the column of a thread leaves room for 384 threads.
-template <std::same_as<double> T>
-cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream) {
+template <std::same_as<double> T, class To>
+cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(double), l2 = scratch.l2_bytes();
   if (bulk_pays(bytes, l2) && scratch.bulk_copies()) {
     return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, scratch.multiprocessors(), bulk_kept(bytes, l2));
@@ -278,20 +278,25 @@ cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, T* out, works
 }
 
 /// One block, then blocks that have bins, then as many columns as a multiprocessor has room for. A template, as the one above: who does not call it has none of
-/// its kernels.
-template <std::same_as<double> T>
-cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream) {
+/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory a block, a sum_state_to<double>.
+template <std::same_as<double> T, class To>
+cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
+  constexpr bool answers = std::is_same_v<To, double*>;
   const std::uint64_t packs = n / 2;
   const auto bins = [&]<int Threads, int Loads>(std::uint32_t workers) {
     return exact_doubles_shaped<bin_rows<Threads>, Threads, Loads>(x, n, out, scratch, stream, workers);
   };
-  if (packs <= 128) return bins.template operator()<128, 1>(1);
-  if (packs <= 512) return bins.template operator()<256, 2>(1);
-  if (packs <= 2048) return bins.template operator()<512, 4>(1);
+  if constexpr (answers) {
+    if (packs <= 128) return bins.template operator()<128, 1>(1);
+    if (packs <= 512) return bins.template operator()<256, 2>(1);
+    if (packs <= 2048) return bins.template operator()<512, 4>(1);
+  }
   if (packs <= 65536) return bins.template operator()<256, 2>(divide_up(packs, packs <= 16384 ? 256 : 512));
   if (scratch.block_shared_bytes() >= 227 * 1024) return exact_sum_of_many_doubles(x, n, out, scratch, stream);
-  if (scratch.block_shared_bytes() >= 99 * 1024) return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 1);
-  return exact_doubles_by_columns<128>(x, n, out, scratch, stream, 1);
+  if constexpr (answers) {
+    if (scratch.block_shared_bytes() < 99 * 1024) return exact_doubles_by_columns<128>(x, n, out, scratch, stream, 1);
+  }
+  return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 1);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -27,9 +27,9 @@
 namespace wf::device::inline WF_BUILD {
 
 /// All threads of each block call it, with what they have added.
-template <int Threads, class T, thread_sum Accumulator>
+template <int Threads, class To, thread_sum Accumulator>
 __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename Accumulator::room& room,
-                                                       std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, T* out,
+                                                       std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, const To& out,
                                                        std::uint64_t* rows) {
   a.finish();
   std::uint32_t kinds = warp_or(a.kinds());
@@ -42,9 +42,9 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
   answer_of_blocks<Accumulator::unit>(v, kinds, out, rows);
 }
 
-template <class T, thread_sum Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks, class To>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_sum_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
+    exact_sum_kernel(array_part<T> part, To out, std::uint64_t* rows) {
   await_stream();
   __shared__ struct {
     typename Accumulator::room room;
@@ -61,9 +61,9 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 }
 
 /// The same by way of shared memory, see bulk.cuh.
-template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks>
+template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks, class To>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_sum_bulk_kernel(array_part<T> part, T* out, std::uint64_t* rows) {
+    exact_sum_bulk_kernel(array_part<T> part, To out, std::uint64_t* rows) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
   using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;
@@ -85,16 +85,16 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
 /// that only collects; fewer than workspace::most_blocks blocks. `kept` is array_part's.
-template <class T, thread_sum Accumulator, int Threads, class Walk, int MinBlocks>
-cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scratch,
+template <class T, thread_sum Accumulator, int Threads, class Walk, int MinBlocks, class To>
+cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scratch,
                              cudaStream_t stream, std::uint32_t workers, bool collector = false,
                              float kept = 1) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto part = cut_array(x, n, workers * Threads, kept);
   const auto kernel =
       reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-          ? exact_sum_kernel<T, Accumulator, Threads, Walk, true, MinBlocks>
-          : exact_sum_kernel<T, Accumulator, Threads, Walk, false, MinBlocks>;
+          ? exact_sum_kernel<T, Accumulator, Threads, Walk, true, MinBlocks, To>
+          : exact_sum_kernel<T, Accumulator, Threads, Walk, false, MinBlocks, To>;
   std::size_t shared = Accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors(), each = workers / sm;
   if (scratch.overlaps() && each > 1 && workers == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
@@ -108,22 +108,70 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, T* out, workspace& scr
 }
 
 /// The same by way of shared memory.
-template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, int MinBlocks>
-cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, T* out, workspace& scratch, cudaStream_t stream,
+template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, int MinBlocks, class To>
+cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream,
                            std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, true, MinBlocks>
-                          : exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, false, MinBlocks>;
+                          ? exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, true, MinBlocks, To>
+                          : exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, false, MinBlocks, To>;
   constexpr std::size_t shared = Accumulator::shared_bytes + bulk_ring<bulk_chunk<Threads, Each>, Stages>::shared_bytes;
   return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
                 out, scratch.tally());
 }
 
+/// Packs that one block takes in one batch.
+inline constexpr std::uint64_t most_small_parts = 2048;
+
 /// What an exact sum of T is answered as: T, and 64 bits for int (modulo 2^64).
 template <class T>
 using exact_t = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
+
+/// The exact sum of what takes more than a block's batch, or its state: `out` is a T* or a sum_state_to<T>.
+template <class T, class To>
+cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
+  const std::uint64_t bytes = n * sizeof(T);
+  const std::uint64_t packs = bytes / 16;
+  const std::uint32_t sm = scratch.multiprocessors();
+  const std::uint64_t l2 = scratch.l2_bytes();
+  using near = walk<4, false, cache::keep>;
+  constexpr bool columns = !std::is_same_v<T, __half>;
+  using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
+                                         std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;
+  if constexpr (columns) {
+    if (packs <= 1 << 18) {
+      const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
+      return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
+          x, n, out, scratch, stream, at_most(s.workers, 256), true);
+    }
+  } else if (packs <= 32768) {
+    // Small blocks: their way from the last load to the answer is shorter.
+    const exact_shape s = exact_shape_for(bytes, 128, 1, 8, sm, l2);
+    return exact_sum_shaped<T, half_registers<128>, 128, near, 8>(x, n, out, scratch, stream,
+                                                                  s.workers, true);
+  }
+  if (bytes <= l2 / 4 * 3) {
+    const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
+    return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
+    constexpr int each = 4, stages = 3;
+    if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
+      return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
+    }
+  }
+  constexpr int resident = std::is_same_v<T, float> ? 6 : 4;
+  const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);
+  // bf16, of twice the elements a byte, adds for longer: the next loads are on their way by then.
+  constexpr bool ahead = std::is_same_v<T, __nv_bfloat16>;
+  if (s.kept > 0) {
+    return exact_sum_shaped<T, accumulator, 256, walk<4, ahead, cache::share>, resident>(x, n, out, scratch, stream,
+                                                                                         s.workers, false, s.kept);
+  }
+  return exact_sum_shaped<T, accumulator, 256, walk<4, ahead>, resident>(x, n, out, scratch, stream, s.workers);
+}
 
 /// *out = the exact sum of x[0 … n), rounded once. Memory, addresses, stream and errors as fast_sum.
 template <class T>
@@ -132,59 +180,20 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
   if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
-  const std::uint64_t bytes = n * sizeof(T);
-  const std::uint64_t packs = bytes / 16;
-  const std::uint32_t sm = scratch.multiprocessors();
-  const std::uint64_t l2 = scratch.l2_bytes();
-  using near = walk<4, false, cache::keep>;
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum(x, n, out, scratch, stream);
   } else if constexpr (std::is_same_v<T, double>) {
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
-    const std::uint64_t parts = packs + (bytes % 16 != 0 ? 1 : 0);  // and what is no whole pack
+    const std::uint64_t bytes = n * sizeof(T), parts = bytes / 16 + (bytes % 16 != 0 ? 1 : 0);  // packs, and what is no whole pack
     if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, scratch, stream);
     if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, scratch, stream);
     if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, scratch, stream);
     if (parts <= 256) return exact_sum_small<T, 256, 1>(x, n, out, scratch, stream);
     if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, scratch, stream);
     if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, scratch, stream);
-    if (parts <= 2048) return exact_sum_small<T, 512, 4>(x, n, out, scratch, stream);
-    constexpr bool columns = !std::is_same_v<T, __half>;
-    using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
-                                           std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;
-    if constexpr (columns) {
-      if (packs <= 1 << 18) {
-        const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
-        return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
-            x, n, out, scratch, stream, at_most(s.workers, 256), true);
-      }
-    } else if (packs <= 32768) {
-      // Small blocks: their way from the last load to the answer is shorter.
-      const exact_shape s = exact_shape_for(bytes, 128, 1, 8, sm, l2);
-      return exact_sum_shaped<T, half_registers<128>, 128, near, 8>(x, n, out, scratch, stream,
-                                                                    s.workers, true);
-    }
-    if (bytes <= l2 / 4 * 3) {
-      const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
-      return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers);
-    }
-    if constexpr (std::is_same_v<T, float>) {
-      // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
-      constexpr int each = 4, stages = 3;
-      if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
-        return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
-      }
-    }
-    constexpr int resident = std::is_same_v<T, float> ? 6 : 4;
-    const exact_shape s = exact_shape_for(bytes, 256, 1, resident, sm, l2);
-    // bf16, of twice the elements a byte, adds for longer: the next loads are on their way by then.
-    constexpr bool ahead = std::is_same_v<T, __nv_bfloat16>;
-    if (s.kept > 0) {
-      return exact_sum_shaped<T, accumulator, 256, walk<4, ahead, cache::share>, resident>(x, n, out, scratch, stream,
-                                                                                           s.workers, false, s.kept);
-    }
-    return exact_sum_shaped<T, accumulator, 256, walk<4, ahead>, resident>(x, n, out, scratch, stream, s.workers);
+    if (parts <= most_small_parts) return exact_sum_small<T, 512, 4>(x, n, out, scratch, stream);
+    return exact_sum_of_blocks(x, n, out, scratch, stream);
   }
 }
 

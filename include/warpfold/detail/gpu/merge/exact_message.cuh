@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/epilogue/exact_round.cuh>
+#include <warpfold/detail/gpu/epilogue/sum_state.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/warp.cuh>
 
@@ -40,10 +40,11 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
 }
 
 /// The first warp of each block calls it, with the digits of its sum, digits_a_lane a lane, and its special values: the
-/// last block writes *out. Unit: the exponent of the weight of the first digit.
-template <int Unit, class T>
-__device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<T>], std::uint32_t kinds, T* out,
+/// last block writes to `out`, a T* or a sum_state_to<T>. Unit: the exponent of the weight of the first digit.
+template <int Unit, class To>
+__device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<summed_t<To>>], std::uint32_t kinds, const To& out,
                                                  std::uint64_t* rows) {
+  using T = summed_t<To>;
   constexpr int per_lane = digits_a_lane<T>, lanes = digit_lanes<T>;
   using message = digit_tally<T>;
   if (gridDim.x > 1) {
@@ -66,8 +67,7 @@ __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane
       for (int j = 0; j < per_lane; ++j) v[j] += others[j];
     }
   }
-  const T answer = round_by_warp<T>(v, kinds, Unit);
-  if (lane_index() == 0) *out = answer;
+  put_sum<Unit>(v, kinds, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -16,6 +16,7 @@
 
 #include "rows.cuh"
 #include "rows_added.cuh"
+#include "rows_added_floats.cuh"
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
@@ -456,6 +457,12 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
   const int inputs = inputs_of(r.what);
   for (int k = 0; k < inputs && r.length[0] != 0; ++k) {
     if (reinterpret_cast<std::uintptr_t>(r.x[static_cast<std::size_t>(k)]) % static_cast<std::uintptr_t>(align) != 0) return cudaErrorMisalignedAddress;
+  }
+  switch (r.element) {
+    case dtype::f16: if (adds_float_labels<f16>(r)) return enqueue_added_float_labels<f16>(r, scratch, stream); break;
+    case dtype::bf16: if (adds_float_labels<bf16>(r)) return enqueue_added_float_labels<bf16>(r, scratch, stream); break;
+    case dtype::f32: if (adds_float_labels<float>(r)) return enqueue_added_float_labels<float>(r, scratch, stream); break;
+    default: break;
   }
   if (adds_labels(r)) {
     switch (size) {

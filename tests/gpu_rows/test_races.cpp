@@ -138,6 +138,29 @@ TEST(added_label_races, none) {
   }
 }
 
+/// Floats likewise (src/gpu/rows_added_floats.cuh), some of them -0.
+TEST(added_float_label_races, none) {
+  const auto before = simt::current_options();
+  int k = 0;
+  for (const char* family : {"normal", "minus_zeros", "bits"}) {
+    row_case c;
+    c.type = wf::dtype::bf16;
+    c.family = family;
+    c.answers = 16384;
+    c.shape = {83000};
+    c.axes = {0};
+    for (std::int64_t i = 0; i < c.shape[0]; ++i) c.labels.push_back(i % 3 == 0 ? 7 : i * 7919 % c.answers);
+    c.strides[0] = {1};
+    c.count[0] = c.shape[0];
+    simt::race_detector detector;
+    simt::current_options().order = orders[k++];
+    simt::current_options().watch = &detector;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    simt::current_options() = before;
+    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+  }
+}
+
 /// difference(seed, n) of `seeds` seeds, in the three orders of blocks.
 void race_by_seeds(std::uint64_t seeds, std::int64_t n, std::string (*difference)(std::uint64_t, std::int64_t)) {
   const auto before = simt::current_options();

@@ -505,6 +505,78 @@ TEST(labels, of_many_elements) {
   simt::current_options() = before;
 }
 
+/// Floats that are added where they belong: data of every kind, every rounding; a third of them has one label.
+TEST(labels, of_floats_that_are_added) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(number_of_environment("WF_ROWS_SEED", 1));
+  int k = 0;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f16, wf::dtype::bf16}) {
+    for (const auto& family : row_families(t)) {
+      if (!chosen()) continue;
+      row_case c;
+      c.type = t;
+      c.what = g() % 4 == 0 ? wf::op::norm1 : wf::op::sum;
+      c.family = family;
+      c.seed = g() % 1000;
+      c.options.rounding = static_cast<wf::rounding>(g() % 5);
+      c.answers = 16384;
+      const auto n = static_cast<std::int64_t>(100000 + g() % 100), stride = static_cast<std::int64_t>(g() % 3) - 1;
+      for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % 16384));
+      c.shape = {n};
+      c.axes = {0};
+      c.strides[0] = {stride == 0 ? 2 : stride};
+      c.first[0] = stride < 0 ? n - 1 : 0;
+      c.count[0] = n * std::abs(c.strides[0][0]);
+      simt::current_options().order = orders[k++ % 3];
+      EXPECT_EQ(difference(simt_rows(), c), "") << c.name() << ": " << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// What is not a whole number of any unit, by label: zeros of both signs beside elements that cancel, infinities, NaNs, and nothing.
+TEST(labels, of_zeros_and_infinities_that_are_added) {
+  const rows_machine& m = simt_rows();
+  constexpr std::int64_t n = 100000, answers = 16384;
+  const float inf = HUGE_VALF, nan = std::nanf("");
+  const std::vector<std::vector<float>> groups = {{-0.0f}, {-0.0f, 0.0f}, {1, -0.0f, -1}, {1, -1}, {}, {inf, -0.0f}, {-inf, 3}, {inf, -inf}, {nan, 1}, {0.0f}, {0x1p-149f, -0.0f}, {-0.0f, -0.0f, -0.0f}};
+  const std::vector<float> want = {-0.0f, 0, 0, 0, 0, inf, -inf, nan, nan, 0, 0x1p-149f, -0.0f};
+  std::vector<float> x;
+  std::vector<std::int64_t> labels;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    for (const float v : groups[k]) {
+      x.push_back(v);
+      labels.push_back(static_cast<std::int64_t>(k));
+    }
+  }
+  while (x.size() < n) {
+    x.push_back(static_cast<float>(x.size()));
+    labels.push_back(x.size() % 2 == 0 ? -1 : answers);
+  }
+  void* const data = m.allocate(4 * n);
+  void* const by = m.allocate(8 * n);
+  void* const out = m.allocate(4 * answers);
+  EXPECT_EQ(m.upload(data, x.data(), 4 * n) + m.upload(by, labels.data(), 8 * n), "");
+  wf::rows_request r{};
+  r.what = wf::op::sum;
+  r.element = wf::dtype::f32;
+  r.x[0] = data;
+  r.reduced = 1;
+  r.length[0] = n;
+  r.stride[0][0] = 1;
+  r.labels = static_cast<const std::int64_t*>(by);
+  r.segments = answers;
+  r.out = out;
+  EXPECT_EQ(m.run(r, 1), "");
+  std::vector<float> got(answers);
+  EXPECT_EQ(m.download(got.data(), out, 4 * answers), "");
+  for (std::size_t k = 0; k < answers; ++k) {
+    const float w = k < want.size() ? want[k] : 0.0f;
+    EXPECT_TRUE(std::isnan(w) ? std::isnan(got[k]) : got[k] == w && std::signbit(got[k]) == std::signbit(w)) << k << ": " << got[k];
+  }
+  for (void* p : {data, by, out}) m.free(p);
+}
+
 /// Labels that no answer has are left out; those of more elements than can be sorted are refused.
 TEST(labels, that_no_answer_has) {
   const rows_machine& m = simt_rows();

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_added_floats.cuh
+/// Exact sums of floats by label, of many answers: an answer has slots, 64-bit whole numbers whose units lie `spacing` powers of 2 apart, and an element is added to
+/// the one in whose units it is whole, by one atomic operation. That is exact in any order, so that nothing is sorted and nothing is uncertain.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/exact/certified.hpp>
+#include <warpfold/detail/exact/format.hpp>
+
+#include "rows_added.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+/// Where the slots of answers lie: slot j of answer k is word j · answers + k, as elements of one array have few slots, which so lie together.
+template <class T>
+struct label_slots {
+  using format = exact::format<T>;
+  using bits = typename format::bits;
+  static constexpr int mantissa = format::mantissa_bits + 1, greatest_place = (1 << format::exponent_bits) - 3;
+  static constexpr int most_spacing = 28;  ///< so that 36 bits of an answer and what is below them are known of 64
+
+  std::uint32_t answers, n;
+  int spacing, count;     ///< of slots
+  std::uint32_t divisor;  ///< place · divisor / 2^16 is a place's slot
+  bool magnitudes;        ///< norm1
+  wf::rounding mode;
+  std::uint64_t* slots;
+  std::uint32_t* kinds;   ///< of each answer what slots do not tell: kind_bits
+  std::uint32_t* others;  ///< of an answer in doubt: whether it has an element that is not -0
+  std::uint64_t* used;    ///< which slots have elements, of any answer; behind it, whether any answer is in doubt
+
+  /// n elements below 2^mantissa units, moved up by less than `spacing`: sums are below 2^62.
+  static label_slots of(std::int64_t elements, std::int64_t many) {
+    label_slots s{};
+    s.n = static_cast<std::uint32_t>(elements);
+    s.answers = static_cast<std::uint32_t>(many);
+    s.spacing = 63 - mantissa - std::bit_width(static_cast<std::uint32_t>(elements));
+    if (s.spacing > most_spacing) s.spacing = most_spacing;
+    s.count = greatest_place / s.spacing + 1;
+    s.divisor = 65536u / static_cast<unsigned>(s.spacing) + 1;
+    return s;
+  }
+};
+enum kind_bits : std::uint32_t { kind_nan = 1, kind_above = 2, kind_below = 4, kind_minus_zero = 8, kind_doubt = 16 };
+
+/// The elements of `each` lanes' loads, and their labels; of those that no answer has, `answers`.
+template <class T>
+__device__ __forceinline__ void load_labelled(const label_slots<T>& s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, std::uint64_t at,
+                                              typename exact::format<T>::bits (&value)[adder_loads], std::uint32_t (&label)[adder_loads]) {
+#pragma unroll
+  for (std::uint32_t j = 0; j < adder_loads; ++j) {
+    const std::uint64_t i = at + j * warp_lanes + static_cast<std::uint32_t>(lane_index());
+    const std::uint64_t given = i < s.n ? static_cast<std::uint64_t>(__ldcs(reinterpret_cast<const long long*>(labels) + i)) : ~std::uint64_t{0};
+    label[j] = given < s.answers ? static_cast<std::uint32_t>(given) : s.answers;
+    value[j] = 0;
+    if (i < s.n) value[j] = *reinterpret_cast<const typename exact::format<T>::bits*>(x + static_cast<std::int64_t>(i) * stride);
+  }
+}
+
+/// Each element onto a slot of its answer. Lanes that have one slot add up first.
+template <class T>
+__global__ void __launch_bounds__(adder_threads) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels) {
+  using format = exact::format<T>;
+  const auto lane = static_cast<std::uint32_t>(lane_index());
+  constexpr std::uint32_t warp_elements = warp_lanes * adder_loads, none = ~0u;
+  std::uint64_t used = 0;
+  for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < s.n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
+    typename format::bits value[adder_loads];
+    std::uint32_t label[adder_loads];
+    load_labelled(s, x, stride, labels, at, value, label);
+#pragma unroll
+    for (std::uint32_t j = 0; j < adder_loads; ++j) {
+      const std::uint32_t b = value[j], e = (b >> format::mantissa_bits) & format::exponent_field_max, below = b & ((1u << format::mantissa_bits) - 1);
+      const bool negative = !s.magnitudes && (b & format::sign_mask) != 0, there = label[j] != s.answers;
+      std::uint32_t word = none;
+      std::int64_t sum = 0;
+      if (e == format::exponent_field_max) {
+        if (there) atomicOr(s.kinds + label[j], below != 0 ? kind_nan : negative ? kind_below : kind_above);
+      } else if ((e | below) != 0) {
+        const std::uint32_t place = e == 0 ? 0 : e - 1, slot = place * s.divisor >> 16;
+        sum = static_cast<std::int64_t>(std::uint64_t{e == 0 ? below : below | 1u << format::mantissa_bits} << (place - slot * static_cast<unsigned>(s.spacing)));
+        if (negative) sum = -sum;
+        if (there) {
+          word = slot * s.answers + label[j];
+          used |= std::uint64_t{1} << slot;
+        }
+      } else if (negative && there) {
+        atomicOr(s.kinds + label[j], static_cast<std::uint32_t>(kind_minus_zero));
+      }
+      __syncwarp();
+      const unsigned peers = __match_any_sync(all_lanes, word);
+      unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
+      const bool first = rank == 0;
+      if (word == none) above = 0;
+      while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
+        const int next = __ffs(static_cast<int>(above));
+        const std::int64_t other = __shfl_sync(all_lanes, sum, next == 0 ? static_cast<int>(lane) : next - 1);
+        if (next != 0) sum += other;
+        above &= __ballot_sync(all_lanes, (rank & 1) == 0);
+        rank >>= 1;
+      }
+      if (first && word != none) atomicAdd(reinterpret_cast<unsigned long long*>(s.slots) + word, static_cast<unsigned long long>(sum));
+    }
+  }
+  __syncwarp();
+  const std::uint32_t low = warp_or(static_cast<std::uint32_t>(used)), high = warp_or(static_cast<std::uint32_t>(used >> 32));
+  if (lane == 0 && (low | high) != 0) atomicOr(reinterpret_cast<unsigned long long*>(s.used), (static_cast<unsigned long long>(high) << 32) | low);
+}
+
+/// The leading bits of a whole number that is given from its lowest bits on, and whether there are others below them.
+struct leading_window {
+  std::uint64_t bits = 0;
+  int top = 0, pending = 0;  ///< the leading bit of `bits` weighs 2^(top - 1)
+  bool sticky = false;
+
+  __device__ __forceinline__ void put(std::uint64_t digit, int width) {
+    pending += width;
+    if (digit == 0) return;
+    sticky = sticky || (pending >= 64 ? bits : bits << (64 - pending)) != 0;
+    bits = (pending >= 64 ? 0 : bits >> pending) | digit << (64 - width);
+    top += pending;
+    pending = 0;
+  }
+  /// To odd (certified.hpp), times 2^unit. Not of 0.
+  __device__ __forceinline__ double to_odd(int unit, bool negative) const {
+    const int lead = __clzll(static_cast<long long>(bits));
+    const std::uint64_t all = bits << lead;
+    const std::uint64_t odd = all >> 11 | ((all & 0x7ff) != 0 || sticky ? 1 : 0);
+    return __longlong_as_double(static_cast<long long>((negative ? std::uint64_t{1} << 63 : 0) | static_cast<std::uint64_t>(top - 1 - lead + unit + 1023) << 52 | (odd & ((std::uint64_t{1} << 52) - 1))));
+  }
+};
+
+/// The answers of slots, a thread each.
+template <class T>
+__global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(label_slots<T> s, typename exact::format<T>::bits* out) {
+  using format = exact::format<T>;
+  using bits = typename format::bits;
+  const std::uint64_t used = *s.used, mask = (std::uint64_t{1} << s.spacing) - 1;
+  for (std::uint64_t k = blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < s.answers; k += std::uint64_t{gridDim.x} * adder_threads) {
+    const std::uint32_t kinds = s.kinds[k];
+    if ((kinds & kind_nan) != 0 || (kinds & (kind_above | kind_below)) == (kind_above | kind_below)) {
+      out[k] = format::quiet_nan;
+      continue;
+    }
+    if ((kinds & (kind_above | kind_below)) != 0) {
+      out[k] = static_cast<bits>((kinds & kind_above) != 0 ? format::infinity : format::infinity | format::sign_mask);
+      continue;
+    }
+    const auto slot = [&](int j) { return (used >> j & 1) != 0 ? static_cast<std::int64_t>(s.slots[std::uint64_t{static_cast<unsigned>(j)} * s.answers + k]) : 0; };
+    std::int64_t carry = 0;
+#pragma unroll 4
+    for (int j = 0; j < s.count; ++j) carry = (slot(j) + carry) >> s.spacing;
+    const bool negative = carry < 0;
+    leading_window w;
+    carry = 0;
+#pragma unroll 1
+    for (int j = 0; j < s.count; ++j) {
+      const std::int64_t v = (negative ? -slot(j) : slot(j)) + carry;
+      w.put(static_cast<std::uint64_t>(v) & mask, s.spacing);
+      carry = v >> s.spacing;
+    }
+#pragma unroll 1
+    for (; carry != 0; carry >>= s.spacing) w.put(static_cast<std::uint64_t>(carry) & mask, s.spacing);
+    if (w.bits != 0) {
+      out[k] = exact::certified::rounded_bits<T>(w.to_odd(format::min_exponent, negative), s.mode);
+    } else if ((kinds & kind_minus_zero) != 0) {  // other elements may have cancelled
+      s.kinds[k] = kind_doubt;
+      atomicOr(reinterpret_cast<unsigned long long*>(s.used) + 1, 1ull);
+    } else {
+      out[k] = 0;
+    }
+  }
+}
+
+/// Whether answers in doubt have an element that is not -0. Leaves at once where none is.
+template <class T>
+__global__ void __launch_bounds__(adder_threads) doubt_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels) {
+  if (s.used[1] == 0) return;
+  constexpr std::uint32_t warp_elements = warp_lanes * adder_loads;
+  for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < s.n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
+    typename exact::format<T>::bits value[adder_loads];
+    std::uint32_t label[adder_loads];
+    load_labelled(s, x, stride, labels, at, value, label);
+#pragma unroll
+    for (std::uint32_t j = 0; j < adder_loads; ++j) {
+      if (label[j] != s.answers && value[j] != exact::format<T>::sign_mask && (s.kinds[label[j]] & kind_doubt) != 0) atomicOr(s.others + label[j], 1u);
+    }
+  }
+}
+template <class T>
+__global__ void __launch_bounds__(adder_threads) zero_labelled_floats_kernel(label_slots<T> s, typename exact::format<T>::bits* out) {
+  if (s.used[1] == 0) return;
+  for (std::uint64_t k = blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < s.answers; k += std::uint64_t{gridDim.x} * adder_threads) {
+    if ((s.kinds[k] & kind_doubt) != 0) out[k] = s.others[k] != 0 ? typename exact::format<T>::bits{0} : exact::format<T>::sign_mask;
+  }
+}
+
+/// Whether labels go this way: where slots take no more memory than a sort would.
+template <class T>
+bool adds_float_labels(const rows_request& r) {
+  if ((r.what != op::sum && r.what != op::norm1) || r.accuracy != accuracy::exact || r.state_bytes != 0 || r.segments < added_answers || r.segments >= UINT32_MAX || r.length[0] >= UINT32_MAX) return false;
+  const auto s = label_slots<T>::of(r.length[0], r.segments);
+  const std::uint64_t words = static_cast<std::uint64_t>(s.count) * s.answers;
+  return words <= 2 * std::uint64_t{s.n} && words < UINT32_MAX && r.segments <= r.length[0];
+}
+
+template <class T>
+cudaError_t enqueue_added_float_labels(const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  auto s = label_slots<T>::of(r.length[0], r.segments);
+  s.magnitudes = r.what == op::norm1;
+  s.mode = r.options.rounding;
+  const std::size_t words = static_cast<std::size_t>(s.count) * s.answers, bytes = (words + 2 + s.answers) * 8;
+  void* memory = nullptr;
+  cudaError_t e = cudaMallocAsync(&memory, bytes, stream);
+  if (e != cudaSuccess) return e;
+  s.slots = static_cast<std::uint64_t*>(memory);
+  s.used = s.slots + words;
+  s.kinds = reinterpret_cast<std::uint32_t*>(s.used + 2);
+  s.others = s.kinds + s.answers;
+  const auto* const x = static_cast<const unsigned char*>(r.x[0]);
+  const std::int64_t stride = r.stride[0][0] * static_cast<std::int64_t>(sizeof(T));
+  auto* const out = static_cast<typename exact::format<T>::bits*>(r.out);
+  const std::uint32_t most = 8 * scratch.multiprocessors();
+  const launch_config elements{at_most(divide_up(s.n, adder_threads * adder_loads), most), adder_threads, 0, stream, false}, of_answers{at_most(divide_up(s.answers, adder_threads), 2 * most), adder_threads, 0, stream, false};
+  e = cudaMemsetAsync(memory, 0, bytes, stream);
+  if (e == cudaSuccess) e = launch(add_labelled_floats_kernel<T>, elements, s, x, stride, r.labels);
+  if (e == cudaSuccess) e = launch(answer_labelled_floats_kernel<T>, of_answers, s, out);
+  if (e == cudaSuccess && !s.magnitudes) e = launch(doubt_labelled_floats_kernel<T>, elements, s, x, stride, r.labels);
+  if (e == cudaSuccess && !s.magnitudes) e = launch(zero_labelled_floats_kernel<T>, of_answers, s, out);
+  const cudaError_t freed = cudaFreeAsync(memory, stream);
+  return e != cudaSuccess ? e : freed;
+}
+
+}  // namespace wf::device::inline WF_BUILD

@@ -7,8 +7,8 @@
 Exact sums of whole arrays of 2^0 to 2^30 elements and over axes, sums by labels and by segments, a reduction of the user's own, PyTorch's functions inside
 `warpfold.torch.exact()`. Each answer is compared first with the true one, which PyTorch's integers give (`true_sums`); exit 1 if one is wrong.
 Times, in µs: `us` a call from Python, of many calls of which none is waited for, with the wait for the last (what a loop of eager calls takes);
-`host_us` until such a call has returned; `device_us` a call inside a CUDA graph of many. Medians of some repetitions, without flushing caches.
-Times of one run may be compared. What is not installed is left out, with a word.
+`host_us` until such a call has returned; `device_us` a call inside a CUDA graph of many. Medians of some repetitions, without flushing caches; what is
+compared takes turns. Times of one run may be compared. What is not installed is left out, with a word.
 """
 
 import argparse
@@ -74,22 +74,35 @@ def check(name, got, rows, dtype):
 
 def eager(call, seconds, repetitions=5):
     """Median time of a call and of its return, in µs."""
-    call()
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    calls = max(1, min(400, int(seconds / (time.perf_counter() - begin))))
-    total, host = [], []
-    for _ in range(repetitions):
-        begin = time.perf_counter()
-        for _ in range(calls):
-            call()
-        returned = time.perf_counter()
+    return by_turns({"": call}, seconds, repetitions)[""]
+
+
+def by_turns(named, seconds, repetitions=7):
+    """The same of calls that take turns, a repetition each, so that what slows the machine down for a while slows all of them. With two names "ratio" is
+    the median of the first one's time in that of the second, repetition by repetition."""
+    calls = {}
+    for name, call in named.items():
+        call()
         torch.cuda.synchronize()
-        total.append((time.perf_counter() - begin) / calls)
-        host.append((returned - begin) / calls)
-    return {"us": round(1e6 * statistics.median(total), 3), "host_us": round(1e6 * statistics.median(host), 3), "calls": calls}
+        begin = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+        calls[name] = max(1, min(400, int(seconds / (time.perf_counter() - begin))))
+    total, host = {name: [] for name in named}, {name: [] for name in named}
+    for _ in range(repetitions):
+        for name, call in named.items():
+            begin = time.perf_counter()
+            for _ in range(calls[name]):
+                call()
+            returned = time.perf_counter()
+            torch.cuda.synchronize()
+            total[name].append((time.perf_counter() - begin) / calls[name])
+            host[name].append((returned - begin) / calls[name])
+    found = {name: {"us": round(1e6 * statistics.median(total[name]), 3), "host_us": round(1e6 * statistics.median(host[name]), 3), "calls": calls[name]} for name in named}
+    if len(named) == 2:
+        a, b = total.values()
+        found["ratio"] = round(statistics.median(x / y for x, y in zip(a, b)), 4)
+    return found
 
 
 def in_graph(call, launches):
@@ -135,14 +148,14 @@ def sums(seconds):
             x = whole[:1 << k]
             launches = 32 if k <= 20 else 8 if k <= 26 else 2
             row = {"dtype": dtype, "log2n": k, "right": check(f"sum of 2^{k} {dtype}", wf.sum(x), x.view(1, -1), dtype)}
-            row["torch"] = {"wf": eager(lambda: wf.sum(x), seconds), "theirs": eager(lambda: torch.sum(x), seconds)}
+            row["torch"] = by_turns({"wf": lambda: wf.sum(x), "theirs": lambda: torch.sum(x)}, seconds)
             for which, call in (("wf", lambda: wf.sum(x)), ("theirs", lambda: torch.sum(x))):
                 row["torch"][which]["device_us"] = in_graph(call, launches)
             row["torch"]["fast"] = eager(lambda: wf.sum(x, accuracy="fast"), seconds)
             if cupy:
                 y = of_cupy[:1 << k]
                 assert float(wf.sum(y)) == float(wf.sum(x))
-                row["cupy"] = {"wf": eager(lambda: wf.sum(y), seconds), "theirs": eager(lambda: cupy.sum(y), seconds)}
+                row["cupy"] = by_turns({"wf": lambda: wf.sum(y), "theirs": lambda: cupy.sum(y)}, seconds)
             if compute and k % 2 == 0:
                 try:
                     row["cuda.compute"] = of_compute(compute, x, seconds)
@@ -202,10 +215,10 @@ def axes(seconds):
                 wrong.append(f"{shape} axis {axis} {dtype}, some answers")
             del wide, found
             row = {"dtype": dtype, "shape": shape, "axis": axis, "right": right and near,
-                   "torch": {"wf": eager(lambda: wf.sum(x, axis=axis), seconds), "theirs": eager(lambda: torch.sum(x, axis), seconds)}}
+                   "torch": by_turns({"wf": lambda: wf.sum(x, axis=axis), "theirs": lambda: torch.sum(x, axis)}, seconds)}
             if cupy:
                 y = cupy.from_dlpack(x)
-                row["cupy"] = {"wf": eager(lambda: wf.sum(y, axis=axis), seconds), "theirs": eager(lambda: cupy.sum(y, axis=axis), seconds)}
+                row["cupy"] = by_turns({"wf": lambda: wf.sum(y, axis=axis), "theirs": lambda: cupy.sum(y, axis=axis)}, seconds)
             rows.append(row)
         del whole, x
     return rows
@@ -278,6 +291,26 @@ def own(seconds):
     return rows
 
 
+def calls(seconds):
+    """What a call costs the host, kind by kind, of 1024 elements: by turns, so that they may be compared with each other."""
+    x = elements(1 << 10, "float32")
+    rows = x.view(32, 32)
+    out, at, ends = torch.empty((), device="cuda"), torch.arange(1 << 10, device="cuda") % 10, torch.arange(0, 1025, 64, device="cuda")
+    stream = torch.cuda.Stream()
+    above = wf.Reduction(state="std::int64_t", identity="0", lift="x > 1", combine="a + b", commutes=True)
+    apart = wf.Reduction(state="double", identity="0", lift="x - y", combine="a + b", commutes=True, inputs=2)
+    several = wf.fuse(["sum", "min", "max"])
+    named = {
+        "torch: new_empty(())": lambda: x.new_empty(()), "torch.sum": lambda: torch.sum(x), "torch.sum out=": lambda: torch.sum(x, 0, out=out), "torch.sum axis": lambda: torch.sum(rows, 0),
+        "torch.var": lambda: torch.var(x), "sum": lambda: wf.sum(x), "sum fast": lambda: wf.sum(x, accuracy="fast"), "sum out=": lambda: wf.sum(x, out=out),
+        "sum axis": lambda: wf.sum(rows, axis=0), "sum rounding=": lambda: wf.sum(x, rounding="up"), "sum dtype=": lambda: wf.sum(x, dtype="float64"),
+        "sum stream=": lambda: wf.sum(x, stream=stream), "var": lambda: wf.var(x), "max": lambda: wf.max(x), "minmax": lambda: wf.minmax(x), "fuse of 3": lambda: several(x),
+        "dot": lambda: wf.dot(x, x), "segment_sum": lambda: wf.segment_sum(x, ends), "segment_sum length": lambda: wf.segment_sum(x, 64), "sum_by_label": lambda: wf.sum_by_label(x, at, 10),
+        "Reduction": lambda: above(x), "Reduction axis": lambda: above(rows, axis=0), "Reduction of two": lambda: apart(x, x), "Reduction segments": lambda: wf.segment_reduce(above, x, 64),
+        "torch: (x > 1).sum()": lambda: (x > 1).sum()}
+    return [{"call": name, **told} for name, told in by_turns(named, seconds).items()]
+
+
 def modes(seconds):
     from warpfold.torch import exact
     rows = []
@@ -300,12 +333,13 @@ def import_s():
     return dict(zip(("torch_s", "import_warpfold_s", "first_sum_s"), (round(float(t), 4) for t in told)))
 
 
-PARTS = {"sums": sums, "axes": axes, "labels": labels, "segments": segments, "own": own, "modes": modes}
+PARTS = {"sums": sums, "axes": axes, "labels": labels, "segments": segments, "own": own, "calls": calls, "modes": modes}
 
 
 def told_short(result):
     """A table of few lines."""
     ratio = lambda a, b: f"{a['us'] / b['us']:.2f}"  # noqa: E731
+    turns = lambda r: f"{r['ratio']:.2f}"  # noqa: E731
     host = lambda rows: ", ".join(f"{lib} {statistics.median(r[lib]['wf']['host_us'] for r in rows if lib in r):.2f} beside "  # noqa: E731
                                   f"{statistics.median(r[lib]['theirs']['host_us'] for r in rows if lib in r):.2f}" for lib in ("torch", "cupy") if any(lib in r for r in rows))
     print("host time of a call, us:", "; ".join(f"{name} {host(rows)}" for name, rows in (
@@ -314,16 +348,21 @@ def told_short(result):
         if row["log2n"] in (0, 10, 16, 20, 24, 28, 30):
             t, c, m = row["torch"], row.get("cupy"), row.get("cuda.compute")
             print(f"sum {row['dtype']} 2^{row['log2n']:<2} wf {t['wf']['us']:9.2f} us (host {t['wf']['host_us']:.2f}, device {t['wf']['device_us']:.2f}), torch {t['theirs']['us']:9.2f} "
-                  f"(host {t['theirs']['host_us']:.2f}, device {t['theirs']['device_us']:.2f}), ratio {ratio(t['wf'], t['theirs'])}"
-                  + (f"; of cupy {ratio(c['wf'], c['theirs'])}" if c else "") + (f"; of cuda.compute {ratio(t['wf'], m['theirs'])}, made before {ratio(t['wf'], m['made before'])}" if m else ""))
-    worst = sorted(((ratio(r[lib]["wf"], r[lib]["theirs"]), lib, r["dtype"], r["log2n"]) for r in result.get("sums", []) for lib in ("torch", "cupy") if lib in r),
+                  f"(host {t['theirs']['host_us']:.2f}, device {t['theirs']['device_us']:.2f}), ratio {turns(t)}"
+                  + (f"; of cupy {turns(c)}" if c else "") + (f"; of cuda.compute {ratio(t['wf'], m['theirs'])}, made before {ratio(t['wf'], m['made before'])}" if m else ""))
+    for lib in ("torch", "cupy"):
+        for name in ("sums", "axes"):
+            all_ = [r[lib]["ratio"] for r in result.get(name, []) if lib in r]
+            if all_:
+                print(f"{name} beside {lib}: {sum(r <= 1 for r in all_)} of {len(all_)} not slower, {sum(r <= 1.02 for r in all_)} at most 1.02, {sum(r <= 1.05 for r in all_)} at most 1.05, most {max(all_):.2f}")
+    worst = sorted(((turns(r[lib]), lib, r["dtype"], r["log2n"]) for r in result.get("sums", []) for lib in ("torch", "cupy") if lib in r),
                    key=lambda w: -float(w[0]))
     if worst:
-        print("sums, slowest beside theirs:", *(f"{w[1]} {w[2]} 2^{w[3]} {w[0]}" for w in worst[:5]), sep="  ")
+        print("sums, slowest beside theirs:", *(f"{w[1]} {w[2]} 2^{w[3]} {w[0]}" for w in worst[:12]), sep="  ")
     for row in result.get("axes", []):
         t, c = row["torch"], row.get("cupy")
-        print(f"axis {row['axis']} of {row['shape']} {row['dtype']}: wf {t['wf']['us']:.1f} us, torch {t['theirs']['us']:.1f}, ratio {ratio(t['wf'], t['theirs'])}"
-              + (f"; of cupy {ratio(c['wf'], c['theirs'])}" if c else ""))
+        print(f"axis {row['axis']} of {row['shape']} {row['dtype']}: wf {t['wf']['us']:.1f} us, torch {t['theirs']['us']:.1f}, ratio {turns(t)}"
+              + (f"; of cupy {turns(c)}" if c else ""))
     for row in result.get("labels", []):
         print(f"labels {row['groups']} {row['dtype']}: wf {row['wf']['us']:.0f} us, scatter_add {row['scatter_add']['us']:.0f}, index_add {row['index_add']['us']:.0f}")
     for row in result.get("segments", []):
@@ -331,6 +370,8 @@ def told_short(result):
     for row in result.get("own", []):
         by = "".join(f", {k} {row[k]}" for k in ("segments", "labels") if k in row)
         print(f"own 2^{row['log2n']}{by}: first {row['first_s']} s, then {row['wf']['us']:.1f} us, torch {row['torch']['us']:.1f}")
+    if "calls" in result:
+        print("host us of a call of 1024 elements:", *(f"{r['call']} {r['host_us']:.2f};" for r in result["calls"]))
     for row in result.get("modes", []):
         other = row.get("inside exact()") or row["operator"]
         print(f"{row['what']} 2^{row['log2n']}: torch {row['torch']['us']:.1f} us, exact {other['us']:.1f}")

@@ -14,8 +14,14 @@ namespace wfpy {
 struct device_call {
   static constexpr const char* capsule = "warpfold.device_call";
   PyObject* kind;  ///< their type, exactly
+  /// What a plain call says beside the operation and the array.
+  struct asked {
+    PyObject *axis, *out;  ///< None where they are not told
+    bool keepdims, fast;
+    long long correction;
+  };
   /// The answer, an array of theirs, by kernels on the library's current stream. Null without a Python error: it is for general code.
-  PyObject* (*run)(const device_call& self, int op, PyObject* x, PyObject* axis, bool keepdims, long long correction) noexcept;
+  PyObject* (*run)(const device_call& self, int op, PyObject* x, const asked& how) noexcept;
 };
 
 /// Axes as they are told, each once and in [0, rank). False for what general code has words for.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Arrays of NumPy, and those on a GPU of libraries that were told of, over all or some axes and all else left at its default, are
-/// answered before general code is asked. Everything else goes to warpfold._general.reduce.
+/// answered before general code is asked; so are those of accuracy="fast", and on a GPU those that have an out=. Everything else goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,7 +22,7 @@ constexpr std::int64_t worth_releasing = 1 << 13;  // elements; fewer are summed
 PyObject* ndarray_type = nullptr;
 std::array<PyObject*, wf::dtypes.size()> scalar_types{};
 std::array<PyObject*, wf::dtypes.size()> dtypes{};
-PyObject *exact_name, *nearest_name, *general, *empty;
+PyObject *exact_name, *fast_name, *nearest_name, *general, *empty;
 std::array<const device_call*, 8> on_devices{};  // those in use come first
 
 enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, stream, arguments };
@@ -71,7 +71,7 @@ bool is(PyObject* given, PyObject* text) {
 }
 
 bool all_default(PyObject* const* a) {
-  return a[type] == Py_None && a[where] == Py_None && a[out] == Py_None && a[stream] == Py_None && (a[correction] == Py_None || PyLong_CheckExact(a[correction])) && is(a[accuracy], exact_name) &&
+  return a[type] == Py_None && a[where] == Py_None && a[stream] == Py_None && (a[correction] == Py_None || PyLong_CheckExact(a[correction])) &&
          is(a[rounding], nearest_name) && (a[keepdims] == Py_False || (a[keepdims] == Py_True && a[axis] != Py_None));
 }
 
@@ -98,12 +98,12 @@ void run_beside_others(std::int64_t n, F f) {
 }
 
 /// The answers; null without a Python error if this is not for the fast path.
-PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep, std::int64_t divide) {
+PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep, std::int64_t divide, wf::accuracy how) {
   const buffer held(x, PyBUF_STRIDES | PyBUF_FORMAT);
   const Py_buffer& b = held.b;
   const auto element = held.held ? type_of_format(b.format, b.itemsize) : std::nullopt;
   if (!element || b.itemsize == 0 || b.strides == nullptr) return nullptr;
-  const wf::cpu::erased* f = wf::find_builtin(o, *element, wf::accuracy::exact);
+  const wf::cpu::erased* f = wf::find_builtin(o, *element, how);
   if (f == nullptr || f->inputs != 1) return nullptr;
   std::int64_t n = 1;
   bool gaps = false;
@@ -151,9 +151,11 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
   const device_call* on_device = nullptr;
   for (std::size_t k = 0; k < on_devices.size() && on_devices[k] != nullptr; ++k)
     if (on_devices[k]->kind == kind) on_device = on_devices[k];
+  const bool exactly = is(a[accuracy], exact_name);
   int beyond = 0;  // 64 bits
   const long long divide = PyLong_CheckExact(a[correction]) ? PyLong_AsLongLongAndOverflow(a[correction], &beyond) : 0;
-  if (((ndarray_type != nullptr && kind == ndarray_type) || on_device != nullptr) && beyond == 0 && all_default(a)) {
+  if (((ndarray_type != nullptr && kind == ndarray_type && a[out] == Py_None) || on_device != nullptr) && beyond == 0 && all_default(a) &&
+      (exactly || is(a[accuracy], fast_name))) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
@@ -161,8 +163,8 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     }
     const bool keep = a[keepdims] == Py_True;
     try {
-      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], a[axis], keep, divide)
-                                             : quick(static_cast<op>(o), a[array], a[axis], keep, divide);
+      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], {a[axis], a[out], keep, !exactly, divide})
+                                             : quick(static_cast<op>(o), a[array], a[axis], keep, divide, exactly ? wf::accuracy::exact : wf::accuracy::fast);
       if (found != nullptr) return found;
     } catch (const std::bad_alloc&) {
       return PyErr_NoMemory();
@@ -204,6 +206,7 @@ PyObject* scalar_of(op o, dtype element, const void* p) {
 
 void add_fast_path(nb::module_& m) {
   exact_name = PyUnicode_InternFromString("exact");
+  fast_name = PyUnicode_InternFromString("fast");
   nearest_name = PyUnicode_InternFromString("nearest");
   PyModule_AddFunctions(m.ptr(), methods);
   m.def("use_general", [](nb::object f) { general = f.release().ptr(); });

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 
 import numpy as np
@@ -136,6 +137,9 @@ class Tensor:
     def new_empty(self, shape, dtype=None):
         return Tensor(np.full(shape, 77, dtype or self.dtype))
 
+    def expand(self, shape):
+        return Tensor(np.broadcast_to(self.x, shape))
+
     def data_ptr(self):
         return self.x.ctypes.data
 
@@ -166,6 +170,12 @@ class torch:
 
     float16, float32, float64, int32, int64, bool = (np.dtype(n) for n in ("float16", "float32", "float64", "int32", "int64", "bool"))
 
+    @staticmethod
+    def empty_like(x):
+        return Tensor(np.full(x.x.shape, 77, x.x.dtype, order=torch.order))
+
+    order = "C"  # in which the dimensions of what empty_like() makes lie
+
     class cuda:
         class Stream:
             pass
@@ -193,6 +203,7 @@ class Ndarray:
         self.shape, self.strides, self.dtype = self.x.shape, self.x.strides, self.x.dtype
         self.data = Ndarray.data(self.x.ctypes.data)
         self.size = self.x.size
+        self.device = contextlib.nullcontext()
 
     def __dlpack_device__(self):
         return 2, 0
@@ -205,6 +216,10 @@ class cupy:
     """What of CuPy's module is used of such."""
 
     ndarray = Ndarray
+
+    @staticmethod
+    def empty(shape, dtype):
+        return Ndarray(shape, dtype)
 
     class cuda:
         @staticmethod

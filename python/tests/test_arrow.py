@@ -167,6 +167,32 @@ def test_columns_of_frames():
     assert math.isnan(wf.sum(pd.Series([1.0, math.nan])))  # a NaN of NumPy's kind is no null
 
 
+def test_data_sets_and_queries_are_streams(tmp_path):
+    """What is larger than memory: files of Parquet, a query of DuckDB's, a lazy frame of Polars; nulls skipped."""
+    ds, pq = pytest.importorskip("pyarrow.dataset"), pytest.importorskip("pyarrow.parquet")
+    parts = [[1e16, None, 1.0], [None], [-1e16, 2.0**-60]]
+    for k, part in enumerate(parts):
+        pq.write_table(pa.table({"v": pa.array(part, pa.float64()), "w": list(range(len(part)))}), tmp_path / f"{k}.parquet")
+    flat = [v for part in parts for v in part if v is not None]
+    streams = {"pyarrow": lambda: ds.dataset(tmp_path).scanner(columns=["v"], batch_size=2).to_reader()}
+    try:
+        import duckdb
+        streams["duckdb"] = lambda: duckdb.sql(f"select v from read_parquet('{tmp_path}/*.parquet')")
+    except ImportError:
+        pass
+    try:
+        import polars as pl
+        if hasattr(pl.LazyFrame, "collect_batches"):
+            streams["polars"] = lambda: pl.scan_parquet(tmp_path / "*.parquet").select("v").collect_batches(chunk_size=2)
+    except ImportError:
+        pass
+    for name, stream in streams.items():
+        assert wf.sum(stream()) == math.fsum(flat) and wf.ExactSum(stream()).count == len(flat), name
+        assert wf.ExactSum(stream()) == wf.ExactSum(flat), name
+        assert wf.fuse(["min", "max", "count"])(stream()) == (-1e16, 1e16, len(flat)), name
+        assert wf.mean(stream()) == wf.mean(flat) and wf.var(stream(), correction=1) == wf.var(flat, correction=1), name
+
+
 def test_memory_is_given_back():
     before = pa.total_allocated_bytes()
     for _ in range(50):

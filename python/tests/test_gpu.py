@@ -137,10 +137,37 @@ def test_plain_calls_do_not_come_to_general_code(told, kind):
 
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_plain_calls_with_out_and_fast_ones_do_not_either(told, kind):
+    x = np.random.default_rng(7).standard_normal((3, 40)).astype(np.float32)
+    for how in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}):
+        for name in ("sum", "var", "argmax"):
+            if name == "argmax" and how.get("axis") is None:
+                continue
+            expected = np.asarray(getattr(wf, name)(x, **how))
+            out = placed(kind, np.full_like(expected, 7))
+            assert getattr(wf, name)(placed(kind, x), out=out, **how) is out
+            same(out.x, expected)
+    large = np.array([1e16, 1.0, -1e16, 0.5] * 3)
+    same(wf.sum(placed(kind, large), accuracy="fast").x, _fast_on_simt(large))
+
+
+def _fast_on_simt(x):
+    """What the kernel of fast sums answers, by the module itself."""
+    compiled, out = _device.kernels("sum"), np.zeros(())
+    held = Cuda(x)
+    a, b = (compiled.of_capsule(one.__dlpack__(stream=1), "sum", False) for one in (held, Cuda(out)))
+    compiled.reduce(_general.OP["sum"], "fast", "nearest", 0, a, None, None, None, None, None, 0, 0, 1, b.address)
+    assert out != 6  # the exact sum
+    return out
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
 def test_all_other_calls_do(told, kind):
     x = np.arange(6.0).reshape(2, 3)
     y = placed(kind, x)
-    for call in (lambda: wf.sum(y, rounding="up"), lambda: wf.sum(y, accuracy="fast"), lambda: wf.sum(y, stream=1), lambda: wf.sum(y, out=y), lambda: wf.var(y, correction=1.0), lambda: wf.var(y, correction=1 << 70),
+    for call in (lambda: wf.sum(y, rounding="up"), lambda: wf.sum(y, accuracy="quick"), lambda: wf.sum(y, stream=1), lambda: wf.sum(y, out=y), lambda: wf.sum(y, out=Cuda(np.zeros(()))),
+                 lambda: wf.sum(y, axis=0, out=placed(kind, np.zeros(6)[::2])), lambda: wf.sum(y, out=placed(kind, np.zeros((), np.float32))), lambda: wf.sum(y, axis=0, out=placed(kind, np.zeros((1, 3)))), lambda: wf.var(y, correction=1.0), lambda: wf.var(y, correction=1 << 70),
                  lambda: wf.sum(y, dtype="float32"), lambda: wf.minmax(y), lambda: wf.sum(y, axis=2), lambda: wf.sum(y, axis=(0, 0)), lambda: wf.sum(y, axis=1.5),
                  lambda: wf.argmax(y, axis=(0,)), lambda: wf.sum(placed(kind, x[:0])), lambda: wf.sum(y, where=True, keepdims=True), lambda: wf.sum(y, axis=1 << 70)):
         with pytest.raises(told):
@@ -167,7 +194,7 @@ def test_all_other_calls_do(told, kind):
 @simt
 def test_few_functions_are_called_on_the_fast_path(told):
     """Each costs a tenth of a microsecond and more."""
-    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "new_empty", "_tell"]),
+    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "empty_like", "_tell"]),
                     (Ndarray(None, None, np.ones((3, 4), np.float32)), ["sum", "reduce", "get_current_stream"])):
         wf.sum(x, axis=0)
         calls = []
@@ -178,6 +205,24 @@ def test_few_functions_are_called_on_the_fast_path(told):
             sys.setprofile(None)
         own = [c for c in calls if c in most]
         assert own == most, calls
+
+
+@simt
+def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch):
+    """PyTorch's is made like that of an answer before, unless it then lies in another order."""
+    x = np.arange(2.0 * 3 * 5 * 7, dtype=np.float32).reshape(2, 3, 5, 7)
+    for order in ("C", "F"):
+        monkeypatch.setattr(device_arrays.torch, "order", order)
+        for _ in range(3):
+            for how in ({}, *({"axis": d, "keepdims": k} for d in range(4) for k in (False, True)), *({"axis": (d, 3)} for d in range(3))):  # more than are remembered
+                for name in ("sum", "argmax"):
+                    if name == "argmax" and isinstance(how.get("axis"), tuple):
+                        continue
+                    got, expected = getattr(wf, name)(Tensor(x), **how), np.asarray(getattr(wf, name)(x, **how))
+                    assert got.x.flags.c_contiguous and got.x.dtype == expected.dtype
+                    same(got.x, expected)
+                    other = getattr(wf, name)(Tensor(x), **how)
+                    assert not np.shares_memory(got.x, other.x)
 
 
 @simt
@@ -419,7 +464,7 @@ def test_reductions_of_ones_own_keep_their_order(own):
             assert type(there) is Cuda
             same(there.x, np.asarray(here))
     same(horner(Cuda(x), axis=1, keepdims=True).x, horner(x, axis=1, keepdims=True))
-    assert set(own.put) == {"warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"}
+    assert all(own.put())
     for n in (63, 64, 65, 4095, 4097, 12289, 70_001):  # about where a part, a tile, a thread's stretch ends
         y = rng.integers(-99, 99, n).astype(np.int16)
         same(horner(Cuda(y)).x, np.asarray(horner(y)))
@@ -438,7 +483,7 @@ def test_reductions_of_ones_own_by_segments_and_labels(own):
             there, here = wf.segment_reduce(horner, Cuda(view), by), wf.segment_reduce(horner, view, by.x if isinstance(by, Cuda) else by)
             assert type(there) is Cuda
             same(there.x, here)
-    assert set(own.put) == {"warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"}
+    assert all(own.put())
     labels = rng.integers(0, 7, x.size) ** 2
     for given in (labels, Cuda(labels), labels.astype(np.uint8)):
         same(wf.reduce_by_label(horner, Cuda(x), given, 40).x, wf.reduce_by_label(horner, x, labels, 40))
@@ -485,6 +530,41 @@ def test_reductions_of_ones_own_of_any_types(own):
     assert last(small, out=room).x == x[4]
     with pytest.raises(TypeError, match="gives no memory for states"):
         last(Interface(x), out=room)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_plain_calls_of_ones_own_do_not_come_to_general_code(own, told, kind, monkeypatch):
+    from warpfold import _own_gpu
+    horner = wf.Reduction(state="std::int64_t value, power;", identity="{0, 1}", lift="{x ^ i, 31}", combine="{a.value * b.power + b.value, a.power * b.power}", finish="s.value + n")
+    last = wf.Reduction(state="T of[2];", identity="{0, 0}", lift="{x, y}", combine="b.of[0] != 0 ? b : a", finish="std::array<T, 2>{s.of[0], s.of[1]}", inputs=2)
+    x = np.random.default_rng(9).integers(-99, 99, (3, 5, 700)).astype(np.int32)
+    horner(placed(kind, x)), last(placed(kind, x), placed(kind, x))  # general code, which compiles
+
+    class Slow(Exception):
+        pass
+
+    def refuse(*given):
+        raise Slow
+    monkeypatch.setattr(_own_gpu, "reduce", refuse)
+    for view in (x, x.transpose(2, 0, 1), x[:, ::2, ::-1], x[1], x[0, 0, :1].reshape(()), np.broadcast_to(x[0], (4, 5, 700))):
+        for how in [{}, {"keepdims": True}, *({"axis": d, "keepdims": k} for d in range(-1, view.ndim) if view.ndim for k in (False, True)), {"axis": ()}]:
+            got = horner(placed(kind, view), **how)
+            assert type(got) is kind
+            same(got.x, np.asarray(horner(view, **how)))
+            same(last(placed(kind, view), placed(kind, view[::-1] if view.ndim else view), **how).x, np.asarray(last(view, view[::-1] if view.ndim else view, **how)))
+    for n in (63, 64, 65, 4097, 70_001):
+        y = np.resize(x, n)
+        same(horner(placed(kind, y)).x, np.asarray(horner(y)))
+    y, out = placed(kind, x), placed(kind, np.zeros((), np.int64))
+    for call in (lambda: horner(y, out=out), lambda: horner(y, stream=1), lambda: horner(y, axis=3), lambda: horner(y, axis=(0, 0)), lambda: horner(placed(kind, x[:0])),
+                 lambda: horner(placed(kind, x.astype(np.int64))), lambda: last(y, placed(kind, x[1:])), lambda: last(y, placed(kind, x.astype(np.int64))),
+                 lambda: last(y, Cuda(x)), lambda: horner(Cuda(x))):
+        with pytest.raises(Slow):
+            call()
+    if kind is Tensor:
+        with pytest.raises(Slow):
+            horner(Tensor(x.astype(np.float32), neg=True))
 
 
 def test_without_a_driver_one_line_says_so(monkeypatch):

@@ -194,7 +194,7 @@ def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
     _told.add(kind)
     if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
         types = [getattr(library.module, name, None) for name in NAMES]
-        _core.use_device(compiled.torch_tensors(kind, types, vars(kind)["__dlpack_c_exchange_api__"]))
+        _core.use_device(compiled.torch_tensors(kind, types, (vars(kind)["__dlpack_c_exchange_api__"], library.module.empty_like)))
     elif type(library) is _Cupy and kind is library.module.ndarray:
         _core.use_device(compiled.cupy_arrays(kind, DTYPES, library.module.cuda.get_current_stream))
 
@@ -202,6 +202,12 @@ def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
 def array_of(x: Any, stream: int, who: str) -> Any:
     """An array as the compiled module knows it, whose elements are there when `stream` has come to here."""
     compiled = kernels(who)
+    if type(x) in _told:
+        told = compiled.read(x)
+        if told is not None:
+            if told.stream != stream:
+                compiled.in_order(told.device, told.stream, stream)
+            return told
     if hasattr(type(x), "__dlpack__"):
         pinned = hasattr(type(x), "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 3  # the CPU's array to its library, which has no streams
         return compiled.of_capsule(x.__dlpack__() if pinned else x.__dlpack__(stream=stream), who, pinned)
@@ -229,7 +235,10 @@ class Inputs:
         compiled = kernels(asked.who)
         if type(x) not in _told:
             tell_fast_path(type(x), self.library, compiled)
-        if asked.stream is not None:
+        told = compiled.read(x) if asked.stream is None and type(x) in _told else None
+        if told is not None:
+            self.stream = told.stream
+        elif asked.stream is not None:
             self.stream = handle_of(asked.stream, asked.who)
         elif self.library is not None and type(self.library) not in (_Numba, _Standard):
             self.stream = self.library.stream(x)
@@ -237,7 +246,7 @@ class Inputs:
             self.stream = 1
         else:  # the stream that its elements are made on
             self.stream = compiled.of_interface(x.__cuda_array_interface__, asked.who).stream or 1
-        self.a = array_of(x, self.stream, asked.who)
+        self.a = array_of(x, self.stream, asked.who) if told is None else told
         self.b = None if y is None else array_of(y, self.stream, asked.who)
         if self.b is not None and self.b.device != self.a.device:
             raise ValueError(f"{asked.who}: arrays on the GPUs {self.a.device} and {self.b.device}; they must be on one")

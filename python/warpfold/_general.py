@@ -72,7 +72,10 @@ def plan_of(ops: Sequence[int], element: int, masked: bool, round_to: int | None
         return _core.Plan(ops, element, masked, round_to, skip_nans, accuracy, rounding, correction)
     except (TypeError, ValueError) as e:
         name, colon, rest = str(e).partition(": ")
-        raise type(e)(f"{who}: {rest if colon and name in OP else e}") from None
+        told = rest if colon and name in OP else str(e)
+        for code, theirs in ((13, "c64"), (14, "c128")):  # the library's names of types
+            told = told.replace(f"of type {theirs};", f"of type {NAMES[code]};")
+        raise type(e)(f"{who}: {told}") from None
 
 
 def bytes_for(count: int) -> np.ndarray[Any, Any]:
@@ -498,8 +501,7 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
 def own_by_segment(own: Any, here: Any, offsets: Any, length: int, count: int) -> list[Any]:
     """A Reduction's answers of segments on a GPU."""
     from ._own_gpu import Partition, run
-    by = Partition(offsets.address if offsets is not None else 0, 0, 8 if offsets is None or offsets.dtype == I64 else 4, length, here.a.shape[0])
-    return [run(own, here, (0,), by, count, (count,), None)]
+    return [run(own, here, (0,), Partition(offsets, None, length, here.a.shape[0]), count, (count,), None)]
 
 
 def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
@@ -517,7 +519,7 @@ def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
         order = np.argsort(at, kind="stable")
         sorted_ = tuple(library.copied(here.x, one.astype(np.int64), here.stream) for one in (order, np.searchsorted(at[order], np.arange(count + 1))))
     places, ends = (_device.array_of(one, here.stream, who) for one in sorted_)
-    answer = run(own, here, (0,), Partition(ends.address, places.address, 8, 0, here.a.shape[0]), count, (count,), None)
+    answer = run(own, here, (0,), Partition(ends, places, 0, here.a.shape[0]), count, (count,), None)
     for one in sorted_:
         library.used(one, here.asked.stream)
     return [answer]

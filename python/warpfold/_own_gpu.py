@@ -171,79 +171,18 @@ warpfold_own_finish(warpfold_own::partition by, unsigned long long answers, unsi
 }  // extern "C"
 """
 
-FEW = 64  # elements of an answer that a thread takes alone
+FEW = 64  # elements of an answer that a thread takes alone; own.hpp, which launches the kernels, has it too
 WHOLE = _HEAD + _STRUCT + _KERNELS.replace("@few@", str(FEW))
-_TILE, _MOST_PARTS, _MOST_BLOCKS = 4096, 256, 1 << 16
+_NAMES = ("warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish")
 
 
-class View(ctypes.Structure):
-    """`warpfold_own::view`."""
+class Partition(NamedTuple):
+    """Which elements an answer has: those between two offsets, by `order` where they are sorted, or `length` of them, or all `n`."""
 
-    _fields_ = [("at", ctypes.c_uint64 * 2), ("kept", ctypes.c_int64), ("reduced", ctypes.c_int64), ("length", ctypes.c_int64 * 32),
-                ("stride", ctypes.c_int64 * 32 * 2)]
-
-
-class Partition(ctypes.Structure):
-    """`warpfold_own::partition`."""
-
-    _fields_ = [("offsets", ctypes.c_uint64), ("order", ctypes.c_uint64), ("bytes_of_offset", ctypes.c_int64), ("length", ctypes.c_uint64), ("n", ctypes.c_uint64)]
-
-
-class Launch(NamedTuple):
-    """A kernel by its name, its blocks, and its arguments as ctypes has them."""
-
-    kernel: str
-    blocks: int
-    arguments: tuple[Any, ...]
-
-
-def view_of(addresses: list[int], shape: tuple[int, ...], strides: list[tuple[int, ...]], axes: tuple[int, ...]) -> View:
-    """Dimensions that lie in one another are one."""
-    kept = [d for d in range(len(shape)) if d not in axes]
-    reduced = [d for d in range(len(shape)) if d in axes]
-    of = View()
-    for k, address in enumerate(addresses):
-        of.at[k] = address
-    at = 0
-    for group in (kept, reduced):
-        joined: list[list[Any]] = []
-        for d in group:
-            if shape[d] == 1:
-                continue
-            if joined and all(outer == inner[d] * shape[d] for outer, inner in zip(joined[-1][1], strides)):
-                joined[-1] = [joined[-1][0] * shape[d], [inner[d] for inner in strides]]
-            else:
-                joined.append([shape[d], [inner[d] for inner in strides]])
-        for length, steps in joined:
-            of.length[at] = length
-            for k, step in enumerate(steps):
-                of.stride[k][at] = step
-            at += 1
-        if group is kept:
-            of.kept = at
-    of.reduced = at - of.kept
-    return of
-
-
-def parts_of(answers: int, n: int) -> int:
-    """In how many parts an answer's elements are folded: as many blocks as keep a GPU busy, of a tile or more each."""
-    return max(1, min(-(-n // _TILE), _MOST_PARTS, -(-2048 // answers)))
-
-
-def launches(view: View, by: Partition, answers: int, threads: int, states: int, out: int) -> list[Launch]:
-    """What is to be launched, one after the other, for answers that lie at `out`; `states` has parts_of() of them an answer. Answers of few elements
-    and of more are told apart by the kernels where each may have another number."""
-    u64 = ctypes.c_uint64
-    blocks = min(-(-answers // threads), _MOST_BLOCKS)
-    uneven, most = bool(by.offsets), by.length or by.n
-    found = []
-    if uneven or most <= FEW or by.n % most:
-        found.append(Launch("warpfold_own_each", blocks, (view, by, u64(answers), u64(out))))
-    if most > FEW:
-        parts = parts_of(answers, most)
-        found += [Launch("warpfold_own_fold", min(answers * parts, _MOST_BLOCKS), (view, by, u64(answers), u64(parts), u64(states))),
-                  Launch("warpfold_own_finish", blocks, (by, u64(answers), u64(parts), u64(states), u64(out)))]
-    return found
+    offsets: Any
+    order: Any
+    length: int
+    n: int
 
 
 class _Driver:
@@ -257,11 +196,7 @@ class _Driver:
         self.check("cuInit", 0)
 
     def check(self, name: str, *arguments: Any) -> None:
-        e = getattr(self.api, name)(*arguments)
-        if e:
-            text = ctypes.c_char_p()
-            self.api.cuGetErrorString(e, ctypes.byref(text))
-            raise RuntimeError(f"Reduction: {name}: {(text.value or b'an error without a name').decode()} ({e})")
+        self.said(getattr(self.api, name)(*arguments), name)
 
     def capability(self, device: int) -> int:
         found = []
@@ -271,30 +206,29 @@ class _Driver:
             found.append(value.value)
         return 10 * found[0] + found[1]
 
-    def kernels(self, own: Any, element: int, device: int) -> tuple[tuple[int, ...], dict[str, ctypes.c_void_p]]:
-        """What `warpfold_told` holds, and the kernels of a Reduction in the device's primary context, which is CUDA's runtime's."""
+    def kernels(self, own: Any, element: int, device: int) -> Any:
+        """The kernels of a Reduction in the device's primary context, which is CUDA's runtime's, for the compiled module to launch."""
         file = own._cubin(self.capability(device), element)
-        context, module = ctypes.c_void_p(), ctypes.c_void_p()
+        context, module, found = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        functions = []
         self.check("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.check("cuCtxPushCurrent_v2", context)
         try:
             self.check("cuModuleLoadData", ctypes.byref(module), file.cubin)
-            kernels = {}
-            for name in ("warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish"):
-                kernels[name] = ctypes.c_void_p()
-                self.check("cuModuleGetFunction", ctypes.byref(kernels[name]), module, name.encode())
+            for name in _NAMES:
+                self.check("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+                functions.append(found.value)
         finally:
             self.check("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-        kernels["context"] = context
-        return file.told, kernels
+        driver = [ctypes.cast(getattr(self.api, name), ctypes.c_void_p).value for name in ("cuLaunchKernel", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2")]
+        return _device.kernels("Reduction").OwnKernels(file.told, context.value, functions, driver)
 
-    def launch(self, kernels: dict[str, ctypes.c_void_p], what: Launch, threads: int, stream: int) -> None:
-        addresses = (ctypes.c_void_p * len(what.arguments))(*(ctypes.addressof(a) for a in what.arguments))
-        self.check("cuCtxPushCurrent_v2", kernels["context"])
-        try:
-            self.check("cuLaunchKernel", kernels[what.kernel], what.blocks, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(stream), addresses, None)
-        finally:
-            self.check("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+    def said(self, e: int, name: str) -> None:
+        """Raises what an error of the driver's means."""
+        if e:
+            text = ctypes.c_char_p()
+            self.api.cuGetErrorString(e, ctypes.byref(text))
+            raise RuntimeError(f"Reduction: {name}: {(text.value or b'an error without a name').decode()} ({e})")
 
 
 driver_of = functools.lru_cache(maxsize=None)(_Driver)
@@ -302,13 +236,14 @@ _loaded: dict[tuple[Any, ...], Any] = {}
 _lock = threading.Lock()
 
 
-def _loaded_kernels(own: Any, inputs: _device.Inputs) -> tuple[tuple[int, ...], Any]:
+def _loaded_kernels(own: Any, inputs: _device.Inputs) -> Any:
     key = own, inputs.a.dtype, inputs.a.device
     with _lock:
         if key not in _loaded:
             _loaded[key] = driver_of().kernels(own, inputs.a.dtype, inputs.a.device)
-        told, kernels = _loaded[key]
-        return told, kernels
+            own._calls = own._calls or _device.kernels("Reduction").OwnCalls()
+            own._calls.add(inputs.a.dtype, inputs.a.device, _loaded[key])
+        return _loaded[key]
 
 
 def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream: Any) -> Any:
@@ -321,28 +256,23 @@ def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream
     axes = axes_of(axis, len(a.shape), who)
     kept = tuple(length for d, length in enumerate(a.shape) if d not in axes)
     shape = tuple(1 if d in axes else length for d, length in enumerate(a.shape)) if keepdims else kept
-    return run(own, inputs, axes, Partition(0, 0, 0, 0, math.prod(a.shape[d] for d in axes)), math.prod(kept), shape, out)
+    return run(own, inputs, axes, Partition(None, None, 0, math.prod(a.shape[d] for d in axes)), math.prod(kept), shape, out)
 
 
 def run(own: Any, inputs: _device.Inputs, axes: tuple[int, ...], by: Partition, answers: int, shape: tuple[int, ...], out: Any) -> Any:
     """So many answers, each of the elements that `by` says, as an array of that shape."""
     who, x, stream = inputs.asked.who, inputs.x, inputs.asked.stream
-    (threads, state_bytes, code, values), kernels = _loaded_kernels(own, inputs)
-    to, address = inputs.place(out, shape if values == 1 else (*shape, values), code)
+    kernels = _loaded_kernels(own, inputs)
+    to, address = inputs.place(out, shape if kernels.values == 1 else (*shape, kernels.values), kernels.dtype)
     if answers == 0:
         return to
-    given = [p for p in (inputs.a, inputs.b) if p is not None]
-    view = view_of([p.address for p in given], inputs.a.shape, [p.strides for p in given], axes)
-    most = by.length or by.n
     scratch, states = None, 0
-    if most > FEW:
+    if bytes_ := kernels.scratch(answers, by.length, by.n):
         if inputs.library is None:
             raise TypeError(f"{who}: an array on a GPU of a library that is not known, which gives no memory for states; "
                             f"at most {FEW} elements of each answer need none")
-        words = -(-answers * parts_of(answers, most) * state_bytes // 8)
-        scratch, states = inputs.library.room(x, (words,), I64, inputs.stream)
+        scratch, states = inputs.library.room(x, (-(-bytes_ // 8),), I64, inputs.stream)
         if stream is not None:
             inputs.library.used(scratch, stream)
-    for one in launches(view, by, answers, threads, states, address):
-        driver_of().launch(kernels, one, threads, inputs.stream)
+    driver_of().said(kernels.put(inputs.a, inputs.b, axes, by.offsets, by.order, by.length, by.n, answers, states, address, inputs.stream), "cuLaunchKernel")
     return to

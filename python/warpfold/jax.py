@@ -26,7 +26,7 @@ import numpy as np
 
 from . import _core
 from ._compile import load
-from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, axes_of, correction_of
+from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, axes_of, correction_of, plan_of
 from ._inputs import BF16, NAMES, code_of, is_complex
 
 try:
@@ -116,7 +116,7 @@ def _reduce(op: int, arrays: tuple[Any, ...], axis: Any, keepdims: bool, correct
     axes = axes_of(axis, len(shape), who)
     if op in NEED_ELEMENTS and math.prod(shape[d] for d in axes) == 0:
         raise ValueError(f"{who}: there are no elements, and of nothing there is no {who}")
-    _core.Plan([op], element, False, None, False, accuracy, rounding, 0)  # which says what is wrong, before anything is traced
+    plan_of([op], element, False, None, False, accuracy, rounding, 0, who)  # which says what is wrong, before anything is traced
     answer, dtype = _type_of_answer(op, element, who)
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
     how = np.array([op, element, answer, accuracy == "fast", _ROUNDINGS.index(rounding), correction_of(correction, who)], np.int64)

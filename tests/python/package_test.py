@@ -15,7 +15,7 @@ import venv
 
 BUILD = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.25", "ninja"]
 NEEDED = ["numpy", "ml-dtypes", "pytest", "hypothesis", "array-api-strict", "mypy"]
-READ_TOO = ["pyarrow", "pandas", "polars", "jax", "numba", "nbclient", "nbformat", "ipykernel"]  # what only some tests need, which skip without
+READ_TOO = ["pyarrow", "pandas", "polars", "duckdb", "jax", "numba", "nbclient", "nbformat", "ipykernel"]  # what only some tests need, which skip without
 IN_PIECES = ["dask[array,dataframe]", "distributed", "xarray", "mpi4py"]  # the same
 
 
@@ -95,7 +95,7 @@ def main():
     tests = given.source / "python/tests"
     # Arrays on a GPU, in a process of its own: simt's memory of threads has to be there from the start.
     module = modules("_simt.*so")
-    arrays_on_gpus = subprocess.Popen(["env", f"LD_PRELOAD={module}", *run, str(tests / "test_gpu.py")], cwd=given.scratch,
+    arrays_on_gpus = subprocess.Popen(["env", f"LD_PRELOAD={module}", *run, str(tests / "test_gpu.py")], cwd=given.scratch, env=environment,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     all_else = subprocess.run([*run, "--ignore", str(tests / "test_gpu.py"), str(tests)], cwd=given.scratch, env=environment)
     print(arrays_on_gpus.communicate()[0])

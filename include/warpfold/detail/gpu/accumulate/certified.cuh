@@ -221,14 +221,10 @@ struct certified_running {
   __device__ __forceinline__ state total(std::uint64_t length) {
     state s = state::nothing();
     if constexpr (traits::sums) {
-#pragma unroll
-      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[i % traits::parts], as_pair(sum[i]), i < traits::parts);
+      merge_lanes<traits::parts>(sum, &s.pair[0]);
       s.extent = whole_extent();
     }
-    if constexpr (traits::squares) {
-#pragma unroll
-      for (int i = 0; i < lanes; ++i) put_or_merge(s.pair[traits::pairs - 1], as_pair(square[i]), i == 0);
-    }
+    if constexpr (traits::squares) merge_lanes<1>(square, &s.pair[traits::pairs - 1]);
     if constexpr (traits::chains) {
       s.loss = certified::loss_of_chain(traits::range_of(s.extent), length, lanes * length);
     }
@@ -246,9 +242,19 @@ struct certified_running {
  private:
   static __device__ __forceinline__ certified::pair as_pair(const certified::pair& p) { return p; }
   static __device__ __forceinline__ certified::pair as_pair(double s) { return {s, 0}; }
-  static __device__ __forceinline__ void put_or_merge(certified::pair& to, const certified::pair& p, bool first) {
-    if (first) to = p;
-    else to.merge(p);
+  /// Lane i goes to part i mod Parts, by halves: a merge takes 50 cycles.
+  template <int Parts, class Lane>
+  static __device__ __forceinline__ void merge_lanes(const Lane (&lane)[lanes], certified::pair* to) {
+    certified::pair p[lanes];
+#pragma unroll
+    for (int i = 0; i < lanes; ++i) p[i] = as_pair(lane[i]);
+#pragma unroll
+    for (int step = lanes / 2; step >= Parts; step /= 2) {
+#pragma unroll
+      for (int i = 0; i < step; ++i) p[i].merge(p[i + step]);
+    }
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) to[i] = p[i];
   }
 
   static __device__ __forceinline__ double to_double(number x) {

@@ -115,18 +115,40 @@ void several_gpus(int devices, std::size_t n) {
     library.use(0);
     return middle(us);
   };
-  const double one = time({0});
+  // What one GPU takes for the answer, without wf::gpus: the measure of what is linear.
+  const auto alone = [&] {
+    const std::span<const float> x(static_cast<const float*>(library.allocate(n * 4, pattern.data(), period * 4)), n);
+    double us = 0;
+    {
+      const wf::gpu place;
+      std::vector<double> all;
+      for (int k = -3; k < 15; ++k) {
+        const auto from = std::chrono::steady_clock::now();
+        const float got = wf::sum(place, x);
+        const double took = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - from).count();
+        verify(std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(want), "sum on a GPU");
+        if (k >= 0) all.push_back(took);
+      }
+      us = middle(all);
+    }
+    library.release(const_cast<float*>(x.data()));
+    return us;
+  };
+  const double by_place = alone(), one = time({0});
   char row[400];
-  std::snprintf(row, sizeof row, "  \"gpus\": [\n    {\"elements\": %zu, \"devices\": 1, \"us\": %.1f}", n, one);
+  std::snprintf(row, sizeof row,
+                "  \"gpus\": [\n    {\"elements\": %zu, \"devices\": 1, \"by\": \"wf::gpu\", \"us\": %.1f},\n    {\"elements\": %zu, \"devices\": 1, \"us\": %.1f, \"of linear\": "
+                "%.4f}",
+                n, by_place, n, one, by_place / one);
   text += row;
-  std::printf("exact sum of %zu f32 on 1 GPU: %.1f us\n", n, one);
+  std::printf("exact sum of %zu f32 on 1 GPU: by wf::gpu %.1f us, by wf::gpus %.1f\n", n, by_place, one);
   for (int d = 2; d <= devices; d *= 2) {
     std::vector<int> on;
     for (int k = 0; k < d; ++k) on.push_back(k);
     const double us = time(on);
-    std::snprintf(row, sizeof row, ",\n    {\"elements\": %zu, \"devices\": %d, \"us\": %.1f, \"of linear\": %.4f}", n, d, us, one / us / d);
+    std::snprintf(row, sizeof row, ",\n    {\"elements\": %zu, \"devices\": %d, \"us\": %.1f, \"of linear\": %.4f}", n, d, us, by_place / us / d);
     text += row;
-    std::printf("exact sum of %zu f32 on %d GPUs: %.1f us, %.4f of linear\n", n, d, us, one / us / d);
+    std::printf("exact sum of %zu f32 on %d GPUs: %.1f us, %.4f of linear\n", n, d, us, by_place / us / d);
   }
   text += "\n  ],\n";
 }
@@ -267,7 +289,8 @@ void tensors(const rank& me) {
   }
   const auto want = wf::sum(wf::view<float>(all.data(), {me.ranks, static_cast<std::int64_t>(period)}), wf::axis{0}).values;
   std::vector<float> back(most);
-  for (const std::size_t n : {std::size_t{1} << 10, std::size_t{1} << 14, std::size_t{1} << 18, std::size_t{1} << 22, std::size_t{1} << 24, most}) {
+  const wf::nccl::detail::elements_over_ranks<wf::op::sum, wf::gpu, float> over(*me.place, me.comm);
+  for (std::size_t n = std::size_t{1} << 10; n <= most; n *= 4) {
     wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(x, n), out);
     WF_CHECK(cudaStreamSynchronize(me.stream));
     WF_CHECK(cudaMemcpy(back.data(), out, n * 4, cudaMemcpyDeviceToHost));
@@ -277,13 +300,26 @@ void tensors(const rank& me) {
     for (const bool graph : {false, true}) {
       time(me, "tensor, ncclAllReduce", n * 4, calls, 15, graph, [&] { NCCL_CHECK(ncclAllReduce(x, out, n, ncclFloat, ncclSum, me.comm, me.stream)); });
       time(me, "tensor, wf::nccl::sum_elements", n * 4, calls, 15, graph, [&] { wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(x, n), out); });
+      if (n < std::size_t{1} << 14) continue;
+      time(me, "tensor, by shares", n * 4, calls, 15, graph, [&] { over.run(x, n, out, 0); });
+      time(me, "tensor, gathered", n * 4, calls, 15, graph, [&] { over.run(x, n, out, n * 4); });
     }
   }
+  time(me, "tensor, wf::nccl::sum_elements, in place", most * 4, 5, 15, false, [&] { wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(out, most), out); });
   // What the parts of the longest take.
   const std::size_t share = most / static_cast<std::size_t>(me.ranks);
   time(me, "tensor, its exchange", most * 4, 5, 15, false, [&] {
     NCCL_CHECK(ncclGroupStart());
     for (int k = 0; k < me.ranks; ++k) {
+      NCCL_CHECK(ncclSend(x + static_cast<std::size_t>(k) * share, share * 4, ncclUint8, k, me.comm, me.stream));
+      NCCL_CHECK(ncclRecv(out + static_cast<std::size_t>(k) * share, share * 4, ncclUint8, k, me.comm, me.stream));
+    }
+    NCCL_CHECK(ncclGroupEnd());
+  });
+  time(me, "tensor, its exchange without a rank's own share", most * 4, 5, 15, false, [&] {
+    NCCL_CHECK(ncclGroupStart());
+    for (int k = 0; k < me.ranks; ++k) {
+      if (k == me.index) continue;
       NCCL_CHECK(ncclSend(x + static_cast<std::size_t>(k) * share, share * 4, ncclUint8, k, me.comm, me.stream));
       NCCL_CHECK(ncclRecv(out + static_cast<std::size_t>(k) * share, share * 4, ncclUint8, k, me.comm, me.stream));
     }

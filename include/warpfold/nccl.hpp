@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <warpfold/detail/gpu/states.hpp>
@@ -171,43 +172,129 @@ void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
 
 namespace detail {
 
-/// Answers of up to so many bytes are made by every rank, from all elements: one message in place of two.
-inline constexpr std::size_t gathered_bytes = std::size_t{1} << 16;
+/// Up to so many bytes of a tensor every rank gets all of the others', and answers for all: one message in place of two, which pays as long as that takes
+/// less than a message. Tuned on two H100s; of more ranks each has more to take in.
+constexpr std::size_t gathered_bytes(std::size_t ranks) {
+  if (ranks <= 2) return std::size_t{1} << 24;
+  const std::size_t times = ranks * ranks * ranks / 8;
+  return times > 256 ? std::size_t{1} << 16 : (std::size_t{1} << 24) / times;
+}
+/// Between two ranks so many bytes, or more, are sent and received rather than gathered: by ncclAllGather (2.28) a tensor of 1 MiB took 47 µs, longer than one of 4.
+inline constexpr std::size_t sent_bytes = std::size_t{1} << 17;
+/// So many bytes of a tensor are under way at a time: the memory that is lent is no more.
+inline constexpr std::size_t bytes_under_way = std::size_t{1} << 28;
 
-/// out[i] becomes operation O of all ranks' x[i]. Long arrays: each rank gets its share of all ranks', reduces it, and sends the answers to all, which
-/// is as many bytes as a ring. Shares are of 16 elements, for aligned loads; what is left over goes as short arrays do.
+/// Operation O of each element over the ranks.
+template <op O, class Place, class T, class... S>
+class elements_over_ranks {
+ public:
+  elements_over_ranks(const Place& place, ncclComm_t comm, const S&... s)
+      : place_(place), comm_(comm), stream_(static_cast<cudaStream_t>(place.stream())), ranks_(static_cast<std::size_t>(ranks_of(comm, who))), settings_(s...) {}
+
+  /// Of n elements; those of up to `gathered` bytes by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered.
+  void run(const T* x, std::size_t n, T* out, std::size_t gathered) const {
+    if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");
+    constexpr std::size_t most = bytes_under_way / sizeof(T);
+    for (std::size_t at = 0; at < n; at += most) {
+      const std::size_t count = n - at < most ? n - at : most;
+      const std::size_t share = count * sizeof(T) <= gathered || ranks_ == 1 ? 0 : count / (16 * ranks_) * 16, shared = share * ranks_;
+      if (share != 0) by_shares(x + at, share, out + at);
+      if (count != shared) by_gathering(x + at + shared, count - shared, out + at + shared);
+    }
+  }
+  std::size_t gathered() const { return gathered_bytes(ranks_); }
+
+ private:
+  static constexpr const char* who = op_names[static_cast<int>(O)];
+
+  void by_gathering(const T* x, std::size_t n, T* out) const {
+    const lent all(place_, n * sizeof(T) * ranks_);
+    T* const received = static_cast<T*>(all.get());
+    if (n * sizeof(T) >= sent_bytes && !overlap(x, out, n) && beside(x, received)) {
+      exchange(x, received, n);
+      answer_beside(x, received, n, out);
+      return;
+    }
+    checked(ncclAllGather(x, received, n * sizeof(T), ncclUint8, comm_, stream_), "ncclAllGather");
+    answer(received, static_cast<std::int64_t>(n), n, out);
+  }
+
+  /// Each rank gets its share of all ranks', reduces it, and sends the answers to all: as many bytes as a ring.
+  void by_shares(const T* x, std::size_t share, T* out) const {
+    int rank = 0;
+    checked(ncclCommUserRank(comm_, &rank), "ncclCommUserRank");
+    const auto me = static_cast<std::size_t>(rank);
+    const T* const own = x + me * share;
+    T* mine = out + me * share;
+    const lent room(place_, share * ranks_ * sizeof(T));
+    T* const received = static_cast<T*>(room.get());
+    bool there = true;  // the answers, where they belong
+    if (beside(own, received)) {
+      exchange(x + (1 - me) * share, received, share);
+      there = !overlap(x, out, share * ranks_);
+      if (!there) mine = received + share;
+      answer_beside(own, received, share, mine);
+    } else {
+      checked(ncclGroupStart(), "ncclGroupStart");
+      ncclResult_t sent = ncclSuccess;
+      for (std::size_t k = 0; k < ranks_ && sent == ncclSuccess; ++k) {
+        sent = ncclSend(x + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
+        if (sent == ncclSuccess) sent = ncclRecv(received + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
+      }
+      ended(sent);
+      answer(received, static_cast<std::int64_t>(share), share, mine);
+    }
+    if (there && ranks_ == 2 && share * sizeof(T) >= sent_bytes) exchange(mine, out + (1 - me) * share, share);
+    else checked(ncclAllGather(mine, out, share * sizeof(T), ncclUint8, comm_, stream_), "ncclAllGather");
+  }
+
+  static bool overlap(const T* x, const T* out, std::size_t n) {
+    const auto from = reinterpret_cast<std::uintptr_t>(x), to = reinterpret_cast<std::uintptr_t>(out), size = n * sizeof(T);
+    return from < to + size && to < from + size;
+  }
+  /// From one to the other, in bytes.
+  static std::intptr_t between(const T* a, const T* b) { return static_cast<std::intptr_t>(reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a)); }
+
+  /// Whether a rank's elements can stay where they are, and need not be sent to itself: two rows are at one stride wherever they lie.
+  bool beside(const T* own, const T* other) const { return ranks_ == 2 && between(own, other) % static_cast<std::intptr_t>(sizeof(T)) == 0; }
+  void answer_beside(const T* own, const T* other, std::size_t n, T* to) const {
+    const auto stride = static_cast<std::int64_t>(between(own, other) / static_cast<std::intptr_t>(sizeof(T)));
+    answer(stride < 0 ? other : own, stride < 0 ? -stride : stride, n, to);
+  }
+
+  /// Of two ranks, what each sends to the other.
+  void exchange(const T* x, T* to, std::size_t n) const {
+    int me = 0;
+    checked(ncclCommUserRank(comm_, &me), "ncclCommUserRank");
+    checked(ncclGroupStart(), "ncclGroupStart");
+    ncclResult_t sent = ncclSend(x, n * sizeof(T), ncclUint8, 1 - me, comm_, stream_);
+    if (sent == ncclSuccess) sent = ncclRecv(to, n * sizeof(T), ncclUint8, 1 - me, comm_, stream_);
+    ended(sent);
+  }
+  /// Whatever failed: a group that is open would keep what comes next.
+  static void ended(ncclResult_t sent) {
+    const ncclResult_t end = ncclGroupEnd();
+    checked(sent, "ncclSend");
+    checked(end, "ncclGroupEnd");
+  }
+
+  /// The answers of n elements of all ranks', each rank's `stride` elements behind the one's before.
+  void answer(const T* all, std::int64_t stride, std::size_t n, T* to) const {
+    const view<const T> rows(all, {static_cast<std::int64_t>(ranks_), static_cast<std::int64_t>(n)}, {stride, 1});
+    std::apply([&](const S&... s) { place_.template run<O>(rows, to, axis{0}, s...); }, settings_);
+  }
+
+  const Place& place_;
+  ncclComm_t comm_;
+  cudaStream_t stream_;
+  std::size_t ranks_;
+  std::tuple<const S&...> settings_;
+};
+
 template <op O, class Place, class T, class... S>
 void each_element(const Place& place, ncclComm_t comm, const T* x, std::size_t n, T* out, const S&... s) {
-  const char* const who = op_names[static_cast<int>(O)];
-  const auto ranks = static_cast<std::size_t>(ranks_of(comm, who));
-  if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");
-  const auto stream = static_cast<cudaStream_t>(place.stream());
-  const auto over_ranks = [&](const void* all, std::size_t count, T* to) {
-    const view<const T> rows(static_cast<const T*>(all), {static_cast<std::int64_t>(ranks), static_cast<std::int64_t>(count)});
-    place.template run<O>(rows, to, axis{0}, s...);
-  };
-  const std::size_t share = n * sizeof(T) <= gathered_bytes ? 0 : n / (16 * ranks) * 16, shared = share * ranks;
-  if (share != 0) {
-    int me = 0;
-    checked(ncclCommUserRank(comm, &me), "ncclCommUserRank");
-    const lent all(place, shared * sizeof(T));
-    checked(ncclGroupStart(), "ncclGroupStart");
-    ncclResult_t sent = ncclSuccess;
-    for (std::size_t k = 0; k < ranks && sent == ncclSuccess; ++k) {
-      sent = ncclSend(x + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm, stream);
-      if (sent == ncclSuccess) sent = ncclRecv(static_cast<T*>(all.get()) + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm, stream);
-    }
-    const ncclResult_t ended = ncclGroupEnd();  // whatever failed: a group that is open would keep what comes next
-    checked(sent, "ncclSend");
-    checked(ended, "ncclGroupEnd");
-    T* const mine = out + static_cast<std::size_t>(me) * share;
-    over_ranks(all.get(), share, mine);
-    checked(ncclAllGather(mine, out, share * sizeof(T), ncclUint8, comm, stream), "ncclAllGather");
-  }
-  if (n == shared) return;
-  const lent rest(place, (n - shared) * sizeof(T) * ranks);
-  checked(ncclAllGather(x + shared, rest.get(), (n - shared) * sizeof(T), ncclUint8, comm, stream), "ncclAllGather");
-  over_ranks(rest.get(), n - shared, out + shared);
+  const elements_over_ranks<O, Place, T, S...> over(place, comm, s...);
+  over.run(x, n, out, over.gathered());
 }
 
 }  // namespace detail

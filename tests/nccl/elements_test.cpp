@@ -58,6 +58,14 @@ void sums_of_elements(const rank_type& me, std::size_t n) {
     wf::nccl::mean_elements(me.place, me.comm, px, static_cast<T*>(out.get()), wf::rounding::up);
     EXPECT_TRUE(out.back() == raw(means)) << "means, " << n << " elements, " << me.ranks << " ranks";
   }
+  // By shares, however few there are: apart and in place.
+  const wf::nccl::detail::elements_over_ranks<wf::op::sum, place_type, T> over(me.place, me.comm);
+  const on_device shares(bytes(n * sizeof(T), std::byte{0x6d})), copy(raw(own));
+  over.run(px.data(), n, static_cast<T*>(shares.get()), 0);
+  EXPECT_TRUE(shares.back() == raw(want)) << "by shares, " << n << " elements, " << me.ranks << " ranks";
+  EXPECT_TRUE(x.back() == raw(own));
+  over.run(static_cast<const T*>(copy.get()), n, static_cast<T*>(copy.get()), 0);
+  EXPECT_TRUE(copy.back() == raw(want)) << "by shares, in place, " << n << " elements, " << me.ranks << " ranks";
   wf::nccl::sum_elements(me.place, me.comm, px, static_cast<T*>(x.get()));  // in place
   EXPECT_TRUE(x.back() == raw(want)) << "in place, " << n << " elements, " << me.ranks << " ranks";
 }

@@ -117,7 +117,7 @@ inline ncclResult_t ncclGroupEnd() {
   if (g.comm == nullptr) return ncclSuccess;
   const ncclResult_t r = stand_in_collective(g.comm, &g, g.bytes, ncclUint8, [&](const std::vector<const void*>& all) {
     for (std::size_t k = 0; k < all.size(); ++k)
-      std::memcpy(g.from[k], static_cast<const stand_in_group*>(all[k])->to[static_cast<std::size_t>(g.comm->rank)], g.bytes);
+      if (g.from[k] != nullptr) std::memcpy(g.from[k], static_cast<const stand_in_group*>(all[k])->to[static_cast<std::size_t>(g.comm->rank)], g.bytes);
   });
   if (r == ncclSuccess) g.comm->team->meet.arrive_and_wait();  // all have read
   return r;

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_levels.cuh>

@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/kernels/binned_reduce.cuh>

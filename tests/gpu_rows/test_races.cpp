@@ -71,6 +71,31 @@ TEST(uncertain_row_races, none) {
   }
 }
 
+/// Small batches: of lanes, of a block, of a cluster; certain and not.
+TEST(small_batch_races, none) {
+  const auto before = simt::current_options();
+  int k = 0;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::i32}) {
+    for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{37, 16}, {5, 256}, {3, 1024}, {1, 20480}}) {
+      for (const char* family : {"ties", "bits"}) {
+        row_case c;
+        c.type = t;
+        c.family = family;
+        c.shape = shape;
+        c.axes = {1};
+        c.strides[0] = {shape[1], 1};
+        c.count[0] = shape[0] * shape[1];
+        simt::race_detector detector;
+        simt::current_options().order = orders[k++ % 3];
+        simt::current_options().watch = &detector;
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+        simt::current_options() = before;
+        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      }
+    }
+  }
+}
+
 /// Long rows and segments that blocks share and add again, and states, which come the same way.
 TEST(shared_again_races, none) {
   const auto before = simt::current_options();

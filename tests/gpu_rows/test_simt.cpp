@@ -137,6 +137,35 @@ TEST_P(rows, so_short_that_a_thread_has_each) {
   simt::current_options() = before;
 }
 
+/// Rows of whole packs, so few in all that a thread has one from the start: of a lane, of lanes, of a block, of a cluster; side by side, apart, and one alone.
+TEST_P(rows, of_small_batches) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size), each = 16 / std::min<std::int64_t>(size, 16);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 83;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t packs : {1, 2, 3, 4, 5, 8, 16, 31, 64, 100, 127, 128, 129, 257, 1000, 1024, 4100}) {
+      for (const std::int64_t many : {1, 3, 33, 200}) {
+        if (!chosen() || packs * many > 9000 || (what != wf::op::sum && k++ % 3 != 0)) continue;
+        row_case c;
+        c.what = what;
+        c.type = GetParam();
+        c.family = row_families(GetParam())[++k % row_families(GetParam()).size()];
+        c.seed = k;
+        const std::int64_t n = packs * each, apart = n + (k % 2 == 0 ? 0 : each * static_cast<std::int64_t>(k % 5));
+        c.shape = {many, n};
+        c.axes = {1};
+        c.strides[0] = {apart, 1};
+        c.count[0] = many * apart;
+        simt::current_options().multiprocessors = k % 2 == 0 ? 4 : 16;
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Rows one after the other, enough of them that copies bring a warp's rows: of a few bytes to several tiles, made of packs or not, from any address on.
 TEST_P(rows, that_copies_bring) {
   const auto before = simt::current_options();
@@ -227,6 +256,55 @@ TEST_P(rows, that_many_blocks_share) {
       simt::current_options().order = orders[k % 3];
       EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
     }
+  }
+  simt::current_options() = before;
+}
+
+/// Columns whose lines lie evenly, in whole loads and with lanes to spare, that blocks share by turns: of fewer lines than a round, of several rounds and a rest, and
+/// beside others.
+TEST_P(rows, of_columns_that_blocks_take_turns_at) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 79;
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t bytes : {16, 48, 64, 512, 640}) {
+      for (const std::int64_t n : {2, 31, 700, 2900}) {
+        const std::int64_t columns = bytes / size, apart = columns + (k % 3 == 0 ? 16 : 0), others = k % 4 == 0 ? 3 : 1;
+        if (!chosen() || columns < 2 || columns * n > 60000 || (what != wf::op::sum && k++ % 3 != 0)) continue;
+        row_case c;
+        c.what = what;
+        c.type = GetParam();
+        c.family = row_families(GetParam())[++k % row_families(GetParam()).size()];
+        c.seed = k;
+        c.shape = {others, n, columns};
+        c.axes = {1};
+        c.strides[0] = {n * apart, apart, 1};
+        c.count[0] = others * n * apart;
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// The same by so many blocks that bunches of them put together what they have first; and by so few that chains are cut.
+TEST_P(rows, of_columns_that_bunches_of_blocks_share) {
+  const auto before = simt::current_options();
+  if (!simt_rows().takes(wf::op::sum, GetParam(), wf::accuracy::exact)) return;
+  const auto columns = static_cast<std::int64_t>(64 / wf::info(GetParam()).size);
+  for (int k = 0; k < 3; ++k) {
+    row_case c;
+    c.type = GetParam();
+    c.family = row_families(GetParam())[static_cast<std::size_t>(k) % 2];
+    c.shape = {20011 + 1500 * k, columns};
+    simt::current_options().multiprocessors = k == 2 ? 1 : 16;
+    c.axes = {0};
+    c.strides[0] = {columns, 1};
+    c.count[0] = c.shape[0] * columns;
+    simt::current_options().order = orders[k];
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
   }
   simt::current_options() = before;
 }

@@ -15,6 +15,8 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int columns_threads = 256, columns_warps = columns_threads / warp_lanes;
+/// Merges in a block, at most, that an element goes through: of lanes, of warps, and of warps twice more where blocks share a column.
+inline constexpr int merges_of_columns = 5 + 3 * columns_warps;
 
 /// Bytes that a thread loads of neighbouring columns: 8 of sums that keep little of a column, so that as much is on its way as where elements are wider.
 template <class Acc>
@@ -35,6 +37,7 @@ struct column_walk {
   std::uint64_t tiles;        ///< of `lanes · columns_each` columns
   std::uint64_t each;         ///< elements of a column that a block takes
   std::uint32_t parts;        ///< blocks along a column
+  std::uint32_t bunch;        ///< of those that put together what they have, before all do
   int lanes_log2;             ///< lanes side by side
   bool aligned;               ///< what a lane loads is
   bool words;                 ///< words of it are
@@ -53,6 +56,120 @@ __device__ __forceinline__ bool last_to_come(std::uint32_t* ticket, std::uint32_
   __syncthreads();
   if (last) __threadfence();
   return last;
+}
+
+/// Item c of what a lane loads, alone in a pack; c is known when the loop around it is unrolled.
+template <int Size>
+__device__ __forceinline__ pack column_item(const pack& p, int c) {
+  pack one{};
+  if constexpr (Size == 8) {
+    one.word[0] = p.word[2 * c];
+    one.word[1] = p.word[2 * c + 1];
+  } else {
+    one.word[0] = p.word[Size * c / 4] >> (8 * Size * c % 32);
+  }
+  return one;
+}
+
+/// What threads have of their columns becomes answers: those of a block by way of `shared`, those of the blocks of a tile by the last of them.
+/// take(c): what this thread has of its column c.
+template <int Each, class Acc, class Take>
+__device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, const column_walk& w,
+                                            typename Acc::state (&shared)[Each][columns_warps][warp_lanes], typename room_of<Acc>::type& room,
+                                            unsigned char* out, unsigned char* partials, std::uint32_t* tickets, Take take) {
+  constexpr int each = Each;
+  using state = typename Acc::state;
+  const unsigned lanes = 1u << w.lanes_log2, lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
+  const std::uint64_t group = blockIdx.x / w.parts;
+  const std::uint32_t part = blockIdx.x % w.parts;
+  const std::uint64_t tile = group % w.tiles, outer = group / w.tiles, column = (tile * lanes + (lane & (lanes - 1))) * each;
+#pragma unroll
+  for (int c = 0; c < each; ++c) {
+    state s = take(c);
+    for (unsigned step = lanes; step < warp_lanes; step *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(step)));
+    shared[c][warp][lane] = s;
+  }
+  __syncthreads();
+  // A warp for each column of a lane.
+  const bool mine = warp < each && lane < lanes && column + warp < w.columns;
+  state s = acc.identity();
+  if (mine) {
+    s = shared[warp][0][lane];
+    for (int j = 1; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+  }
+  if (w.parts > 1) {
+    const unsigned wide = lanes * each;
+    auto* const box = reinterpret_cast<state*>(partials) + group * w.parts * wide;
+    if (mine) box[part * wide + warp * lanes + lane] = s;
+    // Takes `count` boxes, from one on and `apart` from each other: all warps take neighbouring ones of each column, in order.
+    const auto take_boxes = [&](std::uint32_t first, std::uint32_t count, std::uint32_t apart) {
+      const std::uint32_t many = (count + columns_warps - 1) / columns_warps, last = min(count, (warp + 1) * many);
+      const bool inside = lane < lanes && column < w.columns;
+      const auto box_of = [&](std::uint32_t j, int c) { return box[(first + j * apart) * wide + static_cast<unsigned>(c) * lanes + lane]; };
+      if constexpr (unordered_accumulator<Acc> && sizeof(state) <= 16) {  // so small that those of all columns are on their way at once
+        state of[each];
+#pragma unroll
+        for (int c = 0; c < each; ++c) of[c] = acc.identity();
+        if (inside) {
+#pragma unroll 2
+          for (std::uint32_t j = warp * many; j < last; ++j) {
+#pragma unroll
+            for (int c = 0; c < each; ++c) {
+              if (column + static_cast<unsigned>(c) < w.columns) of[c] = acc.combine(of[c], box_of(j, c));
+            }
+          }
+        }
+#pragma unroll
+        for (int c = 0; c < each; ++c) shared[c][warp][lane] = of[c];
+      } else {
+#pragma unroll
+        for (int c = 0; c < each; ++c) {
+          s = acc.identity();
+          if (inside && column + static_cast<unsigned>(c) < w.columns) {
+#pragma unroll 4
+            for (std::uint32_t j = warp * many; j < last; ++j) s = acc.combine(s, box_of(j, c));
+          }
+          shared[c][warp][lane] = s;
+        }
+      }
+      __syncthreads();
+      s = acc.identity();
+      if (mine) {
+        for (int j = 0; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+      }
+    };
+    // Where blocks are many, the last one of each bunch of them puts that together, and the last one of these all.
+    const std::uint32_t bunches = (w.parts + w.bunch - 1) / w.bunch, mine_of = part / w.bunch;
+    std::uint32_t* const ticket = tickets + group * (bunches == 1 ? 1 : bunches + 1);
+    const std::uint32_t here = min(w.bunch, w.parts - mine_of * w.bunch);
+    if (!last_to_come(ticket + mine_of, here)) return;
+    take_boxes(mine_of * w.bunch, here, 1);
+    if (bunches > 1) {
+      if (mine) box[mine_of * w.bunch * wide + warp * lanes + lane] = s;
+      if (!last_to_come(ticket + bunches, bunches)) return;
+      take_boxes(0, bunches, w.bunch);
+    }
+  }
+  const std::uint64_t row = outer * w.columns + column + warp;
+  bool sure = true;
+  if constexpr (own_accumulator<Acc>) {
+    if (mine) sure = acc.answer_row(s, v.n, facts.merges, row);
+  } else {
+    if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
+  }
+  if constexpr (Acc::proves) {
+    __shared__ unsigned uncertain[each];
+    const unsigned failed = __ballot_sync(all_lanes, !sure);
+    if (warp < each && lane == 0) uncertain[warp] = failed;
+    __syncthreads();
+    for (int c = 0; c < each; ++c) {
+      for (unsigned todo = uncertain[c]; todo != 0; todo &= todo - 1) {
+        const auto at = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+        const std::uint64_t again = outer * w.columns + (tile * lanes + at) * each + static_cast<unsigned>(c);
+        acc.exactly(room, v, again, true, out + again * w.answer_bytes);
+      }
+    }
+  }
 }
 
 template <class Acc, int Bytes>
@@ -176,63 +293,86 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     if (each == 1 || (w.aligned && here == each)) walk.template operator()<true>();
     else if constexpr (each != 1) walk.template operator()<false>();
   }
+  end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(sum[c], total_of(acc, r[c], facts)); });
+}
+
+/// Bytes that a thread of front_columns_kernel loads of neighbouring columns: what it keeps of more of them takes registers from what is on its way. What is kept of
+/// four columns of bf16 does, too, and by two of them it is no faster than columns_kernel.
+inline constexpr int front_bytes = 8;
+template <class Acc>
+inline constexpr bool has_front = unordered_accumulator<Acc> && (!Acc::proves || Acc::fixed_size != 2 || sizeof(typename Acc::running) == 8);
+
+/// Loads of a thread at once; blocks of a multiprocessor.
+inline constexpr int front_ahead = 8, front_blocks = 4;
+/// Totals that come together in a column, at most: a certificate's bound grows with them.
+inline constexpr std::uint64_t most_totals = 1 << 12;
+
+/// Columns whose lines lie evenly, by accumulators that take elements in any order: the blocks of a tile take turns along it, so that all multiprocessors read
+/// neighbouring memory at a time.
+template <unordered_accumulator Acc>
+__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, front_blocks))
+    front_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ column_walk w, const __grid_constant__ Acc acc,
+                         const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
+  await_stream();
+  constexpr int size = Acc::fixed_size, bytes = front_bytes, each = bytes / size, ahead = front_ahead;
+  using state = typename Acc::state;
+  __shared__ state shared[each][columns_warps][warp_lanes];
+  __shared__ typename room_of<Acc>::type room;
+  const unsigned lanes = 1u << w.lanes_log2, lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
+  const unsigned high = warp_lanes >> w.lanes_log2, step = columns_warps * high;
+  const std::uint64_t group = blockIdx.x / w.parts, tile = group % w.tiles, outer = group / w.tiles, column = (tile * lanes + (lane & (lanes - 1))) * each;
+  const std::uint32_t part = blockIdx.x % w.parts;
+  const unsigned char* p[1];
+  v.begin(outer * w.columns, p);
+  typename Acc::running r[each];
 #pragma unroll
   for (int c = 0; c < each; ++c) {
-    state s = acc.combine(sum[c], total_of(acc, r[c], facts));
-    for (unsigned step = lanes; step < warp_lanes; step *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(step)));
-    shared[c][warp][lane] = s;
+    r[c] = acc.start();
+    shared[c][warp][lane] = acc.identity();
   }
-  __syncthreads();
-  // A warp for each column of a lane.
-  const bool mine = warp < each && lane < lanes && column + warp < w.columns;
-  state s = acc.identity();
-  if (mine) {
-    s = shared[warp][0][lane];
-    for (int j = 1; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
-  }
-  if (w.parts > 1) {
-    auto* const box = reinterpret_cast<state*>(partials) + group * w.parts * (lanes * each);
-    if (mine) box[part * (lanes * each) + warp * lanes + lane] = s;
-    if (!last_to_come(tickets + group, w.parts)) return;
-    // All warps: neighbouring parts of a column, in order.
-    const std::uint32_t many = (w.parts + columns_warps - 1) / columns_warps, last = min(w.parts, (warp + 1) * many);
+  [[maybe_unused]] const auto cut = [&] {
 #pragma unroll
     for (int c = 0; c < each; ++c) {
-      s = acc.identity();
-      if (lane < lanes && (tile * lanes + lane) * each + static_cast<unsigned>(c) < w.columns) {
-#pragma unroll 4
-        for (std::uint32_t j = warp * many; j < last; ++j) {
-          s = acc.combine(s, box[j * (lanes * each) + static_cast<unsigned>(c) * lanes + lane]);
+      state& s = shared[c][warp][lane];
+      s = acc.combine(s, total_of(acc, r[c], facts));
+      r[c] = acc.start();
+    }
+  };
+  const auto add = [&](const pack& from) {
+#pragma unroll
+    for (int c = 0; c < each; ++c) acc.add_item(r[c], {column_item<size>(from, c)}, 0);
+  };
+  if (column < w.columns) {
+    const std::int64_t stride = v.dim[v.kept].stride[0], hop = static_cast<std::int64_t>(step) * stride;
+    const std::uint64_t round = std::uint64_t{step} * ahead, jump = round * w.parts;
+    std::uint64_t i = part * round + warp * high + (lane >> w.lanes_log2);
+    const unsigned char* at = p[0] + column * size + static_cast<std::int64_t>(i) * stride;
+    [[maybe_unused]] unsigned rounds = 0;
+#pragma unroll 1
+    for (; i + (ahead - 1) * step < v.n; i += jump, at += static_cast<std::int64_t>(w.parts - 1) * ahead * hop) {
+      pack some[ahead][1];
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) {
+        some[j][0] = load_bytes(at, bytes);
+        at += hop;
+      }
+      if constexpr (column_adder<Acc, each, ahead>) {
+        acc.add_columns(r, some);
+      } else {
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) add(some[j][0]);
+      }
+      if constexpr (Acc::proves) {
+        if (++rounds == rounds_of_chain / ahead) {
+          rounds = 0;
+          cut();
         }
       }
-      shared[c][warp][lane] = s;
     }
-    __syncthreads();
-    s = acc.identity();
-    if (mine) {
-      for (int j = 0; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
-    }
+#pragma unroll 1
+    for (int j = 0; j < ahead && i < v.n; ++j, i += step, at += hop) add(load_bytes(at, bytes));
   }
-  const std::uint64_t row = outer * w.columns + column + warp;
-  bool sure = true;
-  if constexpr (own_accumulator<Acc>) {
-    if (mine) sure = acc.answer_row(s, v.n, facts.merges, row);
-  } else {
-    if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
-  }
-  if constexpr (Acc::proves) {
-    __shared__ unsigned uncertain[each];
-    const unsigned failed = __ballot_sync(all_lanes, !sure);
-    if (warp < each && lane == 0) uncertain[warp] = failed;
-    __syncthreads();
-    for (int c = 0; c < each; ++c) {
-      for (unsigned todo = uncertain[c]; todo != 0; todo &= todo - 1) {
-        const auto at = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-        const std::uint64_t again = outer * w.columns + (tile * lanes + at) * each + static_cast<unsigned>(c);
-        acc.exactly(room, v, again, true, out + again * w.answer_bytes);
-      }
-    }
-  }
+  end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(shared[c][warp][lane], total_of(acc, r[c], facts)); });
 }
 
 /// Parts of each of `groups`, about `wanted` blocks in all, at most `limit`: so many that the last wave of `resident` blocks is nearly full.
@@ -249,6 +389,14 @@ inline std::uint64_t parts_in_waves(std::uint64_t groups, std::uint64_t wanted, 
     }
   }
   return best;
+}
+
+/// Blocks of a bunch, of `parts` of each of `groups`: about as many as there are bunches, where there are tickets for them.
+inline std::uint32_t bunch_of(std::uint64_t groups, std::uint32_t parts) {
+  if (parts <= 32) return parts;
+  std::uint32_t bunch = 8;
+  while (bunch * bunch < parts) ++bunch;
+  return groups * ((parts + bunch - 1) / bunch + 1) <= workspace::row_tickets ? bunch : parts;
 }
 
 /// Whether the rows of a view are columns: their neighbours lie closer than their elements.
@@ -288,17 +436,56 @@ cudaError_t enqueue_columns_by(const Acc& acc, const row_view<Acc::inputs>& v, c
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
   w.each = (v.n + parts - 1) / parts;
   w.parts = static_cast<std::uint32_t>((v.n + w.each - 1) / w.each);
+  w.bunch = bunch_of(groups, w.parts);
   if (groups * w.parts >= (std::uint64_t{1} << 31)) return cudaErrorInvalidConfiguration;
   // Chains are cut where rows are straight, but for what is left at the end.
   const std::uint64_t length = (w.each + step - 1) / step + 1;
   const std::uint64_t chain = v.dims - v.kept > 1 || length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
   return launch(columns_kernel<Acc, Bytes>, {static_cast<unsigned>(groups * w.parts), columns_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                acc.facts(v.n, chain, w.parts + length / rounds_of_chain + 1), static_cast<unsigned char*>(r.out), scratch.row_states(),
+                acc.facts(v.n, chain, w.parts + length / rounds_of_chain + 1 + merges_of_columns), static_cast<unsigned char*>(r.out), scratch.row_states(),
                 scratch.row_counters());
+}
+
+/// Whether columns go by front_columns_kernel; enqueued if they do.
+template <class Acc>
+  requires has_front<Acc>
+bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
+  constexpr int bytes = front_bytes, each = bytes / Acc::fixed_size;
+  column_walk w{};
+  w.columns = v.dim[v.kept - 1].length;
+  w.answer_bytes = acc.result_size();
+  std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);
+  for (int d = 0; d < v.dims; ++d) {
+    if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[0]);
+  }
+  if (v.dims - v.kept != 1 || all % bytes != 0 || w.columns % each != 0) return false;
+  while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
+  const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead;
+  w.tiles = (w.columns + wide - 1) / wide;
+  const std::uint64_t groups = w.tiles * (v.rows / w.columns), resident = std::uint64_t{front_blocks} * scratch.multiprocessors();
+  // Blocks for all multiprocessors, each with some rounds to do, and with a place for what it has to tell.
+  std::uint64_t parts = resident / groups;
+  for (const std::uint64_t limit : {workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), v.n / (2 * round)}) {
+    if (parts > limit) parts = limit;
+  }
+  if (parts < 1 || groups > workspace::row_tickets) parts = 1;
+  if (Acc::proves && Acc::fixed_size == 8 && parts == 1) return false;  // two-sums want more registers than one column's
+  if (groups * parts >= (std::uint64_t{1} << 31)) return false;
+  w.parts = static_cast<std::uint32_t>(parts);
+  w.bunch = bunch_of(groups, w.parts);
+  const std::uint64_t length = (v.n / (round * parts) + 2) * front_ahead, chain = length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
+  if (parts + length / rounds_of_chain > most_totals) return false;
+  e = launch(front_columns_kernel<Acc>, {static_cast<unsigned>(groups * parts), columns_threads, 0, stream, scratch.overlaps()}, v, w, acc,
+             acc.facts(v.n, chain, parts + length / rounds_of_chain + 1 + merges_of_columns), static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters());
+  return true;
 }
 
 template <class Acc>
 cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  if constexpr (has_front<Acc>) {
+    cudaError_t e = cudaSuccess;
+    if (enqueue_front_columns(acc, v, r, scratch, stream, e)) return e;
+  }
   if constexpr (columns_bytes<Acc> != 4) {
     if (v.dim[v.kept - 1].length * static_cast<unsigned>(Acc::fixed_size) >= narrow_columns) return enqueue_columns_by<columns_bytes<Acc>>(acc, v, r, scratch, stream);
   }

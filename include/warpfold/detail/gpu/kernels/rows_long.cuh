@@ -13,6 +13,8 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int long_threads = 256, long_warps_log2 = 3;
+/// Merges in a block, at most, that an element goes through: of its lanes and warps, and once more where blocks share a row.
+inline constexpr int merges_of_block = 2 * (5 + long_warps_log2);
 /// Rows of no more bytes have half as many threads, of which more blocks are on their way at once.
 inline constexpr std::uint64_t half_block_bytes = 1 << 14;
 /// Blocks that a multiprocessor is to hold, as rows_blocks.
@@ -158,7 +160,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   bool again = false;
   if constexpr (Acc::proves) again = w.parts > 1 && bytes > alone_bytes;
   const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), threads, 0, stream, scratch.overlaps()}, v, w,
-                               acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1), static_cast<unsigned char*>(r.out),
+                               acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1 + merges_of_block), static_cast<unsigned char*>(r.out),
                                scratch.row_states(), scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
   if constexpr (Acc::proves) {
     if (e == cudaSuccess && again) {

@@ -12,6 +12,7 @@
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
+#include <warpfold/detail/gpu/kernels/rows_small.cuh>
 #include <warpfold/detail/gpu/kernels/rows_stream.cuh>
 #include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
@@ -70,11 +71,14 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (quick_of<Acc>::fits(acc)) {
       const typename quick_of<Acc>::type quick{acc.q.what};
       const typename quick_of<Acc>::by_items by_items{acc.q.what};
-      if (enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(by_items, v, scratch, stream, r.out, e)) return e;
+      if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_stream_rows(quick, v, scratch, stream, r.out, e) ||
+          enqueue_lone_rows(by_items, v, scratch, stream, r.out, e)) {
+        return e;
+      }
     }
   } else if constexpr (Acc::packs && !Acc::proves && inputs == 1) {
     if constexpr (unordered_accumulator<Acc>) {
-      if (enqueue_stream_rows(acc, v, scratch, stream, r.out, e)) return e;
+      if (enqueue_small_rows(acc, v, scratch, stream, r.out, e) || enqueue_stream_rows(acc, v, scratch, stream, r.out, e)) return e;
     }
     if (enqueue_lone_rows(acc, v, scratch, stream, r.out, e)) return e;
   }
@@ -84,8 +88,12 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (v.n != 0 && walked && are_columns(v, size)) {
       if constexpr (quick_of<Acc>::there) {
         const bool straight = v.dims - v.kept <= 1;
+        using by_items = typename quick_of<Acc>::by_items::longer;
+        if constexpr (has_front<by_items>) {
+          if (quick_of<Acc>::fits(acc) && enqueue_front_columns(by_items{{acc.q.what}}, v, r, scratch, stream, e)) return e;
+        }
         if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) {
-          return enqueue_columns(typename quick_of<Acc>::by_items::longer{{acc.q.what}}, v, r, scratch, stream);
+          return enqueue_columns(by_items{{acc.q.what}}, v, r, scratch, stream);
         }
       }
       return enqueue_columns(acc, v, r, scratch, stream);

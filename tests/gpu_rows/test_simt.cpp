@@ -612,7 +612,7 @@ TEST(labels, of_floats_that_are_added) {
   simt::current_options() = before;
 }
 
-/// What is not a whole number of any unit, by label: zeros of both signs beside elements that cancel, infinities, NaNs, and nothing.
+/// What is not a whole number of any unit, by label: zeros of both signs beside elements that cancel, infinities, NaNs, and nothing; and sums that need all bits of a slot.
 TEST(labels, of_zeros_and_infinities_that_are_added) {
   const rows_machine& m = simt_rows();
   constexpr std::int64_t n = 100000, answers = 16384;
@@ -627,9 +627,20 @@ TEST(labels, of_zeros_and_infinities_that_are_added) {
       labels.push_back(static_cast<std::int64_t>(k));
     }
   }
+  x.push_back(3);
+  labels.push_back(-1);
+  x.push_back(4);
+  labels.push_back(answers);
+  // Then as much as slots take: thousands of elements of all bits and one sign, of each of 14 exponents.
+  constexpr std::size_t first = 20, exponents = 14;
+  std::vector<float> full(exponents, 0.0f);
+  for (std::size_t k = 0; k < exponents; ++k) full[k] = std::ldexp(0x1.fffffep0f, static_cast<int>(k) + 4);
+  std::vector<double> sums(exponents, 0.0);  // of 24 and 13 bits: exact
   while (x.size() < n) {
-    x.push_back(static_cast<float>(x.size()));
-    labels.push_back(x.size() % 2 == 0 ? -1 : answers);
+    const std::size_t k = x.size() % exponents;
+    x.push_back(full[k]);
+    labels.push_back(static_cast<std::int64_t>(first + k));
+    sums[k] += full[k];
   }
   void* const data = m.allocate(4 * n);
   void* const by = m.allocate(8 * n);
@@ -649,7 +660,7 @@ TEST(labels, of_zeros_and_infinities_that_are_added) {
   std::vector<float> got(answers);
   EXPECT_EQ(m.download(got.data(), out, 4 * answers), "");
   for (std::size_t k = 0; k < answers; ++k) {
-    const float w = k < want.size() ? want[k] : 0.0f;
+    const float w = k < want.size() ? want[k] : k >= first && k < first + exponents ? static_cast<float>(sums[k - first]) : 0.0f;
     EXPECT_TRUE(std::isnan(w) ? std::isnan(got[k]) : got[k] == w && std::signbit(got[k]) == std::signbit(w)) << k << ": " << got[k];
   }
   for (void* p : {data, by, out}) m.free(p);

@@ -213,15 +213,16 @@ def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch
     x = np.arange(2.0 * 3 * 5 * 7, dtype=np.float32).reshape(2, 3, 5, 7)
     for order in ("C", "F"):
         monkeypatch.setattr(device_arrays.torch, "order", order)
-        for _ in range(3):
+        for _ in range(2):
             for how in ({}, *({"axis": d, "keepdims": k} for d in range(4) for k in (False, True)), *({"axis": (d, 3)} for d in range(3))):  # more than are remembered
                 for name in ("sum", "argmax"):
                     if name == "argmax" and isinstance(how.get("axis"), tuple):
                         continue
-                    got, expected = getattr(wf, name)(Tensor(x), **how), np.asarray(getattr(wf, name)(x, **how))
-                    assert got.x.flags.c_contiguous and got.x.dtype == expected.dtype
-                    same(got.x, expected)
-                    other = getattr(wf, name)(Tensor(x), **how)
+                    expected = np.asarray(getattr(wf, name)(x, **how))
+                    got, other = (getattr(wf, name)(Tensor(x), **how) for _ in range(2))  # the second like the first
+                    for one in (got, other):
+                        assert one.x.flags.c_contiguous and one.x.dtype == expected.dtype
+                        same(one.x, expected)
                     assert not np.shares_memory(got.x, other.x)
 
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_stream.cuh>
 
 namespace wf::device::inline WF_BUILD {

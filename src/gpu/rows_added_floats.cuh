@@ -11,8 +11,7 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/exact/certified.hpp>
-#include <warpfold/detail/exact/format.hpp>
+#include <warpfold/detail/gpu/accumulate/certified.cuh>
 
 #include "rows_added.cuh"
 

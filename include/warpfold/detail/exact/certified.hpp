@@ -458,7 +458,9 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
     if (!at_once) v = divided(v, less);
     asked[count++] = q.what == op::std_dev ? root(v) : v;
   }
+#if defined(__CUDA_ARCH__)
 #pragma unroll 1
+#endif
   for (int i = 0; i < count; ++i) {  // no more code than for one
     if (!certain(asked[i], q.rounding, to[i])) return false;
   }

@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   std::uint32_t chunks = 0;
   const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, verdict, chunks);
   // Each block finds one chunk too many: who finds the last one is alone with it.
-  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) *board.next = 0;
+  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
 }
 
 /// Enqueues the kernel.

@@ -21,13 +21,13 @@ namespace wf::device::inline WF_BUILD {
 template <class T>
 __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
     spoiled_state_kernel(const __grid_constant__ arrays<1> a, const __grid_constant__ exact_question q, T* state, const __grid_constant__ binned_board board,
-                         std::uint32_t* plain) {
+                         const std::uint32_t* plain, std::uint32_t* spare) {
   await_stream();
   if (*plain != 0) return;
   std::uint32_t chunks = 0;
-  const std::uint32_t found = add_by_bins<terms::sum, T, T>(a, q, state, board, plain, chunks);
+  const std::uint32_t found = add_by_bins<terms::sum, T, T>(a, q, state, board, spare, chunks);  // not *plain, which blocks that come late still read
   // Each block finds one chunk too many: who finds the last one is alone with it.
-  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) *board.next = 0;
+  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
 }
 
 /// Whether exact_sum_state takes n elements of T: many enough, and f64 only where a device has the shared memory to sum any of them at the speed of reading.
@@ -55,7 +55,8 @@ cudaError_t exact_sum_state(op what, const T* x, std::uint64_t n, std::int64_t* 
   q.states = true;
   e = launch(spoiled_state_kernel<Number>,
              {2 * scratch.multiprocessors(), binned_threads, sizeof(binned_rows<Number, terms::sum, bin_copies<Number, terms::sum>>), stream, scratch.overlaps()},
-             a, q, reinterpret_cast<Number*>(words), binned_board::of(scratch, true), plain);
+             a, q, reinterpret_cast<Number*>(words), binned_board::of(scratch, true), static_cast<const std::uint32_t*>(plain),
+             reinterpret_cast<std::uint32_t*>(scratch.rehearsed()));
   if (e != cudaSuccess) return e;
   return launch(count_specials_kernel<terms::sum, Number>,
                 {at_most(divide_up(n + 1, 4 * 256), 8 * scratch.multiprocessors()), 256, 0, stream, scratch.overlaps()}, a, false, words,

@@ -207,12 +207,14 @@ struct certified_running {
       for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number<!traits::narrow>(item_of<number>(p[0], i), i % lanes);
     }
   }
-  __device__ __forceinline__ void add_item(const T& x) {
+  __device__ __forceinline__ void add_item(const T& x) { add_item_to(x, 0); }
+  /// To the running sum of the i-th of several elements, which is known where it is called.
+  __device__ __forceinline__ void add_item_to(const T& x, int i) {
     if constexpr (traits::complex) {
-      add_number(x.re, 0);
-      add_number(x.im, 1);
+      add_number(x.re, 2 * i % lanes);
+      add_number(x.im, (2 * i + 1) % lanes);
     } else {
-      add_number(x, 0);
+      add_number(x, i % lanes);
     }
   }
   __device__ __forceinline__ void add_item(const T& x, const T& y) { add_product(x, y, 0); }
@@ -259,7 +261,7 @@ struct certified_running {
 
   static __device__ __forceinline__ double to_double(number x) {
     if constexpr (sizeof(number) == 8) return x;
-    else return static_cast<double>(to_float(x));
+    else return double_of_float(to_float(x));
   }
   /// Magnitudes of two, each doubled, less 1; where the lower one is zero, the upper one comes out less 2, or less than that of zero, which is no harm.
   __device__ __forceinline__ void add_least_two(std::uint32_t magnitudes_of_two) {

@@ -42,14 +42,20 @@ struct binned_board {
   }
 };
 
+/// The elements as they are.
+struct as_they_are {
+  template <class T>
+  __device__ __forceinline__ const T& operator()(const T& x) const { return x; }
+};
+
 /// Any number of blocks call it, each with all its threads, up to binned_threads, once *board.next is 0: they take chunks of the arrays as long as there are some, so that it does not matter
-/// who takes part. The block that is done last writes *out, or the state that is asked for, and to *verdict whether that saw no special values.
+/// who takes part. give(rows, watch, elements…) adds elements of the arrays to bins of E. All threads of the block that is done last call answer(digits, kinds), behind a barrier.
 /// Returns what this block found in place of a chunk: the number of chunks, or more.
-template <terms Terms, class Out, class T, class... Ts>
-__device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + sizeof...(Ts)>& a, const exact_question& q, Out* out,
-                                                               const binned_board& board, std::uint32_t* verdict, std::uint32_t& chunks) {
-  using bins = binned_rows<T, Terms, bin_copies<T, Terms>>;
-  constexpr int inputs = 1 + sizeof...(Ts), items = 16 / static_cast<int>(sizeof(T)), loads = inputs == 1 ? 4 : 2;
+template <terms Terms, class E, class T, class... Ts, class Give, class Answer>
+__device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof...(Ts)>& a, bool finite_only, const binned_board& board, std::uint32_t& chunks, Give give, Answer answer) {
+  using bins = binned_rows<E, Terms, bin_copies<E, Terms>>;
+  constexpr bool packs = all_packable<T, Ts...>;
+  constexpr int inputs = 1 + sizeof...(Ts), items = packs ? 16 / static_cast<int>(sizeof(T)) : 1, loads = inputs == 1 ? 4 : 2;
   static_assert(bins::digits <= static_cast<int>(workspace::tally_words));
   auto& rows = *reinterpret_cast<bins*>(wf_dynamic_shared);
   const std::uint32_t threads = blockDim.x;
@@ -62,9 +68,9 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
   rows.clear();
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) block.digits[k] = 0;
   typename bins::watch watch;
-  watch.start(q.states);
+  watch.start(finite_only);
   // Rounds in which the block's threads may add before the bins must be emptied, of packs and of elements.
-  constexpr int each_copy = binned_threads / bin_copies<T, Terms>;
+  constexpr int each_copy = binned_threads / bin_copies<E, Terms>;
   constexpr int rounds = bins::most_elements / each_copy / (items * loads), item_rounds = bins::most_elements / each_copy;
   static_assert(rounds > 0);
   // Chunks: as many as blocks, or fewer. First those of packs, then those of elements that are in none.
@@ -74,7 +80,6 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
   const auto pack_chunks = static_cast<std::uint32_t>((a.packs + chunk_packs - 1) / chunk_packs);
   const auto all_chunks = pack_chunks + static_cast<std::uint32_t>((rest + chunk_items - 1) / chunk_items);
   chunks = all_chunks == 0 ? 1 : all_chunks;  // somebody must answer for nothing
-  const bool magnitudes = q.what == op::norm1;
   const loader<cache::share> load(a.kept);
   const auto flush = [&] {
     __syncthreads();
@@ -107,8 +112,9 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
           if (v + u * threads < end) {
 #pragma unroll
             for (int i = 0; i < items; ++i) {
-              if constexpr (inputs == 1) rows.add(watch, magnitudes, item_of<T>(p[u][0], i));
-              else rows.add(watch, magnitudes, item_of<T>(p[u][0], i), item_of<T>(p[u][1], i));
+              if constexpr (packs) {
+                [&]<std::size_t... K>(std::index_sequence<K...>) { give(rows, watch, item_of<T>(p[u][0], i), item_of<Ts>(p[u][1 + K], i)...); }(std::index_sequence_for<Ts...>());
+              }
             }
           }
         }
@@ -127,7 +133,7 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
 #pragma unroll 1
       for (std::uint64_t base = first; base < end; base += threads) {
         const std::uint64_t i = base + threadIdx.x;
-        if (i < end) with_elements<T, Ts...>(a, i, [&](const auto&... x) { rows.add(watch, magnitudes, x...); });
+        if (i < end) with_elements<T, Ts...>(a, i, [&](const auto&... x) { give(rows, watch, x...); });
         if (--ahead == 0) {
           flush();
           ahead = item_rounds;
@@ -167,14 +173,27 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
   }
   if (threadIdx.x == 0) *board.done = 0;
   __syncthreads();
-  if constexpr (Terms != terms::moments || !bins::complex) {  // whose states keep the squares of the parts apart
-    if (q.states) {
-      if (threadIdx.x == 0) *verdict = put_state<T, Terms>(block.digits, block.kinds, a.n, q.what, reinterpret_cast<std::int64_t*>(out)) ? 1u : 0u;
-      return c;
-    }
-  }
-  if (warp_index() == 0) answer_of_rows<bins>(block.digits, block.kinds, a.n, q, out);
+  answer(block.digits, block.kinds);
   return c;
+}
+
+/// As above: the block that is done last writes *out, or the state that is asked for, and to *verdict whether that saw no special values.
+template <terms Terms, class Out, class T, class... Ts>
+__device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + sizeof...(Ts)>& a, const exact_question& q, Out* out,
+                                                               const binned_board& board, std::uint32_t* verdict, std::uint32_t& chunks) {
+  using layout = binned_layout<T, Terms>;
+  const bool magnitudes = q.what == op::norm1;
+  return add_by_bins_of<Terms, T, T, Ts...>(
+      a, q.states, board, chunks, [&](auto& rows, auto& watch, const auto&... x) { rows.add(watch, magnitudes, x...); },
+      [&](std::int64_t* digits, const std::uint32_t* kinds) {
+        if constexpr (Terms != terms::moments || !layout::complex) {  // whose states keep the squares of the parts apart
+          if (q.states) {
+            if (threadIdx.x == 0) *verdict = put_state<T, Terms>(digits, kinds, a.n, q.what, reinterpret_cast<std::int64_t*>(out)) ? 1u : 0u;
+            return;
+          }
+        }
+        if (warp_index() == 0) answer_of_rows<layout>(digits, kinds, a.n, q, out);
+      });
 }
 
 /// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:

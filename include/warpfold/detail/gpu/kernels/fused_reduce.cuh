@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file fused_reduce.cuh
-/// Several reductions of the same elements in one launch: exact sums from one row set, whose digits answer all that
-/// is asked of Σx, Σ|x| and Σx² (mean, var, norm2 …), and beside it one fold of everything else.
+/// Several reductions of the same elements in one pass: exact sums, which answer all that is asked of Σx, Σ|x| and Σx² (mean, var, norm2 …),
+/// and beside them one fold of everything else. Sums of floats have certificates (fused_certified.cuh), those of integers are digits of a row set.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,9 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/fused_folds.cuh>
 #include <warpfold/detail/gpu/accumulate/row_sets.cuh>
+#include <warpfold/detail/gpu/epilogue/fused_answer.cuh>
 #include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
+#include <warpfold/detail/gpu/kernels/fused_certified.cuh>
 #include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -33,7 +35,7 @@ inline constexpr op operation_of_part = [] {
   }
 }();
 
-/// What a row set is to add up, for all that is asked of it.
+/// What is to be added up, for all that is asked of exact sums. norm1: Σ|x| too, beside other sums.
 struct row_plan {
   bool any, norm1;
   terms what;
@@ -49,71 +51,16 @@ constexpr row_plan plan_rows(std::initializer_list<op> all) {
     norm1 = norm1 || (o == op::norm1 && floating<T>);
   }
   if (!sums && !squares && !spread) return {norm1, false, terms::sum};
-  if (spread || norm1 || (squares && (sums || whole))) return {true, norm1, terms::moments};
-  return {true, false, squares ? terms::squares : terms::sum};
+  if (spread || (squares && (sums || whole))) return {true, norm1, terms::moments};
+  return {true, norm1, squares ? terms::squares : terms::sum};
 }
-/// Whether a row set of the plan answers an operation. Sums of integers modulo 2^64 too, where it is there anyway.
+/// Whether the plan's sums answer an operation. Sums of integers modulo 2^64 too, where it is there anyway.
 template <class T>
 constexpr bool from_rows(op o, const row_plan& p) {
   if (!p.any) return false;
   if (o == op::norm1) return floating<T>;
   if (o == op::sum_of_squares && integer<T>) return p.what == terms::moments;
   return o == op::sum || o == op::mean || o == op::sum_of_squares || o == op::norm2 || is_spread(o);
-}
-
-/// The numbers of all answers of a row set: a lane of a warp makes each. mean_var is a mean and a var.
-template <int Count>
-struct fused_question {
-  static_assert(Count < warp_lanes, "a fused reduction asks for at most 31 numbers of exact sums");
-  exact_question of_rows;
-  bool divides, spread;  ///< whether any does
-  op what[Count];
-  std::int8_t part[Count];
-  void* to[Count];
-};
-
-/// One warp makes them, from the digits of the whole array.
-template <any_row_set Rows, class T, class Out, int Count>
-__device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
-                                                const fused_question<Count>& q) {
-  shared_number number[numbers_of<Rows>];
-  make_numbers<Rows>(number, digits, n, q.spread);
-  op what = op::count;
-  int part = 0;
-  void* to = nullptr;
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    const bool own = lane_index() == i;
-    what = own ? q.what[i] : what;
-    part = own ? q.part[i] : part;
-    to = own ? q.to[i] : to;
-  }
-  lane_question mine{-1, 0, false, is_spread(what), what == op::norm2 || what == op::std_dev};
-  mine.divided = mine.spread || what == op::mean;
-  const bool squared = what == op::sum_of_squares || what == op::norm2;
-  if (to != nullptr) {
-    mine.number = mine.spread          ? Rows::rows
-                  : squared            ? Rows::rows - 1
-                  : what == op::norm1  ? Rows::rows - Rows::watches > 1 ? 1 : 0
-                                       : part;
-  }
-#pragma unroll
-  for (int i = 0; i < Rows::watches; ++i) mine.kinds |= squared || mine.spread || i == part ? kinds[i] : 0u;
-  if (squared || what == op::norm1) {  // nothing below zero, and no -0
-    const bool infinite = (mine.kinds & (special::pos_inf | special::neg_inf)) != 0;
-    mine.kinds = (mine.kinds & special::nan) | (infinite ? special::pos_inf : 0u) | special::ordinary;
-  }
-  if constexpr (integer<T>) {
-    if (what == op::sum || what == op::sum_of_squares) {
-      shared_number x = number[0];
-      if (squared) x = number[Rows::rows - 1];
-      const std::uint64_t magnitude = std::uint64_t{x.limb(1)} << 32 | x.limb(0);
-      write_as<std::uint64_t>(to, x.negative ? 0 - magnitude : magnitude);
-      mine.number = -1;
-    }
-  }
-  answer_of_lane<has_moments<Rows>>(number, mine, q.divides, n, q.of_rows.rounding, q.of_rows.correction,
-                                    static_cast<Out*>(to));
 }
 
 /// A fold's share of what a row set is fed with. T is the element type as the fold knows it.
@@ -131,7 +78,7 @@ struct fold_beside {
 /// As feed(), for a fold that must be given the elements in their order: see reduce_in_order_kernel.
 template <any_row_set Rows, class Fold, class T>
 __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const arrays<1>& a, const exact_question& q,
-                                                              typename Rows::room& room, const Fold& fold,
+                                                              const Fold& fold,
                                                               const unsigned char* table) {
   using E = kernel_element<T>;
   constexpr int packs_a_lane = 4, items = 16 / Rows::item_size, each = packs_a_lane * items;
@@ -141,9 +88,8 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
   const std::uint64_t tiles = (a.n + 32 * each - 1) / (32 * each);
   const std::uint64_t end = tiles * (warp + 1) / warps;
   const loader<cache::keep> load(1);
-  constexpr bool looks_ahead = anchored_row_set<Rows>;
   auto s = fold.identity();
-  bool started = false;
+  rows.start(q.what);
   std::uint64_t tile = tiles * warp / warps;
   do {  // once at least: all threads of the block start together
     const bool there = tile < end;
@@ -155,19 +101,12 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
       for (int u = 0; u < packs_a_lane; ++u) p[u][0] = load_pack_of<Rows::item_size>(a, 0, v + u, load);
       count = packs_a_lane;
     }
-    if (!started) {
-      if constexpr (looks_ahead) rows.start(q.what, q.doubles, room, p, count);
-      else rows.start(q.what);
-      started = true;
-    }
     auto running = start_fold(fold, table);
     if (count != 0) {
 #pragma unroll
       for (int u = 0; u < packs_a_lane; ++u) fold.add(running, p[u], v + u);
     }
-    if constexpr (looks_ahead) {
-      rows.add(p, count);
-    } else if (count != 0) {
+    if (count != 0) {
 #pragma unroll
       for (int u = 0; u < packs_a_lane; ++u) rows.add(p[u]);
       rows.after_batch();
@@ -180,9 +119,7 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
         const bool mine = alone && i < a.n;
         const E x = mine ? load_item<E>(a.x[0] + static_cast<std::int64_t>(i) * a.stride[0]) : E{};
         if (mine) fold.add_item(running, i, __builtin_bit_cast(T, x));
-        if constexpr (looks_ahead) {
-          rows.add_item(mine, x);
-        } else if (mine) {
+        if (mine) {
           rows.add_item(x);
           rows.after_batch();
         }
@@ -224,7 +161,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   } else {
     typename Fold::state s = fold.identity();
     if constexpr (keeps_order<Fold>) {
-      s = feed_in_order<Rows, Fold, T>(rows, a, q.of_rows, block.room, fold, table);
+      s = feed_in_order<Rows, Fold, T>(rows, a, q.of_rows, fold, table);
     } else {
       auto running = start_fold(fold, table);
       feed<Rows, fold_beside<Fold, T>, kernel_element<T>>(rows, a, q.of_rows, block.room, {fold, running});
@@ -239,29 +176,22 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   if (warp_index() == 0) answers_of_rows<Rows, T, Out>(block.digits, block.kinds, a.n, q);
 }
 
-/// Threads a block, and where those find too little shared memory.
-template <class T, terms Terms, bool Norm1>
-constexpr block_sizes fused_sizes() {
-  if (integer<T>) return {256, 256, 256};
-  if (sizeof(T) <= 4) return {256, 256, Norm1 ? 128 : 256};
-  constexpr block_sizes alone = sizes_for<T, Terms>();
-  return {alone.most, alone.least, alone.least};
-}
+/// Threads of a block that adds integers.
+inline constexpr int fused_integer_threads = 256;
 
 /// The parts of a fused reduction, and where the answer of each goes.
 template <class T, class... F>
 struct fusion {
   static constexpr row_plan plan = plan_rows<T>({operation_of_part<F>...});
+  /// Σ|x| has a question of its own where it is beside other sums.
+  static constexpr bool apart(op o) { return o == op::norm1 && plan.norm1; }
   static constexpr int numbers_of_op(op o) {
     constexpr int parts = complex_number<T> ? 2 : 1;
     if (!from_rows<T>(o, plan)) return 0;
     return o == op::mean_var ? parts + 1 : o == op::sum || o == op::mean ? parts : 1;
   }
-  static constexpr int numbers = (0 + ... + numbers_of_op(operation_of_part<F>));
+  static constexpr int norms = (0 + ... + (apart(operation_of_part<F>) ? 1 : 0)), numbers = (0 + ... + numbers_of_op(operation_of_part<F>)) - norms;
   using number = std::conditional_t<integer<T>, double, typename kernel_element_of<T>::number>;
-
-  template <int Threads>
-  using rows = row_set<T, plan.what, Threads, plan.norm1>;
 
   const std::tuple<F...>& parts;
   const std::array<void*, sizeof...(F)>& out;
@@ -277,13 +207,16 @@ struct fusion {
     }(std::index_sequence_for<F...>());
   }
 
-  fused_question<(numbers > 0 ? numbers : 1)> question(const options& told, bool doubles) const {
-    fused_question<(numbers > 0 ? numbers : 1)> q{};
+  /// What is asked of the digits of the sums, or of those of Σ|x| apart from them.
+  template <bool Apart = false>
+  fused_question<(Apart ? norms : numbers)> question(const options& told) const {
+    fused_question<(Apart ? norms : numbers)> q{};
     // |x| in the place of x where nothing else is asked for.
-    const bool norm1 = plan.what == terms::sum && ((operation_of_part<F> == op::norm1 && floating<T>) || ...);
-    q.of_rows = {norm1 ? op::norm1 : op::sum, told.rounding, told.correction, doubles};
+    const bool norm1 = Apart || (plan.what == terms::sum && !plan.norm1 && ((operation_of_part<F> == op::norm1 && floating<T>) || ...));
+    q.of_rows = {norm1 ? op::norm1 : op::sum, told.rounding, told.correction};
     int at = 0;
     const auto ask = [&](op o, int count, void* to) {
+      if (apart(o) != Apart) return;
       for (int k = 0; k < count; ++k, ++at) {
         q.what[at] = o == op::mean_var ? k + 1 < count ? op::mean : op::var : o;
         q.part[at] = static_cast<std::int8_t>(o == op::mean_var && k + 1 == count ? 0 : k);
@@ -297,6 +230,27 @@ struct fusion {
     }(std::index_sequence_for<F...>());
     return q;
   }
+  /// The same of certificates: whole operations.
+  template <bool Apart = false>
+  certified_asked<(Apart ? norms : numbers)> certificate(const options& told) const {
+    if constexpr (Apart && norms == 0) {
+      return {};
+    } else {
+      certified_asked<(Apart ? norms : numbers)> q{};
+      q.of_rows = question<Apart>(told);
+      for (op& o : q.ops) o = op::count;
+      int at = 0;
+      const auto ask = [&](op o, int count, void* to) {
+        if (count == 0 || apart(o) != Apart) return;
+        q.ops[at] = o;
+        q.to[at++] = to;
+      };
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (ask(operation_of_part<F>, numbers_of_op(operation_of_part<F>), out[I]), ...);
+      }(std::index_sequence_for<F...>());
+      return q;
+    }
+  }
 
  private:
   template <std::size_t I>
@@ -304,7 +258,7 @@ struct fusion {
   template <std::size_t I>
   static constexpr bool is_fold = !requires { part<I>::operation; } || !from_rows<T>(operation_of_part<part<I>>, plan);
 
-  /// What part I gives the fold: nothing, if a row set or an earlier part's fold answers it.
+  /// What part I gives the fold: nothing, if the sums or an earlier part's fold answer it.
   template <std::size_t I>
   auto fold_of() const {
     if constexpr (!is_fold<I>) {
@@ -347,7 +301,7 @@ struct fusion {
   }
 };
 
-/// Enqueues one kernel for all parts; of user's reductions alone reduce.cuh's.
+/// Enqueues what answers all parts; of user's reductions alone reduce.cuh's.
 template <class T, class... F>
 cudaError_t fused_reduce(const std::tuple<F...>& parts, const std::array<void*, sizeof...(F)>& out, const options& told,
                          const void* x, std::int64_t stride, std::uint64_t n, workspace& scratch, cudaStream_t stream) {
@@ -357,32 +311,26 @@ cudaError_t fused_reduce(const std::tuple<F...>& parts, const std::array<void*, 
   using fold_type = std::remove_cv_t<decltype(fold)>;
   if constexpr (!all::plan.any) {
     return reduce_with<fold_type, T>(fold, &x, &stride, n, nullptr, scratch, stream);
+  } else if constexpr (!integer<T>) {
+    return fused_by_certificate<all::plan.what, T, typename all::number, kernel_element<T>>(
+        fold, as_they_are(), asked.certificate(told), asked.template certificate<true>(told), &x, &stride, n, scratch, stream);
   } else {
+    constexpr int threads = fused_integer_threads;
     cudaError_t e = scratch.prepare(stream);
     if (e != cudaSuccess) return e;
     arrays<1> a;
-    if (!make_arrays<kernel_element<T>>(a, &x, &stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
-    const auto with = [&]<int Threads>() {
-      using rows = typename all::template rows<Threads>;
-      constexpr int resident = exact_resident<rows, Threads>;
-      std::uint32_t blocks = at_most(exact_workers<Threads>(a, resident, scratch), 4095);
-      if constexpr (!std::is_same_v<fold_type, no_fold>) {
-        const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<typename fold_type::state>::words);
-        blocks = boxes == 0 ? 1 : at_most(blocks, boxes);
-      }
-      return launch(fused_kernel<rows, fold_type, T, typename all::number, Threads, resident, all::numbers>,
-                    {blocks, Threads, fused_dynamic_bytes<rows, fold_type, Threads>, stream, scratch.overlaps()}, fold, a,
-                    asked.question(told, scratch.fast_doubles()), scratch.tally(), scratch.mailbox());
-    };
-    constexpr block_sizes threads = fused_sizes<T, all::plan.what, all::plan.norm1>();
-    constexpr std::size_t most = fused_shared_bytes<typename all::template rows<threads.most>, fold_type, threads.most>;
-    constexpr std::size_t least = fused_shared_bytes<typename all::template rows<threads.least>, fold_type, threads.least>;
-    constexpr std::size_t anywhere = 60 * 1024;  // of CC 7.5's 64 KiB
-    if (scratch.block_shared_bytes() < least) return cudaErrorInvalidValue;
-    if constexpr (threads.most != threads.least && most > anywhere) {
-      if (scratch.block_shared_bytes() < most) return with.template operator()<threads.least>();
+    if (!make_arrays<T>(a, &x, &stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+    using rows = row_set<T, all::plan.what, threads>;
+    constexpr int resident = exact_resident<rows, threads>;
+    if (scratch.block_shared_bytes() < fused_shared_bytes<rows, fold_type, threads>) return cudaErrorInvalidValue;
+    std::uint32_t blocks = at_most(exact_workers<threads>(a, resident, scratch), 4095);
+    if constexpr (!std::is_same_v<fold_type, no_fold>) {
+      const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<typename fold_type::state>::words);
+      blocks = boxes == 0 ? 1 : at_most(blocks, boxes);
     }
-    return with.template operator()<threads.most>();
+    return launch(fused_kernel<rows, fold_type, T, typename all::number, threads, resident, all::numbers>,
+                  {blocks, threads, fused_dynamic_bytes<rows, fold_type, threads>, stream, scratch.overlaps()}, fold, a, asked.question(told), scratch.tally(),
+                  scratch.mailbox());
   }
 }
 

@@ -69,72 +69,52 @@ struct mapped_fold {
   __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const { fold.write(s, n, out); }
 };
 
-/// This thread's share of what F makes of the arrays, into a row set.
-template <any_row_set Rows, class F, class U, class... T>
-__device__ __forceinline__ void feed_mapped(Rows& rows, const F& f, const arrays<sizeof...(T)>& a, const exact_question& q,
-                                            typename Rows::room& room) {
-  using E = kernel_element<U>;
-  constexpr bool looks_ahead = anchored_row_set<Rows>;
-  const auto add = [&](bool there, const T&... x) {
-    if constexpr (looks_ahead) {
-      rows.add_item(there, there ? __builtin_bit_cast(E, f(x...)) : E{});
-    } else if (there) {
-      rows.add_item(__builtin_bit_cast(E, f(x...)));
-      rows.after_batch();
-    }
+/// What F makes of elements, as kernels know it.
+template <class F, class U>
+struct mapped_elements {
+  F f;
+  template <class... T>
+  __device__ __forceinline__ kernel_element<U> operator()(const T&... x) const {
+    return __builtin_bit_cast(kernel_element<U>, static_cast<U>(f(x...)));
+  }
+};
+
+/// This thread's share of what F makes of the arrays, whole numbers, into a row set.
+template <plain_row_set Rows, class F, class U, class... T>
+__device__ __forceinline__ void feed_mapped(Rows& rows, const F& f, const arrays<sizeof...(T)>& a, const exact_question& q) {
+  constexpr int size = static_cast<int>((sizeof(T) + ...) / sizeof...(T));
+  const auto add = [&](const T&... x) {
+    rows.add_item(static_cast<U>(f(x...)));
+    rows.after_batch();
   };
-  if constexpr (looks_ahead) {
-    const pack none[Rows::loads][1] = {};
-    rows.start(q.what, q.doubles, room, none, 0);
-  } else {
-    rows.start(q.what);
-  }
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
-  // The lanes of a warp stay together until the first of them has nothing more.
-  const std::uint64_t warp_begins = lane_index();
-  std::uint64_t done = 0;
-  if constexpr (all_packable<T...>) {
-    constexpr int inputs = sizeof...(T), size = static_cast<int>((sizeof(T) + ...) / inputs), items = 16 / size;
-    const loader<cache::share> load(a.kept);
-#pragma unroll 1
-    for (std::uint64_t v = first; v - warp_begins < a.packs; v += threads) {
-      pack p[inputs] = {};
-      const bool there = v < a.packs;
-      if (there) {
+  rows.start(q.what);
+  for_each_share<1, size, all_packable<T...>>(
+      a,
+      [&](const pack(&p)[sizeof...(T)], std::uint64_t) {
+        if constexpr (all_packable<T...>) {
 #pragma unroll
-        for (int k = 0; k < inputs; ++k) p[k] = load_pack_of<size>(a, k, v, load);
-      }
-#pragma unroll
-      for (int i = 0; i < items; ++i) {
-        [&]<std::size_t... K>(std::index_sequence<K...>) { add(there, item_of<T>(p[K], i)...); }(std::index_sequence_for<T...>());
-      }
-    }
-    done = a.packs * items;
-  }
-#pragma unroll 1
-  for (std::uint64_t i = done + first; i - warp_begins < a.n; i += threads) {
-    const bool there = i < a.n;
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      add(there, (there ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
-    }(std::index_sequence_for<T...>());
-  }
+          for (int i = 0; i < 16 / size; ++i) {
+            [&]<std::size_t... K>(std::index_sequence<K...>) { add(item_of<T>(p[K], i)...); }(std::index_sequence_for<T...>());
+          }
+        }
+      },
+      [&](std::uint64_t i) { with_elements<T...>(a, i, add); }, [] {});
   rows.finish();
 }
 
-template <any_row_set Rows, class F, class U, class Out, int Threads, int MinBlocks, int Count, class... T>
+template <plain_row_set Rows, class F, class U, class Out, int Threads, int MinBlocks, int Count, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     mapped_kernel(F f, arrays<sizeof...(T)> a, fused_question<Count> q, std::uint64_t* tallies) {
   await_stream();
   __shared__ rows_block<Rows, Threads> block;
   Rows rows{};
-  feed_mapped<Rows, F, U, T...>(rows, f, a, q.of_rows, block.room);
+  feed_mapped<Rows, F, U, T...>(rows, f, a, q.of_rows);
   sum_rows_of_block(rows, block);
   if (!gather_rows(block, tallies)) return;
   if (warp_index() == 0) answers_of_rows<Rows, U, Out>(block.digits, block.kinds, a.n, q);
 }
 
-/// Enqueues one kernel: operation `what`, of what f makes of n elements of each input, a U each.
+/// Enqueues operation `what`, of what f makes of n elements of each input, a U each.
 template <class U, class... T, class What, class F>
 cudaError_t mapped_reduce(const What& what, const F& f, const options& told, const void* const* x, const std::int64_t* stride,
                           std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream) {
@@ -146,22 +126,21 @@ cudaError_t mapped_reduce(const What& what, const F& f, const options& told, con
     using fold = std::remove_cv_t<decltype(asked.fold())>;
     const mapped_fold<fold, F, U, T...> mapped{asked.fold(), f};
     return reduce_with<mapped_fold<fold, F, U, T...>, T...>(mapped, x, stride, n, out, scratch, stream);
+  } else if constexpr (!integer<U>) {
+    return fused_by_certificate<all::plan.what, U, typename all::number, T...>(no_fold(), mapped_elements<F, U>{f}, asked.certificate(told),
+                                                                               asked.template certificate<true>(told), x, stride, n, scratch, stream);
   } else {
+    constexpr int threads = fused_integer_threads;
     cudaError_t e = scratch.prepare(stream);
     if (e != cudaSuccess) return e;
     arrays<sizeof...(T)> a;
     if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
-    const auto with = [&]<int Threads>() {
-      using rows = typename all::template rows<Threads>;
-      constexpr int resident = exact_resident<rows, Threads>;
-      return launch(mapped_kernel<rows, F, U, typename all::number, Threads, resident, all::numbers, T...>,
-                    {at_most(exact_workers<Threads>(a, resident, scratch), 4095), Threads, fused_dynamic_bytes<rows, no_fold, Threads>,
-                     stream, scratch.overlaps()}, f, a, asked.question(told, scratch.fast_doubles()), scratch.tally());
-    };
-    constexpr block_sizes threads = fused_sizes<U, all::plan.what, all::plan.norm1>();
-    constexpr std::size_t least = fused_shared_bytes<typename all::template rows<threads.least>, no_fold, threads.least>;
-    if (scratch.block_shared_bytes() < least) return cudaErrorInvalidValue;
-    return with.template operator()<threads.least>();  // one size of block: a kernel less to compile
+    using rows = row_set<U, all::plan.what, threads>;
+    constexpr int resident = exact_resident<rows, threads>;
+    if (scratch.block_shared_bytes() < fused_shared_bytes<rows, no_fold, threads>) return cudaErrorInvalidValue;
+    return launch(mapped_kernel<rows, F, U, typename all::number, threads, resident, all::numbers, T...>,
+                  {at_most(exact_workers<threads>(a, resident, scratch), 4095), threads, fused_dynamic_bytes<rows, no_fold, threads>, stream, scratch.overlaps()}, f, a,
+                  asked.question(told), scratch.tally());
   }
 }
 

@@ -449,8 +449,8 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
   } else if (!spreads || mean) {
     for (int i = 0; i < Parts; ++i) asked[count++] = mean ? divided(sum[i], n) : sum[i];
   }
-  if (spreads) {
-    if (static_cast<std::int64_t>(n) <= q.correction) return false;
+  const bool undefined = spreads && static_cast<std::int64_t>(n) <= q.correction;
+  if (spreads && !undefined) {
     const std::uint64_t less = n - static_cast<std::uint64_t>(q.correction);
     const known d = spread<Parts>(sum, squares, n);
     const bool at_once = (n | less) >> 26 == 0;
@@ -464,6 +464,7 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
   for (int i = 0; i < count; ++i) {  // no more code than for one
     if (!certain(asked[i], q.rounding, to[i])) return false;
   }
+  if (undefined) to[count++] = format<Out>::from_bits(format<Out>::quiet_nan);
   for (int i = 0; i < Parts + 1; ++i) {
     if (i < count) out[i] = to[i];
   }

@@ -182,7 +182,7 @@ __device__ __forceinline__ typename sums_and_fold<Sums, Fold>::state feed_fused(
     if constexpr (alone) return fold;
     else return start_fold(fold, wf_dynamic_shared);
   }();
-  for_each_share<plain ? 4 : 2, size, packs, plain ? 2 : 0>(
+  for_each_share<plain ? 4 : 2, size, packs, plain ? 4 : 0>(
       a,
       [&](const pack(&p)[sizeof...(T)], std::uint64_t v) {
         if constexpr (plain) {
@@ -340,7 +340,10 @@ cudaError_t fused_by_certificate(const Fold& fold, const Map& map, certified_ask
     if (own != 0) threads = fused_threads;
   } else {
     const auto boxes = static_cast<std::uint32_t>(workspace::mailbox_words / state_boxes<state>::words);
-    blocks = at_most(divide_up(work, std::uint64_t{fused_threads} * (work <= 16384 ? 2 : 4)), 2 * scratch.multiprocessors());
+    // In L2 few blocks: each more is a message.
+    const bool near = (a.packs != 0 ? a.packs * 16 : n * 32) * sizeof...(T) <= scratch.l2_bytes() / 4 * 3;
+    const std::uint32_t most = !near ? 2 * scratch.multiprocessors() : at_most(work <= 262144 ? 64 : 128, scratch.multiprocessors());
+    blocks = at_most(divide_up(work, std::uint64_t{fused_threads} * (work <= 16384 ? 2 : 4)), most);
     blocks = boxes == 0 ? 1 : at_most(blocks, boxes);
   }
   // Additions to one running sum, at most: all of a thread's.

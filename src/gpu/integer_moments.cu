@@ -11,7 +11,7 @@ namespace {
 
 template <class T, terms Terms>
 cudaError_t enqueue_integer_moments(const device_request& r, workspace& w, cudaStream_t stream) {
-  constexpr int threads = sizes_for<T, Terms>().most;
+  constexpr int threads = 512;  // two blocks a multiprocessor: with more there are too few registers for what is on its way
   exact_question q{r.what, r.options.rounding, r.options.correction};
   q.states = r.states;
   return exact_reduce<row_set<T, Terms, threads>, double, threads, T>(

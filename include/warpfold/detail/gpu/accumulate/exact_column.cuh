@@ -95,7 +95,7 @@ struct slot_column {
 };
 
 /// Sums of f64: slot j holds multiples of 2^(51j), in units of the least number. An element is two parts, cut by
-/// additions that round as in exact_levels.cuh, half as many operations as shifts take: what is left below 2^(51j + 52)
+/// additions that round as in anchored_doubles.cuh, half as many operations as shifts take: what is left below 2^(51j + 52)
 /// goes to slot j, and the multiples of that to slot j + 1, doubled.
 template <int Columns>
 struct double_column : slot_column<53, exact::format<double>::max_shift + 1, 51, Columns> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_integers.cuh
-/// Row sets (see exact_rows.cuh) of integers: sums in registers.
+/// Row sets (row_set_concept.cuh) of integers: sums in registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,8 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
+#include <warpfold/detail/gpu/accumulate/native_folds.cuh>
+#include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

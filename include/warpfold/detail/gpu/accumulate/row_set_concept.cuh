@@ -30,52 +30,20 @@ concept rows_of_block = digit_rows<R> && requires(const R& rows, int watch) {
 template <class R>
 concept sums_over_block = requires(R& rows, typename R::room& room, std::int64_t* digits) { rows.sum_over_block(room, digits); };
 
-/// Columns of digits, which take any element: start(), then packs and after each batch of them after_batch(). Where no
-/// anchored_row_set stands before it, it also takes single elements by add_item(x…), and has finish() and `resident_threads`: those of
-/// a multiprocessor, as far as shared memory allows.
+/// start(), then packs and after each batch of them after_batch(). What an array is fed to also takes single elements by add_item(x…), and has
+/// finish() and `resident_threads`: those of a multiprocessor, as far as shared memory allows.
 template <class R>
 concept plain_row_set = rows_of_block<R> && requires(R& rows, const pack (&p)[R::inputs], op what) {
   rows.start(what);
   rows.add(p);
   rows.after_batch();
 };
-/// Which start with a look at the first packs, and take those of a batch together, so that they may be moved.
-template <class R>
-concept anchored_row_set = rows_of_block<R> && requires(R& rows, pack (&p)[R::loads][R::inputs], op what, typename R::room& room) {
-  requires R::looks_ahead;
-  { R::ahead } -> std::convertible_to<bool>;     // the next packs are loaded before the last ones are added
-  { R::together } -> std::convertible_to<bool>;  // all lanes of a warp call add() as long as one has packs
-  rows.start(what, true, room, p, 1);            // whether doubles are quick; the packs that are there
-  rows.add(p, 1);                                // those that are there; add_item(there, x…) of one element
-  rows.finish();
-};
-/// Either.
-template <class R>
-concept any_row_set = plain_row_set<R> || anchored_row_set<R>;
-/// What an anchored_row_set hands to what it does not take: v·2^place more in a row, in units of the row; v within ±2^62.
+/// Which also takes v·2^place more in a row, in units of the row; v within ±2^62 (anchored_doubles.cuh).
 template <class R>
 concept rest_rows = plain_row_set<R> && sums_over_block<R> && requires(R& rows, int row, std::int64_t v, int place) {
   rows.add_scaled(row, v, place);
 };
 
-/// Lanes of a warp to a column, which never add at once, nor start.
-template <class R>
-inline constexpr int share_of = 1;
-template <class R>
-  requires requires { R::share; }
-inline constexpr int share_of<R> = R::share;
-/// Whether the second row is that of the magnitudes.
-template <class R>
-inline constexpr bool has_magnitudes = false;
-template <class R>
-  requires requires { R::magnitudes; }
-inline constexpr bool has_magnitudes<R> = R::magnitudes;
-/// Whether it is never asked for norm1.
-template <class R>
-inline constexpr bool has_sums_only = false;
-template <class R>
-  requires requires { R::sums_only; }
-inline constexpr bool has_sums_only<R> = R::sums_only;
 /// Which all threads clear together, before a barrier behind which start() may be called.
 template <class R>
 concept cleared_together = requires { R::clear(); };

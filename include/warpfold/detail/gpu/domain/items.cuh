@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/launch_table.hpp>
@@ -68,6 +69,14 @@ template <class T>
 __device__ __forceinline__ T load_item(const unsigned char* p) {
   if constexpr (sizeof(T) == 1) return from_byte<T>(*p);
   else return *reinterpret_cast<const T*>(p);
+}
+
+/// Calls f(elements…) with element i of each input.
+template <class... T, class F>
+__device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std::uint64_t i, F f) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    f(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
+  }(std::index_sequence_for<T...>());
 }
 
 /// A pack element by element: for the first and the last one of an array that is not aligned.

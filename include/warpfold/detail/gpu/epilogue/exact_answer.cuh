@@ -23,7 +23,6 @@ struct exact_question {
   op what;
   wf::rounding rounding;
   std::int64_t correction;
-  bool doubles = true;  ///< FP64 operations are not much slower than others
   bool states = false;  ///< the state is wanted (state_words.cuh)
 };
 

@@ -20,14 +20,6 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Calls f(elements…) with element i of each input.
-template <class... T, class F>
-__device__ __forceinline__ void with_elements(const arrays<sizeof...(T)>& a, std::uint64_t i, F f) {
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    f(load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K])...);
-  }(std::index_sequence_for<T...>());
-}
-
 inline constexpr int binned_threads = 512;
 
 /// What blocks that add to bins tell each other, in the scratch memory. `digits`, `kinds` and `done` are zero between launches.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_doubles.cuh
-/// The exact sum of f64: what lies near an anchor in registers (exact_levels.cuh), the rest in columns or, of small
+/// The exact sum of f64: what lies near an anchor in registers (anchored_doubles.cuh), the rest in columns or, of small
 /// arrays, in bins that a block has together.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_levels.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
+#include <warpfold/detail/gpu/accumulate/anchored_doubles.cuh>
+#include <warpfold/detail/gpu/accumulate/double_columns.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/launch_table.hpp>
@@ -32,7 +32,6 @@ struct bin_rows {
   static constexpr int item_size = 8;
   static constexpr int digits0 = f::digits, digits1 = 0;
   static constexpr int unit0 = f::min_exponent, unit1 = 0;
-  static constexpr bool sums_only = true;
   static constexpr int bins = 2 * digits0;
   /// Elements of a block: each, and what is handed down to make room for it, adds at most three times to a bin.
   static constexpr std::uint32_t most_items = 8192;
@@ -82,62 +81,13 @@ struct bin_rows {
   }
 };
 
-/// Columns, of sums alone.
-template <int Threads>
-struct column_rows : sum_rows<double, Threads> {
-  static constexpr bool sums_only = true;
-};
-
-/// Two levels of doubles and Rest, to carry-save digits in the first warp.
-template <rest_rows Rest, int Threads, int Loads>
-struct anchored_doubles : anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true> {
-  using base = anchored_rows<Rest, double, terms::sum, Threads, Loads, 0, true>;
-  struct room : base::room {
-    std::int64_t digits[base::digits0];
-  };
-
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[digits_a_lane<double>]) {
-    constexpr int per_lane = digits_a_lane<double>, halves = 2 * base::levels;
-#pragma unroll
-    for (int l = 0; l < base::levels; ++l) {
-      const std::int64_t sum = this->sums[l * Threads];
-      const std::int64_t low = warp_sum_wide(static_cast<std::uint32_t>(sum)), high = warp_sum_wide(sum >> 32);
-      if (lane_index() == 0) {
-        r.of_warp[warp_index()][2 * l] = low;
-        r.of_warp[warp_index()][2 * l + 1] = high;
-      }
-    }
-    const bool rests = __syncthreads_or(this->used ? 1 : 0) != 0;
-    if (rests) {
-      this->use_rest();
-      this->rest.sum_over_block(r.rest, r.digits);
-      __syncthreads();
-    }
-    if (warp_index() != 0) return;
-    const int first = lane_index() * per_lane;
-#pragma unroll
-    for (int j = 0; j < per_lane; ++j) v[j] = rests && first + j < base::digits0 ? r.digits[first + j] : 0;
-#pragma unroll
-    for (int i = 0; i < halves; ++i) {
-      const std::int64_t total = warp_sum_wide(lane_index() < base::warps ? r.of_warp[lane_index()][i] : 0);
-      const int at = base::place(this->block_limit, i / 2) + 32 * (i % 2);
-#pragma unroll
-      for (int j = 0; j < per_lane; ++j) {
-        const int above = first + j - (at >> 5);
-        if (above == 0) v[j] += static_cast<std::uint32_t>(total) << (at & 31);
-        if (above == 1) v[j] += total >> (32 - (at & 31));
-      }
-    }
-  }
-};
-
 /// All threads of each block call it, with what they have added.
 template <int Threads, class Rows, class To>
 __device__ __forceinline__ void answer_of_doubles(Rows& a, typename Rows::room& room,
                                                   std::uint32_t (&kinds_of_warp)[Threads / 32], bool empty, const To& out,
                                                   std::uint64_t* tallies) {
   a.finish();
-  std::uint32_t kinds = warp_or(a.kinds(0));
+  std::uint32_t kinds = warp_or(a.kinds());
   if (lane_index() == 0) kinds_of_warp[warp_index()] = kinds;
   std::int64_t digits[digits_a_lane<double>];
   a.sum_over_block(room, digits);
@@ -166,15 +116,15 @@ __global__ void __launch_bounds__(Threads)
   const std::uint64_t all = part.packs + part.singles, threads = std::uint64_t{gridDim.x} * Threads;
   std::uint64_t v = blockIdx.x * std::uint64_t{Threads} + threadIdx.x;
   const loader<cache::share> load(part.kept);
-  pack now[Loads][1], next[Loads][1];
+  pack now[Loads], next[Loads];
   int count = 0;
   const auto load_next = [&] {
     count = 0;
 #pragma unroll
     for (int u = 0; u < Loads; ++u) {
       const std::uint64_t w = v + threads * u;
-      if (w < part.packs) next[u][0] = load(part.x + 2 * w);
-      else if (w < all) next[u][0] = load_part(w == part.packs ? part.single[0] : part.single[1], 1);
+      if (w < part.packs) next[u] = load(part.x + 2 * w);
+      else if (w < all) next[u] = load_part(w == part.packs ? part.single[0] : part.single[1], 1);
       if (w < all) count = u + 1;
     }
     v += threads * Loads;
@@ -184,10 +134,10 @@ __global__ void __launch_bounds__(Threads)
   load_next();
   for (bool more = true; more;) {
 #pragma unroll
-    for (int u = 0; u < Loads; ++u) now[u][0] = next[u][0];
+    for (int u = 0; u < Loads; ++u) now[u] = next[u];
     const int present = count;
     if (!started) {
-      a.start(op::sum, doubles, room, now, present);
+      a.start(doubles, room, now, present);
       started = true;
     }
     more = v < all;
@@ -203,7 +153,7 @@ __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(array_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
-  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
+  using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;
   using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
   __shared__ typename ring::barriers barriers;
   __shared__ typename rows::room room;
@@ -212,10 +162,10 @@ __global__ void __launch_bounds__(Threads)
   bool started = false;
   for_each_pack_bulk<Threads, rows::loads, Stages, Aligned>(
       part, ring(wf_dynamic_shared + rows::shared_bytes, barriers), [] {}, [&](const pack(&given)[rows::loads], int count) {
-        pack p[rows::loads][1];
+        pack p[rows::loads];
 #pragma unroll
-        for (int u = 0; u < rows::loads; ++u) p[u][0] = given[u];
-        if (!started) a.start(op::sum, doubles, room, p, count);
+        for (int u = 0; u < rows::loads; ++u) p[u] = given[u];
+        if (!started) a.start(doubles, room, p, count);
         started = true;
         a.add(p, count);
       });
@@ -251,7 +201,7 @@ cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, To out, workspa
                                std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  using rows = anchored_doubles<column_rows<Threads>, Threads, 4>;
+  using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true, To>
                                                                     : exact_doubles_bulk_kernel<Threads, Stages, false, To>;
   constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
@@ -264,7 +214,7 @@ template <int Threads, class To>
 cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
   const std::uint64_t packs = n / 2;
   const std::uint32_t sm = scratch.multiprocessors(), most = packs <= 524288 ? sm : blocks * sm;
-  return exact_doubles_shaped<column_rows<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
+  return exact_doubles_shaped<double_columns<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
 }
 
 /// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of columns a multiprocessor, and the largest by way of shared

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_reduce.cuh
-/// Exact reductions of whole arrays in one launch: sum, mean, norm1, sum_of_squares, norm2, dot, var,
-/// std, mean_var. The true value, rounded once in any mode; the bits of the CPU's on every input.
-/// (exact_sum.cuh is the narrower, faster twin for sums rounded to nearest.)
+/// Exact reductions of integers that are more than a sum modulo 2^64 in one launch: mean, norm2, var, std, mean_var. The true value, rounded once in any mode; the bits of the
+/// CPU's on every input.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,9 +12,6 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_complex.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_levels.cuh>
-#include <warpfold/detail/gpu/accumulate/exact_rows.cuh>
 #include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
@@ -36,89 +32,27 @@ struct nothing_beside {
 };
 
 /// This thread's share of the arrays into a row set, and to what is beside it.
-template <any_row_set Rows, class Beside, class... T>
-__device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q,
-                                     typename Rows::room& room, const Beside& beside) {
-  const auto with_item = [&](std::uint64_t i, auto add) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      add((i < a.n ? load_item<T>(a.x[K] + static_cast<std::int64_t>(i) * a.stride[K]) : T{})...);
-    }(std::index_sequence_for<T...>());
-  };
-  if constexpr (anchored_row_set<Rows>) {
-    constexpr int inputs = sizeof...(T), loads = Rows::loads;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
-    // Those that stay together go on until the first of their warp has nothing more.
-    const std::uint64_t warp_begins = Rows::together ? lane_index() : 0;
-    const loader<cache::share> load(a.kept);
-    struct batch {
-      pack p[loads][inputs];
-      int count;
-    };
-    const auto load_batch = [&](batch& b, std::uint64_t v) {
-      b.count = 0;
-#pragma unroll
-      for (int u = 0; u < loads; ++u) {
-        if (v + threads * u < a.packs) {
-#pragma unroll
-          for (int k = 0; k < inputs; ++k) b.p[u][k] = load_pack_of<Rows::item_size>(a, k, v + threads * u, load);
-          b.count = u + 1;
-        }
-      }
-    };
-    batch now, next;
-    std::uint64_t v = first;
-    bool started = false;
-    if (Rows::ahead) load_batch(next, v);
-    do {  // once at least: all threads of the block start together
-      if (Rows::ahead) now = next;
-      else load_batch(now, v);
-      v += threads * loads;
-      if (!started) {
-        rows.start(q.what, q.doubles, room, now.p, now.count);
-        started = true;
-      }
-      if (Rows::ahead) load_batch(next, v);
-      if constexpr (!std::is_same_v<Beside, nothing_beside>) {  // first: the row set may move the packs
-        const auto add_beside = [&](auto all) {
-#pragma unroll
-          for (int u = 0; u < loads; ++u) {
-            if (decltype(all)::value || u < now.count) beside.add(now.p[u], v - threads * (loads - u));
-          }
-        };
-        if (now.count == loads) add_beside(std::true_type());
-        else add_beside(std::false_type());
-      }
-      rows.add(now.p, now.count);
-    } while (v - warp_begins < a.packs);
-    for (std::uint64_t i = first + a.packs * (16 / Rows::item_size); i - warp_begins < a.n; i += threads) {
-      with_item(i, [&](auto... x) {
-        if (i < a.n) beside.add_item(i, x...);
-        rows.add_item(i < a.n, x...);
-      });
-    }
-    rows.finish();
-  } else {
-    rows.start(q.what);
-    for_each_share<Rows::loads, Rows::item_size, true>(
-        a,
-        [&](const pack(&p)[sizeof...(T)], std::uint64_t v) {
-          beside.add(p, v);
-          rows.add(p);
-        },
-        [&](std::uint64_t i) {
-          with_item(i, [&](auto... x) {
-            beside.add_item(i, x...);
-            rows.add_item(x...);
-          });
-        },
-        [&] { rows.after_batch(); });
-    rows.finish();
-  }
+template <plain_row_set Rows, class Beside, class... T>
+__device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q, const Beside& beside) {
+  rows.start(q.what);
+  for_each_share<Rows::loads, Rows::item_size, true>(
+      a,
+      [&](const pack(&p)[sizeof...(T)], std::uint64_t v) {
+        beside.add(p, v);
+        rows.add(p);
+      },
+      [&](std::uint64_t i) {
+        with_elements<T...>(a, i, [&](const auto&... x) {
+          beside.add_item(i, x...);
+          rows.add_item(x...);
+        });
+      },
+      [&] { rows.after_batch(); });
+  rows.finish();
 }
 
 /// Static shared memory of a block that feeds a row set.
-template <any_row_set Rows, int Threads>
+template <plain_row_set Rows, int Threads>
 struct rows_block {
   typename Rows::room room;
   std::int64_t digits[all_digits<Rows> + spread_digits<Rows>];
@@ -126,7 +60,7 @@ struct rows_block {
 };
 
 /// What the threads of a block have fed: into its digits and kinds, for all threads to read.
-template <any_row_set Rows, int Threads>
+template <plain_row_set Rows, int Threads>
   requires sums_over_block<Rows>
 __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, Threads>& block) {
 #pragma unroll
@@ -144,18 +78,18 @@ __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, T
   __syncthreads();
 }
 
-template <any_row_set Rows, int Threads>
+template <plain_row_set Rows, int Threads>
 __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, std::uint64_t* tallies) {
   return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
 }
 
-template <any_row_set Rows, class Out, int Threads, int MinBlocks, class... T>
+template <plain_row_set Rows, class Out, int Threads, int MinBlocks, class... T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
   await_stream();
   __shared__ rows_block<Rows, Threads> block;
   Rows rows{};  // g++ cannot see that the rest is started before it is used
-  feed<Rows, nothing_beside, T...>(rows, a, q, block.room, {});
+  feed<Rows, nothing_beside, T...>(rows, a, q, {});
   sum_rows_of_block(rows, block);
   if (!gather_rows(block, tallies)) return;
   if constexpr (sizeof...(T) == 1 && (integer<T> && ...) && Rows::watches == 1) {
@@ -172,7 +106,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
-template <any_row_set Rows, int Threads>
+template <plain_row_set Rows, int Threads>
 inline constexpr int exact_resident = [] {
   constexpr int by_threads = Rows::resident_threads / Threads;
   constexpr int by_shared = static_cast<int>(232448 / (Rows::shared_bytes + sizeof(typename Rows::room) + 4096));
@@ -188,7 +122,7 @@ std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, con
 
 /// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
 /// inputs as Rows takes them.
-template <any_row_set Rows, class Out, int Threads, class... T>
+template <plain_row_set Rows, class Out, int Threads, class... T>
 cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
                          std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
                          std::uint32_t workers = 0) {
@@ -198,10 +132,8 @@ cudaError_t exact_reduce(const exact_question& q, const void* const* x, const st
   if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   constexpr int resident = exact_resident<Rows, Threads>;
   if (workers == 0) workers = exact_workers<Threads>(a, resident, scratch);
-  exact_question asked = q;
-  asked.doubles = scratch.fast_doubles();
   return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
-                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, asked,
+                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, q,
                 static_cast<Out*>(out), scratch.tally());
 }
 

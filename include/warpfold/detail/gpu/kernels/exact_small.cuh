@@ -191,7 +191,7 @@ struct small_bins {
 
 /// The sum over the warp of multiples of 2^(unit - 150) below 2^51 of them, in their number.
 __device__ __forceinline__ std::int64_t word_of_doubles(double d, std::uint32_t unit) {
-  // An anchor as in exact_levels.cuh, whose last place is the unit.
+  // An anchor as in anchored_doubles.cuh, whose last place is the unit.
   const double anchor = __hiloint2double(static_cast<int>((unit + 925) << 20 | 0x80000u), 0);
   const std::int64_t q = __double_as_longlong(d + anchor) - __double_as_longlong(anchor);
   const std::uint32_t low = warp_add(static_cast<std::uint32_t>(q) & 0x3ffffffu);

@@ -76,7 +76,7 @@ struct fold_beside {
 };
 
 /// As feed(), for a fold that must be given the elements in their order: see reduce_in_order_kernel.
-template <any_row_set Rows, class Fold, class T>
+template <plain_row_set Rows, class Fold, class T>
 __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const arrays<1>& a, const exact_question& q,
                                                               const Fold& fold,
                                                               const unsigned char* table) {
@@ -133,19 +133,19 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
 
 /// Dynamic shared memory of a block: the columns, which then make room for a state a warp; and behind them what the
 /// fold keeps there.
-template <any_row_set Rows, class Fold, int Threads>
+template <plain_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_room = [] {
   std::size_t states = 0;
   if constexpr (!std::is_same_v<Fold, no_fold>) states = Threads / 32 * sizeof(typename Fold::state);
   return ((states > Rows::shared_bytes ? states : Rows::shared_bytes) + 15) / 16 * 16;
 }();
-template <any_row_set Rows, class Fold, int Threads>
+template <plain_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_dynamic_bytes = fused_room<Rows, Fold, Threads> + fold_bytes<Fold>;
-template <any_row_set Rows, class Fold, int Threads>
+template <plain_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_shared_bytes = fused_dynamic_bytes<Rows, Fold, Threads> + sizeof(rows_block<Rows, Threads>);
 
 /// T is the element type; Out the type of one number of an exact answer.
-template <any_row_set Rows, class Fold, class T, class Out, int Threads, int MinBlocks, int Count>
+template <plain_row_set Rows, class Fold, class T, class Out, int Threads, int MinBlocks, int Count>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
     fused_kernel(Fold fold, arrays<1> a, fused_question<Count> q, std::uint64_t* tallies, std::uint64_t* boxes) {
   unsigned char* const table = wf_dynamic_shared + fused_room<Rows, Fold, Threads>;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   __shared__ rows_block<Rows, Threads> block;
   Rows rows{};
   if constexpr (std::is_same_v<Fold, no_fold>) {
-    feed<Rows, nothing_beside, kernel_element<T>>(rows, a, q.of_rows, block.room, {});
+    feed<Rows, nothing_beside, kernel_element<T>>(rows, a, q.of_rows, {});
     sum_rows_of_block(rows, block);
     if (!gather_rows(block, tallies)) return;
   } else {
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
       s = feed_in_order<Rows, Fold, T>(rows, a, q.of_rows, fold, table);
     } else {
       auto running = start_fold(fold, table);
-      feed<Rows, fold_beside<Fold, T>, kernel_element<T>>(rows, a, q.of_rows, block.room, {fold, running});
+      feed<Rows, fold_beside<Fold, T>, kernel_element<T>>(rows, a, q.of_rows, {fold, running});
       s = fold.total(running, a);
     }
     sum_rows_of_block(rows, block);

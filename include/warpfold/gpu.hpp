@@ -15,7 +15,7 @@
 /// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them.
 /// Offsets and labels are the device's too: offsets must rise and stay in
 /// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
-/// 2.1 MiB of scratch memory from the stream's pool, in stream order.
+/// 2.2 MiB of scratch memory from the stream's pool, in stream order.
 /// Errors of the call are thrown as wf::error with CUDA's own text; those of the kernel come where
 /// the stream is waited for; without NDEBUG a pointer to memory of the other side is refused (check_pointers). Needs no nvcc: link warpfold::gpu; of its archive a program gets the kernels that its calls name.
 #pragma once
@@ -135,7 +135,7 @@ class WF_API device_stream {
   std::string_view name() const noexcept { return memory_->machine->name; }
   void* stream() const noexcept { return memory_->stream; }                    ///< its stream, a cudaStream_t
   const device_machine& machine() const noexcept { return *memory_->machine; } ///< the kind of device
-  /// The scratch memory, of 2.1 MiB, which the first call takes: a device::workspace of the build that the kernels come from. Throws
+  /// The scratch memory, of 2.2 MiB, which the first call takes: a device::workspace of the build that the kernels come from. Throws
   /// wf::error (device, no_device).
   void* scratch() const { return memory_->get(); }
 

@@ -15,7 +15,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Owns what the blocks of one launch tell each other through: 2.1 MiB of device memory. 141 KiB of it are all zero
+/// Owns what the blocks of one launch tell each other through: 2.2 MiB of device memory. 173 KiB of it are all zero
 /// between launches, since the block that reads a message erases it. So a launch needs no reset, and
 /// a captured graph that holds only the kernel can be replayed.
 ///
@@ -27,6 +27,9 @@ class workspace {
   static constexpr std::uint32_t most_blocks = 2048;  ///< of one launch
   static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox of a sum
   static constexpr std::uint32_t mailbox_words = 1 << 14;  ///< in all: 264 states of 248 bytes
+  static constexpr std::uint32_t near_blocks = 256;        ///< of a certified kernel of an array in L2 (certified_reduce.cuh)
+  static constexpr std::uint32_t near_words = 8 * near_blocks;  ///< of their messages; two launches take turns with two such rooms
+  static constexpr std::uint32_t spare_words = 4;          ///< of an answer that nobody reads
   static constexpr std::uint32_t tally_words = 8 * 80;
   static constexpr std::uint32_t row_tickets = 2048;      ///< of rows.hpp: rows, or tiles of columns, that many blocks share
   static constexpr std::uint64_t row_bytes = 2u << 20;    ///< of their states; what lies there between launches does not matter
@@ -97,16 +100,17 @@ class workspace {
   }
 
   std::uint64_t* mailbox() const { return words_; }
-  std::uint64_t* tally() const { return words_ + mailbox_words; }
+  std::uint64_t* tally() const { return words_ + told_words; }
   /// What a certified kernel says to the exact one behind it (certified_reduce.cuh); each writes it anew.
-  std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words); }
-  /// The same to the other blocks of the kernel: another number with each verdict.
-  std::uint64_t* verdict_number() const { return words_ + mailbox_words + tally_words + 1; }
-  /// Five of binned_reduce.cuh.
-  std::uint32_t* chunk_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 2); }
-  /// Where a rehearsal leaves its answer, of up to four words (certified_reduce.cuh); nobody reads it.
-  std::uint64_t* rehearsed() const { return words_ + mailbox_words + tally_words + 6; }
-  std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + mailbox_words + tally_words + 10); }
+  std::uint32_t* verdict() const { return reinterpret_cast<std::uint32_t*>(words_ + told_words + tally_words); }
+  /// How many certified kernels of arrays in L2 there were, times two, and whether the last one's blocks were to add again.
+  std::uint64_t* near_launches() const { return words_ + told_words + tally_words + 1; }
+  std::uint64_t* near_boxes() const { return words_ + mailbox_words; }
+  /// Six of binned_reduce.cuh.
+  std::uint32_t* chunk_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + told_words + tally_words + 2); }
+  /// Where blocks of a certified kernel leave answers that nobody reads.
+  std::uint64_t* spare_answers() const { return words_ + zeroed_words; }
+  std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + told_words + tally_words + 10); }
   /// Which rows, of those that many blocks share, are to be added again (rows_again.cuh); each launch that asks for it writes it anew.
   std::uint64_t* row_verdicts() const { return words_ + zeroed_words + row_bytes / 8; }
   unsigned char* row_states() const { return reinterpret_cast<unsigned char*>(words_ + zeroed_words); }
@@ -127,7 +131,9 @@ class workspace {
   }
 
  private:
-  static constexpr std::uint32_t zeroed_words = mailbox_words + tally_words + 10 + row_tickets / 2;
+  static constexpr std::uint32_t told_words = mailbox_words + 2 * near_words;
+  static constexpr std::uint32_t zeroed_words = told_words + tally_words + 10 + row_tickets / 2;
+  static_assert(8 * spare_words * most_blocks <= row_bytes);
   static_assert(zeroed_words % 2 == 0);
   /// 90 for 9.0.
   static cudaError_t capability_of(int device, int& capability) {

@@ -28,19 +28,16 @@ inline constexpr int certified_threads = 512, certified_small_threads = 256;
 template <class T, terms Terms, int Threads>
 using certified_room = certified_state<certified_traits<T, Terms>>[Threads / warp_lanes];
 
-/// This thread's share of the arrays by loads, then the block's, in thread 0; of the blocks 0 … workers - 1.
-template <int Threads, int Ahead, terms Terms, class T, class... Ts>
-__device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_block(const arrays<1 + sizeof...(Ts)>& a,
-                                                                                       const certified_question& q,
-                                                                                       certified_room<T, Terms, Threads>& room, std::uint32_t workers) {
+/// This thread's share of the arrays by loads; of the blocks 0 … workers - 1.
+template <int Ahead, terms Terms, class T, class... Ts>
+__device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_share(const arrays<1 + sizeof...(Ts)>& a, const certified_question& q,
+                                                                                       std::uint32_t workers) {
   certified_running<T, Terms> running;
   running.start(q.q.what);
   for_each_share<4, static_cast<int>(sizeof(T)), true, Ahead>(
       a, [&](const pack(&p)[1 + sizeof...(Ts)], std::uint64_t) { running.add(p); },
       [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {}, workers);
-  auto s = running.total(q.length);
-  s.template merge_block<Threads>(room);
-  return s;
+  return running.total(q.length);
 }
 
 /// One block.
@@ -53,7 +50,8 @@ __global__ void __launch_bounds__(certified_small_threads)
   __shared__ certified_room<T, Terms, certified_small_threads> room;
   __shared__ bins rows;
   __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
-  const state s = certified_block<certified_small_threads, 4, Terms, T, Ts...>(a, q, room, 1);
+  state s = certified_share<4, Terms, T, Ts...>(a, q, 1);
+  s.template merge_block<certified_small_threads>(room);
   bool doubt = false;
   if (threadIdx.x == 0) doubt = !certified_quickly<T, Terms>(s, q, a.n, out) && !certified_slowly<T, Terms>(s, q, a.n, out);
   if (__syncthreads_or(doubt ? 1 : 0) == 0) return;
@@ -86,26 +84,32 @@ __global__ void __launch_bounds__(certified_small_threads)
   if (warp_index() == 0) answer_of_rows<bins>(digits, rows.kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out);
 }
 
-/// The states of blocks, to the last one: words that are never zero, those of a kind side by side.
+/// The states of blocks, to those that decide: words that are never zero, those of a kind side by side, `stride` of them.
 template <class State>
 struct certified_mailbox {
   static constexpr int words = State::words;
   static constexpr std::uint32_t most_blocks = workspace::mailbox_words / words / 64 * 64;
+  static_assert(words * workspace::near_blocks <= workspace::near_words);
 
-  static __device__ __forceinline__ std::uint64_t* box(std::uint64_t* boxes, std::uint32_t block, int word) {
-    return boxes + word * most_blocks + block;
-  }
-  static __device__ __forceinline__ void post(std::uint64_t* boxes, const State& s, bool lost_nothing) {
+  std::uint64_t* boxes;
+  std::uint32_t stride;
+
+  __device__ __forceinline__ std::uint64_t* box(std::uint32_t block, int word) const { return boxes + word * stride + block; }
+  __device__ __forceinline__ void post(const State& s, bool lost_nothing) const {
     std::uint64_t w[words];
     s.to_words(w, lost_nothing);
 #pragma unroll
-    for (int j = 0; j < words; ++j) store_word(box(boxes, blockIdx.x, j), w[j]);
+    for (int j = 0; j < words; ++j) store_word(box(blockIdx.x, j), w[j]);
   }
-  /// All lanes of a warp call it: boxes first + lane, first + step + lane, … below `count` into s. It goes this way once at least, so that a
-  /// rehearsal does. told(box, state) gets each that is there. Returns whether all of this lane's lost nothing.
+  enum class found { all_lost_nothing, some_lost, too_late };
+  static constexpr std::uint32_t always = ~0u;
+  /// All lanes of a warp call it: boxes first + lane, first + step + lane, … below `count` into s, which are emptied if `empties`. It goes this way once at
+  /// least, so that a rehearsal does. told(box, state) gets each that is there. After `looks` more than one the warp gives up, unless that is
+  /// `always`. What this lane found.
   template <class Told>
-  static __device__ __forceinline__ bool collect(std::uint64_t* boxes, std::uint32_t first, std::uint32_t step, std::uint32_t count, State& s, Told told) {
-    bool lost_nothing = true;
+  __device__ __forceinline__ found collect(std::uint32_t first, std::uint32_t step, std::uint32_t count, bool empties, std::uint32_t looks, State& s, Told told) const {
+    found what = found::all_lost_nothing;
+    std::uint32_t looked = 0;
 #pragma unroll 1
     do {
       const std::uint32_t b = first + lane_index();
@@ -114,34 +118,39 @@ struct certified_mailbox {
         bool full = true;
 #pragma unroll
         for (int j = 0; j < words; ++j) {
-          seen[j] = b < count ? load_word(box(boxes, b, j)) : 1;
+          seen[j] = b < count ? load_word(box(b, j)) : 1;
           full &= seen[j] != 0;
         }
         wait = __any_sync(all_lanes, !full) != 0;
-        if (wait) __nanosleep(0);
+        if (wait) {
+          if (looked++ == looks && looks != always) return found::too_late;
+          __nanosleep(0);
+        }
       }
       if (b < count) {
+        if (empties) {
 #pragma unroll
-        for (int j = 0; j < words; ++j) store_word(box(boxes, b, j), 0);
+          for (int j = 0; j < words; ++j) store_word(box(b, j), 0);
+        }
         const State other = State::from_words(seen);
-        lost_nothing = lost_nothing && State::marked(seen);
+        if (!State::marked(seen)) what = found::some_lost;
         told(b, other);
         s.merge(other);
       }
       first += step;
     } while (first < count);
-    return lost_nothing;
+    return what;
   }
 };
 
 /// Where a block of a kernel of certificates leaves what others must know.
 struct certified_desk {
   std::uint64_t* boxes;
-  std::uint32_t* verdict;   ///< 1 if *out is the answer, else 0: to the kernel behind
-  std::uint64_t* number;    ///< the same to the blocks that stay: an odd number, other than before, where they are to add again, else an even one; nullptr: no block stays
-  binned_board board;
-  std::uint64_t* rehearsed; ///< room for a word, and an answer
-  std::uint32_t looks;      ///< a block that stays looks so often, and leaves
+  std::uint32_t* verdict;  ///< 1 if *out is the answer, else 0: to the kernel behind
+  std::uint64_t* launches; ///< of kernels of arrays in L2: their number so far, times two, and the last verdict. They take turns with two rooms of `boxes`. nullptr: the array is not in L2
+  binned_board board;      ///< in L2: of every other launch; the others have `next` two further
+  std::uint64_t* spare;    ///< room for an answer a block
+  std::uint32_t looks;     ///< a block that may have to add again looks so often for others' sums, and leaves
 };
 
 /// v·2^scale more to carry-save digits, whose first one's unit is 2^unit: a multiple of that.
@@ -183,33 +192,53 @@ __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* 
   if (warp_index() == 0) answer_of_rows<rows>(digits, kinds, n, q, out);
 }
 
-/// All threads of the last block call it, which has added nothing itself: some of its warps collect the others' states, and thread 0 answers, and says
-/// to all who wait whether that is certain. True there, if the array is to be added again, and blocks stay.
+/// The largest grid whose blocks all look at all messages: so many looks at so few lines of L2 take 1 µs where there are twice as many blocks.
+inline constexpr std::uint32_t certified_seeing_blocks = 132;
+
+/// Thread 0 of a block that has told what it knows, in larger grids: whether the array is to be added again, as the last block says.
+__device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint64_t number, std::uint32_t looks) {
+  for (std::uint32_t i = 0; i < looks; ++i) {
+    const std::uint64_t seen = load_word(launches);
+    if (seen != number) return (seen & 1) != 0;
+    __nanosleep(0);
+  }
+  return false;
+}
+
+/// All threads of a block call it: some of its warps collect the blocks' states, and thread 0 decides whether the answer is certain. The last block, which has added
+/// nothing itself, writes it. The others that call it lost something, and would have to add again: they come to the same decision at the same time, where
+/// waiting for the last block's word would take 0.3 µs more. True, if the array is to be added again.
 ///
-/// The block has nothing to do until the first states come. It answers a question of its own in the meantime, so that the instructions are there
+/// The last block has nothing to do until the first states come. It answers a question of its own in the meantime, so that the instructions are there
 /// when they are needed: an f64 sum of 2^14 took 0.2 µs longer without.
-template <int Threads, class T, terms Terms, class Out>
+template <int Threads, bool Near, class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Threads>& room, const certified_question& q, std::uint64_t n, Out* out,
-                                                   const certified_desk& desk) {
+                                                   const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, std::uint64_t number) {
   using traits = certified_traits<T, Terms>;
   using state = certified_state<traits>;
-  using mailbox_type = certified_mailbox<state>;
-  constexpr bool tells = may_lose_nothing<T, Terms>;
-  static_assert(sizeof(Out) * (traits::parts + 1) <= 24);
+  using found = typename certified_mailbox<state>::found;
+  constexpr bool tells = Near && may_lose_nothing<T, Terms>;
+  static_assert(sizeof(Out) * (traits::parts + 1) <= 8 * workspace::spare_words);
+  const bool last = is_last_block(), near = Near && desk.launches != nullptr;
   // Not in shared memory: a pointer that may be to either is dear to make.
-  auto* const rehearsed = reinterpret_cast<Out*>(desk.rehearsed + 1);
-  auto* const told = reinterpret_cast<certified::pair*>(wf_dynamic_shared);
+  auto* const spare = reinterpret_cast<Out*>(desk.spare + workspace::spare_words * blockIdx.x);
+  [[maybe_unused]] auto* const told = reinterpret_cast<certified::pair*>(wf_dynamic_shared);
+  if (near && !last && gridDim.x > certified_seeing_blocks) {
+    bool again = false;
+    if (threadIdx.x == 0) again = await_verdict(desk.launches, number, desk.looks);
+    return __syncthreads_or(again ? 1 : 0) != 0;
+  }
   const auto warps = static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes));
-  const std::uint64_t before = desk.number != nullptr ? load_word(desk.number) & ~std::uint64_t{1} : 0;
-  bool lost_nothing = tells, doubt = false;
+  [[maybe_unused]] found what = found::all_lost_nothing;
+  bool doubt = false;
 #pragma unroll 1
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int pass = last ? 0 : 1; pass < 2; ++pass) {
     const bool rehearsal = pass == 0;
     state s = state::nothing();
     if (warp_index() < warps) {
-      lost_nothing = mailbox_type::collect(desk.boxes, warp_index() * warp_lanes, warps * warp_lanes, rehearsal ? 0 : gridDim.x - 1, s, [&](std::uint32_t b, const state& x) {
+      what = mail.collect(warp_index() * warp_lanes, warps * warp_lanes, rehearsal ? 0 : gridDim.x - 1, !near, last ? mail.always : desk.looks, s, [&](std::uint32_t b, const state& x) {
         if constexpr (tells) {
-          if (desk.number != nullptr) {
+          if (near && last) {
 #pragma unroll
             for (int i = 0; i < traits::parts; ++i) told[b * traits::parts + i] = x.pair[i];
           }
@@ -218,82 +247,88 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
       s.merge_warp();
     }
     if (warps > 1) {
-      __syncthreads();  // the rehearsal has read the room
+      __syncthreads();  // the room has been read
       if (warp_index() < warps && lane_index() == 0) room[warp_index()] = s;
       __syncthreads();
       if (warp_index() == 0) s.template merge_warps<Threads>(room, warps);
     }
     if (threadIdx.x != 0) continue;
     if (rehearsal) s.rehearse();
-    bool sure = certified_quickly<T, Terms>(s, q, n, rehearsal ? rehearsed : out);
+    Out* const to = last && !rehearsal ? out : spare;
+    bool sure = certified_quickly<T, Terms>(s, q, n, to);
     if (!rehearsal) {
-      if (!sure) sure = certified_slowly<T, Terms>(s, q, n, out);
+      if (!sure) sure = certified_slowly<T, Terms>(s, q, n, to);
       doubt = !sure;
-    }
-    if (desk.number == nullptr) {
-      if (!rehearsal) *desk.verdict = sure ? 1u : 0u;
-    } else if (sure) {
-      store_word(rehearsal ? desk.rehearsed : desk.number, before + 2);
+      if (!near) *desk.verdict = sure ? 1u : 0u;
+      else if (last) store_word(desk.launches, ((number >> 1) + 1) << 1 | (sure ? 0 : 1));  // all have told, so all have read it
     }
   }
-  if (desk.number == nullptr || __syncthreads_or(doubt ? 1 : 0) == 0) return false;
-  if constexpr (tells) {
-    if (__syncthreads_and(lost_nothing ? 1 : 0) != 0) {
-      answer_of_told<T, Terms>(told, gridDim.x - 1, {q.q.what, q.q.rounding, q.q.correction}, n, out);
-      return false;  // nobody stays
-    }
-  }
-  if (threadIdx.x == 0) {
-    *desk.board.next = 0;
-    release_fence();
-    store_word(desk.number, before + 3);
-  }
-  return true;
-}
-
-/// Thread 0 of a block that has told what it knows: whether the array is to be added again. Who waits in vain leaves, and others do its part: so a block here is never in the way of one that it waits for.
-__device__ __forceinline__ bool await_verdict(std::uint64_t* number, std::uint64_t before, std::uint32_t looks) {
-  for (std::uint32_t i = 0; i < looks; ++i) {
-    const std::uint64_t seen = load_word(number);
-    if (seen != before) {
-      if ((seen & 1) == 0) return false;  // without a fence, which takes half a µs
-      acquire_fence();
+  if constexpr (Near) {
+    if (near) {
+      if (__syncthreads_or(doubt ? 1 : 0) == 0) return false;
+      if (!last) return __syncthreads_or(what == found::too_late ? 1 : 0) == 0;
+      if constexpr (tells) {
+        if (__syncthreads_and(what == found::all_lost_nothing ? 1 : 0) != 0) {
+          answer_of_told<T, Terms>(told, gridDim.x - 1, {q.q.what, q.q.rounding, q.q.correction}, n, out);
+          return false;  // nobody else is here
+        }
+      }
       return true;
     }
-    __nanosleep(0);
   }
   return false;
 }
 
-/// All threads of each block call it: `add` gives a worker's state, in thread 0. A worker that lost nothing has told all that there is to know, and leaves;
-/// the others stay until the verdict.
-template <int Threads, terms Terms, class Out, class T, class... Ts, class Add>
+/// Whether a block leaves even if it lost something: blocks of so many threads fill a multiprocessor by two, and the next kernel finds no room while both stay.
+/// (Asked of what is known: a parameter that nobody has read yet comes before the post.)
+__device__ __forceinline__ bool leaves_room() { return blockDim.x == certified_threads && 2 * blockIdx.x >= gridDim.x; }
+
+/// All threads of each block call it: `add` gives a worker's state, in thread 0. A worker that lost nothing has told all that there is to know, and leaves; of arrays in L2
+/// the others stay until they know whether they must add again. A block that waits for others in vain leaves as well, and others do its part: so it is never in the
+/// way of one that it waits for.
+///
+/// Messages in L2 are not emptied by who reads them, since many do, but by the next launch's last block: two launches take turns with two rooms.
+template <int Threads, bool Near, terms Terms, class Out, class T, class... Ts, class Add>
 __device__ __forceinline__ void certified_answer_of_blocks(certified_room<T, Terms, Threads>& room, const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, Out* out,
                                                            const certified_desk& desk, Add add) {
   using state = certified_state<certified_traits<T, Terms>>;
-  __shared__ int again;
-  const bool stays = desk.number != nullptr;
-  if (!is_last_block()) {
-    std::uint64_t before = 0;
-    if (stays && threadIdx.x == 0) before = load_word(desk.number);
-    const state s = add();
-    bool leaves = !stays;
-    if (threadIdx.x == 0) {
-      const bool lost_nothing = stays && loses_nothing<T, Terms>(s, q.loss);
-      certified_mailbox<state>::post(desk.boxes, s, lost_nothing);
-      leaves = leaves || lost_nothing;
+  using mailbox_type = certified_mailbox<state>;
+  const bool near = Near && desk.launches != nullptr;
+  mailbox_type mail{desk.boxes, near ? workspace::near_blocks : mailbox_type::most_blocks};
+  std::uint64_t number = 0;  // thread 0 knows it; its block votes for the room, since the address of a shared word would be made before the post
+  std::uint32_t turn = 0;
+  if (near && threadIdx.x == 0) number = load_word(desk.launches);
+  if (is_last_block()) {
+    if (near) {
+      turn = __syncthreads_or(static_cast<int>(number >> 1 & 1)) != 0 ? 1 : 0;
+      const std::uint32_t other = 1 - turn;
+      for (std::uint32_t i = threadIdx.x; i < workspace::near_words; i += blockDim.x) store_word(desk.boxes + other * workspace::near_words + i, 0);
+      if (threadIdx.x == 0) desk.board.next[2 * other] = 0;
     }
-    if (!stays) return;
-    let_others_come();
-    if (threadIdx.x == 0) again = !leaves && await_verdict(desk.number, before, desk.looks) ? 1 : 0;
-    __syncthreads();
-    if (again == 0) return;
   } else {
-    if (!certified_decision<Threads, T, Terms>(room, q, a.n, out, desk)) return;
+    const state s = add();
+    bool stays = false;
+    if (threadIdx.x == 0) {
+      const bool lost_nothing = near && loses_nothing<T, Terms>(s, q.loss);
+      mailbox_type to = mail;
+      to.boxes += (number >> 1 & 1) * workspace::near_words;
+      to.post(s, lost_nothing);
+      stays = !lost_nothing && !leaves_room();
+    }
+    if (!near) return;
+    let_others_come();
+    if (__syncthreads_or(stays ? 1 : 0) == 0) return;
+    turn = __syncthreads_or(static_cast<int>(number >> 1 & 1)) != 0 ? 1 : 0;
   }
-  std::uint32_t chunks;
-  const exact_question exactly{q.q.what, q.q.rounding, q.q.correction};
-  add_by_bins<Terms, Out, T, Ts...>(a, exactly, out, desk.board, nullptr, chunks);
+  if (near) mail.boxes += turn * workspace::near_words;
+  const bool again = certified_decision<Threads, Near, T, Terms>(room, q, a.n, out, desk, mail, number);
+  if constexpr (Near) {
+    if (!again) return;
+    std::uint32_t chunks;
+    binned_board board = desk.board;
+    board.next += 2 * turn;
+    add_by_bins<Terms, Out, T, Ts...>(a, {q.q.what, q.q.rounding, q.q.correction}, out, board, nullptr, chunks);
+  }
 }
 
 /// Blocks of half the threads that a multiprocessor is to hold, of arrays beyond L2: more where loads wait for arithmetic of two arrays.
@@ -306,8 +341,12 @@ __global__ void __launch_bounds__(certified_threads, resident_blocks(certified_t
                      const __grid_constant__ certified_desk desk) {
   await_stream();
   __shared__ certified_room<T, Terms, certified_threads> room;
-  certified_answer_of_blocks<certified_threads, Terms, Out, T, Ts...>(
-      room, a, q, out, desk, [&] { return certified_block<certified_threads, 2, Terms, T, Ts...>(a, q, room, gridDim.x - 1); });
+  certified_answer_of_blocks<certified_threads, true, Terms, Out, T, Ts...>(
+      room, a, q, out, desk, [&] {
+        auto s = certified_share<2, Terms, T, Ts...>(a, q, gridDim.x - 1);
+        s.template merge_block<certified_threads>(room);
+        return s;
+      });
 }
 
 /// The same by way of shared memory (bulk.cuh) of whole packs at multiples of 16: the copies go on while FP64 works.
@@ -319,10 +358,9 @@ __global__ void __launch_bounds__(certified_bulk_threads, resident_blocks(certif
   if constexpr (!has_bulk_copies) return;
   await_stream();
   using ring = bulk_ring<bulk_chunk<certified_bulk_threads, 4>, certified_stages>;
-  static_assert(sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>) <= ring::shared_bytes);
   __shared__ typename ring::barriers barriers;
   __shared__ certified_room<T, Terms, certified_bulk_threads> room;
-  certified_answer_of_blocks<certified_bulk_threads, Terms, Out, T>(room, a, q, out, desk, [&] {
+  certified_answer_of_blocks<certified_bulk_threads, false, Terms, Out, T>(room, a, q, out, desk, [&] {
     const std::uint32_t workers = gridDim.x - 1;
     certified_running<T, Terms> running;
     for_each_pack_bulk<certified_bulk_threads, 4, certified_stages, true>(
@@ -386,7 +424,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
     const std::uint32_t warps = divide_up(work, certified_small_packs_each * warp_lanes);
     shape = {true, false, 1, warp_lanes * (warps == 0 ? 1 : at_most(warps, certified_small_threads / warp_lanes))};
   }
-  shape.workers = at_most(shape.workers, mailbox_type::most_blocks);
+  shape.workers = at_most(shape.workers, near ? workspace::near_blocks : mailbox_type::most_blocks);
   const std::uint64_t threads = std::uint64_t{shape.workers} * shape.threads;
   const std::uint64_t chunk = 4 * certified_bulk_threads;
   const std::uint64_t packs_each = shape.bulk ? 4 * (a.packs / chunk / shape.workers + 2) : (a.packs + threads - 1) / threads;
@@ -396,7 +434,8 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   launch_config config{shape.small ? 1 : shape.workers + 1, shape.threads, 0, stream, scratch.overlaps()};
   auto* const to = static_cast<Out*>(out);
   if (shape.small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, to);
-  const certified_desk desk{scratch.mailbox(), scratch.verdict(), near ? scratch.verdict_number() : nullptr, binned_board::of(scratch, false), scratch.rehearsed(), scratch.choices().looks};
+  const certified_desk desk{near ? scratch.near_boxes() : scratch.mailbox(), scratch.verdict(), near ? scratch.near_launches() : nullptr, binned_board::of(scratch, false),
+                            scratch.spare_answers(), scratch.choices().looks};
   if (near) {
     const std::size_t bins = sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>);
     const std::size_t told = 8 * (2 * traits::parts * std::size_t{shape.workers} + binned_layout<T, Terms>::digits);

@@ -56,7 +56,7 @@ cudaError_t exact_sum_state(op what, const T* x, std::uint64_t n, std::int64_t* 
   e = launch(spoiled_state_kernel<Number>,
              {2 * scratch.multiprocessors(), binned_threads, sizeof(binned_rows<Number, terms::sum, bin_copies<Number, terms::sum>>), stream, scratch.overlaps()},
              a, q, reinterpret_cast<Number*>(words), binned_board::of(scratch, true), static_cast<const std::uint32_t*>(plain),
-             reinterpret_cast<std::uint32_t*>(scratch.rehearsed()));
+             reinterpret_cast<std::uint32_t*>(scratch.spare_answers()));
   if (e != cudaSuccess) return e;
   return launch(count_specials_kernel<terms::sum, Number>,
                 {at_most(divide_up(n + 1, 4 * 256), 8 * scratch.multiprocessors()), 256, 0, stream, scratch.overlaps()}, a, false, words,

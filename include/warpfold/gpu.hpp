@@ -12,7 +12,8 @@
 ///
 /// Inputs are spans, views, mdspans or thrust::device_vectors: memory that the device reads; `out` points to memory that it
 /// writes (device memory, or pinned host memory). Without `out` the call waits for the stream and gives what it gives on the
-/// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them.
+/// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them, large ones
+/// by way of pinned memory.
 /// Offsets and labels are the device's too: offsets must rise and stay in
 /// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
 /// 2.1 MiB of scratch memory from the stream's pool, in stream order.

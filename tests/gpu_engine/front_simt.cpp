@@ -41,6 +41,19 @@ class device_array {
   std::size_t size_;
 };
 
+/// Of a vector whose memory is pinned.
+template <class T>
+struct pinned {
+  using value_type = T;
+  T* allocate(std::size_t n) {
+    T* p = nullptr;
+    if (cudaMallocHost(reinterpret_cast<void**>(&p), n * sizeof(T)) != cudaSuccess) std::abort();
+    return p;
+  }
+  void deallocate(T* p, std::size_t) { cudaFreeHost(p); }
+  bool operator==(const pinned&) const { return true; }
+};
+
 template <class T>
 std::vector<T> numbers(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -224,6 +237,11 @@ std::string arrays_of_the_host() {
                                    {refusal([&] { wf::sum(place(), x, wf::segments{beyond}); }), "offset 1 is 3002"},
                                    {refusal([&] { wf::sum(place(), x, wf::by_label{labels, 10}); }), "label 10 is 10"}})
     if (text.find(said) == text.npos) return text;
+  // So large that it goes by way of pinned memory, piece by piece; then pinned itself.
+  std::vector<std::uint8_t> large((std::size_t{8} << 20) + 1003);
+  for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+  CHECK_SAME(wf::sum(place(), large), wf::sum(large));
+  CHECK_SAME(wf::sum(place(), std::vector<std::uint8_t, pinned<std::uint8_t>>(large.begin(), large.end())), wf::sum(large));
   return "";
 }
 

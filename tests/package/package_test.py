@@ -541,11 +541,12 @@ class Package:
         expect(self.soname() in run("objdump", "-p", library), "libwarpfold_gpu.so does not name the version of libwarpfold.so that it needs")
         missing = [line for line in run("ldd", "-r", library, env=self.env).splitlines() if "not found" in line or "undefined" in line]
         expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
-        shown = re.sub(r"@@\S+", "", run("nm", "-DC", "--defined-only", library))
-        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf::tuning_problem", "wf_open_gpu"):
-            expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
-        strange = [line for line in shown.splitlines() if not re.search(r" A WARPFOLD_| (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
-        expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
+        marked = self.marked()
+        shown = self.shows(library, marked)
+        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        hidden = [name for name in ("tuning_problem", "wf_open_gpu", *re.findall(r"WF_API [^;()]*?(\w+)\(", kernels)) if name not in shown]
+        expect(not hidden and "sums" in shown, f"libwarpfold_gpu.so does not show {hidden}")
+        run(build / "load", library, "-", 1000)
 
     def shared(self, library, load):
         """A shared library: its name, what it shows, and that it comes and goes."""
@@ -553,31 +554,43 @@ class Package:
         soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library))[1]
         expect(soname == self.soname(), f"its name is {soname}")
         expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
-        symbols = [line.split(maxsplit=1) for line in
-                   (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
-        node = "WARPFOLD_" + soname.removeprefix("libwarpfold.so.")
-        bare = [s for _, s in symbols if not s.endswith("@@" + node) and s != node]
-        expect(not bare, f"names without the version {node}: {bare[:5]}")
-        symbols = [(kind, s.removesuffix("@@" + node)) for kind, s in symbols if s != node]
-        expect(not [s for kind, s in symbols if kind == "u"], "symbols that keep it in memory for ever")
+        marked = self.marked()
+        shown = self.shows(library, marked)
+        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
+        hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
+        expect(not hidden, f"marked as exported, and hidden: {hidden}")
+        run(load, library, "-", 1000)
+        print(f"{len(shown)} names, {soname}")
+
+    def marked(self):
+        """What the headers mark as shown by a shared library: name, header."""
         marked = {}
         headers = set((self.source / "include").rglob("*.h*")) | set((self.source / "src").rglob("*.hpp"))  # libraries of ours share the latter
         for header in headers - {self.source / "include/warpfold/export.h"}:
             for name in re.findall(r"WF_API [^;{}()=]*?(\w+)\s*(?:final\s*)?(?:[;({]| :)", header.read_text()):
                 marked[name] = header.name
         expect(len(marked) > 30, f"marked: {sorted(marked)}")
+        return marked
+
+    def shows(self, library, marked):
+        """The words of the names that a shared library shows: all have its version, are marked in a header, and let it go when it is unloaded."""
+        node = "WARPFOLD_" + self.soname().removeprefix("libwarpfold.so.")
+        symbols = [line.split(maxsplit=1) for line in
+                   (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
+        bare = [s for _, s in symbols if not s.endswith("@@" + node) and s != node]
+        expect(not bare, f"{library.name}: names without the version {node}: {bare[:5]}")
+        symbols = [(kind, s.removesuffix("@@" + node)) for kind, s in symbols if s != node]
+        unique = [s for kind, s in symbols if kind == "u"]
+        expect(not unique, f"{library.name}: symbols that keep it in memory for ever: {unique[:5]}")
         shown = set()
         for kind, symbol in symbols:
             symbol = re.sub(r"^(?:typeinfo name|typeinfo|vtable) for ", "", symbol)
             words = re.sub(r"\[abi:\w+\]", "", symbol.split("(")[0]).split("::")
-            expect(symbol.startswith(("wf::", "wf_")) and marked.keys() & set(words), f"it shows {kind} {symbol}, which no header marks")
+            expect(symbol.startswith(("wf::", "wf_")) and " " not in "".join(words) and marked.keys() & set(words),
+                   f"{library.name} shows {kind} {symbol}, which no header marks")
             shown |= set(words)
-        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
-        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
-        hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
-        expect(not hidden, f"marked as exported, and hidden: {hidden}")
-        run(load, library, "-", 1000)
-        print(f"{len(symbols)} symbols, {soname}")
+        return shown
 
     def deb(self):
         """The packages for Debian, by dpkg installed into a folder that has this machine's list of packages: dpkg finds what they depend on, a user's

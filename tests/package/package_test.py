@@ -350,10 +350,15 @@ class Package:
             run(self.a.cmake, "-S", project, "-B", self.folder / name, "-G", "Ninja", *compilers, *options, env=env or self.env)
             return self.folder / name
 
-        found = configured("found", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        run(self.a.cmake, "--build", found, env=self.env)
+        # The line at its head, as it stands.
+        shutil.copytree(project.parent, self.folder / "examples")
+        (self.folder / "home").mkdir()
+        (self.folder / "home/.local").symlink_to(self.prefix)
+        line = re.search(r"^# +(cmake -S .*)$", (project / "CMakeLists.txt").read_text(), re.M)[1]
+        run("bash", "-euc", line, cwd=self.folder / "examples/project",
+            env={**self.env, "HOME": str(self.folder / "home"), "CC": self.a.cc, "CXX": self.a.cxx, "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"})
         for program in ("mine", "rows"):
-            run(found / program)
+            run(self.folder / "examples/project/build" / program)
         # Sources: what is the user's compiles with what the target says. The library itself is built by `subproject`.
         sources = ("-DCMAKE_DISABLE_FIND_PACKAGE_warpfold=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
         fetched = [configured("folder", *sources, f"-DFETCHCONTENT_SOURCE_DIR_WARPFOLD={self.source}")]
@@ -666,6 +671,31 @@ class Package:
         left = [f for f in root.rglob("*") if "warpfold" in f.name]
         expect(not left, f"after removing the packages there are {left[:5]}")
 
+    def reference(self):
+        """The pages of the API, by the line of docs/reference/README.md, in the style that CMake finds, and without it."""
+        if not shutil.which("doxygen"):
+            print("no doxygen here")
+            sys.exit(SKIPPED)
+        line = re.search(r"^(cmake --build build/\w+ --target reference) +# (build/\w+/reference/html/index\.html)$",
+                         (self.source / "docs/reference/README.md").read_text(), re.M)
+        here = any(Path(prefix, "share/doxygen-awesome-css/doxygen-awesome.css").exists() for prefix in ("/usr", "/usr/local"))
+        if not here:
+            print("no doxygen-awesome-css here: the pages without it alone")
+        for name in ("styled", "plain") if here else ("plain",):
+            folder = self.folder / name
+            folder.mkdir()
+            build = Path(line[2]).parents[2]
+            options = ["-DWARPFOLD_DOXYGEN_STYLE=OFF"] if name == "plain" else []
+            run(self.a.cmake, "-S", self.source, "-B", folder / build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
+                "-DWARPFOLD_CUDA=OFF", "-DWARPFOLD_BUILD_TOOLS=OFF", "-DWARPFOLD_BUILD_TESTS=OFF", "-DWARPFOLD_INSTALL=OFF", *options, env=self.env)
+            said = run("bash", "-euc", line[1], cwd=folder, env=self.env | {"PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"})
+            expect("warning:" not in said and "error:" not in said, said)
+            index = (folder / line[2]).read_text()
+            pages = {f.name for f in (folder / line[2]).parent.glob("*.html")}
+            expect("group__reductions.html" in pages and "classwf_1_1gpu.html" in pages and len(pages) > 150, f"{len(pages)} pages")
+            expect("<h2 class=\"groupheader\">Examples</h2>" in ((folder / line[2]).parent / "classwf_1_1gpu.html").read_text(), "a page has no table of examples")
+            expect(('href="doxygen-awesome.css"' in index) == (name == "styled") == (folder / line[2]).with_name("doxygen-awesome.css").exists(), f"the style of pages that are {name}")
+
     def recipes(self):
         """The port, the recipe and the page of options say what CMakeLists.txt and version.h say."""
         lists = (self.source / "CMakeLists.txt").read_text()
@@ -780,7 +810,7 @@ class Package:
 
 
 CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
-         "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg")
+         "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg", "reference")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

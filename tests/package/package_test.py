@@ -329,12 +329,13 @@ class Package:
                       *([name, "-stdlib=libc++"] for version in ("", *(f"-{v}" for v in range(25, 16, -1))) if (name := shutil.which(f"clang++{version}")))]
         has_one = (c for c in candidates if subprocess.run([*c, "-std=c++23", "-E", asks], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
         compiler = next(has_one, None)
+        env = self.env | {"ZIG_GLOBAL_CACHE_DIR": str(self.folder / "zig")}
         if not compiler:
-            print(f"no std::mdspan by any of: {', '.join(' '.join(c) for c in candidates)}")
-            sys.exit(SKIPPED)
-        print(f"std::mdspan by: {' '.join(compiler)}")
+            print(f"no std::mdspan by any of: {', '.join(' '.join(c) for c in candidates)}; by zig's clang++ of PyPI")
+            compiler = [self.from_pypi("ziglang").with_name("python"), "-m", "ziglang", "c++"]
+        print(f"std::mdspan by: {' '.join(map(str, compiler))}")
         warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
-        run(*compiler, "-std=c++23", *warnings, "-I", self.prefix / "include", "-c", self.source / "examples/mdspan.cpp", "-o", self.folder / "mdspan.o", env=self.env)
+        run(*compiler, "-std=c++23", *warnings, "-I", self.prefix / "include", "-c", self.source / "examples/mdspan.cpp", "-o", self.folder / "mdspan.o", env=env)
         expect("std::mdspan<" in re.sub(r"std::__\w+::", "std::", run("nm", "-C", self.folder / "mdspan.o")), "the example has not taken std::mdspan")
         if compiler == [self.a.cxx]:  # another's standard library is not what the installed library was compiled with
             words = run("pkg-config", "--libs", "warpfold", env=self.env).split()

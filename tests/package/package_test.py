@@ -45,6 +45,7 @@ class Package:
         self.source, self.binary, self.scratch = Path(a.source), Path(a.binary), Path(a.scratch)
         self.prefix = self.scratch / "moved"
         self.folder = self.scratch / a.case
+        self.page_of_options = self.source / "docs/install.md"
         self.env = dict(os.environ)
         for name in ("CXXFLAGS", "CFLAGS", "LDFLAGS", "CUDAFLAGS"):
             self.env.pop(name, None)
@@ -496,6 +497,8 @@ class Package:
         self.env["PATH"] = env
         cache = (build / "CMakeCache.txt").read_text()
         expect("CMAKE_CUDA_COMPILER:" not in cache, "it looked for CUDA by itself")
+        made_by_bench = {"WARPFOLD_BENCH_ARCHES"}  # where there are benchmarks
+        self.options_are(build, {name: elsewhere for name, (_, elsewhere) in self.table_of_options().items() if name not in made_by_bench})
         made = [line for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines() if re.search(": (C|CXX|CUDA)_", line)]
         expect(any("libwarpfold.so" in line for line in made), f"targets: {made}")
         for line in made:
@@ -699,11 +702,15 @@ class Package:
 
     def recipes(self):
         """The port, the recipe and the page of options say what CMakeLists.txt and version.h say."""
-        lists = (self.source / "CMakeLists.txt").read_text()
-        options = set(re.findall(r"^\s*(?:option\(|set\((?=.* CACHE STRING ))(WARPFOLD_\w+) ", lists, re.M))
-        expect(len(options) >= 9, f"options: {options}")
-        table = set(re.findall(r"^\| `(WARPFOLD_\w+)`", (self.source / "docs/install.md").read_text(), re.M))
-        expect(table == options, f"docs/install.md and CMakeLists.txt differ in {table ^ options}")
+        files = [f for f in (*self.source.rglob("CMakeLists.txt"), *(self.source / "cmake").glob("*.cmake")) if f.relative_to(self.source).parts[0] not in ("build", "tests")]
+        options = {name for f in files for name in re.findall(r"^\s*(?:option\(|set\((?=.* CACHE (?:STRING|BOOL|PATH) ))(WARPFOLD_\w+) ", f.read_text(), re.M)}
+        expect(len(options) >= 13, f"options: {options}")
+        table = self.table_of_options()
+        expect(table.keys() == options, f"docs/install.md and CMake's files differ in {table.keys() ^ options}")
+        build = self.folder / "defaults"
+        run(self.a.cmake, "-S", self.source, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_C_COMPILER={self.a.cc}", "-DWARPFOLD_BUILD_BENCH=ON",
+            env={**self.env, "PATH": f"{Path(self.a.cmake).parent}:/usr/bin:/bin"})
+        self.options_are(build, {name: default for name, (default, _) in table.items() if name != "WARPFOLD_BUILD_BENCH"})
         packaging = self.source / "packaging"
         conan = (packaging / "conan/conanfile.py").read_text()
         compile(conan, "conanfile.py", "exec")
@@ -713,6 +720,17 @@ class Package:
             expect(len(named) >= 4 and named <= options, f"no options: {named - options}")
         version = ".".join(self.version())
         expect(json.loads((port / "vcpkg.json").read_text())["version"] == version, f"vcpkg.json is not of {version}")
+
+    def table_of_options(self):
+        """Of each option of docs/install.md its default, and that in another project."""
+        rows = re.findall(r"^\| `(WARPFOLD_\w+)` \| `(\w+)`[^|]*\| `(\w+)` \|", (self.page_of_options).read_text(), re.M)
+        return {name: (default, elsewhere) for name, default, elsewhere in rows}
+
+    def options_are(self, build, wanted):
+        """The cache of a build has those values."""
+        cache = dict(re.findall(r"^(WARPFOLD_\w+):(?:BOOL|STRING)=(.*)$", (build / "CMakeCache.txt").read_text(), re.M))
+        wrong = {name: (cache.get(name), value) for name, value in wanted.items() if cache.get(name) != value}
+        expect(not wrong, f"(the value, that of docs/install.md): {wrong}")
 
     def vcpkg(self):
         """The port, by vcpkg.cmake in place of vcpkg: of either linkage what it installs is nothing that vcpkg refuses, and programs of Debug and

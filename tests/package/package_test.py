@@ -513,6 +513,22 @@ class Package:
         expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
         self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
 
+    def subproject_gpu(self):
+        """A folder of another project that asks for GPUs: kernels for what the project names, else for the default set, and its own .cu files as it has them."""
+        if not self.a.nvcc:
+            print("no nvcc here")
+            sys.exit(SKIPPED)
+        for name, options, kernels in (("named", ["-DCMAKE_CUDA_ARCHITECTURES=90"], {"90"}), ("none", [], {"75", "80", "90", "100", "120"})):
+            build = self.folder / name
+            run(self.a.cmake, "-S", HERE / "subproject_gpu", "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}",
+                f"-DWARPFOLD_SOURCE={self.source}", *options, env={k: v for k, v in self.env.items() if k != "CUDAARCHS"})
+            flags = re.findall(r"^build (\S+\.cu\.o):.*\n(?:  .*\n)*?  FLAGS = (.*)$", (build / "build.ninja").read_text(), re.M)
+            archs = {file: set(re.findall(r"(?:sm|compute)_(\d+)", said)) for file, said in flags}
+            own = archs.pop(next(file for file in archs if "/own.dir/" in file))
+            expect(len(archs) > 10 and all(a == kernels for a in archs.values()), f"{name}: kernels for {archs}, not {kernels}")
+            expect(len(own) == 1 and (own == kernels or name == "none"), f"{name}: the project's own file is for {own}")
+            run("ninja", "-C", build, "-n", "own")
+
     def page_of_installing(self):
         """The lines of docs/install.md that configure, build and install, as they stand, in a folder of the sources; pkg-config finds what they installed."""
         lines = next(block for block in re.findall(r"^```sh\n(.*?)^```", (self.source / "docs/install.md").read_text(), re.M | re.S) if "--install" in block).splitlines()
@@ -829,7 +845,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
+CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "subproject_gpu", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg", "reference")
 
 if __name__ == "__main__":

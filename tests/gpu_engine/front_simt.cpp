@@ -287,6 +287,55 @@ std::string inputs_of_any_kind() {
   return "";
 }
 
+namespace {
+
+struct shifted_square {
+  WF_HD float operator()(float x) const { return x * x - 3; }
+};
+struct mixed {
+  WF_HD std::int32_t operator()(float x, std::uint8_t y) const { return static_cast<std::int32_t>(x) * 3 - y; }
+};
+struct to_complex {
+  WF_HD wf::c64 operator()(float x) const { return {x, -2 * x}; }
+};
+
+/// One operation after transforms of one input and of two; a product of complex numbers is rounded in the order that it is made.
+template <wf::op O, class R>
+std::string after_transforms(const R& operation) {
+  const auto same_bytes = [](const auto& a, const auto& b) { return std::memcmp(&a, &b, sizeof a) == 0; };
+  std::vector<float> x(1003);
+  std::vector<std::uint8_t> y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i * 37 % 113) / 8 - 3;
+    y[i] = static_cast<std::uint8_t>(i * 7);
+  }
+  if constexpr (wf::takes<O, float>) {
+    if (!same_bytes(wf::reduce(place(), x, wf::transform(shifted_square{}), operation), wf::reduce(x, wf::transform(shifted_square{}), operation))) return "f32";
+  }
+  if constexpr (wf::takes<O, std::int32_t>) {
+    if (!same_bytes(wf::reduce(place(), x, y, wf::transform(mixed{}), operation), wf::reduce(x, y, wf::transform(mixed{}), operation))) return "i32";
+  }
+  if constexpr (wf::takes<O, wf::c64> && O != wf::op::prod) {
+    if (!same_bytes(wf::reduce(place(), x, wf::transform(to_complex{}), operation), wf::reduce(x, wf::transform(to_complex{}), operation))) return "c64";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string transforms_before_every_operation() {
+  std::string wrong;
+  const auto look_at = [&]<wf::op O>(const auto& operation, const char* name) {
+    if constexpr (wf::inputs_of(O) == 1) {
+      if (const std::string type = after_transforms<O>(operation); wrong.empty() && !type.empty()) wrong = std::string(name) + " of " + type;
+    }
+  };
+#define WF_OPERATION(name, ...) look_at.template operator()<wf::op::name>(wf::name, #name);
+#include <warpfold/operations.def>
+#undef WF_OPERATION
+  return wrong;
+}
+
 std::string transforms() {
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{4099}, std::size_t{40001}}) {
     const auto x = numbers<float>(n + 1, 4), y = numbers<float>(n + 1, 5);

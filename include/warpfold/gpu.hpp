@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file gpu.hpp
-/// The front door on a GPU: the reductions of warpfold.hpp with a place as first argument.
+/// The front door on a GPU: the reductions of reductions.hpp with a place as first argument.
 ///
 ///     wf::gpu place{stream};                                   // keep it: it owns scratch memory
 ///     wf::sum(place, std::span(device_values, n), device_out); // exact; asynchronous
@@ -35,8 +35,8 @@
 
 #include <warpfold/backend.hpp>
 #include <warpfold/detail/gpu/library.hpp>
+#include <warpfold/reductions.hpp>
 #include <warpfold/runs.hpp>
-#include <warpfold/warpfold.hpp>
 
 struct CUstream_st;  // CUDA's: a cudaStream_t points to one
 

@@ -15,7 +15,13 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})  # which CMake reads
+# Where the project around this one names none, CMake has put down what nvcc would take by itself, the oldest that it knows.
+set(named ${CMAKE_CUDA_ARCHITECTURES} $ENV{CUDAARCHS})  # the environment's CMake reads
+get_property(whose CACHE CMAKE_CUDA_ARCHITECTURES PROPERTY HELPSTRING)
+if(whose STREQUAL "CUDA architectures" AND named MATCHES "^(52|75)$")
+  set(named "")
+endif()
+if("${named}" STREQUAL "")
   # One of each major version, whose later GPUs run its code too: 8.6 and 8.9 that of 8.0, at three quarters of the time that
   # the set would take with code of their own (docs/log/2026-11-25-default-architectures.md). The last one also as PTX, for what comes after it.
   set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120)

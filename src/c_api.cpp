@@ -72,7 +72,7 @@ void take(wf::request& r, const wf_options* o) {
   if (o == nullptr) return;
   if (o->accuracy != WF_EXACT && o->accuracy != WF_FAST) refuse("options: accuracy is neither WF_EXACT nor WF_FAST");
   if (o->rounding < WF_ROUND_NEAREST || o->rounding > WF_ROUND_DOWN) refuse("options: no such rounding");
-  if (o->threads < 0) refuse("options: threads below 0; 0 means all");
+  if (o->threads < 0) refuse("options: threads is " + std::to_string(o->threads) + "; it is 0 or more, and 0 means all");
   r.context.accuracy = o->accuracy == WF_EXACT ? accuracy::exact : accuracy::fast;
   r.context.rounding = static_cast<rounding>(o->rounding);
   r.context.threads = o->threads;
@@ -91,7 +91,7 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   to.strides[static_cast<std::size_t>(k)] =
       detail::byte_strides(shape, given ? extents(a.strides, a.strides + a.rank) : row_major(shape), given ? 1 : size);
   if (k == 0) to.shape = shape;
-  else if (shape != to.shape) refuse("two arrays of different shapes; they must be the same");
+  else if (shape != to.shape) refuse("two inputs of the shapes " + detail::text_of(to.shape) + " and " + detail::text_of(shape) + "; they must be the same");
   to.data[static_cast<std::size_t>(k)] = a.data;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file gpu.hpp
-/// The front door on a GPU: the reductions of warpfold.hpp with a place as first argument.
+/// The front door on a GPU: the reductions of reductions.hpp with a place as first argument.
 ///
 ///     wf::gpu place{stream};                                   // keep it: it owns scratch memory
 ///     wf::sum(place, std::span(device_values, n), device_out); // exact; asynchronous
@@ -12,7 +12,8 @@
 ///
 /// Inputs are spans, views, mdspans or thrust::device_vectors: memory that the device reads; `out` points to memory that it
 /// writes (device memory, or pinned host memory). Without `out` the call waits for the stream and gives what it gives on the
-/// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them.
+/// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them, large ones
+/// by way of pinned memory.
 /// Offsets and labels are the device's too: offsets must rise and stay in
 /// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
 /// 2.2 MiB of scratch memory from the stream's pool, in stream order.
@@ -34,8 +35,8 @@
 
 #include <warpfold/backend.hpp>
 #include <warpfold/detail/gpu/library.hpp>
+#include <warpfold/reductions.hpp>
 #include <warpfold/runs.hpp>
-#include <warpfold/warpfold.hpp>
 
 struct CUstream_st;  // CUDA's: a cudaStream_t points to one
 

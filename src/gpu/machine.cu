@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device of this build but for its kernels: CUDA's, or simt's.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,7 +12,9 @@
 
 #include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
+#include <warpfold/executor.hpp>
 
+#include "staged_copy.hpp"
 #include "table.cuh"
 
 namespace wf {
@@ -151,9 +155,66 @@ void* take(std::size_t bytes, void* stream) {
 
 void give_back(void* p, void* stream) noexcept { cudaFreeAsync(p, static_cast<cudaStream_t>(stream)); }
 
-/// A copy of pageable memory returns when all has been read.
+/// Pinned memory for copies of large arrays of the host: made for the first, and kept. One copy has it at a time.
+struct stage {
+  static constexpr std::size_t bytes = staged::piece_bytes * staged::most_lanes * staged::buffers;
+  std::mutex entry;
+  std::byte* memory = nullptr;
+
+  /// Whether it is there.
+  bool ready() {
+    cudaPointerAttributes of{};  // cudaDeviceReset() takes it away
+    if (memory != nullptr && cudaPointerGetAttributes(&of, memory) == cudaSuccess && of.type == cudaMemoryTypeHost) return true;
+    void* p = nullptr;
+    const cudaError_t e = cudaHostAlloc(&p, bytes, cudaHostAllocPortable);
+    if (e != cudaSuccess) cudaGetLastError();
+    memory = e == cudaSuccess ? static_cast<std::byte*>(p) : nullptr;
+    return memory != nullptr;
+  }
+};
+
+/// A staged copy on a stream of the device that was current where it began.
+struct staged_on_stream {
+  std::byte* memory;
+  cudaStream_t stream;
+  int device;
+  std::array<std::array<cudaEvent_t, staged::buffers>, staged::most_lanes> copied{};
+
+  ~staged_on_stream() {
+    for (const auto& of_lane : copied)
+      for (const cudaEvent_t event : of_lane)
+        if (event != nullptr) cudaEventDestroy(event);
+  }
+  cudaEvent_t& event(int lane, int buffer) { return copied[static_cast<std::size_t>(lane)][static_cast<std::size_t>(buffer)]; }
+  int begin(int lane) {
+    cudaError_t e = cudaSetDevice(device);
+    for (int k = 0; k < staged::buffers && e == cudaSuccess; ++k) e = cudaEventCreateWithFlags(&event(lane, k), cudaEventDisableTiming);
+    return static_cast<int>(e);
+  }
+  std::byte* pinned(int lane, int buffer) const { return memory + staged::piece_bytes * static_cast<std::size_t>(lane * staged::buffers + buffer); }
+  int enqueue(void* to, std::size_t bytes, int lane, int buffer) {
+    cudaError_t e = cudaMemcpyAsync(to, pinned(lane, buffer), bytes, cudaMemcpyHostToDevice, stream);
+    if (e == cudaSuccess) e = cudaEventRecord(event(lane, buffer), stream);
+    return static_cast<int>(e);
+  }
+  int wait(int lane, int buffer) { return static_cast<int>(cudaEventSynchronize(event(lane, buffer))); }
+};
+
+/// Of memory that is not pinned it returns when all has been read; what is pinned is read while the stream gets there.
 void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
-  fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream))), "an input");
+  const auto s = static_cast<cudaStream_t>(stream);
+  static auto& kept = *new stage;  // to the end, as devices are
+  cudaPointerAttributes of{};
+  if (bytes >= staged::least_bytes && cudaPointerGetAttributes(&of, from) == cudaSuccess && of.type == cudaMemoryTypeUnregistered) {
+    const std::unique_lock lock(kept.entry, std::try_to_lock);
+    int device = 0;
+    if (lock && cudaGetDevice(&device) == cudaSuccess && kept.ready()) {
+      staged_on_stream d{kept.memory, s, device};
+      fail(staged::copy(d, cpu::default_executor(), to, from, bytes), "an input");
+      return;
+    }
+  }
+  fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s)), "an input");
 }
 
 void copy_back(void* to, const void* from, std::size_t bytes, void* stream) {

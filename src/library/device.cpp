@@ -347,9 +347,9 @@ void device_stream::fetch(const detail::inputs_anywhere& in, const partition& by
     const auto* const at = static_cast<const std::int64_t*>(by.indexes);
     for (std::int64_t k = 0; k < n; ++k) {
       if (labels ? at[k] >= 0 && at[k] < by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
-      throw error(errc::bad_argument, std::string(who) + ": " + (labels ? "label " : "offset ") + std::to_string(k) +
-                                          " is " + std::to_string(at[k]) + (labels ? "; they must be in [0, " + std::to_string(by.count) + ")"
-                                                                                   : "; they must rise, in [0, " + std::to_string(elements) + "]"));
+      // As the CPU says it.
+      throw error(errc::bad_argument, labels ? "labels: label " + std::to_string(at[k]) + " of element " + std::to_string(k) + "; labels are 0 to " + std::to_string(by.count - 1)
+                                             : "segments: offset " + std::to_string(k) + " is " + std::to_string(at[k]) + "; offsets rise, from 0 to at most " + std::to_string(elements));
     }
     it.by.indexes = indexes.copy(by.indexes, static_cast<std::size_t>(n) * by.index_bytes);
   }

@@ -45,10 +45,10 @@ extents shape_of_answers(const extents& shape, const partition& by, const char* 
   length_of_one_dimension(shape, who);
   const bool labels = by.kind == kinds::labels;
   if (by.count < 0)
-    refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; there must be 0 or more");
+    refuse(std::string(who) + ": " + (labels ? "labels of " : "") + std::to_string(by.count) + (labels ? " answers" : " segments") + "; there must be 0 or more");
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8 - 1;  // offsets of 8 bytes, one more than segments
   if (by.count > most)
-    refuse(std::string(who) + ": " + std::to_string(by.count) + (labels ? " answers" : " segments") + "; no memory holds so many");
+    refuse(std::string(who) + ": " + (labels ? "labels of " : "") + std::to_string(by.count) + (labels ? " answers" : " segments") + "; no memory holds so many");
   if (by.index_bytes != 4 && by.index_bytes != 8)
     refuse(std::string(who) + ": " + (labels ? "labels" : "offsets") + " of " + std::to_string(int{by.index_bytes}) +
            " bytes; they have 4 or 8");

@@ -20,6 +20,8 @@ BY = {
     "cmake -S . -B build -DWARPFOLD_BUILD_TOOLS=OFF -DWARPFOLD_BUILD_TESTS=OFF": ("tests/package/package_test.py", "def page_of_installing"),
     "cmake --build build": ("tests/package/package_test.py", "def page_of_installing"),
     'cmake --install build --prefix "$HOME/.local"': ("tests/package/package_test.py", "def page_of_installing"),
+    "cmake -S . -B build -DCMAKE_PREFIX_PATH=$HOME/.local && cmake --build build": ("tests/package/package_test.py", "def examples_project"),
+    "cmake --build build/dev --target reference": ("tests/package/package_test.py", "def reference"),
     "warpfold tune": ("tests/cli/cli_test.py", "The commands of docs/gpu.md"),
     "warpfold tune --dry-run": ("tests/cli/cli_test.py", "The commands of docs/gpu.md"),
     "mpicxx -std=c++20 mpi.cpp $(pkg-config --cflags --libs warpfold)": ("tests/package/package_test.py", "// +(mpicxx .*pkg-config.*)$"),

@@ -12,5 +12,6 @@ std::string pointers_of_the_wrong_side();
 std::string places_for_answers();
 std::string inputs_of_any_kind();
 std::string transforms();
+std::string transforms_before_every_operation();
 std::string two_inputs();
 std::string own_rows();

@@ -11,5 +11,6 @@ TEST(front_door_on_simt, says_whether_answers_fit) { EXPECT_EQ(checked_answers()
 TEST(front_door_on_simt, writes_answers_where_it_is_told) { EXPECT_EQ(places_for_answers(), ""); }
 TEST(front_door_on_simt, takes_inputs_of_any_kind) { EXPECT_EQ(inputs_of_any_kind(), ""); }
 TEST(front_door_on_simt, applies_functions_before_it_reduces) { EXPECT_EQ(transforms(), ""); }
+TEST(front_door_on_simt, applies_functions_before_every_operation) { EXPECT_EQ(transforms_before_every_operation(), ""); }
 TEST(front_door_on_simt, reduces_two_inputs) { EXPECT_EQ(two_inputs(), ""); }
 TEST(front_door_on_simt, reduces_rows_by_reductions_of_the_callers) { EXPECT_EQ(own_rows(), ""); }

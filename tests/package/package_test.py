@@ -45,6 +45,7 @@ class Package:
         self.source, self.binary, self.scratch = Path(a.source), Path(a.binary), Path(a.scratch)
         self.prefix = self.scratch / "moved"
         self.folder = self.scratch / a.case
+        self.page_of_options = self.source / "docs/install.md"
         self.env = dict(os.environ)
         for name in ("CXXFLAGS", "CFLAGS", "LDFLAGS", "CUDAFLAGS"):
             self.env.pop(name, None)
@@ -150,8 +151,9 @@ class Package:
 
     def wants_gpu(self):
         """A component that is not there is told of in words."""
-        if self.has_gpu():
-            sys.exit(SKIPPED)
+        if self.has_gpu():  # as if it had none
+            shutil.copytree(self.prefix, self.folder / "without", symlinks=True, ignore=shutil.ignore_patterns("warpfold-gpu-*.cmake", "bin"))
+            self.prefix = self.folder / "without"
         (self.folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(user CXX)\n"
                                                     "find_package(warpfold REQUIRED COMPONENTS gpu)\n")
         said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
@@ -329,12 +331,13 @@ class Package:
                       *([name, "-stdlib=libc++"] for version in ("", *(f"-{v}" for v in range(25, 16, -1))) if (name := shutil.which(f"clang++{version}")))]
         has_one = (c for c in candidates if subprocess.run([*c, "-std=c++23", "-E", asks], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
         compiler = next(has_one, None)
+        env = self.env | {"ZIG_GLOBAL_CACHE_DIR": str(self.folder / "zig")}
         if not compiler:
-            print(f"no std::mdspan by any of: {', '.join(' '.join(c) for c in candidates)}")
-            sys.exit(SKIPPED)
-        print(f"std::mdspan by: {' '.join(compiler)}")
+            print(f"no std::mdspan by any of: {', '.join(' '.join(c) for c in candidates)}; by zig's clang++ of PyPI")
+            compiler = [self.from_pypi("ziglang").with_name("python"), "-m", "ziglang", "c++"]
+        print(f"std::mdspan by: {' '.join(map(str, compiler))}")
         warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
-        run(*compiler, "-std=c++23", *warnings, "-I", self.prefix / "include", "-c", self.source / "examples/mdspan.cpp", "-o", self.folder / "mdspan.o", env=self.env)
+        run(*compiler, "-std=c++23", *warnings, "-I", self.prefix / "include", "-c", self.source / "examples/mdspan.cpp", "-o", self.folder / "mdspan.o", env=env)
         expect("std::mdspan<" in re.sub(r"std::__\w+::", "std::", run("nm", "-C", self.folder / "mdspan.o")), "the example has not taken std::mdspan")
         if compiler == [self.a.cxx]:  # another's standard library is not what the installed library was compiled with
             words = run("pkg-config", "--libs", "warpfold", env=self.env).split()
@@ -350,10 +353,15 @@ class Package:
             run(self.a.cmake, "-S", project, "-B", self.folder / name, "-G", "Ninja", *compilers, *options, env=env or self.env)
             return self.folder / name
 
-        found = configured("found", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        run(self.a.cmake, "--build", found, env=self.env)
+        # The line at its head, as it stands.
+        shutil.copytree(project.parent, self.folder / "examples")
+        (self.folder / "home").mkdir()
+        (self.folder / "home/.local").symlink_to(self.prefix)
+        line = re.search(r"^# +(cmake -S .*)$", (project / "CMakeLists.txt").read_text(), re.M)[1]
+        run("bash", "-euc", line, cwd=self.folder / "examples/project",
+            env={**self.env, "HOME": str(self.folder / "home"), "CC": self.a.cc, "CXX": self.a.cxx, "PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"})
         for program in ("mine", "rows"):
-            run(found / program)
+            run(self.folder / "examples/project/build" / program)
         # Sources: what is the user's compiles with what the target says. The library itself is built by `subproject`.
         sources = ("-DCMAKE_DISABLE_FIND_PACKAGE_warpfold=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
         fetched = [configured("folder", *sources, f"-DFETCHCONTENT_SOURCE_DIR_WARPFOLD={self.source}")]
@@ -490,6 +498,8 @@ class Package:
         self.env["PATH"] = env
         cache = (build / "CMakeCache.txt").read_text()
         expect("CMAKE_CUDA_COMPILER:" not in cache, "it looked for CUDA by itself")
+        made_by_bench = {"WARPFOLD_BENCH_ARCHES"}  # where there are benchmarks
+        self.options_are(build, {name: elsewhere for name, (_, elsewhere) in self.table_of_options().items() if name not in made_by_bench})
         made = [line for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines() if re.search(": (C|CXX|CUDA)_", line)]
         expect(any("libwarpfold.so" in line for line in made), f"targets: {made}")
         for line in made:
@@ -502,6 +512,22 @@ class Package:
         files = [f for f in prefix.rglob("*") if not f.is_dir()]
         expect([f.name for f in files] == ["sum"], f"installed into another project: {files}")
         self.shared(build / "warpfold/src/libwarpfold.so", build / "load")
+
+    def subproject_gpu(self):
+        """A folder of another project that asks for GPUs: kernels for what the project names, else for the default set, and its own .cu files as it has them."""
+        if not self.a.nvcc:
+            print("no nvcc here")
+            sys.exit(SKIPPED)
+        for name, options, kernels in (("named", ["-DCMAKE_CUDA_ARCHITECTURES=90"], {"90"}), ("none", [], {"75", "80", "90", "100", "120"})):
+            build = self.folder / name
+            run(self.a.cmake, "-S", HERE / "subproject_gpu", "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}",
+                f"-DWARPFOLD_SOURCE={self.source}", *options, env={k: v for k, v in self.env.items() if k != "CUDAARCHS"})
+            flags = re.findall(r"^build (\S+\.cu\.o):.*\n(?:  .*\n)*?  FLAGS = (.*)$", (build / "build.ninja").read_text(), re.M)
+            archs = {file: set(re.findall(r"(?:sm|compute)_(\d+)", said)) for file, said in flags}
+            own = archs.pop(next(file for file in archs if "/own.dir/" in file))
+            expect(len(archs) > 10 and all(a == kernels for a in archs.values()), f"{name}: kernels for {archs}, not {kernels}")
+            expect(len(own) == 1 and (own == kernels or name == "none"), f"{name}: the project's own file is for {own}")
+            run("ninja", "-C", build, "-n", "own")
 
     def page_of_installing(self):
         """The lines of docs/install.md that configure, build and install, as they stand, in a folder of the sources; pkg-config finds what they installed."""
@@ -541,11 +567,12 @@ class Package:
         expect(self.soname() in run("objdump", "-p", library), "libwarpfold_gpu.so does not name the version of libwarpfold.so that it needs")
         missing = [line for line in run("ldd", "-r", library, env=self.env).splitlines() if "not found" in line or "undefined" in line]
         expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
-        shown = re.sub(r"@@\S+", "", run("nm", "-DC", "--defined-only", library))
-        for name in ("wf::cuda_kernels::sums(", "wf::cuda_kernels::rows(", "wf::cuda_kernels::library(", "wf::cuda_kernels::machine(", "wf::tuning_problem", "wf_open_gpu"):
-            expect(name in shown, f"libwarpfold_gpu.so does not show {name}")
-        strange = [line for line in shown.splitlines() if not re.search(r" A WARPFOLD_| (?:(?:typeinfo|typeinfo name|vtable) for )?wf(?:_|::)", line)]
-        expect(not strange, f"libwarpfold_gpu.so shows {strange[:5]}")
+        marked = self.marked()
+        shown = self.shows(library, marked)
+        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        hidden = [name for name in ("tuning_problem", "wf_open_gpu", *re.findall(r"WF_API [^;()]*?(\w+)\(", kernels)) if name not in shown]
+        expect(not hidden and "sums" in shown, f"libwarpfold_gpu.so does not show {hidden}")
+        run(build / "load", library, "-", 1000)
 
     def shared(self, library, load):
         """A shared library: its name, what it shows, and that it comes and goes."""
@@ -553,31 +580,43 @@ class Package:
         soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library))[1]
         expect(soname == self.soname(), f"its name is {soname}")
         expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
-        symbols = [line.split(maxsplit=1) for line in
-                   (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
-        node = "WARPFOLD_" + soname.removeprefix("libwarpfold.so.")
-        bare = [s for _, s in symbols if not s.endswith("@@" + node) and s != node]
-        expect(not bare, f"names without the version {node}: {bare[:5]}")
-        symbols = [(kind, s.removesuffix("@@" + node)) for kind, s in symbols if s != node]
-        expect(not [s for kind, s in symbols if kind == "u"], "symbols that keep it in memory for ever")
+        marked = self.marked()
+        shown = self.shows(library, marked)
+        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
+        hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
+        expect(not hidden, f"marked as exported, and hidden: {hidden}")
+        run(load, library, "-", 1000)
+        print(f"{len(shown)} names, {soname}")
+
+    def marked(self):
+        """What the headers mark as shown by a shared library: name, header."""
         marked = {}
         headers = set((self.source / "include").rglob("*.h*")) | set((self.source / "src").rglob("*.hpp"))  # libraries of ours share the latter
         for header in headers - {self.source / "include/warpfold/export.h"}:
             for name in re.findall(r"WF_API [^;{}()=]*?(\w+)\s*(?:final\s*)?(?:[;({]| :)", header.read_text()):
                 marked[name] = header.name
         expect(len(marked) > 30, f"marked: {sorted(marked)}")
+        return marked
+
+    def shows(self, library, marked):
+        """The words of the names that a shared library shows: all have its version, are marked in a header, and let it go when it is unloaded."""
+        node = "WARPFOLD_" + self.soname().removeprefix("libwarpfold.so.")
+        symbols = [line.split(maxsplit=1) for line in
+                   (re.sub(r"^[0-9a-f ]{16} ", "", s) for s in run("nm", "-DC", "--defined-only", library).splitlines())]
+        bare = [s for _, s in symbols if not s.endswith("@@" + node) and s != node]
+        expect(not bare, f"{library.name}: names without the version {node}: {bare[:5]}")
+        symbols = [(kind, s.removesuffix("@@" + node)) for kind, s in symbols if s != node]
+        unique = [s for kind, s in symbols if kind == "u"]
+        expect(not unique, f"{library.name}: symbols that keep it in memory for ever: {unique[:5]}")
         shown = set()
         for kind, symbol in symbols:
             symbol = re.sub(r"^(?:typeinfo name|typeinfo|vtable) for ", "", symbol)
             words = re.sub(r"\[abi:\w+\]", "", symbol.split("(")[0]).split("::")
-            expect(symbol.startswith(("wf::", "wf_")) and marked.keys() & set(words), f"it shows {kind} {symbol}, which no header marks")
+            expect(symbol.startswith(("wf::", "wf_")) and " " not in "".join(words) and marked.keys() & set(words),
+                   f"{library.name} shows {kind} {symbol}, which no header marks")
             shown |= set(words)
-        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
-        only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
-        hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
-        expect(not hidden, f"marked as exported, and hidden: {hidden}")
-        run(load, library, "-", 1000)
-        print(f"{len(symbols)} symbols, {soname}")
+        return shown
 
     def deb(self):
         """The packages for Debian, by dpkg installed into a folder that has this machine's list of packages: dpkg finds what they depend on, a user's
@@ -653,13 +692,42 @@ class Package:
         left = [f for f in root.rglob("*") if "warpfold" in f.name]
         expect(not left, f"after removing the packages there are {left[:5]}")
 
+    def reference(self):
+        """The pages of the API, by the line of docs/reference/README.md, in the style that CMake finds, and without it."""
+        if not shutil.which("doxygen"):
+            print("no doxygen here")
+            sys.exit(SKIPPED)
+        line = re.search(r"^(cmake --build build/\w+ --target reference) +# (build/\w+/reference/html/index\.html)$",
+                         (self.source / "docs/reference/README.md").read_text(), re.M)
+        here = any(Path(prefix, "share/doxygen-awesome-css/doxygen-awesome.css").exists() for prefix in ("/usr", "/usr/local"))
+        if not here:
+            print("no doxygen-awesome-css here: the pages without it alone")
+        for name in ("styled", "plain") if here else ("plain",):
+            folder = self.folder / name
+            folder.mkdir()
+            build = Path(line[2]).parents[2]
+            options = ["-DWARPFOLD_DOXYGEN_STYLE=OFF"] if name == "plain" else []
+            run(self.a.cmake, "-S", self.source, "-B", folder / build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
+                "-DWARPFOLD_CUDA=OFF", "-DWARPFOLD_BUILD_TOOLS=OFF", "-DWARPFOLD_BUILD_TESTS=OFF", "-DWARPFOLD_INSTALL=OFF", *options, env=self.env)
+            said = run("bash", "-euc", line[1], cwd=folder, env=self.env | {"PATH": f"{Path(self.a.cmake).parent}:{self.env['PATH']}"})
+            expect("warning:" not in said and "error:" not in said, said)
+            index = (folder / line[2]).read_text()
+            pages = {f.name for f in (folder / line[2]).parent.glob("*.html")}
+            expect("group__reductions.html" in pages and "classwf_1_1gpu.html" in pages and len(pages) > 150, f"{len(pages)} pages")
+            expect("<h2 class=\"groupheader\">Examples</h2>" in ((folder / line[2]).parent / "classwf_1_1gpu.html").read_text(), "a page has no table of examples")
+            expect(('href="doxygen-awesome.css"' in index) == (name == "styled") == (folder / line[2]).with_name("doxygen-awesome.css").exists(), f"the style of pages that are {name}")
+
     def recipes(self):
         """The port, the recipe and the page of options say what CMakeLists.txt and version.h say."""
-        lists = (self.source / "CMakeLists.txt").read_text()
-        options = set(re.findall(r"^\s*(?:option\(|set\((?=.* CACHE STRING ))(WARPFOLD_\w+) ", lists, re.M))
-        expect(len(options) >= 9, f"options: {options}")
-        table = set(re.findall(r"^\| `(WARPFOLD_\w+)`", (self.source / "docs/install.md").read_text(), re.M))
-        expect(table == options, f"docs/install.md and CMakeLists.txt differ in {table ^ options}")
+        files = [f for f in (*self.source.rglob("CMakeLists.txt"), *(self.source / "cmake").glob("*.cmake")) if f.relative_to(self.source).parts[0] not in ("build", "tests")]
+        options = {name for f in files for name in re.findall(r"^\s*(?:option\(|set\((?=.* CACHE (?:STRING|BOOL|PATH) ))(WARPFOLD_\w+) ", f.read_text(), re.M)}
+        expect(len(options) >= 13, f"options: {options}")
+        table = self.table_of_options()
+        expect(table.keys() == options, f"docs/install.md and CMake's files differ in {table.keys() ^ options}")
+        build = self.folder / "defaults"
+        run(self.a.cmake, "-S", self.source, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", f"-DCMAKE_C_COMPILER={self.a.cc}", "-DWARPFOLD_BUILD_BENCH=ON",
+            env={**self.env, "PATH": f"{Path(self.a.cmake).parent}:/usr/bin:/bin"})
+        self.options_are(build, {name: default for name, (default, _) in table.items() if name != "WARPFOLD_BUILD_BENCH"})
         packaging = self.source / "packaging"
         conan = (packaging / "conan/conanfile.py").read_text()
         compile(conan, "conanfile.py", "exec")
@@ -669,6 +737,17 @@ class Package:
             expect(len(named) >= 4 and named <= options, f"no options: {named - options}")
         version = ".".join(self.version())
         expect(json.loads((port / "vcpkg.json").read_text())["version"] == version, f"vcpkg.json is not of {version}")
+
+    def table_of_options(self):
+        """Of each option of docs/install.md its default, and that in another project."""
+        rows = re.findall(r"^\| `(WARPFOLD_\w+)` \| `(\w+)`[^|]*\| `(\w+)` \|", (self.page_of_options).read_text(), re.M)
+        return {name: (default, elsewhere) for name, default, elsewhere in rows}
+
+    def options_are(self, build, wanted):
+        """The cache of a build has those values."""
+        cache = dict(re.findall(r"^(WARPFOLD_\w+):(?:BOOL|STRING)=(.*)$", (build / "CMakeCache.txt").read_text(), re.M))
+        wrong = {name: (cache.get(name), value) for name, value in wanted.items() if cache.get(name) != value}
+        expect(not wrong, f"(the value, that of docs/install.md): {wrong}")
 
     def vcpkg(self):
         """The port, by vcpkg.cmake in place of vcpkg: of either linkage what it installs is nothing that vcpkg refuses, and programs of Debug and
@@ -766,8 +845,8 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "deb", "own_kernel", "recipes",
-         "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg")
+CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "subproject_gpu", "deb", "own_kernel", "recipes",
+         "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg", "reference")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -545,8 +545,8 @@ int main(int argc, char** argv) {
         add_doubles<bin_rows<512>, 512>(v, s, n);
       }
       if (n >= 1 << 14) {
-        add_doubles<column_rows<256>, 256, 2>(v, s, n);
-        add_doubles<column_rows<608>, 608>(v, s, n);
+        add_doubles<double_columns<256>, 256, 2>(v, s, n);
+        add_doubles<double_columns<608>, 608>(v, s, n);
       }
       return v;
     };

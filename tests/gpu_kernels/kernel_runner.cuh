@@ -43,7 +43,7 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum_shaped<int, 64, walk<4>, 32>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, double>) {
-    if (launch == shape::one_block) return exact_doubles_shaped<column_rows<64>, 64, 4>(x, n, out, ws, stream, 1);
+    if (launch == shape::one_block) return exact_doubles_shaped<double_columns<64>, 64, 4>(x, n, out, ws, stream, 1);
     if (bulk) return exact_doubles_bulk<32, 2>(x, n, out, ws, stream, 3, 0.5f);
     const std::uint32_t few = divide_up(n, bin_rows<64>::most_items / 2) + blocks;
     return exact_doubles_shaped<bin_rows<64>, 64, 4>(x, n, out, ws, stream, few);

@@ -90,9 +90,10 @@ struct anchored_doubles {
   }
   __device__ __forceinline__ std::uint32_t kinds() const { return (used_ ? rest_.kinds(0) : 0u) | (ordinary_ != 0 ? special::ordinary : 0u); }
 
-  /// To carry-save digits in the first warp.
-  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[digits_a_lane<double>]) {
-    constexpr int per_lane = digits_a_lane<double>, halves = 2 * levels;
+  /// To carry-save digits in the first warp, PerLane a lane.
+  template <int PerLane>
+  __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[PerLane]) {
+    constexpr int per_lane = PerLane, halves = 2 * levels;
     // Sums are within ±2^62: the halves of a thousand threads' fit 48 bits.
 #pragma unroll
     for (int l = 0; l < levels; ++l) {

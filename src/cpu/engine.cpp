@@ -390,9 +390,7 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
                 const context& c, void* out) {
   if (n > gather_size || r.short_run == nullptr) {
     reduce_long_run(r, self, x, n, c, out);
-  } else if (n == 1) {
-    r.short_run(self, x, n, out);
-  } else {
+  } else if (r.few_run == nullptr || !r.few_run(self, x, n, out)) {
     const ieee_environment environment;
     r.short_run(self, x, n, out);
   }

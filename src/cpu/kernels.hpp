@@ -111,6 +111,9 @@ struct moments {
 enum class lane : int { i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
 inline constexpr int lane_count = 12;
 
+/// Elements that few_sum takes at most.
+inline constexpr std::int64_t most_of_few = 128;
+
 struct kernel_table {
   extract_functions extract[2];                // [infinities and NaNs as zeros?]
   special_counts (*specials[2][2])(const void* x, const void* y, std::int64_t n);  // [products?][f64?]
@@ -121,6 +124,8 @@ struct kernel_table {
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
+  /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
+  bool (*few_sum[2])(const void* x, std::int64_t n, void* out);
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
   // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
   void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);

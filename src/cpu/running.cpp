@@ -22,6 +22,7 @@ struct piece {
     erased f = r;
     f.result_size = r.state_size;
     f.short_run = nullptr;
+    f.few_run = nullptr;
     f.proves = nullptr;
     f.columns = nullptr;
     f.identity = [](const void* p, void* s) { as(p).r.identity(as(p).self, s); };

@@ -141,6 +141,22 @@ inline bool sum_of_few(const void* p, std::int64_t n, T& sum) {
   return true;
 }
 
+/// Whatever the processor's mode is, which takes longer to see than such a sum: false where another way must be tried.
+template <class T>
+inline bool few_exact_sum(const void* x, std::int64_t n, rounding mode, void* out) {
+  using f = exact::format<T>;
+  if (n == 1) {  // itself, but for a NaN
+    typename f::bits bits;
+    std::memcpy(&bits, x, sizeof bits);
+    if (f::is_nan(bits)) return false;
+    std::memcpy(out, &bits, sizeof bits);
+    return true;
+  }
+  if (n < 1 || n > most_of_few || mode != rounding::nearest) return false;
+  const auto few_sum = kernels().few_sum[sizeof(T) == 8];
+  return few_sum != nullptr && few_sum(x, n, out);
+}
+
 template <class T>
 inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* out) {
   using f = exact::format<T>;

@@ -44,6 +44,7 @@ adapted::adapted(const cpu::erased& r, const void* self, const changes& c) : r_(
   if (!changed_) return;
   functions_ = r;
   functions_.short_run = nullptr;
+  functions_.few_run = nullptr;
   // A proof reads the elements as they are, and gives an answer; it is not asked for the index of one.
   functions_.proves = nullptr;
   const bool by_columns = c.states && !swaps_ && c.progress == nullptr && r.columns != nullptr;

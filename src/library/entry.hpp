@@ -96,6 +96,14 @@ struct entry {
     }
   }
 
+  static constexpr auto few_run() -> decltype(cpu::erased::few_run) {
+    if constexpr (requires(const R& r, const void* const* x) { few_hot(r, x, std::int64_t{}, nullptr); }) {
+      return [](const void* self, const void* const* x, std::int64_t n, void* out) { return few_hot(with(self), x, n, out); };
+    } else {
+      return nullptr;
+    }
+  }
+
   static constexpr auto normalise() -> decltype(cpu::erased::normalise) {
     if constexpr (has_canonical_form<state>) {
       return [](void* s) { to_canonical(*static_cast<state*>(s)); };
@@ -111,7 +119,8 @@ struct entry {
   static constexpr cpu::erased functions = {
       sizeof(state), alignof(state), sizeof(result_of<R>), sizeof...(T), {sizeof(T)...},
       commutes<R>,   identity,       accumulate,           combine,      finish,
-      short_run(),   &R::declares,   proof_of<R, T...>(),  normalise(),  adds,       columns_of<R, T...>()};
+      short_run(),   &R::declares,   proof_of<R, T...>(),  normalise(),  adds,       columns_of<R, T...>(),
+      few_run()};
 };
 
 /// One row of the table: the functions for each dtype, null where there are none.

@@ -280,4 +280,11 @@ bool short_hot(const sum<T, true>& r, const void* const* x, std::int64_t n, void
   return cpu::short_exact_sum<T>(x[0], n, r.rounding, out);
 }
 
+/// The same, whatever the processor's mode is.
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const sum<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  return cpu::few_exact_sum<T>(x[0], n, r.rounding, out);
+}
+
 }  // namespace wf::reductions

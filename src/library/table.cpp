@@ -56,15 +56,21 @@ std::optional<op> op_named(std::string_view name) {
   return std::nullopt;
 }
 
-const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept {
+namespace {
+
+inline const cpu::erased* found(op o, dtype element, accuracy a) noexcept {
   // An enumeration may hold what is none of its names.
   if (static_cast<std::size_t>(o) >= std::size(lines) || static_cast<std::size_t>(element) >= dtypes.size()) return nullptr;
   const line& l = lines[static_cast<int>(o)];
   return (a == accuracy::exact ? *l.exact : *l.fast)[static_cast<std::size_t>(element)];
 }
 
+}  // namespace
+
+const cpu::erased* find_builtin(op o, dtype element, accuracy a) noexcept { return found(o, element, a); }
+
 const cpu::erased& builtin(op o, dtype element, accuracy a) {
-  if (const cpu::erased* found = find_builtin(o, element, a)) return *found;
+  if (const cpu::erased* f = found(o, element, a)) return *f;  // not by way of find_builtin, which a shared library may not inline
   if (static_cast<std::size_t>(o) >= std::size(lines))
     throw error(errc::bad_argument, "operation " + std::to_string(static_cast<int>(o)) + "; they are 0 to " + std::to_string(op_count - 1));
   if (static_cast<std::size_t>(element) >= dtypes.size())

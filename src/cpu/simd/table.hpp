@@ -7,6 +7,7 @@
 #include "exponents.hpp"
 #include "extract.hpp"
 #include "fast.hpp"
+#include "few.hpp"
 #include "keys.hpp"
 
 namespace wf::cpu::WF_TARGET {
@@ -49,6 +50,11 @@ const kernel_table& table() {
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
 #else
       .certify_rows = {},
+#endif
+#if defined(__AVX512F__)
+      .few_sum = {few_sum<f>, few_sum<d>},
+#else
+      .few_sum = {},
 #endif
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}

@@ -38,13 +38,15 @@ struct erased {
                      std::int64_t first);
   void (*combine)(const void* self, void* state, const void* later);
   void (*finish)(const void* self, const void* state, std::int64_t n, void* out);
-  /// All in one for short contiguous runs; null if there is no shorter way. The caller has set the processor to IEEE arithmetic, unless n is 1.
+  /// All in one for short contiguous runs; null if there is no shorter way. The caller has set the processor to IEEE arithmetic.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
   const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states
   void (*normalise)(void* state) = nullptr;  ///< to the canonical form; null if every state is in it
   bool adds = false;                         ///< states are merged by adding their words of 64 bits
   const struct column_fold* columns = nullptr;  ///< of the library's: how rows are added to answers side by side
+  /// The same as short_run, whatever the processor's mode is; false where that does not do.
+  bool (*few_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
 };
 
 /// \endcond

@@ -30,6 +30,7 @@ class transformed {
     functions_.inputs = sizeof...(T);
     functions_.element_sizes = {sizeof(T)...};
     functions_.short_run = nullptr;
+    functions_.few_run = nullptr;
     functions_.proves = nullptr;  // a proof reads the elements as they lie
     functions_.columns = nullptr;
     functions_.identity = [](const void* p, void* s) { as(p).r_.identity(as(p).self_, s); };

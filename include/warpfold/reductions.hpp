@@ -486,11 +486,11 @@ class fused {
     requires(detail::can_be_fused<F> && ...)
       : parts_(f...) {}
 
-  /// On another place than the CPU: where the answer of each part goes, then settings. See gpu.cuh. Throws wf::error as the reductions on
-  /// that place do.
-  template <class P, detail::input X, class... A>
-    requires(P::is_place && sizeof...(A) >= sizeof...(F))
-  void operator()(const P& where, const X& x, A&&... a) const;
+  /// On another place than the CPU: where the answer of each part goes, then settings; without places for the answers it waits and gives
+  /// what it gives on the CPU. See gpu.cuh. Throws wf::error as the reductions on that place do.
+  template <class P, class X, class... A>
+    requires(P::is_place)
+  auto operator()(const P& where, const X& x, A&&... a) const;
   /// The answers, a std::tuple of what each reduction answers alone. Throws wf::error as each of them does.
   template <detail::input X, class... S>
   auto operator()(const X& x, const S&... s) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 std::string answers_that_are_waited_for();
+std::string fused_answers_that_are_waited_for();
 std::string arrays_of_the_host();
 std::string checked_answers();
 std::string pointers_of_the_wrong_side();

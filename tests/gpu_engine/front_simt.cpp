@@ -130,6 +130,36 @@ std::string answers_that_are_waited_for() {
   return "";
 }
 
+std::string fused_answers_that_are_waited_for() {
+  const auto fusion = wf::fuse(wf::sum, wf::argmax, wf::mean_var, wf::count);
+  const auto differ = []<class... A>(const std::tuple<A...>& got, const std::tuple<A...>& want) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto other = [](const auto& a, const auto& b) {
+        if constexpr (requires { a.values; }) return a.shape != b.shape || a.values.size() != b.values.size() || std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof a.values[0]) != 0;
+        else return std::memcmp(&a, &b, sizeof a) != 0;
+      };
+      return (other(std::get<I>(got), std::get<I>(want)) || ...);
+    }(std::index_sequence_for<A...>());
+  };
+  const auto x = numbers<float>(3000, 8);
+  const device_array<float> d(x);
+  const wf::view<float> matrix(d.data().get(), {30, 100}), of_host(x.data(), {30, 100}), none(d.data().get(), {0, 100});
+  const std::vector<std::int64_t> offsets{0, 7, 7, 2000, 3000};
+  std::vector<std::int64_t> labels(x.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i * i % 9);
+  const auto [sum, at, moments, n] = fusion(place(), d.span());
+  if (sum != wf::sum(x) || at != wf::argmax(x) || n != 3000) return "each";
+  if (differ(fusion(place(), d.span()), fusion(x)) || differ(fusion(place(), x), fusion(x)) || differ(fusion(place(), d), fusion(x))) return "whole arrays";
+  if (differ(fusion(place(), x, wf::rounding::up, wf::correction{1}), fusion(x, wf::rounding::up, wf::correction{1}))) return "settings";
+  if (differ(fusion(place(), matrix, wf::axis{1}), fusion(of_host, wf::axis{1})) || differ(fusion(place(), matrix, wf::axis{0}.keep()), fusion(of_host, wf::axis{0}.keep()))) return "axes";
+  if (differ(fusion(place(), none, wf::axis{1}), fusion(none, wf::axis{1}))) return "axes of nothing";
+  if (differ(fusion(place(), x, wf::segments{offsets}), fusion(x, wf::segments{offsets})) || differ(fusion(place(), x, wf::segments_of{7}), fusion(x, wf::segments_of{7}))) return "segments";
+  if (differ(fusion(place(), x, wf::by_label{labels, 10}), fusion(x, wf::by_label{labels, 10}))) return "labels";
+  const auto said = refusal([&] { static_cast<void>(fusion(place(), x, wf::by_label{labels, 3})); });
+  if (said != refusal([&] { static_cast<void>(fusion(x, wf::by_label{labels, 3})); })) return said;
+  return "";
+}
+
 std::string pointers_of_the_wrong_side() {
   const auto x = numbers<float>(100, 3);
   const device_array<float> d(x);

@@ -5,6 +5,7 @@
 #include "front.hpp"
 
 TEST(front_door_on_simt, gives_answers_that_are_waited_for) { EXPECT_EQ(answers_that_are_waited_for(), ""); }
+TEST(front_door_on_simt, gives_fused_answers_that_are_waited_for) { EXPECT_EQ(fused_answers_that_are_waited_for(), ""); }
 TEST(front_door_on_simt, copies_arrays_of_the_host) { EXPECT_EQ(arrays_of_the_host(), ""); }
 TEST(front_door_on_simt, says_which_side_a_pointer_is_on) { EXPECT_EQ(pointers_of_the_wrong_side(), ""); }
 TEST(front_door_on_simt, says_whether_answers_fit) { EXPECT_EQ(checked_answers(), ""); }

@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
     if "a lambda in wf::transform is [] __host__ __device__" not in first:
         failures += 1
         print(f"a lambda that is __device__ alone:\n  it says    {first}")
-    status, said = errors(folder, FRAME % (0, 0, "wf::sum(place, x, single);\nwf::reduce(place, x, out, good{});\n" + lambda_of % "__host__ __device__"), "--extended-lambda")
+    status, said = errors(folder, FRAME % (0, 0, "wf::sum(place, x, single);\nwf::reduce(place, x, out, good{});\nstatic_cast<void>(wf::fuse(wf::sum, good{})(place, host));\n" + lambda_of % "__host__ __device__"), "--extended-lambda")
     if status:
         failures += 1
         print("what is right is refused:", *said)

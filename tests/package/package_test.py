@@ -380,6 +380,37 @@ class Package:
         expect(len(objects) == 2, f"objects: {objects}")
         run("ninja", "-C", build, *(o.split(":")[0] for o in objects), env=self.env)
 
+    def page_of_cmake(self):
+        """The lines of docs/install.md for CMakeLists.txt, each in a project of its own that is configured: packages, components and targets are there."""
+        blocks = re.findall(r"^```cmake\n(.*?)^```", (self.source / "docs/install.md").read_text(), re.M | re.S)
+        projects, found = [], ""
+        for line in blocks[0].splitlines():
+            if line.startswith("find_package("):
+                found = line
+            if line.startswith("target_link_libraries("):
+                projects.append((found, line))
+            if line.startswith("find_package(") and "static" in line:
+                projects.append((line, "target_link_libraries(mine PRIVATE warpfold::warpfold)"))
+        expect(len(projects) == 6 and len(blocks) == 2, f"other lines than there were: {projects}")
+        projects.append((blocks[1].partition("target_link_libraries")[0], blocks[1].splitlines()[-1]))
+        for k, (found, linked) in enumerate(projects):
+            folder = self.folder / str(k)
+            folder.mkdir()
+            gpu = bool(re.search(r"::(gpu|nccl)", linked))
+            if (gpu and not (self.has_gpu() and self.a.nvcc)) or ("COMPONENTS static" in found and "static" not in self.kinds()):
+                continue
+            languages = "C CXX" + " CUDA" * gpu
+            (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES {languages})\n{found}\nadd_library(mine STATIC {HERE}/sum.cpp)\n{linked}\n")
+            command = [self.a.cmake, "-S", folder, "-B", folder / "b", "-G", "Ninja", f"-DCMAKE_C_COMPILER={self.a.cc}", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
+                       f"-DCMAKE_CUDA_COMPILER={self.a.nvcc}", f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DFETCHCONTENT_SOURCE_DIR_WARPFOLD={self.source}"]
+            done = subprocess.run([str(c) for c in command], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            missing = re.search(r"needs (an MPI|nccl\.h)", " ".join(done.stdout.split()))
+            if missing:
+                print(f"left out: {linked}, which {missing[0]}")
+                continue
+            expect(done.returncode == 0, f"{found}\n{linked}\n{done.stdout[-3000:]}")
+            run("ninja", "-C", folder / "b", "-n", "mine")
+
     def two_versions(self):
         """Two minor versions side by side: a project gets the one that it asks for, whichever lies first."""
         major, minor, patch = self.version()
@@ -845,7 +876,7 @@ class Package:
         expect("after the run: 32, 32, 32" in said, said)
 
 
-CASES = ("install", "page_of_installing", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "subproject_gpu", "deb", "own_kernel", "recipes",
+CASES = ("install", "page_of_installing", "page_of_cmake", "find_package", "shared_libraries", "wants_gpu", "pkg_config", "old_standard", "cuda", "commands", "mpi", "mdspan", "subproject", "subproject_gpu", "deb", "own_kernel", "recipes",
          "examples_project", "two_versions", "newest_cmake", "oldest_cmake", "conan", "vcpkg", "reference")
 
 if __name__ == "__main__":

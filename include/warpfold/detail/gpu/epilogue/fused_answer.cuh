@@ -62,7 +62,7 @@ __device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std:
       shared_number x = number[0];
       if (squared) x = number[Rows::rows - 1];
       const std::uint64_t magnitude = std::uint64_t{x.limb(1)} << 32 | x.limb(0);
-      write_as<std::uint64_t>(to, x.negative ? 0 - magnitude : magnitude);
+      *static_cast<std::uint64_t*>(to) = x.negative ? 0 - magnitude : magnitude;
       mine.number = -1;
     }
   }

@@ -2,7 +2,7 @@
 // Reductions over all GPUs of this machine beside what NCCL itself takes, as JSON: an exact sum of one array on one GPU and on all of them (wf::gpus),
 // all-reduces of states beside one of 8 bytes, and tensors added element by element beside ncclAllReduce.
 //
-//     bench_gpu_many [--json FILE] [--log2 N]      2^N floats over all GPUs, 32 unless told
+//     bench_gpu_many [--json FILE] [--log2 N] [--parts PART,…]      2^N floats over all GPUs, 32 unless told; parts, all unless told: gpus, states, tensors, sums
 //
 // Ranks are threads of this process, with a GPU each. Each answer is verified against the CPU before it is timed. A time is the slowest
 // rank's, of calls one after the other on a stream, or in a graph that is replayed.
@@ -290,7 +290,9 @@ void tensors(const rank& me) {
   const auto want = wf::sum(wf::view<float>(all.data(), {me.ranks, static_cast<std::int64_t>(period)}), wf::axis{0}).values;
   std::vector<float> back(most);
   const wf::nccl::detail::elements_over_ranks<wf::op::sum, wf::gpu, float> over(*me.place, me.comm);
-  for (std::size_t n = std::size_t{1} << 10; n <= most; n *= 4) {
+  constexpr std::size_t never = ~std::size_t{0};
+  const auto apart = static_cast<std::int64_t>(most) / me.ranks;
+  for (std::size_t n = std::size_t{1} << 10; n <= most; n *= n >= std::size_t{1} << 14 && n < std::size_t{1} << 20 ? 2 : 4) {
     wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(x, n), out);
     WF_CHECK(cudaStreamSynchronize(me.stream));
     WF_CHECK(cudaMemcpy(back.data(), out, n * 4, cudaMemcpyDeviceToHost));
@@ -301,8 +303,14 @@ void tensors(const rank& me) {
       time(me, "tensor, ncclAllReduce", n * 4, calls, 15, graph, [&] { NCCL_CHECK(ncclAllReduce(x, out, n, ncclFloat, ncclSum, me.comm, me.stream)); });
       time(me, "tensor, wf::nccl::sum_elements", n * 4, calls, 15, graph, [&] { wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(x, n), out); });
       if (n < std::size_t{1} << 14) continue;
-      time(me, "tensor, by shares", n * 4, calls, 15, graph, [&] { over.run(x, n, out, 0); });
-      time(me, "tensor, gathered", n * 4, calls, 15, graph, [&] { over.run(x, n, out, n * 4); });
+      if (!graph && n < std::size_t{1} << 24) continue;
+      for (const auto& [how, sent] : {std::pair{"sent", std::size_t{0}}, {"by ncclAllGather", never}}) {
+        time(me, std::string("tensor, by shares, ") + how, n * 4, calls, 15, graph, [&, sent = sent] { over.run(x, n, out, 0, sent); });
+        time(me, std::string("tensor, gathered, ") + how, n * 4, calls, 15, graph, [&, sent = sent] { over.run(x, n, out, never, sent); });
+      }
+      if (!graph || n > std::size_t{1} << 20) continue;
+      const wf::view<const float> rows(x, {me.ranks, static_cast<std::int64_t>(n)}, {apart, 1});
+      time(me, "tensor, sums of a gathered one alone", n * 4, calls, 15, graph, [&] { wf::sum(*me.place, rows, out, wf::axis{0}); });
     }
   }
   time(me, "tensor, wf::nccl::sum_elements, in place", most * 4, 5, 15, false, [&] { wf::nccl::sum_elements(*me.place, me.comm, std::span<const float>(out, most), out); });
@@ -333,7 +341,8 @@ void tensors(const rank& me) {
   library.release(out);
 }
 
-void over_ranks(int devices) {
+void over_ranks(int devices, const std::string& parts) {
+  const auto wanted = [&parts](const char* part) { return parts.find(part) != std::string::npos; };
   std::vector<ncclComm_t> comms(static_cast<std::size_t>(devices));
   NCCL_CHECK(ncclCommInitAll(comms.data(), devices, nullptr));
   std::barrier<> meet(devices);
@@ -348,9 +357,9 @@ void over_ranks(int devices) {
         {
           const wf::gpu place{stream};
           const rank me{k, devices, comms[static_cast<std::size_t>(k)], stream, &place, &meet, &times};
-          latencies(me);
-          tensors(me);
-          whole_sums(me);
+          if (wanted("states")) latencies(me);
+          if (wanted("tensors")) tensors(me);
+          if (wanted("sums")) whole_sums(me);
         }
         WF_CHECK(cudaStreamDestroy(stream));
       } catch (const std::exception& e) {
@@ -363,7 +372,7 @@ void over_ranks(int devices) {
 }
 
 int usage(const char* what) {
-  std::fprintf(stderr, "bench_gpu_many: %s; there are --json FILE and --log2 N, from 20 to 34\n", what);
+  std::fprintf(stderr, "bench_gpu_many: %s; there are --json FILE, --parts PART,... and --log2 N, from 20 to 34\n", what);
   return 2;
 }
 
@@ -371,11 +380,13 @@ int usage(const char* what) {
 
 int main(int argc, char** argv) {
   const char* json = nullptr;
+  std::string parts = "gpus,states,tensors,sums";
   long log2 = 32;
   for (int k = 1; k < argc; k += 2) {
     if (k + 1 == argc) return usage("an option without a value");
     if (std::strcmp(argv[k], "--json") == 0) json = argv[k + 1];
     else if (std::strcmp(argv[k], "--log2") == 0) log2 = std::strtol(argv[k + 1], nullptr, 10);
+    else if (std::strcmp(argv[k], "--parts") == 0) parts = argv[k + 1];
     else return usage("an unknown option");
   }
   if (log2 < 20 || log2 > 34) return usage("a size out of range");
@@ -389,8 +400,8 @@ int main(int argc, char** argv) {
     NCCL_CHECK(ncclGetVersion(&nccl));
     text = "{\n  \"benchmark\": \"many GPUs\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().device_name() +
            "\", \"devices\": " + std::to_string(devices) + ", \"nccl\": " + std::to_string(nccl) + ",\n";
-    several_gpus(devices, std::size_t{1} << log2);
-    over_ranks(devices);
+    if (parts.find("gpus") != std::string::npos) several_gpus(devices, std::size_t{1} << log2);
+    over_ranks(devices, parts);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_gpu_many: %s\n", e.what());
     return 3;

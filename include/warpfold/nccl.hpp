@@ -179,8 +179,9 @@ constexpr std::size_t gathered_bytes(std::size_t ranks) {
   const std::size_t times = ranks * ranks * ranks / 8;
   return times > 256 ? std::size_t{1} << 16 : (std::size_t{1} << 24) / times;
 }
-/// Between two ranks so many bytes, or more, are sent and received rather than gathered: by ncclAllGather (2.28) a tensor of 1 MiB took 47 µs, longer than one of 4.
-inline constexpr std::size_t sent_bytes = std::size_t{1} << 17;
+/// Between two ranks so many bytes, or more, are sent and received rather than gathered: on two H100s ncclAllGather (2.28) and the sums of 512 KiB took 13 µs and
+/// sending 15, of 2 MiB 30 and 25.
+inline constexpr std::size_t sent_bytes = std::size_t{1} << 20;
 /// So many bytes of a tensor are under way at a time: the memory that is lent is no more.
 inline constexpr std::size_t bytes_under_way = std::size_t{1} << 28;
 
@@ -191,15 +192,16 @@ class elements_over_ranks {
   elements_over_ranks(const Place& place, ncclComm_t comm, const S&... s)
       : place_(place), comm_(comm), stream_(static_cast<cudaStream_t>(place.stream())), ranks_(static_cast<std::size_t>(ranks_of(comm, who))), settings_(s...) {}
 
-  /// Of n elements; those of up to `gathered` bytes by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered.
-  void run(const T* x, std::size_t n, T* out, std::size_t gathered) const {
+  /// Of n elements; those of up to `gathered` bytes by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered. Between two
+  /// ranks `sent` bytes and more are sent and received.
+  void run(const T* x, std::size_t n, T* out, std::size_t gathered, std::size_t sent = sent_bytes) const {
     if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");
     constexpr std::size_t most = bytes_under_way / sizeof(T);
     for (std::size_t at = 0; at < n; at += most) {
       const std::size_t count = n - at < most ? n - at : most;
       const std::size_t share = count * sizeof(T) <= gathered || ranks_ == 1 ? 0 : count / (16 * ranks_) * 16, shared = share * ranks_;
-      if (share != 0) by_shares(x + at, share, out + at);
-      if (count != shared) by_gathering(x + at + shared, count - shared, out + at + shared);
+      if (share != 0) by_shares(x + at, share, out + at, sent);
+      if (count != shared) by_gathering(x + at + shared, count - shared, out + at + shared, sent);
     }
   }
   std::size_t gathered() const { return gathered_bytes(ranks_); }
@@ -207,10 +209,10 @@ class elements_over_ranks {
  private:
   static constexpr const char* who = op_names[static_cast<int>(O)];
 
-  void by_gathering(const T* x, std::size_t n, T* out) const {
+  void by_gathering(const T* x, std::size_t n, T* out, std::size_t sent) const {
     const lent all(place_, n * sizeof(T) * ranks_);
     T* const received = static_cast<T*>(all.get());
-    if (n * sizeof(T) >= sent_bytes && !overlap(x, out, n) && beside(x, received)) {
+    if (n * sizeof(T) >= sent && !overlap(x, out, n) && beside(x, received)) {
       exchange(x, received, n);
       answer_beside(x, received, n, out);
       return;
@@ -220,7 +222,7 @@ class elements_over_ranks {
   }
 
   /// Each rank gets its share of all ranks', reduces it, and sends the answers to all: as many bytes as a ring.
-  void by_shares(const T* x, std::size_t share, T* out) const {
+  void by_shares(const T* x, std::size_t share, T* out, std::size_t sent) const {
     int rank = 0;
     checked(ncclCommUserRank(comm_, &rank), "ncclCommUserRank");
     const auto me = static_cast<std::size_t>(rank);
@@ -236,15 +238,15 @@ class elements_over_ranks {
       answer_beside(own, received, share, mine);
     } else {
       checked(ncclGroupStart(), "ncclGroupStart");
-      ncclResult_t sent = ncclSuccess;
-      for (std::size_t k = 0; k < ranks_ && sent == ncclSuccess; ++k) {
-        sent = ncclSend(x + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
-        if (sent == ncclSuccess) sent = ncclRecv(received + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
+      ncclResult_t answered = ncclSuccess;
+      for (std::size_t k = 0; k < ranks_ && answered == ncclSuccess; ++k) {
+        answered = ncclSend(x + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
+        if (answered == ncclSuccess) answered = ncclRecv(received + k * share, share * sizeof(T), ncclUint8, static_cast<int>(k), comm_, stream_);
       }
-      ended(sent);
+      ended(answered);
       answer(received, static_cast<std::int64_t>(share), share, mine);
     }
-    if (there && ranks_ == 2 && share * sizeof(T) >= sent_bytes) exchange(mine, out + (1 - me) * share, share);
+    if (there && ranks_ == 2 && share * sizeof(T) >= sent) exchange(mine, out + (1 - me) * share, share);
     else checked(ncclAllGather(mine, out, share * sizeof(T), ncclUint8, comm_, stream_), "ncclAllGather");
   }
 

@@ -16,7 +16,7 @@ struct device_call {
   PyObject* kind;  ///< their type, exactly
   /// What a plain call says beside the operation and the array.
   struct asked {
-    PyObject *axis, *out;  ///< None where they are not told
+    PyObject *axis, *out, *stream;  ///< None where they are not told
     bool keepdims, fast;
     long long correction;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Arrays of NumPy, and those on a GPU of libraries that were told of, over all or some axes and all else left at its default, are
-/// answered before general code is asked; so are those of accuracy="fast", and on a GPU those that have an out=. Everything else goes to warpfold._general.reduce.
+/// answered before general code is asked; so are those of accuracy="fast", and on a GPU those that have an out= or a stream=. Everything else goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -70,8 +70,8 @@ bool is(PyObject* given, PyObject* text) {
   return given == text || (PyUnicode_CheckExact(given) && PyUnicode_Compare(given, text) == 0);
 }
 
-bool all_default(PyObject* const* a) {
-  return a[type] == Py_None && a[where] == Py_None && a[stream] == Py_None && (a[correction] == Py_None || PyLong_CheckExact(a[correction])) &&
+bool all_default(PyObject* const* a, bool on_device) {
+  return a[type] == Py_None && a[where] == Py_None && (a[stream] == Py_None || on_device) && (a[correction] == Py_None || PyLong_CheckExact(a[correction])) &&
          is(a[rounding], nearest_name) && (a[keepdims] == Py_False || (a[keepdims] == Py_True && a[axis] != Py_None));
 }
 
@@ -154,7 +154,7 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
   const bool exactly = is(a[accuracy], exact_name);
   int beyond = 0;  // 64 bits
   const long long divide = PyLong_CheckExact(a[correction]) ? PyLong_AsLongLongAndOverflow(a[correction], &beyond) : 0;
-  if (((ndarray_type != nullptr && kind == ndarray_type && a[out] == Py_None) || on_device != nullptr) && beyond == 0 && all_default(a) &&
+  if (((ndarray_type != nullptr && kind == ndarray_type && a[out] == Py_None) || on_device != nullptr) && beyond == 0 && all_default(a, on_device != nullptr) &&
       (exactly || is(a[accuracy], fast_name))) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
@@ -163,7 +163,7 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     }
     const bool keep = a[keepdims] == Py_True;
     try {
-      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], {a[axis], a[out], keep, !exactly, divide})
+      PyObject* found = on_device != nullptr ? on_device->run(*on_device, static_cast<int>(o), a[array], {a[axis], a[out], a[stream], keep, !exactly, divide})
                                              : quick(static_cast<op>(o), a[array], a[axis], keep, divide, exactly ? wf::accuracy::exact : wf::accuracy::fast);
       if (found != nullptr) return found;
     } catch (const std::bad_alloc&) {

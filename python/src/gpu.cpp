@@ -3,9 +3,11 @@
 /// the tests alone use: there the CPU's memory is a GPU's.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -189,12 +191,63 @@ turn& turn_of(int device, std::uintptr_t stream) {
 void in_order(int device, std::uintptr_t before, std::uintptr_t after) {
   constexpr const char* who = "streams";
   const on_device there(device, who);
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), who);
-  cudaError_t e = cudaEventRecord(event, reinterpret_cast<cudaStream_t>(before));
-  if (e == cudaSuccess) e = cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(after), event, 0);
-  cudaEventDestroy(event);
-  check(e, who);
+  static auto& events = *new std::map<int, cudaEvent_t>;  // they stay: who waits for one waits for what was recorded before
+  static auto& entry = *new std::mutex;
+  const std::lock_guard lock(entry);
+  cudaEvent_t& event = events[device];
+  if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), who);
+  check(cudaEventRecord(event, reinterpret_cast<cudaStream_t>(before)), who);
+  check(cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(after), event, 0), who);
+}
+
+cudaStream_t stream_at(std::uintptr_t address) { return reinterpret_cast<cudaStream_t>(address == 1 ? 0 : address); }  // both are the default stream
+
+/// Bytes to a GPU or on it, on a stream. On simt the tests' arrays are the CPU's memory, which its copies would refuse.
+void put_bytes(int device, void* to, const void* from, std::size_t size, cudaMemcpyKind kind, std::uintptr_t stream) {
+  constexpr const char* who = "all_reduce";
+  const on_device there(device, who);
+  if (WF_PYTHON_SIMT) {
+    check(cudaStreamSynchronize(stream_at(stream)), who);
+    std::memcpy(to, from, size);
+  } else {
+    check(cudaMemcpyAsync(to, from, size, kind, stream_at(stream)), who);
+  }
+}
+
+/// What the first `width` bytes of `count` rows on a GPU are once the stream has come to here; zeros stand there then, so that nobody takes them for
+/// those of a message that never came.
+nb::bytes taken(int device, std::uintptr_t rows, std::size_t pitch, std::size_t width, std::size_t count, std::uintptr_t stream) {
+  constexpr const char* who = "all_reduce";
+  static auto& entry = *new std::mutex;
+  static void* pinned = nullptr;
+  static std::size_t size = 0;
+  std::string found(width * count, '\0');
+  const auto from = reinterpret_cast<std::byte*>(rows);
+  {
+    const nb::gil_scoped_release others_run;
+    const on_device there(device, who);
+    const std::lock_guard lock(entry);
+    if (WF_PYTHON_SIMT) {
+      check(cudaStreamSynchronize(stream_at(stream)), who);
+      for (std::size_t k = 0; k < count; ++k) {
+        std::memcpy(&found[k * width], from + k * pitch, width);
+        std::memset(from + k * pitch, 0, width);
+      }
+    } else {
+      if (size < found.size()) {
+        cudaFreeHost(pinned);
+        pinned = nullptr;
+        size = 0;
+        check(cudaMallocHost(&pinned, found.size()), who);
+        size = found.size();
+      }
+      check(cudaMemcpy2DAsync(pinned, width, from, pitch, width, count, cudaMemcpyDeviceToHost, stream_at(stream)), who);
+      check(cudaMemset2DAsync(from, pitch, 0, width, count, stream_at(stream)), who);
+      check(cudaStreamSynchronize(stream_at(stream)), who);
+      std::memcpy(found.data(), pinned, found.size());
+    }
+  }
+  return nb::bytes(found.data(), found.size());
 }
 
 /// A request on a stream, whose place is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
@@ -268,6 +321,16 @@ struct library : device_call {
   virtual bool read(PyObject* x, place& found) const = 0;
   /// An array of the library's like x, and where its elements lie.
   virtual std::pair<nb::object, void*> room(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type) const = 0;
+  /// The address of another stream of the library's that a call names, unless that is for general code.
+  virtual std::optional<std::uintptr_t> named(PyObject* stream) const {
+    static_cast<void>(stream);
+    return std::nullopt;
+  }
+  /// Its memory is not to be given away before that stream has come to here.
+  virtual void used(PyObject* x, PyObject* stream) const {
+    static_cast<void>(x);
+    static_cast<void>(stream);
+  }
 
   PyObject* type_object(wf::dtype type) const { return types_[static_cast<std::size_t>(type)]; }
   std::optional<wf::dtype> type_named(PyObject* object) const {
@@ -292,6 +355,8 @@ struct library : device_call {
     if (!read(x, at) || at.x.size() == 0) return {};
     const wf::result_kind result = wf::result_of_builtin(o, at.x.type);
     if (result.values != 1 || type_object(result.type) == Py_None) return {};
+    const std::optional<std::uintptr_t> on = how.stream == Py_None ? at.stream : named(how.stream);
+    if (!on) return {};
     wf::request r;
     wf::extents kept;
     std::vector<int> axes;  // which the request reads
@@ -319,7 +384,12 @@ struct library : device_call {
       made = nb::borrow(how.out);
       r.out = const_cast<void*>(to.x.data);
     }
-    put(r, at.x.device, at.stream);
+    if (how.stream != Py_None) {
+      used(x, how.stream);
+      used(made.ptr(), how.stream);
+    }
+    if (*on != at.stream) in_order(at.x.device, at.stream, *on);
+    put(r, at.x.device, *on);
     return made;
   }
 
@@ -404,6 +474,8 @@ struct torch_library final : library {
     Py_XDECREF(before);
     return {std::move(made), static_cast<std::byte*>(t.data) + t.byte_offset};
   }
+  std::optional<std::uintptr_t> named(PyObject* stream) const override { return static_cast<std::uintptr_t>(number_of(attribute(stream, cuda_stream_))); }
+  void used(PyObject* x, PyObject* stream) const override { call(record_stream_, {x, stream}, nullptr, true); }
 
  private:
   /// Shapes, types and GPUs of the latest answers, and a tensor of each.
@@ -418,7 +490,8 @@ struct torch_library final : library {
   const functions* told_;
   PyObject* empty_like_;
   PyObject* expand_ = interned("expand");
-  PyObject *requires_grad_ = interned("requires_grad"), *is_neg_ = interned("is_neg"), *is_conj_ = interned("is_conj"), *new_empty_ = interned("new_empty");
+  PyObject *requires_grad_ = interned("requires_grad"), *is_neg_ = interned("is_neg"), *is_conj_ = interned("is_conj"), *new_empty_ = interned("new_empty"), *cuda_stream_ = interned("cuda_stream"),
+           *record_stream_ = interned("record_stream");
   PyObject* dtype_ = nb::make_tuple("dtype").release().ptr();
 };
 
@@ -545,6 +618,24 @@ wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
   return strides;
 }
 
+/// The answers of n elements of `rows` rows, which lie `apart` bytes from each other.
+void of_rows(int o, int element, std::int64_t rows, std::int64_t n, std::uintptr_t first, std::uintptr_t apart, int device, std::uintptr_t stream, std::uintptr_t out) {
+  if (o < 0 || o >= wf::op_count) refuse("no such reduction");
+  wf::request r;
+  r.what = static_cast<wf::op>(o);
+  r.element = dtype_of_code(element);
+  const auto size = static_cast<std::int64_t>(wf::info(r.element).size);
+  if (static_cast<std::int64_t>(apart) % size != 0) refuse("rows whose elements are not aligned alike");
+  r.inputs.shape = {rows, n};
+  r.inputs.strides[0] = {static_cast<std::int64_t>(apart), size};
+  r.inputs.data[0] = reinterpret_cast<const void*>(first);
+  const int axis = 0;
+  r.by.kind = wf::partition::kinds::axes;
+  r.by.axes = std::span(&axis, 1);
+  r.out = reinterpret_cast<void*>(out);
+  put(r, device, stream);
+}
+
 }  // namespace
 
 }  // namespace wfpy
@@ -581,7 +672,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
     return std::move(found.x);
   }, nb::arg("x"));
   nb::class_<own::kernels>(m, "OwnKernels")
-      .def("__init__", [](own::kernels* made, std::tuple<int, int, int, int> told, std::uintptr_t context, std::array<std::uintptr_t, 3> functions,
+      .def("__init__", [](own::kernels* made, std::tuple<int, int, int, int> told, std::uintptr_t context, std::array<std::uintptr_t, 4> functions,
                           std::array<std::uintptr_t, 3> driver) {
         own::kernels k;
         std::tie(k.threads, k.state_bytes, std::ignore, k.values) = told;
@@ -621,6 +712,23 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       .def(nb::init<>())
       .def("add", &own_calls::add, nb::arg("element"), nb::arg("device"), nb::arg("kernels"))
       .def("quick", &own_calls::quick, nb::arg("x"), nb::arg("y").none(), nb::arg("axis").none(), nb::arg("keepdims"));
+  m.def("taken", &taken, nb::arg("device"), nb::arg("rows"), nb::arg("pitch"), nb::arg("width"), nb::arg("count"), nb::arg("stream"));
+  // The answers of two arrays without gaps, element by element.
+  m.def("of_two", [](int o, int element, std::int64_t n, std::uintptr_t x, std::uintptr_t y, int device, std::uintptr_t stream, std::uintptr_t out) {
+    of_rows(o, element, 2, n, std::min(x, y), std::max(x, y) - std::min(x, y), device, stream, out);
+  }, nb::arg("op"), nb::arg("element"), nb::arg("n"), nb::arg("x"), nb::arg("y"), nb::arg("device"), nb::arg("stream"), nb::arg("out"));
+  // Those of rows that come `head` bytes behind what is taken, element by element, and what is taken.
+  m.def("answered", [](int o, int element, std::int64_t rows, std::int64_t n, std::uintptr_t come, std::size_t head, std::size_t row, int device, std::uintptr_t stream,
+                       std::uintptr_t out) {
+    of_rows(o, element, rows, n, come + head, row, device, stream, out);
+    return taken(device, come, row, head, static_cast<std::size_t>(rows), stream);
+  }, nb::arg("op"), nb::arg("element"), nb::arg("rows"), nb::arg("n"), nb::arg("come"), nb::arg("head"), nb::arg("row"), nb::arg("device"), nb::arg("stream"), nb::arg("out"));
+  m.def("copied", [](int device, std::uintptr_t to, std::uintptr_t from, std::size_t size, std::uintptr_t stream) {
+    put_bytes(device, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), size, cudaMemcpyDeviceToDevice, stream);
+  }, nb::arg("device"), nb::arg("to"), nb::arg("from"), nb::arg("size"), nb::arg("stream"));
+  m.def("sent", [](int device, std::uintptr_t to, const nb::bytes& data, std::uintptr_t stream) {
+    put_bytes(device, reinterpret_cast<void*>(to), data.c_str(), data.size(), cudaMemcpyHostToDevice, stream);
+  }, nb::arg("device"), nb::arg("to"), nb::arg("data"), nb::arg("stream"));
   m.def("in_order", &in_order, nb::arg("device"), nb::arg("before"), nb::arg("after"));
   m.def(
       "reduce",

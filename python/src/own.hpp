@@ -54,13 +54,16 @@ inline view view_of(const std::array<const void*, 2>& at, const wf::extents& sha
 /// A reduction's kernels for one type of elements on one GPU, by the driver's functions.
 struct kernels {
   static constexpr std::uint64_t few = 64, tile = 4096, most_parts = 256, most_blocks = 1 << 16, busy = 2048;
-  enum which { each, fold, finish };
+  enum which { each, warp, fold, finish };
+
+  /// Elements of an answer that a warp takes alone: more where there are as many warps as keep a GPU busy.
+  static std::uint64_t some_of(std::uint64_t answers) { return answers >= 8 * busy ? tile : tile / 4; }
 
   int threads = 0, state_bytes = 0;
   wf::dtype type = wf::dtype::f64;  ///< of answers, `values` numbers each
   int values = 1;
   void* context = nullptr;
-  std::array<void*, 3> functions{};
+  std::array<void*, 4> functions{};
   int (*launch)(void* f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared, void* stream, void** arguments, void** extra) = nullptr;
   int (*push)(void* context) = nullptr;  ///< null, as pop: a machine without contexts
   int (*pop)(void** context) = nullptr;
@@ -70,9 +73,9 @@ struct kernels {
     const auto up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
     return std::max<std::uint64_t>(1, std::min({up(n, tile), most_parts, up(busy, answers)}));
   }
-  /// The states that parts of answers become, in bytes; none where a thread takes an answer's elements.
+  /// The states that parts of answers become, in bytes; none where a thread or a warp takes an answer's elements.
   std::uint64_t scratch(std::uint64_t answers, const partition& by) const {
-    return by.most() <= few ? 0 : answers * parts_of(answers, by.most()) * static_cast<std::uint64_t>(state_bytes);
+    return by.most() <= some_of(answers) ? 0 : answers * parts_of(answers, by.most()) * static_cast<std::uint64_t>(state_bytes);
   }
 
   /// On the stream, one behind the other: the driver's first error, or 0. Answers of few elements and of more are told apart by the kernels where
@@ -81,17 +84,19 @@ struct kernels {
     int e = push != nullptr ? push(context) : 0;
     if (e != 0) return e;
     const auto one = [&](which f, std::uint64_t blocks, std::initializer_list<const void*> given) {
-      std::array<void*, 5> arguments{};
+      std::array<void*, 6> arguments{};
       std::transform(given.begin(), given.end(), arguments.begin(), [](const void* p) { return const_cast<void*>(p); });
       if (e == 0)
         e = launch(functions[f], static_cast<unsigned>(std::min(blocks, most_blocks)), 1, 1, static_cast<unsigned>(threads), 1, 1, 0, stream, arguments.data(), nullptr);
     };
-    const std::uint64_t most = by.most(), blocks = (answers - 1) / static_cast<std::uint64_t>(threads) + 1;
-    if (by.offsets != nullptr || most <= few || by.n % most != 0) one(each, blocks, {&v, &by, &answers, &out});
-    if (most > few) {
+    const std::uint64_t most = by.most(), some = some_of(answers), uneven = by.offsets != nullptr ? most : most != 0 ? by.n % most : 0;
+    const auto blocks = [&](int answers_of_block) { return (answers - 1) / static_cast<std::uint64_t>(answers_of_block) + 1; };
+    if (by.offsets != nullptr || most <= few || (uneven != 0 && uneven <= few)) one(each, blocks(threads), {&v, &by, &answers, &out});
+    if (most > few && (by.offsets != nullptr || most <= some || uneven > few)) one(warp, blocks(threads / 32), {&v, &by, &answers, &some, &out});
+    if (most > some) {
       const std::uint64_t parts = parts_of(answers, most);
-      one(fold, answers * parts, {&v, &by, &answers, &parts, &states});
-      one(finish, blocks, {&by, &answers, &parts, &states, &out});
+      one(fold, answers * parts, {&v, &by, &answers, &parts, &some, &states});
+      one(finish, blocks(threads), {&by, &answers, &parts, &some, &states, &out});
     }
     void* before = nullptr;
     if (pop != nullptr) {

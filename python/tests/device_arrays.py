@@ -126,7 +126,12 @@ class Tensor:
 
     def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False):
         self.x, self.kind, self.requires_grad, self.neg, self.conj, self.fails = np.asarray(x), kind, requires_grad, neg, conj, fails
-        self.device, self.dtype = "cuda:0", self.x.dtype
+        self.device, self.dtype, self.recorded = "cuda:0", self.x.dtype, []
+
+    def record_stream(self, stream):
+        if not hasattr(stream, "cuda_stream"):
+            raise TypeError("not a stream of PyTorch's")
+        self.recorded.append(stream)
 
     def is_neg(self):
         return self.neg

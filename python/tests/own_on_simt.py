@@ -33,12 +33,13 @@ static int warpfold_put(void (*kernel)(P...), unsigned blocks, unsigned threads,
   }(std::index_sequence_for<P...>());
 }
 extern "C" const int* warpfold_numbers() { return warpfold_told; }
-extern "C" int warpfold_put_of[3] = {};  // how often each kernel was
+extern "C" int warpfold_put_of[4] = {};  // how often each kernel was
 extern "C" int warpfold_launch(void* which, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void* stream, void** a, void**) {
   const auto k = reinterpret_cast<std::uintptr_t>(which) - 1;
   ++warpfold_put_of[k];
   if (k == 0) return warpfold_put(warpfold_own_each, blocks, threads, stream, a);
-  if (k == 1) return warpfold_put(warpfold_own_fold, blocks, threads, stream, a);
+  if (k == 1) return warpfold_put(warpfold_own_warp, blocks, threads, stream, a);
+  if (k == 2) return warpfold_put(warpfold_own_fold, blocks, threads, stream, a);
   return warpfold_put(warpfold_own_finish, blocks, threads, stream, a);
 }
 """
@@ -61,12 +62,12 @@ class Simt:
         self.made.append(made)
         made.warpfold_numbers.restype = ctypes.POINTER(ctypes.c_int)
         launch = ctypes.cast(made.warpfold_launch, ctypes.c_void_p).value
-        return _device.kernels("Reduction").OwnKernels(tuple(made.warpfold_numbers()[:4]), 0, [1, 2, 3], [launch, 0, 0])
+        return _device.kernels("Reduction").OwnKernels(tuple(made.warpfold_numbers()[:4]), 0, [1, 2, 3, 4], [launch, 0, 0])
 
     def said(self, e, name):
         assert e == 0
 
     def put(self):
-        """How often each of the three kernels was launched."""
-        all_ = [(ctypes.c_int * 3).in_dll(made, "warpfold_put_of") for made in self.made]
-        return [sum(one[k] for one in all_) for k in range(3)]
+        """How often each of the four kernels was launched."""
+        all_ = [(ctypes.c_int * 4).in_dll(made, "warpfold_put_of") for made in self.made]
+        return [sum(one[k] for one in all_) for k in range(4)]

@@ -182,6 +182,26 @@ for turn in range(6):
         refused(ValueError, f"rank {rank} brings", lambda: wfd.all_reduce(mine if odd else np.ones(4_002), comm))
 
 if sys.argv[1] == "gloo":
+    # Under way where it is expected: it is agreed on when it is waited for, or when the next call begins.
+    for turn in range(8):
+        under_way = wfd.all_reduce(mine, async_op=True)
+        if turn % 2:
+            wfd.all_reduce(np.ones(5))
+        assert under_way.wait() == whole
+    nine = [np.random.default_rng(k).standard_normal(9) for k in range(size)]
+    for expected, truth in ((mine, lambda found: found == whole), (nine[rank], lambda found: found.tobytes() == wf.sum(np.stack(nine), axis=0).tobytes())):
+        for other in (np.ones(6), np.ones(9, "f4"), wf.ExactMoments()) if size > 1 else ():
+            for settled_by_the_next in (False, True):
+                for turn in range(4):
+                    assert truth(wfd.all_reduce(expected))
+                wfd.all_reduce(expected)
+                assert wfd._history_of(torch.distributed.group.WORLD).expected() is not None
+                under_way = wfd.all_reduce(other if rank == 0 else expected, async_op=True)
+                if settled_by_the_next:
+                    assert wfd.all_reduce(np.ones(5)).tolist() == [size] * 5
+                for _ in range(2):
+                    refused(ValueError, f"rank {rank} brings", under_way.wait)
+
     # Tensors, of which NumPy does not have all types.
     t = [torch.tensor([1.0, 2.0**-9 * (k + 1), -3.0], dtype=torch.bfloat16) for k in range(size)]
     found = wfd.all_reduce(t[rank])

@@ -75,6 +75,46 @@ for turn in range(6):
                 same(wfd.sum(mine), wf.sum(x))
                 assert torch.equal(wfd.all_reduce(long[rank].cuda()).cpu(), wf.sum(torch.stack(long), axis=0))
 
+# Short ones again and again, by the fewest steps: tensors of several types and shapes, states, under way too; then ranks that bring different things.
+history = wfd._history_of(torch.distributed.group.WORLD)
+for dtype in (torch.float32, torch.bfloat16, torch.int32, torch.int64, torch.complex64, torch.float64):
+    for shape in ((5,), (3, 4, 5), (), (1001,)):
+        parts = [(torch.randn(shape, generator=torch.Generator().manual_seed(k)) * 100).to(dtype) for k in range(size)]
+        truth = wf.sum(torch.stack(parts), axis=0).to(dtype)
+        for turn in range(5):
+            given = parts[rank].cuda()
+            if turn == 3 and given.dim() > 1:
+                given = given.transpose(0, 1).contiguous().transpose(0, 1)
+            if turn == 4 and dtype == torch.complex64:
+                given = given.conj().resolve_conj().conj()
+            found = wfd.all_reduce(given, async_op=True).wait() if turn == 2 else wfd.all_reduce(given)
+            assert found.is_cuda and found.dtype == dtype and torch.equal(found.cpu().resolve_conj(), truth), (dtype, shape, turn)
+means = [torch.randn(77, generator=torch.Generator().manual_seed(k)) for k in range(size)]
+for turn in range(5):
+    assert torch.equal(wfd.all_reduce(means[rank].cuda(), op="mean").cpu(), wf.mean(torch.stack(means), axis=0))
+    assert wfd.all_reduce(wf.ExactSum(mine)) == wf.ExactSum(x) and wfd.all_reduce(wf.ExactMoments(mine)) == wf.ExactMoments(x)
+    twice = [torch.randn(77, generator=torch.Generator().manual_seed(9 + k)) for k in range(size)]
+    under_way = [wfd.all_reduce(parts[rank].cuda(), async_op=True) for parts in (means, twice)]  # the second begins when the first is agreed on
+    for pending, parts in zip(under_way, (means, twice)):
+        assert torch.equal(pending.wait().cpu(), wf.sum(torch.stack(parts), axis=0))
+if size > 1:
+    assert any(isinstance(k, tuple) for k in history.plans) and wf.ExactSum in history.plans
+    there = [p.cuda() for p in means]
+    for brought in ((there[rank], wf.ExactSum(mine)), (wf.ExactSum(mine), there[rank]), (there[rank], there[rank][:76])):
+        for _ in range(4):
+            wfd.all_reduce(brought[0])
+        assert history.expected() is not None
+        for odd in range(size):
+            try:
+                wfd.all_reduce(brought[rank == odd])
+            except ValueError as e:
+                assert f"rank {rank} brings" in str(e), e
+            else:
+                raise AssertionError("ranks that bring different things were not refused")
+            for _ in range(3):
+                wfd.all_reduce(brought[0])
+        assert torch.equal(wfd.all_reduce(there[rank]).cpu(), wf.sum(torch.stack(means), axis=0))
+
 # A gradient's norm, of rows that the ranks share.
 g = torch.from_numpy((r.standard_normal((64, 33)) * 10.0 ** r.integers(-3, 4, (64, 33))).astype("f4"))
 p = torch.nn.Parameter(torch.zeros_like(g[rank::size]).cuda())

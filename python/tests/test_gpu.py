@@ -16,6 +16,7 @@ from arrays import laid_out, same, with_axes
 import device_arrays
 from device_arrays import Cuda, Interface, Ndarray, Tensor, host
 from warpfold import _device, _general
+from warpfold._inputs import CODES
 
 os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
 try:
@@ -149,6 +150,56 @@ def test_plain_calls_with_out_and_fast_ones_do_not_either(told, kind):
             same(out.x, expected)
     large = np.array([1e16, 1.0, -1e16, 0.5] * 3)
     same(wf.sum(placed(kind, large), accuracy="fast").x, _fast_on_simt(large))
+
+
+@simt
+def test_plain_calls_on_another_stream_of_pytorch_do_not_either(told):
+    class Stream:
+        cuda_stream = 0
+
+    class Other:
+        cuda_stream = "none"
+
+    x = np.random.default_rng(8).standard_normal((3, 40)).astype(np.float32)
+    for how in ({}, {"axis": 0}, {"accuracy": "fast"}):
+        there, stream = Tensor(x), Stream()
+        found = wf.sum(there, stream=stream, **how)
+        assert there.recorded == found.recorded == [stream]  # neither's memory is given away before
+        if "accuracy" not in how:
+            same(found.x, np.asarray(wf.sum(x, **how)))
+    there, out = Tensor(x), Tensor(np.full((), 7, np.float32))
+    assert wf.sum(there, stream=stream, out=out) is out and out.recorded == [stream]
+    same(out.x, np.asarray(wf.sum(x)))
+    for stream in (1, object(), Other()):
+        with pytest.raises(told):
+            wf.sum(there, stream=stream)
+    with pytest.raises(told):  # CuPy's memory belongs to a stream
+        wf.sum(placed(Ndarray, x), stream=Stream())
+
+
+@simt
+def test_rows_of_ranks():
+    """What an all-reduce of a tensor asks of the module: answers of rows with marks before them, and the marks, of which nothing is left."""
+    compiled = _device.kernels("sum")
+    rng = np.random.default_rng(9)
+    for name, op, ranks, n in (("float32", "sum", 2, 33), ("float64", "mean", 5, 7), ("int64", "sum", 3, 1), ("float16", "sum", 2, 700)):
+        row = 16 + -(-n * np.dtype(name).itemsize // 16) * 16
+        parts = (rng.standard_normal((ranks, n)) * 100).astype(name)
+        come = rng.integers(1, 255, (ranks, row)).astype(np.uint8)
+        come[:, 16:16 + parts[0].nbytes] = parts.view(np.uint8)
+        before, out = come.copy(), np.empty(n, name)
+        told = compiled.answered(_general.OP[op], CODES[np.dtype(name)], ranks, n, come.ctypes.data, 16, row, 0, 1, out.ctypes.data)
+        assert told == before[:, :16].tobytes() and not come[:, :16].any() and (come[:, 16:] == before[:, 16:]).all()
+        same(out, getattr(wf, op)(parts, axis=0))
+        for a, b in ((0, ranks - 1), (ranks - 1, 0)):
+            compiled.of_two(_general.OP[op], CODES[np.dtype(name)], n, parts[a].ctypes.data, parts[b].ctypes.data, 0, 1, out.ctypes.data)
+            same(out, getattr(wf, op)(parts[[a, b]], axis=0))
+    with pytest.raises(ValueError, match="aligned alike"):
+        compiled.of_two(0, CODES[np.dtype(np.float32)], 3, 1000, 2002, 0, 1, 3000)
+    here, there = np.arange(100, dtype=np.uint8), np.zeros(100, np.uint8)
+    compiled.sent(0, there.ctypes.data, here[:50].tobytes(), 1)
+    compiled.copied(0, there[50:].ctypes.data, here[50:].ctypes.data, 50, 1)
+    assert compiled.taken(0, there.ctypes.data, 100, 100, 1, 1) == here.tobytes() and not there.any()
 
 
 def _fast_on_simt(x):
@@ -485,6 +536,20 @@ def test_reductions_of_ones_own_by_segments_and_labels(own):
             assert type(there) is Cuda
             same(there.x, here)
     assert all(own.put())
+    # About where a lane has one element more, a warp's tile ends, and a warp takes an answer no longer; last ones of another length.
+    for length in (96, 97, 511, 512, 513, 1023, 1024, 1025):
+        same(wf.segment_reduce(horner, Cuda(x), length).x, wf.segment_reduce(horner, x, length))
+    short = wf.segment_reduce(horner, Cuda(np.resize(x, 1025 * 65 + 700)), 65)  # 1036 answers
+    same(short.x, wf.segment_reduce(horner, np.resize(x, 1025 * 65 + 700), 65))
+    many = np.resize(x, (1 << 14) * 66)  # so many that warps take longer ones too
+    same(wf.segment_reduce(horner, Cuda(many), np.r_[0:(1 << 14) * 4:4, many.size]).x, wf.segment_reduce(horner, many, np.r_[0:(1 << 14) * 4:4, many.size]))
+    # Where order does not count, lanes take elements in turns: each counts once.
+    total = wf.Reduction(state="std::uint64_t sum, n;", identity="{0, 0}", lift="{(static_cast<std::uint64_t>(x) + 7) * (static_cast<std::uint64_t>(i) + 3), 1}",
+                         combine="{a.sum + b.sum, a.n + b.n}", finish="std::array<std::uint64_t, 2>{s.sum, s.n}", commutes=True)
+    for by in (65, 100, 512, 513, 1024, 1025, 4097, 9001, Cuda(offsets)):
+        same(wf.segment_reduce(total, Cuda(x), by).x, wf.segment_reduce(total, x, by.x if isinstance(by, Cuda) else by))
+    same(total(Cuda(np.resize(x, 50_001))).x, np.asarray(total(np.resize(x, 50_001))))
+    same(total(Cuda(x[:9000].reshape(90, 100)), axis=0).x, total(x[:9000].reshape(90, 100), axis=0))
     labels = rng.integers(0, 7, x.size) ** 2
     for given in (labels, Cuda(labels), labels.astype(np.uint8)):
         same(wf.reduce_by_label(horner, Cuda(x), given, 40).x, wf.reduce_by_label(horner, x, labels, 40))
@@ -530,7 +595,8 @@ def test_reductions_of_ones_own_of_any_types(own):
     small, room = Interface(x[:5]), Interface(np.zeros(()))
     assert last(small, out=room).x == x[4]
     with pytest.raises(TypeError, match="gives no memory for states"):
-        last(Interface(x), out=room)
+        last(Interface(np.resize(x, 1025)), out=room)
+    assert last(Interface(np.resize(x, 1024)), out=room).x == np.resize(x, 1024)[-1]
 
 
 @simt

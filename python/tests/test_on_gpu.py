@@ -174,6 +174,13 @@ def test_out_and_streams(library):
         other = wf.sum(y, stream=side)
         side.synchronize()
         assert float(other) == wf.sum(x)
+        for _ in range(3):  # what the current stream has still to do comes first
+            torch.cuda._sleep(50_000_000)
+            y.mul_(2)
+            other = wf.sum(y, stream=side)
+            side.synchronize()
+            x = x * 2
+            assert float(other) == wf.sum(x)
         # A graph: scratch memory is there once the stream was reduced on.
         rows = y.view(1 << 11, -1)
         with torch.cuda.stream(side):

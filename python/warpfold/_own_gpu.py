@@ -42,8 +42,9 @@ using bf16 = __nv_bfloat16;
 
 """
 
-# Three kernels. `each`: a thread takes all elements of an answer that has few. `fold`: of the others a block takes a part of an answer's elements, tile by
-# tile, in which a thread has a stretch, and combines in their order; `finish`: a thread combines an answer's parts.
+# Four kernels. `each`: a thread takes all elements of an answer that has few. `warp`: a warp takes those of one that has some, tile by tile, in which a
+# lane has a stretch, and combines in their order. `fold`: of the others a block takes a part of an answer's elements in the same way; `finish`: a thread combines
+# an answer's parts.
 _KERNELS = """
 namespace warpfold_own {
 
@@ -96,15 +97,60 @@ struct elements {
   const int64_t* order;
   uint64_t begin;
   const unsigned char* from[2];
+  int64_t step[2];  // where they lie in one dimension
   __device__ elements(const view& all, const partition& by, uint64_t answer) : v(all), order(by.order), begin(by.begin(answer)) {
-    for (int k = 0; k < @inputs@; ++k) from[k] = all.at[k] + offset_of(all, k, 0, all.kept, answer);
+    for (int k = 0; k < @inputs@; ++k) {
+      from[k] = all.at[k] + offset_of(all, k, 0, all.kept, answer);
+      step[k] = all.reduced == 1 ? all.stride[k][all.kept] : 0;
+    }
   }
   __device__ element load(int k, uint64_t i) const {
     const uint64_t at = order ? static_cast<uint64_t>(order[begin + i]) : begin + i;
-    return *reinterpret_cast<const element*>(from[k] + offset_of(v, k, v.kept, v.reduced, at));
+    return *reinterpret_cast<const element*>(from[k] + (v.reduced <= 1 ? static_cast<int64_t>(at) * step[k] : offset_of(v, k, v.kept, v.reduced, at)));
   }
   __device__ state lifted(uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
 };
+
+/// What a lane of so many takes of a tile, `each` elements or fewer: those beside each other, or where order does not count those that a group of lanes reads together.
+template <int lanes>
+__device__ state of_tile(const elements& x, int lane, uint64_t tile, uint64_t end, uint64_t each) {
+  constexpr uint64_t apart = reduction::commutes ? lanes : 1;
+  const uint64_t first = tile + static_cast<uint64_t>(lane) * (reduction::commutes ? 1 : each);
+  state s = of.identity();
+  if (each == stretch && end - tile >= uint64_t{lanes} * stretch) {
+#pragma unroll
+    for (int j = 0; j < stretch; ++j) s = of.combine(s, x.lifted(first + static_cast<uint64_t>(j) * apart));
+  } else {
+    for (uint64_t j = 0; j < each && first + j * apart < end; ++j) s = of.combine(s, x.lifted(first + j * apart));
+  }
+  return s;
+}
+
+/// The elements from begin to end of one answer, by lanes that are a warp or a block and have a state each in `all`; lane 0 has the result.
+template <int lanes>
+__device__ state of_lanes(const elements& x, int lane, state* all, uint64_t begin, uint64_t end) {
+  const auto wait = [] {
+    if (lanes == 32) __syncwarp();
+    else __syncthreads();
+  };
+  const auto together = [&](const state& mine) {
+    all[lane] = mine;
+    for (int step = 1; step < lanes; step *= 2) {
+      wait();
+      if (lane % (2 * step) == 0) all[lane] = of.combine(all[lane], all[lane + step]);
+    }
+    const state found = all[lane];
+    wait();
+    return found;
+  };
+  const uint64_t n = end - begin, each = n >= uint64_t{lanes} * stretch ? stretch : (n + lanes - 1) / lanes;
+  state s = of.identity();
+  for (uint64_t tile = begin; tile < end; tile += lanes * each) {
+    const state mine = of_tile<lanes>(x, lane, tile, end, each);
+    s = of.combine(s, reduction::commutes ? mine : together(mine));
+  }
+  return reduction::commutes ? together(s) : s;
+}
 
 }  // namespace warpfold_own
 
@@ -127,41 +173,45 @@ warpfold_own_each(warpfold_own::view v, warpfold_own::partition by, unsigned lon
 }
 
 __global__ void __launch_bounds__(warpfold_own::threads)
-warpfold_own_fold(warpfold_own::view v, warpfold_own::partition by, unsigned long long answers, unsigned long long parts, warpfold_own::state* states) {
+warpfold_own_warp(warpfold_own::view v, warpfold_own::partition by, unsigned long long answers, unsigned long long some, warpfold_own::result* out) {
+  using namespace warpfold_own;
+  alignas(state) __shared__ unsigned char room[threads * sizeof(state)];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  state* const all = reinterpret_cast<state*>(room) + 32 * warp;
+  for (uint64_t a = blockIdx.x * uint64_t{threads / 32} + warp; a < answers; a += uint64_t{gridDim.x} * (threads / 32)) {
+    const uint64_t n = by.count(a);
+    if (n <= few || n > some) continue;  // all lanes of the warp
+    const elements x(v, by, a);
+    const state s = of_lanes<32>(x, lane, all, 0, n);
+    if (lane == 0) out[a] = of.finish(s, static_cast<int64_t>(n));
+  }
+}
+
+__global__ void __launch_bounds__(warpfold_own::threads)
+warpfold_own_fold(warpfold_own::view v, warpfold_own::partition by, unsigned long long answers, unsigned long long parts, unsigned long long some,
+                  warpfold_own::state* states) {
   using namespace warpfold_own;
   alignas(state) __shared__ unsigned char room[threads * sizeof(state)];
   state* const all = reinterpret_cast<state*>(room);
   const int t = static_cast<int>(threadIdx.x);
   for (uint64_t task = blockIdx.x; task < answers * parts; task += gridDim.x) {
     const uint64_t n = by.count(task / parts);
-    if (n <= few) continue;  // all threads of the block
+    if (n <= some) continue;  // all threads of the block
     const elements x(v, by, task / parts);
     const uint64_t part = task % parts, more = n % parts, begin = n / parts * part + (part < more ? part : more);
     const uint64_t end = begin + n / parts + (part < more ? 1 : 0);
-    state s = of.identity();
-    for (uint64_t tile = begin; tile < end; tile += threads * stretch) {
-      state mine = of.identity();
-      const uint64_t first = tile + static_cast<uint64_t>(t) * stretch, last = first + stretch < end ? first + stretch : end;
-      for (uint64_t i = first; i < last; ++i) mine = of.combine(mine, x.lifted(i));
-      all[t] = mine;
-      for (int step = 1; step < threads; step *= 2) {
-        __syncthreads();
-        if (t % (2 * step) == 0) all[t] = of.combine(all[t], all[t + step]);
-      }
-      if (t == 0) s = of.combine(s, all[0]);
-      __syncthreads();
-    }
+    const state s = of_lanes<threads>(x, t, all, begin, end);
     if (t == 0) states[task] = s;
   }
 }
 
 __global__ void __launch_bounds__(warpfold_own::threads)
-warpfold_own_finish(warpfold_own::partition by, unsigned long long answers, unsigned long long parts, const warpfold_own::state* states,
-                    warpfold_own::result* out) {
+warpfold_own_finish(warpfold_own::partition by, unsigned long long answers, unsigned long long parts, unsigned long long some,
+                    const warpfold_own::state* states, warpfold_own::result* out) {
   using namespace warpfold_own;
   for (uint64_t a = blockIdx.x * uint64_t{threads} + threadIdx.x; a < answers; a += uint64_t{gridDim.x} * threads) {
     const uint64_t n = by.count(a);
-    if (n <= few) continue;
+    if (n <= some) continue;
     state s = states[a * parts];
     for (uint64_t k = 1; k < parts; ++k) s = of.combine(s, states[a * parts + k]);
     out[a] = of.finish(s, static_cast<int64_t>(n));
@@ -171,9 +221,9 @@ warpfold_own_finish(warpfold_own::partition by, unsigned long long answers, unsi
 }  // extern "C"
 """
 
-FEW = 64  # elements of an answer that a thread takes alone; own.hpp, which launches the kernels, has it too
+FEW, SOME = 64, 1024  # elements of an answer that a thread takes alone, and a warp; own.hpp, which launches the kernels, has them too
 WHOLE = _HEAD + _STRUCT + _KERNELS.replace("@few@", str(FEW))
-_NAMES = ("warpfold_own_each", "warpfold_own_fold", "warpfold_own_finish")
+_NAMES = ("warpfold_own_each", "warpfold_own_warp", "warpfold_own_fold", "warpfold_own_finish")
 
 
 class Partition(NamedTuple):
@@ -270,7 +320,7 @@ def run(own: Any, inputs: _device.Inputs, axes: tuple[int, ...], by: Partition, 
     if bytes_ := kernels.scratch(answers, by.length, by.n):
         if inputs.library is None:
             raise TypeError(f"{who}: an array on a GPU of a library that is not known, which gives no memory for states; "
-                            f"at most {FEW} elements of each answer need none")
+                            f"at most {SOME} elements of each answer need none")
         scratch, states = inputs.library.room(x, (-(-bytes_ // 8),), I64, inputs.stream)
         if stream is not None:
             inputs.library.used(scratch, stream)

@@ -42,6 +42,10 @@ _AT_ONCE = 1 << 24        # elements of a tensor under way at a time: counts of 
 _AT_ONCE_THERE = 1 << 26  # the same on GPUs: shorter messages are slower there
 _GATHERED = 1 << 16       # bytes of a tensor below which every rank gets all of it
 _GATHERED_THERE = 1 << 24  # the same on two GPUs; on more, where each has more to take in, less
+_TOGETHER = 1 << 16        # bytes of an expected message up to which the ranks' marks travel in it
+_TOGETHER_THERE = 1 << 24  # the same on GPUs, where one more call of NCCL takes longer than a copy
+_KEPT = 1 << 26            # bytes of GPU memory, at most, that a group keeps for its next messages
+_MARK = 16                 # bytes that say what a rank brings
 
 
 class _Message(NamedTuple):
@@ -51,8 +55,20 @@ class _Message(NamedTuple):
     size: int
 
 
+class _Sent(NamedTuple):
+    """A call that is one message: what it sends, words to be added or bytes to be gathered, and what makes its result of what has come, words or a row of bytes of each rank."""
+
+    data: Any
+    finish: Callable[[Any], Any]
+
+
+def _row_of(size: int) -> int:
+    """Bytes of a rank's mark and message, whole 16."""
+    return _MARK + (size + _MARK - 1) // _MARK * _MARK
+
+
 def _mark(what: str) -> Array:
-    return np.frombuffer(hashlib.blake2b(what.encode(), digest_size=16).digest(), np.uint8).copy()
+    return np.frombuffer(hashlib.blake2b(what.encode(), digest_size=_MARK).digest(), np.uint8).copy()
 
 
 class _History:
@@ -65,10 +81,53 @@ class _History:
     _sure = 2     # times that a call followed another one before it is expected
     _most = 4096  # calls that are remembered
 
-    def __init__(self) -> None:
-        self.marks: dict[str, Any] = {}  # of what was brought, in the memory that they are sent from
+    def __init__(self, device: str, size: int, rank: int) -> None:
+        self.device, self.size, self.rank = device, size, rank  # of the group, which is not held
+        self.unsettled: Pending | None = None  # a call that was begun and not yet agreed on
+        self.plans: dict[Any, _Plan] = {}  # of tensors that were reduced
+        self.kept: dict[str, Any] = {}     # of what is made once: memory, options
+        self._rooms: dict[int, _Room] = {}
+        self._marks: dict[str, tuple[Array, Any]] = {}
         self._after: dict[str, tuple[str, _Message, int]] = {}
         self._last = ""
+
+    def mark(self, what: str) -> Array:
+        return self._mark_of(what)[0]
+
+    def mark_there(self, what: str, torch: Any) -> Any:
+        """The same on the GPU."""
+        mark, there = self._mark_of(what)
+        if there is None:
+            there = torch.from_numpy(mark).to(self.device)
+            self._marks[what] = mark, there
+        return there
+
+    def room(self, torch: Any, row: int) -> _Room:
+        """Memory on the GPU of messages of so many bytes a rank, marks included."""
+        found = self._rooms.get(row)
+        if found is None:
+            most = _KEPT // (self.size + 1)
+            if builtins.sum(self._rooms) + row > most:
+                self._rooms.clear()
+            found = _Room(torch, self.size, row)
+            if row <= most:
+                self._rooms[row] = found
+        return found
+
+    def _mark_of(self, what: str) -> tuple[Array, Any]:
+        found = self._marks.get(what)
+        if found is None:
+            if len(self._marks) >= self._most:
+                self._marks.clear()
+            found = self._marks[what] = _mark(what), None
+        return found
+
+    def settle(self) -> None:
+        """Waits until the ranks have agreed on what was begun before: what is expected next hangs on it."""
+        before = self.unsettled
+        while before is not None and self.unsettled is before and not before.is_done:
+            before.step()
+        self.unsettled = None
 
     def expected(self) -> tuple[str, _Message] | None:
         what, message, times = self._after.get(self._last, ("", _Message("", 0), 0))
@@ -78,12 +137,33 @@ class _History:
         before, _, times = self._after.get(self._last, ("", message, 0))
         if len(self._after) >= self._most:
             self._after.clear()
-            self.marks.clear()
         self._after[self._last] = (what, message, times + 1 if before == what else 1)
         self._last = what
 
     def refused(self) -> None:
         self._last = ""
+
+    def agree_on(self, alike: bool, what: str, message: _Message, who: str) -> None:
+        if not alike:
+            self.refused()
+            raise _refusal(self.rank, what, who)
+        self.agreed(what, message)
+
+    def there(self, torch: Any, size: int) -> Any:
+        """Memory on the GPU, which is free again when a call is done."""
+        found = self.kept.get("there")
+        if found is None or len(found) < size:
+            found = self.kept["there"] = torch.empty(builtins.max(size, 1 << 12), dtype=torch.uint8, device="cuda")
+        return found[:size]
+
+    def options(self, torch: Any, kind: str) -> Any:
+        """Those of a collective that the current stream waits for, and the host does not; None where this PyTorch has no such."""
+        if kind not in self.kept:
+            made: Any = getattr(torch.distributed.distributed_c10d, kind, object)()
+            self.kept[kind] = made if self.device == "cuda" and hasattr(made, "asyncOp") else None
+            if self.kept[kind] is not None:
+                made.asyncOp = False
+        return self.kept[kind]
 
 
 # ---- The two libraries, told alike: one-dimensional NumPy arrays of int64 or of bytes.
@@ -146,17 +226,131 @@ _histories: Any = weakref.WeakKeyDictionary()
 def _history_of(group: Any) -> _History:
     found: _History | None = _histories.get(group)
     if found is None:
-        found = _histories[group] = _History()
+        dist = sys.modules["torch"].distributed
+        found = _histories[group] = _History("cuda" if dist.get_backend(group) == "nccl" else "cpu", dist.get_world_size(group), dist.get_rank(group))
     return found
 
 
+class _Room:
+    """Memory on a GPU of a message of each rank with its mark before it."""
+
+    def __init__(self, torch: Any, ranks: int, row: int) -> None:
+        self.sent = torch.empty(row, dtype=torch.uint8, device="cuda")
+        self.come = torch.empty(ranks * row, dtype=torch.uint8, device="cuda")
+        self.rows, self.row = self.come.view(ranks, row), row
+        self.sent_at, self.come_at = self.sent.data_ptr(), self.come.data_ptr()
+        self._what = ""
+
+    def marked(self, history: _History, what: str, torch: Any) -> _Room:
+        if self._what != what:
+            self.sent[:_MARK].copy_(history.mark_there(what, torch))
+            self._what = what
+        return self
+
+
+class _Plan(NamedTuple):
+    """An all-reduce of a tensor by one message, or of a state, as it was done before."""
+
+    call: tuple[str, _Message]
+    marks: bytes         # of all ranks
+    compiled: Any
+    device: int
+    row: int = 0         # bytes of a message, its mark included
+    op: int = 0
+    code: int = 0
+    elements: int = 0
+
+    def of_tensor(self, x: Any, history: _History, group: Any, torch: Any) -> Any:
+        """The answers: they are made on the GPU before the host knows whether the ranks bring the same, and are given to nobody if they do not."""
+        stream = torch._C._cuda_getCurrentRawStream(self.device)
+        room = history.room(torch, self.row).marked(history, self.call[0], torch)
+        self.compiled.copied(self.device, room.sent_at + _MARK, x.data_ptr(), self.call[1].size, stream)
+        work = group._allgather_base(room.come, room.sent, history.options(torch, "AllgatherOptions"))
+        if work is not None:
+            work.wait()  # for the stream, not for the host
+        error = out = None
+        try:
+            out = torch.empty_like(x)
+        except RuntimeError as e:  # no memory, on this rank alone
+            error = e
+        if out is None:
+            told = self.compiled.taken(self.device, room.come_at, self.row, _MARK, history.size, stream)
+        else:
+            told = self.compiled.answered(self.op, self.code, history.size, self.elements, room.come_at, _MARK, self.row, self.device, stream, out.data_ptr())
+        history.agree_on(told == self.marks, *self.call, "all_reduce")
+        if error is not None:
+            raise error
+        return out
+
+    def of_words(self, words: Array, history: _History, group: Any, torch: Any) -> Array:
+        """The sums of a state's words."""
+        stream = torch._C._cuda_getCurrentRawStream(self.device)
+        there = history.there(torch, _MARK + words.nbytes)
+        self.compiled.sent(self.device, there.data_ptr(), history.mark(self.call[0]).tobytes() + words.tobytes(), stream)
+        work = group.allreduce([there.view(torch.int64)], history.options(torch, "AllreduceOptions"))
+        if work is not None:
+            work.wait()
+        told = self.compiled.taken(self.device, there.data_ptr(), _MARK + words.nbytes, _MARK + words.nbytes, 1, stream)
+        history.agree_on(told[:_MARK] == self.marks, *self.call, "all_reduce")
+        return np.frombuffer(told, np.int64, len(words), _MARK)
+
+
+def _again(x: Any, comm: Any, op: str) -> Any:
+    """What all_reduce() of a group of nccl gives, where the same call is expected: by the fewest steps. None: it is for general code."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    group = torch.distributed.group.WORLD if comm is None else comm
+    try:
+        history: _History | None = _histories.get(group)
+    except TypeError:  # what it is, general code says
+        return None
+    if history is None or history.device != "cuda":
+        return None
+    history.settle()
+    expected = history.expected()
+    if type(x) is torch.Tensor:
+        plan = history.plans.get((x.dtype, x.shape, op))
+        if plan is None or expected != plan.call or x.get_device() != plan.device or not x.is_contiguous() or x.is_neg() or x.is_conj():
+            return None
+        return plan.of_tensor(x, history, group, torch)
+    plan = history.plans.get(type(x))
+    if plan is None or expected != plan.call or op != "sum":
+        return None
+    known, form = _known(x)  # type: ignore[misc]
+    words = np.frombuffer(known[1](x._state), np.int64)
+    return known[0]._of(known[2](form.settle(plan.of_words(words, history, group, torch).view(form.dtype).reshape(())).tobytes()))
+
+
 class _Torch:
-    def __init__(self, group: Any) -> None:
-        torch = need("torch", "warpfold.distributed", "torch")
-        self.torch, self.dist, self.group = torch, torch.distributed, group
-        self.device = "cuda" if self.dist.get_backend(group) == "nccl" else "cpu"
-        self.size, self.rank = self.dist.get_world_size(group), self.dist.get_rank(group)
-        self.history = _history_of(self.dist.group.WORLD if group is None else group)
+    def __init__(self, group: Any, under_way: bool = False) -> None:
+        self.torch = torch = need("torch", "warpfold.distributed", "torch")
+        self.dist, self.group = torch.distributed, group
+        self._of_group = self.dist.group.WORLD if group is None else group
+        self.history = _history_of(self._of_group)
+        self.device, self.size, self.rank = self.history.device, self.history.size, self.history.rank
+        # Without it collectives of NCCL are put on the current stream, which costs less than streams that wait for each other.
+        self.later, self.under_way = under_way, under_way or self.device == "cpu"
+
+    def gather_flat(self, out: Any, sent: Any) -> Any:
+        """All ranks' bytes one behind the other; what was started, or None where stream or host have waited."""
+        options = self.history.options(self.torch, "AllgatherOptions")
+        if self.later or options is None:
+            return self.dist.all_gather_into_tensor(out, sent, group=self.group, async_op=self.later)
+        work = self._of_group._allgather_base(out, sent, options)  # as all_gather_into_tensor() does, whose checks take as long again
+        if work is not None:
+            work.wait()
+        return None
+
+    def add_all(self, words: Any) -> Any:
+        """The same of sums."""
+        options = self.history.options(self.torch, "AllreduceOptions")
+        if self.later or options is None:
+            return self.dist.all_reduce(words, group=self.group, async_op=self.later)
+        work = self._of_group.allreduce([words], options)
+        if work is not None:
+            work.wait()
+        return None
 
     def _root(self, root: int) -> int:
         return root if self.group is None else int(self.dist.get_global_rank(self.group, root))
@@ -174,9 +368,9 @@ class _Torch:
     def add(self, words: Array, root: int | None = None) -> Steps:
         t = self._sent(words)
         if root is None:
-            yield self.dist.all_reduce(t, group=self.group, async_op=True)
+            yield self.dist.all_reduce(t, group=self.group, async_op=self.under_way)
         else:
-            yield self.dist.reduce(t, self._root(root), group=self.group, async_op=True)
+            yield self.dist.reduce(t, self._root(root), group=self.group, async_op=self.under_way)
         return self._as(words, t)
 
     def gather(self, data: Any, root: int | None = None, into: Any = None) -> Steps:
@@ -185,11 +379,11 @@ class _Torch:
         out = into.reshape(self.size, len(t)) if directly else t.new_empty(self.size, len(t))
         rows = list(out.unbind(0))
         if root is None and self.device == "cuda":  # into lists NCCL gathers by one copy more
-            yield self.dist.all_gather_into_tensor(out.view(-1), t, group=self.group, async_op=True)
+            yield self.dist.all_gather_into_tensor(out.view(-1), t, group=self.group, async_op=self.under_way)
         elif root is None:
             yield self.dist.all_gather(rows, t, group=self.group, async_op=True)
         else:
-            yield self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group, async_op=True)
+            yield self.dist.gather(t, rows if self.rank == root else None, self._root(root), group=self.group, async_op=self.under_way)
         found = self._as(data, out)
         if into is not None and not directly:
             into[:] = found.reshape(-1)
@@ -200,22 +394,30 @@ class _Torch:
         out = self.torch.empty_like(t)
         return self.dist.all_to_all_single(out.view(-1), t.view(-1), group=self.group, async_op=True), lambda: self._as(parts, out)
 
+    def swap(self, data: Any, into: Any) -> Any:
+        """Of two ranks on GPUs, what each sends to the other."""
+        to_other = [0, 0]
+        to_other[1 - self.rank] = len(data)
+        return self.dist.all_to_all_single(into, data, to_other, to_other, group=self.group, async_op=self.under_way)
+
     def room(self, message: _Message) -> Any:
         """Memory of a message, of nothing that counts."""
         return self.torch.empty(message.size, dtype=self.torch.int64 if message.kind == "add" else self.torch.uint8, device=self.device)
 
     def alike(self, what: str) -> Callable[[], bool]:
         if self.device == "cpu":
-            return _marks_alike(self, _mark(what))
-        torch = self.torch
-        t = self.history.marks.get(what)
-        if t is None:
-            t = self.history.marks[what] = torch.from_numpy(_mark(what)).to(self.device)
-        found = t.new_empty(self.size * len(t))
-        self.dist.all_gather_into_tensor(found, t, group=self.group, async_op=True).wait()  # for the stream, not for the host
-        here = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+            return _marks_alike(self, self.history.mark(what))
+        torch, history = self.torch, self.history
+        kept = history.kept.get("alike")
+        if kept is None:
+            found = torch.empty(self.size * _MARK, dtype=torch.uint8, device="cuda")
+            kept = history.kept["alike"] = found, torch.empty(found.shape, dtype=found.dtype, pin_memory=True), torch.cuda.Event()
+        found, here, come = kept
+        started = self.gather_flat(found, history.mark_there(what, torch))
+        if started is not None:
+            started.wait()  # for the stream, not for the host
         here.copy_(found, non_blocking=True)
-        come = torch.cuda.Event()
+        found.zero_()  # nobody is to take them for those of a message that never comes
         come.record()
 
         def all_are() -> bool:
@@ -226,11 +428,93 @@ class _Torch:
 
     @staticmethod
     def wait(started: Any) -> None:
-        started.wait()
+        if started is not None:  # else the stream waits
+            started.wait()
 
     @staticmethod
     def has_come(started: Any) -> bool:
-        return bool(started.is_completed())
+        return started is None or bool(started.is_completed())
+
+    def go_together(self, message: _Message) -> bool:
+        """Whether the ranks' marks travel in such a message."""
+        size = message.size * (8 if message.kind == "add" else 1)
+        return message.kind != "exchange" and size <= (_TOGETHER if self.device == "cpu" else _TOGETHER_THERE)
+
+    def together(self, message: _Message, what: str, sent: _Sent | None) -> tuple[Any, Callable[[], tuple[bool, Any]]]:
+        """Starts a message with this rank's mark before it, and what of it is sent, or nothing that counts. What was started, and what then tells
+        whether all ranks brought the same, and the result."""
+        if message.kind == "add":
+            return self._added_together(message.size, what, sent)
+        row = _row_of(message.size)
+        if self.device == "cuda" and sent is not None and isinstance(sent.data, self.torch.Tensor):
+            return self._gathered_there(row, what, sent)
+        mark = self.history.mark(what)
+        here = np.zeros(row, np.uint8)
+        here[:_MARK] = mark
+        if sent is not None:
+            here[_MARK:_MARK + len(sent.data)] = sent.data if isinstance(sent.data, np.ndarray) else sent.data.numpy()
+        d = self._there(here)
+        out = d.new_empty(self.size * row)
+        started = self.gather_flat(out, d)
+
+        def come() -> tuple[bool, Any]:
+            rows = self._back(out).reshape(self.size, row)
+            alike = bool((rows[:, :_MARK] == mark).all())
+            return alike, sent.finish(rows[:, _MARK:_MARK + len(sent.data)]) if alike and sent is not None else None
+        return started, come
+
+    def _there(self, here: Array) -> Any:
+        """Bytes of the CPU's as a tensor of the group's device."""
+        t = self.torch.from_numpy(here)
+        return t if self.device == "cpu" else self.history.there(self.torch, len(here)).copy_(t)
+
+    def _back(self, found: Any) -> Array:
+        """The bytes of a tensor of the group's device, once they have come."""
+        if self.device == "cpu":
+            return found.numpy()
+        here = found.cpu().numpy()
+        found.zero_()  # nobody is to take them for those of a message that never comes
+        return here
+
+    def _added_together(self, size: int, what: str, sent: _Sent | None) -> tuple[Any, Callable[[], tuple[bool, Any]]]:
+        torch, of_all = self.torch, self.history.mark(what).view(np.int64) * self.size
+        if sent is not None and isinstance(sent.data, torch.Tensor):
+            d = torch.cat((self.history.mark_there(what, torch).view(torch.int64), sent.data))
+        else:
+            words = np.zeros(2 + size, np.int64)
+            words[:2] = self.history.mark(what).view(np.int64)
+            if sent is not None:
+                words[2:] = sent.data
+            d = self._there(words.view(np.uint8)).view(torch.int64)
+        started = self.add_all(d)
+
+        def come() -> tuple[bool, Any]:
+            # Marks are added as well: sums of unlike ones are not the number of ranks times this one, but by a chance of 2^-66 or less.
+            words = self._back(d)
+            alike = bool((words[:2] == of_all).all())
+            return alike, sent.finish(words[2:]) if alike and sent is not None else None
+        return started, come
+
+    def _gathered_there(self, row: int, what: str, sent: _Sent) -> tuple[Any, Callable[[], tuple[bool, Any]]]:
+        """Of a tensor on the GPU: the result is made there before the host knows whether the ranks bring the same, and is given to nobody if they do not."""
+        torch, size = self.torch, len(sent.data)
+        room = self.history.room(torch, row).marked(self.history, what, torch)
+        room.sent[_MARK:_MARK + size].copy_(sent.data)
+        started = self.gather_flat(room.come, room.sent)
+
+        def come() -> tuple[bool, Any]:
+            error = found = None
+            try:
+                found = sent.finish(room.rows[:, _MARK:_MARK + size])
+            except Exception as e:
+                error = e
+            device = room.come.device.index
+            told = _device.kernels("all_reduce").taken(device, room.come_at, row, _MARK, self.size, torch._C._cuda_getCurrentRawStream(device))
+            alike = bool(told == self.history.mark(what).tobytes() * self.size)
+            if alike and error is not None:
+                raise error
+            return alike, found
+        return started, come
 
 
 class Pending:
@@ -240,35 +524,39 @@ class Pending:
     may send more: an all-reduce of a long tensor is an exchange and a gathering.
     """
 
-    def __init__(self, ranks: _Mpi | _Torch, steps: Steps) -> None:
+    def __init__(self, ranks: _Mpi | _Torch, steps: Steps) -> None:  # private: calls make it
         self._ranks, self._steps = ranks, steps
         self._started: Any = None
         self._found: Any = None
         self._error: BaseException | None = None
-        self._is_done = False
+        self.is_done = False
         self._next()
 
     def _next(self) -> None:
         try:
             self._started = next(self._steps)
         except StopIteration as end:
-            self._found, self._is_done = end.value, True
+            self._found, self.is_done = end.value, True
         except BaseException as e:
-            self._error, self._is_done = e, True
+            self._error, self.is_done = e, True
+
+    def step(self) -> None:
+        """Waits for what was started, and starts what comes next."""
+        try:
+            self._ranks.wait(self._started)
+        except BaseException as e:
+            self._error, self.is_done = e, True
+            return
+        self._next()
 
     def is_completed(self) -> bool:
         """Whether what is under way has come; wait() then waits for nothing, but may still send more."""
-        return self._is_done or self._ranks.has_come(self._started)
+        return self.is_done or self._ranks.has_come(self._started)
 
     def wait(self) -> Any:
         """The result, as without `async_op`; a second call gives the same again. Raises what the call without it raises."""
-        while not self._is_done:
-            try:
-                self._ranks.wait(self._started)
-            except BaseException as e:
-                self._error, self._is_done = e, True
-                break
-            self._next()
+        while not self.is_done:
+            self.step()
         self._started = None
         if self._error is not None:
             raise self._error
@@ -280,13 +568,13 @@ def _now(ranks: _Mpi | _Torch, steps: Steps) -> Any:
     return Pending(ranks, steps).wait()
 
 
-def _ranks(comm: Any, who: str) -> _Mpi | _Torch:
-    if hasattr(comm, "Allreduce") and hasattr(comm, "Get_rank"):
+def _ranks(comm: Any, who: str, under_way: bool = False) -> _Mpi | _Torch:
+    if comm is not None and hasattr(comm, "Allreduce") and hasattr(comm, "Get_rank"):
         return _Mpi(comm)
     torch = sys.modules.get("torch")
     if torch is not None and (comm is None or isinstance(comm, torch.distributed.ProcessGroup)):
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            return _Torch(comm)
+            return _Torch(comm, under_way)
         raise ValueError(f"{who}: torch.distributed has no process group; init_process_group() makes one")
     raise TypeError(f"{who}: comm of type {type(comm).__name__}; it is a communicator of mpi4py or a process group of torch.distributed")
 
@@ -308,15 +596,65 @@ def _imitated(ranks: _Mpi | _Torch, message: _Message) -> Steps:
         yield started
 
 
-def _begun(ranks: _Mpi | _Torch, what: str, who: str, message: _Message, steps: Callable[[], Steps]) -> Pending:
-    """Begins steps(), whose first message is the given one, where all ranks bring the same; else ValueError on all of them alike: what is sent would be read wrongly.
+def _steps_of(ranks: _Mpi | _Torch, kind: str, sent: _Sent) -> Steps:
+    found = yield from (ranks.add if kind == "add" else ranks.gather)(sent.data)
+    return sent.finish(found)
 
-    Where the ranks expect a call, its first message is on its way while they agree.
+
+def _together(ranks: _Torch, what: str, who: str, message: _Message, expected: tuple[str, _Message], call: _Sent | Callable[[], Steps]) -> Steps:
+    """The expected message with the ranks' marks in it; then what else all bring alike, if it is another thing."""
+    mine = isinstance(call, _Sent) and expected == (what, message)
+    started, come = ranks.together(expected[1], what, call if mine else None)  # type: ignore[arg-type]
+    yield started
+    ranks.history.unsettled = None
+    alike, found = come()
+    ranks.history.agree_on(alike, what, message, who)
+    if mine:
+        return found
+    return (yield from _steps_of(ranks, message.kind, call) if isinstance(call, _Sent) else call())
+
+
+def _refusal(rank: int, what: str, who: str) -> ValueError:
+    return ValueError(f"{who}: the ranks bring different things; rank {rank} brings {what}")
+
+
+def _remember(ranks: _Mpi | _Torch, key: Any, what: str, message: _Message, device: int, **more: int) -> None:
+    """A call that _again() may meet."""
+    if not isinstance(ranks, _Torch) or ranks.device != "cuda" or ranks.size == 1 or not ranks.go_together(message):
+        return
+    history = ranks.history
+    if key in history.plans or any(history.options(ranks.torch, kind) is None for kind in ("AllgatherOptions", "AllreduceOptions")):
+        return
+    try:
+        compiled = _device.kernels("all_reduce")
+    except TypeError:  # states of the CPU's are sent by a package without CUDA too
+        return
+    if len(history.plans) >= 1024:
+        history.plans.clear()
+    mark = history.mark(what)
+    marks = mark.tobytes() * ranks.size if message.kind == "gather" else (mark.view(np.int64) * ranks.size).tobytes()
+    history.plans[key] = _Plan((what, message), marks, compiled, device, **more)
+
+
+def _begun(ranks: _Mpi | _Torch, what: str, who: str, message: _Message, call: _Sent | Callable[[], Steps]) -> Pending:
+    """Begins a call, whose first message is the given one, where all ranks bring the same; else ValueError on all of them alike: what is sent would be read wrongly.
+
+    Where the ranks expect a call, its first message is on its way while they agree: a short one says by itself what its rank brings, and then the refusal comes
+    by wait(); beside a longer one their marks are gathered.
     """
+    def steps() -> Steps:
+        return _steps_of(ranks, message.kind, call) if isinstance(call, _Sent) else call()
     if ranks.size == 1:
         return Pending(ranks, steps())
+    expected = None
+    if isinstance(ranks, _Torch):
+        ranks.history.settle()
+        expected = ranks.history.expected()
+        if expected is not None and ranks.go_together(expected[1]):
+            begun = Pending(ranks, _together(ranks, what, who, message, expected, call))
+            ranks.history.unsettled = begun
+            return begun
     alike = ranks.alike(what)
-    expected = ranks.history.expected() if ranks.history is not None else None
     mine = Pending(ranks, steps()) if expected == (what, message) else None
     other = Pending(ranks, _imitated(ranks, expected[1])) if expected is not None and mine is None else None
     if not alike():
@@ -326,7 +664,7 @@ def _begun(ranks: _Mpi | _Torch, what: str, who: str, message: _Message, steps: 
             ranks.wait(mine._started)
         if ranks.history is not None:
             ranks.history.refused()
-        raise ValueError(f"{who}: the ranks bring different things; rank {ranks.rank} brings {what}")
+        raise _refusal(ranks.rank, what, who)
     if ranks.history is not None:
         ranks.history.agreed(what, message)
     if other is not None:
@@ -350,46 +688,62 @@ _KINDS: tuple[tuple[Any, Any, Any, str], ...] = ((ExactSum, _core.words_of_sum, 
                                                  (ExactMoments, _core.words_of_moments, _core.moments_of_words, "mean_var"))
 
 
+_forms: dict[Any, Form] = {}
+
+
+def _known(x: Any) -> tuple[Any, Form] | None:
+    """What is told of an ExactSum or ExactMoments; None of others."""
+    kind = next((k for k in _KINDS if isinstance(x, k[0])), None)
+    if kind is None:
+        return None
+    if kind[0] not in _forms:
+        _forms[kind[0]] = Form(kind[3], "reals")
+    return kind, _forms[kind[0]]
+
+
 def _form_told(form: Form, given: Array) -> str:
     return f"states of {form.dtype.names[0].partition(': ')[2]} in the shape {given.shape}"  # type: ignore[index]
 
 
-def _checked(ranks: _Mpi | _Torch, form: Form, states: Array, who: str) -> Array:
-    """The states, of which all ranks bring the same kind."""
-    given = form.check(states)
-    _agree(ranks, _form_told(form, given), who)
-    return given
-
-
-def _merged(ranks: _Mpi | _Torch, form: Form, given: Array, root: int | None) -> Steps:
+def _sent(form: Form, given: Array) -> tuple[_Message, _Sent]:
+    """The one message that merges states on every rank, and what is made of it."""
     if form.adds:
-        words = yield from ranks.add(form.words(given).reshape(-1), root)
-        if root is not None and ranks.rank != root:
-            return None
-        return form.settle(words.view(form.dtype).reshape(given.shape))
-    rows = yield from ranks.gather(given.reshape(-1).view(np.uint8), root)
-    if root is not None and ranks.rank != root:
-        return None
-    return form.merge(*(row.view(form.dtype).reshape(given.shape) for row in rows))
+        words = form.words(given).reshape(-1)
+        return _Message("add", len(words)), _Sent(words, lambda found: form.settle(found.view(form.dtype).reshape(given.shape)))
+    raw = given.reshape(-1).view(np.uint8)
+    return _Message("gather", len(raw)), _Sent(raw, lambda rows: form.merge(*(np.ascontiguousarray(row).view(form.dtype).reshape(given.shape) for row in rows)))
+
+
+def _to_root(ranks: _Mpi | _Torch, form: Form, given: Array, root: int) -> Steps:
+    _, sent = _sent(form, given)
+    found = yield from (ranks.add if form.adds else ranks.gather)(sent.data, root)
+    return sent.finish(found) if ranks.rank == root else None
 
 
 def _states(x: Any, ranks: _Mpi | _Torch, root: int | None, who: str) -> Pending:
     if root is not None and not 0 <= root < ranks.size:
         raise ValueError(f"{who}: root={root}; there are the ranks 0 to {ranks.size - 1}")
-    known = next((k for k in _KINDS if isinstance(x, k[0])), None)
-    if known is not None:
-        form = Form(known[3], "reals")
-        given = np.frombuffer(known[1](x._state), form.dtype).reshape(())
+    which = _known(x)
+    known = None if which is None else which[0]
+    if which is not None:
+        form = which[1]
+        given = np.frombuffer(which[0][1](x._state), form.dtype).reshape(())
     else:
         form = Form.of_dtype(x.dtype)
         given = form.check(x)
 
-    def run() -> Steps:
-        found = yield from _merged(ranks, form, given, root)
+    def as_given(found: Array) -> Any:
         return found if found is None or known is None else known[0]._of(known[2](found.tobytes()))
-    size = given.size * form.dtype.itemsize
-    message = _Message("", 0) if root is not None else _Message("add", size // 8) if form.adds else _Message("gather", size)
-    return _begun(ranks, _form_told(form, given), who, message, run)
+
+    def to_root() -> Steps:
+        return as_given((yield from _to_root(ranks, form, given, root)))  # type: ignore[arg-type]
+    if root is not None:
+        return _begun(ranks, _form_told(form, given), who, _Message("", 0), to_root)
+    message, sent = _sent(form, given)
+    what = _form_told(form, given)
+    if known is not None and type(x) is known[0]:
+        _remember(ranks, type(x), what, message, ranks.torch.cuda.current_device() if ranks.device == "cuda" else 0)  # type: ignore[union-attr]
+    return _begun(ranks, what, who, message, _Sent(sent.data, lambda found: as_given(sent.finish(found))))
 
 
 def _is_states(x: Any) -> bool:
@@ -407,7 +761,8 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
     op : {"sum", "mean"}
         What is made of arrays of numbers: the true sum or mean over the ranks, rounded once. Sums of integers are taken modulo their range.
     async_op : bool
-        The call returns once the ranks have agreed on what they bring, with a `Pending`; its wait() gives the result.
+        The call returns once the ranks have agreed on what they bring, with a `Pending`; its wait() gives the result. Where the same call came next before, and
+        it is one short message, the call returns at once, and wait() waits for that too.
 
     Returns
     -------
@@ -420,12 +775,15 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
     TypeError
         What is none of these.
     """
+    found = None if async_op else _again(x, comm, op)
+    if found is not None:
+        return found
     if op not in ("sum", "mean"):
         raise ValueError(f"all_reduce: op={op!r}; it is 'sum' or 'mean'")
     if _is_states(x):
         if op != "sum":
             raise ValueError("all_reduce: op='mean' of states; merge them, and ask for the mean")
-    ranks = _ranks(comm, "all_reduce")
+    ranks = _ranks(comm, "all_reduce", async_op)
     under_way = _states(x, ranks, None, "all_reduce") if _is_states(x) else _elements(x, ranks, op)
     return under_way if async_op else under_way.wait()
 
@@ -434,7 +792,7 @@ def reduce(x: Any, comm: Any = None, *, root: int = 0, async_op: bool = False) -
     """All ranks' states merged, on one rank; None on the others. Parameters and errors are those of `all_reduce`."""
     if not _is_states(x):
         raise TypeError(f"reduce: an object of type {type(x).__name__}; it takes an ExactSum, ExactMoments or an array of states")
-    ranks = _ranks(comm, "reduce")
+    ranks = _ranks(comm, "reduce", async_op)
     under_way = _states(x, ranks, root, "reduce")
     return under_way if async_op else under_way.wait()
 
@@ -459,7 +817,7 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Pending:
     if NAMES[code] == "bool" or (op == "mean" and is_integer(code)):
         raise TypeError(f"all_reduce: the {op} of {NAMES[code]}; convert the array before")
     if tensor:
-        flat = x.detach().contiguous().reshape(-1)
+        flat = x.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
         data = flat.view(torch.uint8) if len(flat) else flat  # type: ignore[union-attr]
         size = flat.element_size()
         if isinstance(ranks, _Mpi):
@@ -490,11 +848,32 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Pending:
     if not shared:  # long ones of a rank alone too, in pieces
         step = builtins.max(at_once, size)
 
+    def of_rows(rows: Any) -> Any:
+        """The result, of one row of bytes of each rank."""
+        numbers = rows.view(flat.dtype) if not tensor else (torch.from_numpy(rows) if isinstance(rows, np.ndarray) else rows).view(flat.dtype)  # type: ignore[union-attr]
+        found = (_sum if op == "sum" else _mean)(numbers, axis=0)
+        if found.dtype != flat.dtype:
+            found = found.to(flat.dtype) if tensor else found.astype(flat.dtype)
+        return found.reshape(x.shape)
+
+    def by_two() -> Steps:
+        """As run(), where neither of two ranks sends anything to itself."""
+        out, me = torch.empty_like(data), ranks.rank  # type: ignore[union-attr]
+        compiled, stream = _device.kernels("all_reduce"), torch._C._cuda_getCurrentRawStream(x.device.index)  # type: ignore[union-attr]
+        for at in range(0, shared, step):
+            share = builtins.min(step, shared - at) // 2
+            mine, others = (slice(at + k * share, at + k * share + share) for k in (me, 1 - me))
+            come = torch.empty_like(data[mine])  # type: ignore[union-attr]
+            yield ranks.swap(data[others], come)  # type: ignore[union-attr]
+            compiled.of_two(OP_OF[op], code, share // size, data[mine].data_ptr(), come.data_ptr(), x.device.index, stream, out[mine].data_ptr())
+            yield ranks.swap(out[mine], out[others])  # type: ignore[union-attr]
+        if shared < len(data):
+            out[shared:] = over_ranks((yield from ranks.gather(data[shared:])))
+        return given_back(out)
+
     def run() -> Steps:
         if len(data) == 0:
             return x.clone() if tensor else x.astype(flat.dtype)
-        if not shared and len(data) <= step:
-            return given_back(over_ranks((yield from ranks.gather(data))))
         out = np.empty(len(data), np.uint8) if as_numpy else torch.empty_like(data)  # type: ignore[union-attr]
         pieces = [slice(at, builtins.min(at + step, shared)) for at in range(0, shared, step)]
         coming = [ranks.exchange(data[p].reshape(ranks.size, -1)) for p in pieces[:1]]
@@ -508,7 +887,12 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Pending:
         return given_back(out)
 
     message = _Message("exchange", builtins.min(step, shared)) if shared else _Message("gather", builtins.min(step, len(data)))
-    return _begun(ranks, f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}", "all_reduce", message, run)
+    what = f"the {op} of {NAMES[code]} in the shape {tuple(x.shape)}"
+    there = isinstance(ranks, _Torch) and ranks.device == "cuda" and tensor and _core.answer_of(OP_OF[op], code)[0] == code
+    call = _Sent(data, of_rows) if not shared and 0 < len(data) <= step else by_two if there and shared and ranks.size == 2 else run
+    if there and isinstance(call, _Sent):
+        _remember(ranks, (x.dtype, x.shape, op), what, message, x.device.index, row=_row_of(len(data)), op=OP_OF[op], code=code, elements=len(data) // size)
+    return _begun(ranks, what, "all_reduce", message, call)
 
 
 # ---- From arrays to answers.
@@ -556,7 +940,8 @@ def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype:
         sizes = _now(ranks, ranks.gather(np.array([here], np.int64).view(np.uint8))).view(np.int64)
         first = int(sizes[:ranks.rank].sum())
     states = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, first=first)
-    merged = _now(ranks, _merged(ranks, form, _checked(ranks, form, states, reduction), None))
+    states = form.check(states)
+    merged = _begun(ranks, _form_told(form, states), reduction, *_sent(form, states)).wait()
     found = form.values(merged, rounding=rounding, correction=correction,
                         fewest=0 if skip_nans else None)
     is_bf16 = source.to_bf16 is not None and (dtype is None or code_of(dtype, reduction) == BF16)
@@ -708,10 +1093,9 @@ def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
             words.append(np.zeros(size, np.int64) if ranks.device == "cpu" else torch.zeros(size, dtype=torch.int64, device=ranks.device))
     joined = np.concatenate(words) if ranks.device == "cpu" else torch.cat(words)
 
-    def run() -> Steps:
-        found = yield from ranks.add(joined)
+    def norm(found: Any) -> float:
         return _norm_of_words(found if isinstance(found, np.ndarray) else found.cpu().numpy())
-    return float(_begun(ranks, "gradients, for their norm", "grad_norm", _Message("add", len(joined)), run).wait())
+    return float(_begun(ranks, "gradients, for their norm", "grad_norm", _Message("add", len(joined)), _Sent(joined, norm)).wait())
 
 
 def clip_grad_norm_(parameters: Iterable[Any], max_norm: float, group: Any = None) -> float:

@@ -132,6 +132,9 @@ TEST_P(rows, so_short_that_a_thread_has_each) {
         shaped(what, 9, 3000, false, family);
         shaped(what, 4 * 2048 * 16 / std::min<std::int64_t>(size, 4), static_cast<std::int64_t>(1 + k % 7), true, family);
       }
+      if (k % 3 == 1) {  // columns of so few elements that threads take them however few they are, and of one more
+        for (const std::uint64_t n : {k % 16 + 1, std::uint64_t{16}, std::uint64_t{17}}) shaped(what, static_cast<std::int64_t>(16 + 16 * (k % 90)), static_cast<std::int64_t>(n), true, family);
+      }
     }
   }
   simt::current_options() = before;

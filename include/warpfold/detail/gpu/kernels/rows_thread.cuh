@@ -209,6 +209,8 @@ struct lone_columns {
   std::uint64_t columns, loads;  ///< side by side in memory; of a thread's columns
   std::size_t answer_bytes;
 };
+inline constexpr std::uint64_t lone_few = 16;  ///< elements of columns that threads take however few they are: as ranks have of a tensor
+
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
 inline constexpr int lone_columns_each = (Acc::fixed_size >= 4 ? 16 : 8) / Acc::fixed_size;
@@ -283,10 +285,11 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), out);
     return true;
   }
-  // Columns: half as many threads as the device can hold, whole loads, of few elements each.
+  // Columns in whole loads: half as many threads as the device can hold, of few elements each; or any number of threads, of so few elements that a block for
+  // each tile of columns, as rows_columns.cuh has it, does little but put its warps together (2 rows of 2^18 f32 took 30 µs there, and take 3 here).
   const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each;
   if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 || v.n > 512 ||
-      threads < resident * lone_threads / 2 || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
+      (threads < resident * lone_threads / 2 && v.n > lone_few) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
     return false;
   }
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);

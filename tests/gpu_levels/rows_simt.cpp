@@ -50,7 +50,7 @@ rows_answer reduce_typed(wf::op o, const std::vector<unsigned char>& x, const st
   }
 }
 
-/// Of complex numbers with parts of P.
+/// For complex numbers with parts of P.
 template <class P>
 rows_answer reduce_parts(wf::op o, const std::vector<unsigned char>& x, const std::vector<unsigned char>& y, std::int64_t n,
                          unsigned blocks) {

@@ -43,7 +43,7 @@ inline std::uint32_t draw() {
   return value;
 }
 
-/// Of n drawings, as many as the effort asks for, and one at least.
+/// As many of n drawings as the effort asks for, and one at least.
 inline int trials(double n) { return static_cast<int>(std::max(n * effort(), 1.0)); }
 
 /// Which cases of a sweep are done: the first, and a share of the others in steps that are drawn, the same for the same draw: a

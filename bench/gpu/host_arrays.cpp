@@ -22,7 +22,7 @@
 
 namespace {
 
-/// Of a vector whose memory is pinned.
+/// The allocator of a vector whose memory is pinned.
 template <class T>
 struct pinned {
   using value_type = T;

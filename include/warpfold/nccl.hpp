@@ -192,7 +192,7 @@ class elements_over_ranks {
   elements_over_ranks(const Place& place, ncclComm_t comm, const S&... s)
       : place_(place), comm_(comm), stream_(static_cast<cudaStream_t>(place.stream())), ranks_(static_cast<std::size_t>(ranks_of(comm, who))), settings_(s...) {}
 
-  /// Of n elements; those of up to `gathered` bytes by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered. Between two
+  /// Adds n elements; those of up to `gathered` bytes go by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered. Between two
   /// ranks `sent` bytes and more are sent and received.
   void run(const T* x, std::size_t n, T* out, std::size_t gathered, std::size_t sent = sent_bytes) const {
     if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");
@@ -264,7 +264,7 @@ class elements_over_ranks {
     answer(stride < 0 ? other : own, stride < 0 ? -stride : stride, n, to);
   }
 
-  /// Of two ranks, what each sends to the other.
+  /// What each of two ranks sends to the other.
   void exchange(const T* x, T* to, std::size_t n) const {
     int me = 0;
     checked(ncclCommUserRank(comm_, &me), "ncclCommUserRank");

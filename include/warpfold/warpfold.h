@@ -230,7 +230,7 @@ WF_API int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, cons
 WF_API int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
-/** Of integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
+/** For integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
  * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
  * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT; WF_UNSUPPORTED: others, and elements that are no integers. */
 WF_API int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,

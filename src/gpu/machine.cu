@@ -200,7 +200,7 @@ struct staged_on_stream {
   int wait(int lane, int buffer) { return static_cast<int>(cudaEventSynchronize(event(lane, buffer))); }
 };
 
-/// Of memory that is not pinned it returns when all has been read; what is pinned is read while the stream gets there.
+/// Returns when all has been read, unless the memory is pinned: that is read when the stream gets there.
 void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
   const auto s = static_cast<cudaStream_t>(stream);
   static auto& kept = *new stage;  // to the end, as devices are

@@ -338,7 +338,7 @@ static_assert(can_be_one_of_several<std::remove_const_t<decltype(wf::sum)>>);
 static_assert(!can_be_one_of_several<std::remove_const_t<decltype(wf::dot)>>);
 static_assert(!can_be_one_of_several<std::remove_const_t<decltype(wf::checked_dot)>>);
 
-// Of two inputs, of two types: the sum of weights where the value is odd, and the last index of one.
+// Two inputs of two types: the sum of weights where the value is odd, and the last index of one.
 struct of_pairs {
   struct state {
     double weight;

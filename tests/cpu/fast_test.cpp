@@ -136,7 +136,7 @@ TEST_P(fast_reductions, answer_with_one_nan) {
   }
 }
 
-// Of a sum of terms t: each goes through at most 4096/lanes + log2(lanes) + log2(blocks) additions
+// In a sum of terms t each goes through at most 4096/lanes + log2(lanes) + log2(blocks) additions
 // and three roundings more (product, widening, the answer): |error| <= g·Σ|t|, g = k·u / (1 - k·u).
 TEST_P(fast_reductions, err_no_more_than_their_bound) {
   const dtype type = GetParam();

@@ -27,7 +27,7 @@ inline bool is_nan(i128) { return false; }
 inline bool below(double x, double y) { return x < y || (x == y && std::signbit(x) && !std::signbit(y)); }
 inline bool below(i128 x, i128 y) { return x < y; }
 
-/// Of no numbers: the places are -1, the count 0.
+/// For no numbers the places are -1, the count 0.
 template <class V>
 struct told {
   V least{}, greatest{};

@@ -275,7 +275,7 @@ TEST(columns, of_integers) {
           std::vector<numbers> each;
           for (int k = 0; k < columns; ++k) {
             each.push_back(random_elements(type, rows, random, small ? 1 : 0));
-            // Of one number nothing is spread.
+            // One number has no spread.
             if (k % 4 == 3)
               for (int i = 1; i < rows; ++i) std::memcpy(each.back().bytes.data() + static_cast<std::size_t>(i) * info(type).size, each.back().at(0), info(type).size);
           }

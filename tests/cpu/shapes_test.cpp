@@ -50,7 +50,7 @@ array_in_memory::array_in_memory(dtype type, const extents& shape, bool plain, g
   at.first = memory.data() + misaligned + static_cast<std::size_t>(first) * size;
 }
 
-/// Of that index in element order.
+/// The element of that index in element order.
 std::byte* array_in_memory::element(std::int64_t index) const {
   std::int64_t offset = 0;
   for (std::size_t d = at.shape.size(); d-- > 0; index /= at.shape[d]) offset += index % at.shape[d] * at.strides[d];

@@ -32,7 +32,7 @@ auto with_float(dtype t, F f) {
   }
 }
 
-/// Of a complex number's parts; any other type itself.
+/// The type of a complex number's parts; any other type itself.
 constexpr dtype part_of(dtype t) { return t == dtype::c64 ? dtype::f32 : t == dtype::c128 ? dtype::f64 : t; }
 
 struct numbers {
@@ -74,7 +74,7 @@ struct how {
 
 answer reduce(op o, const numbers& x, const how& h = {});
 answer reduce(op o, const numbers& x, const numbers& y, const how& h = {});
-/// Of n elements wherever they lie; stride in bytes.
+/// For n elements wherever they lie; stride in bytes.
 answer reduce(op o, dtype type, const void* x, const void* y, std::int64_t n, std::int64_t stride, const how& h);
 
 /// MPFR's answers, as doubles, which hold every float type.
@@ -82,7 +82,7 @@ struct verdict {
   double sum, mean, norm1, squares, norm, dot, var, std;
 };
 verdict judge(const numbers& x, const numbers& y, rounding mode, std::int64_t correction);
-/// Of complex numbers, part by part.
+/// For complex numbers, part by part.
 struct complex_verdict {
   std::complex<double> sum, mean, dot;
   double squares, norm, var, std;

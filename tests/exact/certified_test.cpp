@@ -135,7 +135,7 @@ known dot_of(const std::vector<T>& x, const std::vector<T>& y, std::size_t chain
   return p.finish();
 }
 
-// Of all parts: the elements of the second come after those of the first.
+// All parts: the elements of the second come after those of the first.
 template <class T>
 known squares_of(const std::vector<T>& x, std::size_t chains, bool with_range = true) {
   std::vector<c::pair> pairs(chains, c::pair::nothing());

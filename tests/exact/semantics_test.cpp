@@ -403,7 +403,7 @@ TEST(semantics, var_and_std_do_not_cancel_at_any_offset) {
     EXPECT_EQ(m.std(1), std::sqrt(30.0));
     EXPECT_EQ(m.mean(), offset + 10);
   }
-  // Of {-1, -1, 2, l}: (4(6 + l²) - l²) / 16 = 1.5 + 3l²/16.
+  // The variance of {-1, -1, 2, l}: (4(6 + l²) - l²) / 16 = 1.5 + 3l²/16.
   for (const double little : {0x1p-80, 0x1p-400, least}) {
     auto merged = exact::moments_state<double>::identity();
     for (const double d : {-1.0, -1.0, 2.0, little}) merged.add(d);

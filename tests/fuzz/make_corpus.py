@@ -193,7 +193,7 @@ STATES = {
     "moments_impossible": stored_sum(3 * UNIT, 1) + stored_dot(8 * UNIT**2, 1),
     "moments_of_specials": stored_sum(0, 4, nan=1, pos=1, neg=2) + stored_dot(0, 4, nan=1, pos=3),
     "moments_of_counters_that_differ": stored_sum(UNIT, 2) + stored_dot(UNIT**2, 1),
-    # Of the fuzzer's own language: sign, words, place, digits, count.
+    # The fuzzer's own language: sign, words, place, digits, count.
     "drawn_sum": b"\0" + b"\0\1" + bytes([33]) + struct.pack("<I", 1 << 18) + b"\0\2\1\1\2\40" + struct.pack("<2I", 7, 9) + b"\0\5\1" * 9,
     "drawn_moments": b"\1" + b"\0\1" + bytes([33]) + struct.pack("<I", 1 << 18) + b"\0\2\1" + b"\1" + b"\0\1" + bytes([67])
                      + struct.pack("<I", 1 << 8) + b"\1" * 20,

@@ -135,7 +135,7 @@ void check_run(taker& in, const drawn_call& c) {
     for (std::size_t k = 0; k < room; ++k) require(std::to_integer<unsigned>(overflow.bytes[k]) <= 1, "a flag that is neither 0 nor 1");
   if (q.output == WF_CHECKED) require(answer == 8, "checked answers of another size");
   if (answers == 0) return;
-  // Of 4 bytes the indexes may be others.
+  // In 4 bytes the indexes may be others.
   if (!indexes.narrow.empty()) indexes.wide.assign(indexes.narrow.begin(), indexes.narrow.end());
   if (q.options.accuracy == WF_EXACT) require_same(q, out, indexes.wide, answers, answer, each);
 }

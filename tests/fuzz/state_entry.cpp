@@ -18,7 +18,7 @@ constexpr wf::rounding modes[] = {wf::rounding::nearest, wf::rounding::zero, wf:
 
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a == 0 && b == 0); }
 
-/// Of one true value in every mode: within its neighbours down and up.
+/// One true value in every mode: within its neighbours down and up.
 template <class U, class Value>
 void check_modes(Value value) {
   const auto of = [&](wf::rounding m) { return static_cast<double>(static_cast<float>(U(value(m)))); };

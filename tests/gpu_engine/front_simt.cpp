@@ -41,7 +41,7 @@ class device_array {
   std::size_t size_;
 };
 
-/// Of a vector whose memory is pinned.
+/// The allocator of a vector whose memory is pinned.
 template <class T>
 struct pinned {
   using value_type = T;
@@ -102,7 +102,7 @@ struct polynomial {
   WF_HD state combine(state a, state b) const { return {a.value * b.power + b.value, a.power * b.power}; }
   WF_HD std::uint64_t finish(state s, std::int64_t) const { return s.value; }
 };
-/// Of one input, what a transform gives.
+/// The same of one input, what a transform gives.
 struct polynomial_of_one : polynomial {
   WF_HD state lift(std::int64_t x, std::int64_t i) const { return {static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(i), 0x9e3779b97f4a7c15u}; }
 };

@@ -14,7 +14,7 @@
 #include "data.hpp"
 #include "machine.hpp"
 
-/// Of elements as they lie in memory: bool as bytes.
+/// Elements as they lie in memory: bool as bytes.
 template <class T>
 double exact_logsumexp(const std::vector<T>& x) {
   long double largest = -INFINITY, sum = 0;
@@ -158,7 +158,7 @@ inline void check_logsumexp_of(const machine& m, const wf::device_place& place, 
     case wf::dtype::f64: return floats(double{}, 1e15);
     default: break;
   }
-  // Of 64 bits: as whole doubles, which the oracle takes.
+  // Those of 64 bits as whole doubles, which the oracle takes.
   if (t == wf::dtype::i64) check_logsumexp_of_numbers<std::int64_t>(m, place, t, -0x1p53, 0x1p53);
   if (t == wf::dtype::u64) check_logsumexp_of_numbers<std::uint64_t>(m, place, t, 0, 0x1p53);
 }

@@ -159,7 +159,7 @@ struct states_of_type {
   bool every_order_;  ///< of the elements gives the same bits
 };
 
-/// Of all operations, unless some are named.
+/// For all operations, unless some are named.
 inline void check_states(const machine& m, const wf::device_place& place, wf::dtype t, const std::string& family, std::int64_t n,
                          std::uint64_t seed, const std::vector<wf::op>& some = {}) {
   states_of_type s(m, place, t, family, n, seed);

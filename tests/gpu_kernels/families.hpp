@@ -93,7 +93,7 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
     if (name == "rising") v[i] = of_exponent(static_cast<int>(i * fields / n));
     if (name == "falling") v[i] = of_exponent(static_cast<int>((n - 1 - i) * fields / n));
     if (name == "steps") v[i] = of_exponent(static_cast<int>((i * 40 / n * 7919) % fields));
-    // Of one size for as long as warps of small arrays are, and then of another.
+    // They have one size for as long as warps of small arrays are, and then of another.
     if (name == "runs") v[i] = of_exponent(static_cast<int>((i / 256 * 7919 + 100) % fields));
     if (name == "edge") {
       const int down = middle > 64 ? 25 + static_cast<int>(g() % 12) : 1;

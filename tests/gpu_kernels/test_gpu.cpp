@@ -82,7 +82,7 @@ TEST_P(types, many_streams_and_host_threads) {
 
 TEST_P(types, more_than_two_to_the_32_elements) {
   const std::uint64_t n = (std::uint64_t{1} << 32) + 70003;
-  // Of ones, minus two at every multiple of 2^16, and one more for the last element.
+  // Ones, minus two at every multiple of 2^16, and one more for the last element.
   const double sum = static_cast<double>(n) - 2.0 * static_cast<double>((n + 65535) / 65536) + 1;
   for (const std::size_t skipped : {0, 1}) {
     const auto exact = run_large_on_gpu(GetParam(), true, n, skipped);

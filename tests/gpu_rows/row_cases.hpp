@@ -279,7 +279,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
     if (got[k] != 0xa5) return c.name() + ": writes behind the answers";
   }
   const wf::result_kind kind = wf::result_of_builtin(c.what, c.type);
-  // Of each answer the sum of f(|factor|).
+  // The sum of f(|factor|) for each answer.
   const auto sums_of = [&](auto f) {
     const std::size_t parts = wf::is_complex(c.type) ? 2 : 1;
     std::vector<double> terms(static_cast<std::size_t>(c.count[0])), sums(static_cast<std::size_t>(answers));
@@ -294,7 +294,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
     reduce(wf::builtin(wf::op::sum, wf::dtype::f64, wf::accuracy::exact), x, sums.data());
     return sums;
   };
-  // Of products: log2 of what the factors above 1 come to, and of those below; and which are not numbers to multiply.
+  // For products: log2 of what the factors above 1 come to, and of those below; and which are not numbers to multiply.
   std::vector<double> up, down, nans, infinities, zeros;
   if (c.what == wf::op::prod && is_native(c.what, c.type) && want != std::vector<unsigned char>(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(bytes))) {
     up = sums_of([](double x) { return std::isfinite(x) && x > 1 ? std::log2(x) : 0.0; });

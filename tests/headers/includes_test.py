@@ -86,6 +86,20 @@ for top in TOPS:
             wrong, seen = judged(str(file.relative_to(source)), file.read_text())
             includes += seen
             failures += wrong
+# Plain words: no comment begins with "Of".
+OF = re.compile(r"(?:^|\s)(?://[/!]?<?|/\*\*?<?|#|\*) Of\b(?! course)")
+if not all(OF.search(line) for line in ("// Of these", "  ///< Of these", "# Of these")) or OF.search("// one Of these"):
+    failures.append("the test does not see comments that begin with Of")
+comments = 0
+for top in (*TOPS, "python", "tests", "bench", "examples", "cmake", "scripts"):
+    for file in sorted((source / top).rglob("*")):
+        if file.is_file() and (file.suffix in (*ENDINGS, ".c", ".py", ".cmake", ".inc", "") or file.name == "CMakeLists.txt") and file.name != "includes_test.py":
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                comments += "//" in line or "#" in line
+                if OF.search(line):
+                    failures.append(f"{file.relative_to(source)}:{number}: a comment that begins with Of")
+if comments < 5000:
+    failures.append(f"{comments} lines with comments; there are more")
 if count < 300 or includes < 900:
     failures.append(f"{count} files and {includes} includes; there are more")
 print("\n".join(failures) if failures else f"{count} files, {includes} includes, {len(parts)} parts")

@@ -65,7 +65,7 @@ io::reduced sum(io::array_file& file) {
   return io::reduce(wf::op::sum, file, options);
 }
 
-/// Of part 0, or of a complex sum's part 1.
+/// The bits of part 0, or of a complex sum's part 1.
 std::uint64_t bits_of(const io::reduced& r, std::size_t part = 0) {
   const std::size_t size = wf::info(r.kind.type).part;
   std::uint64_t bits = 0;

@@ -58,7 +58,7 @@ void check_all(half_format format) {
 
     const int length = static_cast<int>(digits_of(text).size());
     char nearest[64];
-    // Of the same length none is nearer, unless it does not read back.
+    // None of the same length is nearer, unless it does not read back.
     std::snprintf(nearest, sizeof nearest, "%.*Le", length - 1, x);
     if (reads_back(std::strtold(nearest, nullptr))) {
       ASSERT_EQ(std::strtold(nearest, nullptr), std::strtold(text.c_str(), nullptr))

@@ -90,7 +90,7 @@ bool can_have(const ladder::rung_info& r, unsigned block) {
   return !r.on_host && block >= r.min_block && (!r.power_of_two || (block & (block - 1)) == 0);
 }
 
-/// Of i32, where sums are those mod 2^32.
+/// For i32, where sums are those mod 2^32.
 double of_type(double x, dtype type) {
   if (type != dtype::i32) return x;
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));

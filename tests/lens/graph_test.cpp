@@ -92,7 +92,7 @@ TEST(flow_graph, agrees_with_the_definition_on_random_graphs) {
       }
     auto g = made_of(all);
     for (std::uint32_t k = 1; k < count; ++k) {
-      // Of the post-dominators, the immediate one is that which all the others post-dominate.
+      // The immediate post-dominator is that which all the others post-dominate.
       std::uint32_t best = 0;
       for (std::uint32_t p = 1; p < count; ++p)
         if (p != k && !reaches_end(next, k, p) && (best == 0 || !reaches_end(next, p, best))) best = p;

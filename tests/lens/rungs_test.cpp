@@ -176,7 +176,7 @@ TEST_F(rungs, nothing_is_counted_on_lines_that_are_not_the_projects) {
     }
 }
 
-/// Of this process: other work on the machine does not count.
+/// This process alone: other work on the machine does not count.
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Prints the table of docs/lens.md: all of a counted run, and what counting adds to the same run unwatched.

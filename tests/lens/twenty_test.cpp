@@ -81,7 +81,7 @@ const std::map<std::string, expected>& by_pencil() {
         .load_passes = 64 * 2, .shared_stores = 64, .store_passes = 64, .shuffles = 64 * 5, .barriers = 2}},
       // Words 8 apart: a sector a lane. The indexes lie side by side.
       {"gather", {.loads = 2 * warps, .load_sectors = whole + warps * 32, .stores = warps, .store_sectors = whole}},
-      // Of steps 128, 64 and 32 and less: 4, 2 and six times one warp work, with two loads and a store.
+      // In steps 128, 64 and 32 and less 4, 2 and six times one warp work, with two loads and a store.
       {"tree",
        {.loads = warps, .load_sectors = whole, .stores = blocks, .store_sectors = blocks, .shared_loads = blocks * (2 * (4 + 2 + 6) + 1),
         .load_passes = blocks * (2 * (4 + 2 + 6) + 1), .shared_stores = blocks * (8 + 4 + 2 + 6), .store_passes = blocks * (8 + 4 + 2 + 6),

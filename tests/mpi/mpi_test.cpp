@@ -248,7 +248,7 @@ TEST(mpi, arrays_to_answers) {
     EXPECT_EQ(wf::mpi::argmin(team, std::span<const int>()), -1);
     EXPECT_TRUE(std::isnan(wf::mpi::mean(team, std::span<const double>())));
 
-    // Of a matrix of 100 × 10 whose rows are spread: its columns, and places in them.
+    // A matrix of 100 × 10 whose rows are spread: its columns, and places in them.
     const spread rows(team, 100, 78);
     const wf::view<int> whole(k.data(), {100, 10}), own(k.data() + rows.from * 10, {rows.count, 10});
     EXPECT_EQ(wf::mpi::sum(team, own, wf::axis{0}).values, wf::sum(whole, wf::axis{0}).values);
@@ -500,7 +500,7 @@ TEST(mpi, disagreement_is_told_to_all) {
 
 }  // namespace
 
-/// Of other ranks than the first only failures are told.
+/// Other ranks than the first tell failures alone.
 class failures : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& r) override {
     if (r.failed()) std::fprintf(stderr, "rank %d: %s:%d: %s\n", world_rank, r.file_name(), r.line_number(), r.message());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a file that includes nothing but CUDA's header, and whose object has no table from addresses to units, as
+// Kernels of a file that includes nothing but CUDA's header, and whose object has no table from addresses to units, as
 // clang++ makes it. foreign_test.cpp launches it; the line number is part of the test.
 #include <cuda_runtime.h>
 

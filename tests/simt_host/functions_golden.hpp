@@ -140,7 +140,7 @@ template <class Line, class Returned, class... Given, std::size_t... Which>
 MATH_CASE answer called_of(signature<Returned, Given...>, std::index_sequence<Which...>, std::uint64_t i) {
   return called<Line, Returned>(place<Given, facts<Line>::has_small_integers>::of(i, static_cast<int>(Which))...);
 }
-/// Of a function that writes nothing behind pointers 1.
+/// How many words a call gives: 1 where it writes nothing behind pointers.
 template <class Returned, class... Given>
 constexpr int words_of(signature<Returned, Given...>) {
   return 1 + (0 + ... + int{place<Given, false>::is_written});

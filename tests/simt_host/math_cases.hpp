@@ -15,7 +15,7 @@
 #define MATH_CASE static inline
 #endif
 
-// Of one argument: the name (that of floats ends in f), the bound of floats, that of doubles.
+// Functions of one argument: the name (that of floats ends in f), the bound of floats, that of doubles.
 #define MATH_UNARY(USE)                                                                                                       \
   USE(sqrt, 0, 0) USE(cbrt, 1, 1) USE(rsqrt, 2, 1) USE(rcbrt, 1, 1) USE(exp, 2, 1) USE(exp2, 2, 1) USE(exp10, 2, 1)           \
   USE(expm1, 1, 1) USE(log, 1, 1) USE(log2, 1, 1) USE(log10, 2, 1) USE(log1p, 1, 1) USE(sin, 2, 2) USE(cos, 2, 2)             \
@@ -24,7 +24,7 @@
   USE(erfinv, 2, 5) USE(erfcinv, 4, 6) USE(erfcx, 4, 4) USE(normcdf, 5, 5) USE(normcdfinv, 5, 8) USE(tgamma, 5, 10)           \
   USE(lgamma, 6, 4) USE(cyl_bessel_i0, 6, 6) USE(cyl_bessel_i1, 6, 6) USE(ceil, 0, 0) USE(floor, 0, 0) USE(trunc, 0, 0)       \
   USE(round, 0, 0) USE(rint, 0, 0) USE(nearbyint, 0, 0) USE(logb, 0, 0) USE(fabs, 0, 0)
-// Of one argument, these bounds where it is less than 8 and an absolute one beyond: 2.2e-6 of floats, 5e-12 of doubles.
+// Functions of one argument with these bounds where it is less than 8 and an absolute one beyond: 2.2e-6 of floats, 5e-12 of doubles.
 #define MATH_BESSEL(USE) USE(j0, 9, 7) USE(j1, 9, 7) USE(y0, 9, 7) USE(y1, 9, 7)
 #define MATH_BINARY(USE)                                                                                                    \
   USE(pow, 4, 2) USE(atan2, 3, 2) USE(hypot, 3, 2) USE(rhypot, 2, 1) USE(fmod, 0, 0) USE(remainder, 0, 0) USE(fdim, 0, 0)   \

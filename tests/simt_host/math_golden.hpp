@@ -10,7 +10,7 @@ namespace math_golden {
 constexpr unsigned answers = 48;
 constexpr std::uint64_t summed = 1u << 20;
 
-// Of each case: NAME_case::bound, and run(i), the bits of the i-th answer.
+// Each case has NAME_case::bound, and run(i), the bits of the i-th answer.
 #define MATH_GOLDEN_CASE(name, T, units, ...)                                                            \
   struct name##_case {                                                                                   \
     using type = T;                                                                                      \

@@ -95,7 +95,7 @@ TEST(video, sums_of_distances_and_of_products) {
   EXPECT_EQ(__dp2a_hi(0xfffd0002u, 0x8006fe05u, 100u), 100u + 2 * 6 + 0xfffdu * 0x80);
 }
 
-/// Of three words or six halves: what CUDA's page says of one part, in the part's own type, where sums wrap around.
+/// For three words or six halves, what CUDA's page says of one part, in the part's own type, where sums wrap around.
 template <class Part, class Word, class Answer>
 void expect_parts(const char* name, Word (*function)(Word, Word, Word), Answer answer) {
   std::mt19937 random(4);

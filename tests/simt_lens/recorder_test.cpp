@@ -45,7 +45,7 @@ std::vector<request> requests_of(const simt::block_recording& r, std::uint32_t w
   return list;
 }
 
-/// Of 4-byte accesses: the most different words in one bank.
+/// For 4-byte accesses, the most different words in one bank.
 unsigned wavefronts(const request& q) {
   std::map<std::uint64_t, std::set<std::uint64_t>> words;
   for (std::uint64_t a : q.addresses) words[a / 4 % 32].insert(a / 4);

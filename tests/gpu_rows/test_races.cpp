@@ -142,6 +142,29 @@ TEST(ragged_races, none) {
   }
 }
 
+/// Segments that are differences of prefix sums: exact tiles and others, in several tiles of a warp and several blocks.
+TEST(prefix_sum_races, none) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(4);
+  int k = 0;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::bf16, wf::dtype::i8}) {
+    for (const char* family : {"normal", "bits", "minus_zeros"}) {
+      row_case c = ragged_case(g, k % 2 == 0 ? wf::op::sum : wf::op::mean, t, static_cast<ragged>(k % 4), 22000);
+      c.family = wf::is_integer(t) ? "bits" : family;
+      c.strides[0] = {1};
+      c.first[0] = k % 5;
+      c.count[0] = c.first[0] + c.shape[0];
+      simt::race_detector detector;
+      simt::current_options().order = orders[k++ % 3];
+      simt::current_options().multiprocessors = 1;
+      simt::current_options().watch = &detector;
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      simt::current_options() = before;
+      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+    }
+  }
+}
+
 /// Integers that are added where their labels say, since the answers are many (src/gpu/rows_added.cuh).
 TEST(added_label_races, none) {
   const auto before = simt::current_options();

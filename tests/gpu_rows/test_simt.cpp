@@ -332,6 +332,33 @@ TEST_P(rows, of_ragged_segments) {
   simt::current_options() = before;
 }
 
+/// Sums of segments side by side that are differences of prefix sums (kernels/rows_prefix.cuh): warps have a tile, several, or parts of two; data whose sums in doubles are exact in no
+/// tile, in some, in all; zeros of both signs.
+TEST_P(rows, of_ragged_segments_by_prefix_sums) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(57 * number_of_environment("WF_ROWS_SEED", 1) + static_cast<std::uint64_t>(GetParam()));
+  int k = 0, failures = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const auto& family : row_families(GetParam())) {
+      for (int kind = 0; kind < ragged_kinds && failures < 3; ++kind, ++k) {
+        if (!chosen() || (what != wf::op::sum && k % 4 != 0)) continue;
+        row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(kind), k % 3 == 0 ? 90000 : 20000);
+        c.family = family;
+        c.strides[0] = {1};
+        c.first[0] = static_cast<std::int64_t>(g() % 9);
+        c.count[0] = c.first[0] + c.shape[0];
+        simt::current_options().order = orders[g() % 3];
+        simt::current_options().multiprocessors = k % 2 == 0 ? 1 : before.multiprocessors;
+        const std::string trouble = difference(simt_rows(), c);
+        failures += trouble.empty() ? 0 : 1;
+        EXPECT_EQ(trouble, "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// No warp adds more elements than its share of elements and segments, however they are cut; and together they add each once.
 TEST(ragged_segments, are_shared_among_warps) {
   const rows_machine& m = simt_rows();

@@ -11,6 +11,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
+#include <warpfold/detail/gpu/kernels/rows_prefix.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
 #include <warpfold/detail/gpu/kernels/rows_small.cuh>
 #include <warpfold/detail/gpu/kernels/rows_stream.cuh>
@@ -66,7 +67,12 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   const bool any_order = r.what != op::argmin && r.what != op::argmax;
   if (!make_row_view(v, r, size, align, any_order)) return cudaErrorMisalignedAddress;
   if (v.rows == 0) return cudaSuccess;
-  if (v.offsets != nullptr) return enqueue_ragged(acc, v, r, scratch, stream);
+  if (v.offsets != nullptr) {
+    if constexpr (prefix_of<Acc>::there) {
+      if (enqueue_prefix(acc, v, r, scratch, stream, e)) return e;
+    }
+    return enqueue_ragged(acc, v, r, scratch, stream);
+  }
   if constexpr (quick_of<Acc>::there) {
     if (quick_of<Acc>::fits(acc)) {
       const typename quick_of<Acc>::type quick{acc.q.what};

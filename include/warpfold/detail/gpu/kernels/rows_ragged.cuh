@@ -237,6 +237,150 @@ __device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const 
   return r;
 }
 
+/// Segments batch + lane that are `whole`, from element `from` on, by lanes, groups of 8 and all of the warp: those of up to quick_elements. Which lanes'
+/// segments are `done`, and of these which answers are `sure`; of the others `elements` stays as it is.
+template <class Acc>
+__device__ __forceinline__ void add_whole_segments(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t first_element,
+                                                   std::uint64_t end_element, std::uint64_t batch, bool whole, std::uint64_t from, std::uint64_t length,
+                                                   std::uint64_t& elements, bool& sure, bool& done, unsigned char* out) {
+  const auto lane = static_cast<unsigned>(lane_index());
+  const std::uint64_t segment = batch + lane;
+  using lone = typename lone_of<Acc>::type;
+  const lone a = lone_of<Acc>::of(acc);
+  if (whole && length <= lone_elements) {
+    const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(first_element) * w.step_bytes[0];
+    const typename lone::running r = add_lone(a, v.x[0] + static_cast<std::int64_t>(from) * w.step_bytes[0], static_cast<unsigned>(length), data,
+                                              data + (end_element - first_element) * lone::fixed_size);
+    const auto facts = a.facts(length, length, 0);
+    sure = a.answer(total_of(a, r, facts), length, facts, out + segment * w.answer_bytes);
+    done = true;
+    elements = 0;
+  }
+  __syncwarp();
+  // Longer ones by 8 lanes, then by all.
+#pragma unroll 1
+  for (int log2 = 3; log2 <= 5; log2 += 2) {
+    unsigned todo = __ballot_sync(all_lanes, whole && elements != 0 && length <= (log2 == 3 ? group_most : quick_elements));
+    const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
+#pragma unroll 1
+    while (todo != 0) {
+      unsigned mine = 0;
+      const unsigned before = todo;
+      for (unsigned g = 0; g < 32u >> log2; ++g) {
+        if (g == group) mine = todo;
+        todo &= todo - 1;
+      }
+      const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
+      std::uint64_t many = __shfl_sync(all_lanes, length, pick);
+      const unsigned char* const p[1] = {v.x[0] + static_cast<std::int64_t>(__shfl_sync(all_lanes, from, pick)) * w.step_bytes[0]};
+      if (mine == 0) many = 0;
+      typename lone::state s = add_piece(a, w, p, many, 0, member, log2);
+      __syncwarp();
+      s = lanes_total(a, s, log2);
+      bool certain = true;
+      if (mine != 0 && member == 0) {
+        const auto facts = a.facts(many, (many >> log2) + lone::items + lane_elements, 0);
+        certain = a.answer(s, many, facts, out + (batch + static_cast<unsigned>(pick)) * w.answer_bytes);
+      }
+      const unsigned failed = __ballot_sync(all_lanes, !certain), taken = before & ~todo;
+      if ((taken >> lane & 1) != 0) {
+        const int by = __popc(taken & ((1u << lane) - 1));  // the group that had it
+        sure = (failed >> (by << log2) & 1) == 0;
+        done = true;
+        elements = 0;
+      }
+    }
+  }
+}
+
+/// Segments that warps and blocks share, put together; by all threads. Of each warp `heads` and `tails` have what it added of its first segment and of the one that it
+/// does not end, `firsts` and `nexts` say which these are; the latter is `firsts` where it ends none. `merges`: states that a warp merged one after another, at most.
+template <class Acc>
+__device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, const unit_line<Acc>& line,
+                                              typename Acc::state (&heads)[ragged_warps], const typename Acc::state (&tails)[ragged_warps],
+                                              const std::uint64_t (&firsts)[ragged_warps], const std::uint64_t (&nexts)[ragged_warps],
+                                              typename room_of<Acc>::type& room, std::uint64_t merges, unsigned char* out, unsigned char* partials,
+                                              std::uint32_t* tickets, std::uint64_t* verdicts) {
+  using state = typename Acc::state;
+  // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
+  __shared__ state cut[2];                // of the segment that began in an earlier block, and of the one that begins here and does not end here
+  __shared__ std::uint64_t cut_segment[2];
+  __shared__ std::uint64_t again[ragged_warps];
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  const std::uint64_t share = blockIdx.x * std::uint64_t{ragged_warps} * line.each, share_end = line.of_warp((blockIdx.x + 1) * std::uint64_t{ragged_warps});
+  if (threadIdx.x < 2) cut_segment[threadIdx.x] = none;
+  if (threadIdx.x < ragged_warps) again[threadIdx.x] = none;
+  __syncthreads();
+  if (threadIdx.x <= ragged_warps) {
+    const unsigned me = threadIdx.x;
+    // The state of what is before the first end in warp `me`, since the last end before it; of the last lane, of what is behind all ends.
+    unsigned since = me;
+    while (since > 0 && nexts[since - 1] == firsts[since - 1]) --since;
+    state s = since > 0 ? tails[since - 1] : acc.identity();
+    for (unsigned k = since; k <= me && k < ragged_warps; ++k) s = acc.combine(s, heads[k]);
+    const bool ends = me < ragged_warps ? nexts[me] != firsts[me] : false;
+    const std::uint64_t segment = me < ragged_warps ? firsts[me] : nexts[ragged_warps - 1];
+    const bool last = me == ragged_warps;
+    if (segment < w.segments && (ends || last)) {
+      const std::uint64_t unit = line.begin(segment);
+      if (unit < share_end) {
+        if (unit < share || last) {
+          const int which = unit < share ? 0 : 1;
+          cut[which] = s;
+          cut_segment[which] = segment;
+        } else if (!ragged_answer(acc, v, s, segment, v.first_of(segment + 1) - v.first_of(segment), line.each, ragged_warps + merges,
+                                  out + segment * w.answer_bytes)) {
+          again[me] = segment;
+        }
+      }
+    }
+  }
+  __syncthreads();
+  if constexpr (Acc::proves) {
+#pragma unroll 1
+    for (int k = 0; k < ragged_warps; ++k) {
+      if (again[k] != none) acc.exactly(room, v, again[k], true, out + again[k] * w.answer_bytes);
+    }
+  }
+  if (Acc::proves && verdicts != nullptr && threadIdx.x == 0 && cut_segment[1] == none) verdicts[blockIdx.x] = 0;
+  // Segments that blocks share: each has a box in its first block for the beginning, and one in each later block.
+  auto* const box = reinterpret_cast<state*>(partials);
+#pragma unroll 1
+  for (int which = 0; which < 2; ++which) {
+    const std::uint64_t segment = cut_segment[which];
+    if (segment == none) continue;
+    const std::uint64_t of_block = line.each * ragged_warps;
+    const auto from = static_cast<std::uint32_t>(line.begin(segment) / of_block);
+    const auto parts = static_cast<std::uint32_t>((line.begin(segment + 1) - 1) / of_block) - from + 1;
+    if (threadIdx.x == 0) box[2 * blockIdx.x + static_cast<unsigned>(which)] = cut[which];
+    if (!last_to_come(tickets + from, parts)) continue;
+    state s = acc.identity();
+    const std::uint32_t many = (parts + ragged_threads - 1) / ragged_threads;
+#pragma unroll 1
+    for (std::uint32_t j = threadIdx.x * many; j < min(parts, (threadIdx.x + 1) * many); ++j) {
+      s = acc.combine(s, box[j == 0 ? 2 * from + 1 : 2 * (from + j)]);
+    }
+    s = block_total(acc, s, heads, ragged_warps_log2);
+    unsigned char* const to = out + segment * w.answer_bytes;
+    const std::uint64_t n = v.first_of(segment + 1) - v.first_of(segment);
+    if constexpr (Acc::proves) {
+      __shared__ bool sure;
+      if (threadIdx.x == 0) {
+        sure = ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps + merges, to);
+        if (verdicts != nullptr) {  // rows_again.cuh adds it
+          verdicts[from] = sure ? 0 : segment + 1;
+          sure = true;
+        }
+      }
+      __syncthreads();
+      if (!sure) acc.exactly(room, v, segment, true, to);
+    } else if (threadIdx.x == 0) {
+      ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps + merges, to);
+    }
+    __syncthreads();
+  }
+}
+
 template <class Acc>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, 8))
     ragged_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc,
@@ -277,55 +421,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const bool is_first = segment == first;
     bool sure = true, done = false;
     if constexpr (lone_of<Acc>::there) {
-      if (w.quick) {
-        using lone = typename lone_of<Acc>::type;
-        const lone a = lone_of<Acc>::of(acc);
-        const bool whole = ends && !is_first;
-        if (whole && length <= lone_elements) {
-          const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(line.base) * w.step_bytes[0];
-          const typename lone::running r = add_lone(a, v.x[0] + static_cast<std::int64_t>(from) * w.step_bytes[0], static_cast<unsigned>(length), data,
-                                                    data + (line.all - w.segments * segment_units) * lone::fixed_size);
-          const auto facts = a.facts(length, length, 0);
-          sure = a.answer(total_of(a, r, facts), length, facts, out + segment * w.answer_bytes);
-          done = true;
-          elements = 0;
-        }
-        __syncwarp();
-        // Longer ones by 8 lanes, then by all.
-#pragma unroll 1
-        for (int log2 = 3; log2 <= 5; log2 += 2) {
-          unsigned todo = __ballot_sync(all_lanes, whole && elements != 0 && length <= (log2 == 3 ? group_most : quick_elements));
-          const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
-#pragma unroll 1
-          while (todo != 0) {
-            unsigned mine = 0;
-            const unsigned before = todo;
-            for (unsigned g = 0; g < 32u >> log2; ++g) {
-              if (g == group) mine = todo;
-              todo &= todo - 1;
-            }
-            const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
-            std::uint64_t many = __shfl_sync(all_lanes, length, pick);
-            const unsigned char* const p[1] = {v.x[0] + static_cast<std::int64_t>(__shfl_sync(all_lanes, from, pick)) * w.step_bytes[0]};
-            if (mine == 0) many = 0;
-            typename lone::state s = add_piece(a, w, p, many, 0, member, log2);
-            __syncwarp();
-            s = lanes_total(a, s, log2);
-            bool certain = true;
-            if (mine != 0 && member == 0) {
-              const auto facts = a.facts(many, (many >> log2) + lone::items + lane_elements, 0);
-              certain = a.answer(s, many, facts, out + (batch + static_cast<unsigned>(pick)) * w.answer_bytes);
-            }
-            const unsigned failed = __ballot_sync(all_lanes, !certain), taken = before & ~todo;
-            if ((taken >> lane & 1) != 0) {
-              const int by = __popc(taken & ((1u << lane) - 1));  // the group that had it
-              sure = (failed >> (by << log2) & 1) == 0;
-              done = true;
-              elements = 0;
-            }
-          }
-        }
-      }
+      if (w.quick) add_whole_segments(acc, v, w, line.base, line.base + line.all - w.segments * segment_units, batch, ends && !is_first, from, length, elements, sure, done, out);
     }
     if (elements == 0) slots[warp][lane] = acc.identity();
     __syncwarp();
@@ -375,88 +471,20 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   }
   __syncthreads();
 
-  // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
-  __shared__ state cut[2];                // of the segment that began in an earlier block, and of the one that begins here and does not end here
-  __shared__ std::uint64_t cut_segment[2];
-  __shared__ std::uint64_t again[ragged_warps];
-  constexpr std::uint64_t none = ~std::uint64_t{0};
-  const std::uint64_t share = blockIdx.x * std::uint64_t{ragged_warps} * line.each, share_end = line.of_warp((blockIdx.x + 1) * std::uint64_t{ragged_warps});
-  if (threadIdx.x < 2) cut_segment[threadIdx.x] = none;
-  if (threadIdx.x < ragged_warps) again[threadIdx.x] = none;
-  __syncthreads();
-  if (threadIdx.x <= ragged_warps) {
-    const unsigned me = threadIdx.x;
-    // The state of what is before the first end in warp `me`, since the last end before it; of the last lane, of what is behind all ends.
-    unsigned since = me;
-    while (since > 0 && nexts[since - 1] == firsts[since - 1]) --since;
-    state s = since > 0 ? tails[since - 1] : acc.identity();
-    for (unsigned k = since; k <= me && k < ragged_warps; ++k) s = acc.combine(s, heads[k]);
-    const bool ends = me < ragged_warps ? nexts[me] != firsts[me] : false;
-    const std::uint64_t segment = me < ragged_warps ? firsts[me] : nexts[ragged_warps - 1];
-    const bool last = me == ragged_warps;
-    if (segment < w.segments && (ends || last)) {
-      const std::uint64_t unit = line.begin(segment);
-      if (unit < share_end) {
-        if (unit < share || last) {
-          const int which = unit < share ? 0 : 1;
-          cut[which] = s;
-          cut_segment[which] = segment;
-        } else if (!ragged_answer(acc, v, s, segment, v.first_of(segment + 1) - v.first_of(segment), line.each, ragged_warps,
-                                  out + segment * w.answer_bytes)) {
-          again[me] = segment;
-        }
-      }
-    }
-  }
-  __syncthreads();
-  if constexpr (Acc::proves) {
-#pragma unroll 1
-    for (int k = 0; k < ragged_warps; ++k) {
-      if (again[k] != none) acc.exactly(rooms[0], v, again[k], true, out + again[k] * w.answer_bytes);
-    }
-  }
-  if (Acc::proves && verdicts != nullptr && threadIdx.x == 0 && cut_segment[1] == none) verdicts[blockIdx.x] = 0;
-  // Segments that blocks share: each has a box in its first block for the beginning, and one in each later block.
-  auto* const box = reinterpret_cast<state*>(partials);
-#pragma unroll 1
-  for (int which = 0; which < 2; ++which) {
-    const std::uint64_t segment = cut_segment[which];
-    if (segment == none) continue;
-    const std::uint64_t of_block = line.each * ragged_warps;
-    const auto from = static_cast<std::uint32_t>(line.begin(segment) / of_block);
-    const auto parts = static_cast<std::uint32_t>((line.begin(segment + 1) - 1) / of_block) - from + 1;
-    if (threadIdx.x == 0) box[2 * blockIdx.x + static_cast<unsigned>(which)] = cut[which];
-    if (!last_to_come(tickets + from, parts)) continue;
-    state s = acc.identity();
-    const std::uint32_t many = (parts + ragged_threads - 1) / ragged_threads;
-#pragma unroll 1
-    for (std::uint32_t j = threadIdx.x * many; j < min(parts, (threadIdx.x + 1) * many); ++j) {
-      s = acc.combine(s, box[j == 0 ? 2 * from + 1 : 2 * (from + j)]);
-    }
-    s = block_total(acc, s, heads, ragged_warps_log2);
-    unsigned char* const to = out + segment * w.answer_bytes;
-    const std::uint64_t n = v.first_of(segment + 1) - v.first_of(segment);
-    if constexpr (Acc::proves) {
-      __shared__ bool sure;
-      if (threadIdx.x == 0) {
-        sure = ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps, to);
-        if (verdicts != nullptr) {  // rows_again.cuh adds it
-          verdicts[from] = sure ? 0 : segment + 1;
-          sure = true;
-        }
-      }
-      __syncthreads();
-      if (!sure) acc.exactly(rooms[0], v, segment, true, to);
-    } else if (threadIdx.x == 0) {
-      ragged_answer(acc, v, s, segment, n, line.each, many + ragged_warps, to);
-    }
-    __syncthreads();
-  }
+  join_segments(acc, v, w, line, heads, tails, firsts, nexts, rooms[0], 0, out, partials, tickets, verdicts);
 }
 
+struct ragged_plan {
+  ragged_walk walk;
+  std::uint32_t blocks;
+  bool again;  ///< a segment that blocks share may be long
+};
+
+/// How segments are walked, and by how many blocks: `of_processor` for each multiprocessor at most, each warp with `least` units to do.
 template <class Acc>
-cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
-  ragged_walk w{v.rows, false, true, false, {0, 0}, acc.result_size()};
+ragged_plan plan_segments(const Acc& acc, const row_view<Acc::inputs>& v, const workspace& scratch, std::uint64_t least, std::uint64_t of_processor) {
+  ragged_plan plan{{v.rows, false, true, false, {0, 0}, acc.result_size()}, 0, false};
+  ragged_walk& w = plan.walk;
   if constexpr (Acc::proves && !own_accumulator<Acc>) w.skip = acc.states;
   for (int k = 0; k < Acc::inputs; ++k) {
     w.step_bytes[k] = v.dims > v.kept ? v.dim[v.dims - 1].stride[k] : 0;
@@ -464,23 +492,32 @@ cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const
   }
   w.quick = w.packs && (v.offsets != nullptr || v.dims == v.kept + 1);
   if constexpr (quick_of<Acc>::there) w.quick = w.quick && quick_of<Acc>::fits(acc);
-  // Two waves of blocks at most, each warp with some units to do.
-  constexpr std::uint64_t least = 256 * ragged_warps;
-  std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * 2 * (1024 / ragged_threads);
-  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.all + v.rows * segment_units + least - 1) / least;
+  std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * of_processor;
+  const std::uint64_t of_block = least * ragged_warps;
+  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.all + v.rows * segment_units + of_block - 1) / of_block;
   for (const std::uint64_t limit : {std::uint64_t{workspace::row_tickets}, most, fit}) {
     if (blocks > limit) blocks = limit;
   }
-  // Where a segment that blocks share may be long.
-  bool again = false;
-  if constexpr (Acc::proves && !own_accumulator<Acc>) again = blocks > 1 && v.n * static_cast<unsigned>(acc.item_size()) >= 1 << 18;
-  const cudaError_t e = launch(ragged_kernel<Acc>, {static_cast<unsigned>(blocks), ragged_threads, 0, stream, scratch.overlaps()}, v, w, acc,
-                               static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters(),
-                               again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
+  plan.blocks = static_cast<std::uint32_t>(blocks);
+  if constexpr (Acc::proves && !own_accumulator<Acc>) plan.again = blocks > 1 && v.n * static_cast<unsigned>(acc.item_size()) >= 1 << 18;
+  return plan;
+}
+
+/// `kernel` of segments, and behind it the one for what it leaves.
+template <class Acc, class Kernel>
+cudaError_t enqueue_segments(Kernel kernel, std::size_t shared_bytes, const ragged_plan& plan, const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r,
+                             workspace& scratch, cudaStream_t stream) {
+  const cudaError_t e = launch(kernel, {plan.blocks, ragged_threads, shared_bytes, stream, scratch.overlaps()}, v, plan.walk, acc, static_cast<unsigned char*>(r.out),
+                               scratch.row_states(), scratch.row_counters(), plan.again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
   if constexpr (Acc::proves && !own_accumulator<Acc>) {
-    if (e == cudaSuccess && again) return enqueue_again(acc, v, static_cast<std::uint32_t>(blocks), r, scratch, stream);
+    if (e == cudaSuccess && plan.again) return enqueue_again(acc, v, plan.blocks, r, scratch, stream);
   }
   return e;
+}
+
+template <class Acc>
+cudaError_t enqueue_ragged(const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  return enqueue_segments(ragged_kernel<Acc>, 0, plan_segments(acc, v, scratch, 256, 2 * (1024 / ragged_threads)), acc, v, r, scratch, stream);
 }
 
 }  // namespace wf::device::inline WF_BUILD

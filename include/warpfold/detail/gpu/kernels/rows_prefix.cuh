@@ -1,0 +1,765 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file rows_prefix.cuh
+/// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings its elements 1024 at a time to shared memory;
+/// each lane adds 32 that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
+/// 32 segments at once, whatever their lengths. Integers are exact modulo 2^64. Sums of floats in doubles are exact where the magnitudes' sum and the least magnitude's exponent
+/// say so (rows_quick.cuh), and so are their differences; other tiles are added in whole numbers, and what that does not decide goes the way of rows_ragged.cuh.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_words.cuh>
+#include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
+#include <warpfold/device/shared_memory.cuh>
+
+namespace wf::device::inline WF_BUILD {
+
+inline constexpr unsigned prefix_each = 32, prefix_tile = prefix_each * warp_lanes;  ///< elements of a lane, of a warp
+inline constexpr int prefix_stages = 2;  ///< tiles of a warp that are there or on their way
+
+/// How an accumulator's elements are added in prefix sums, if they are.
+template <class Acc>
+struct prefix_of {
+  static constexpr bool there = false;
+};
+
+/// Sums of integers modulo 2^64; of a tile of small ones 32 bits hold them.
+template <int Size>
+struct prefix_of<whole_sum_rows<Size>> {
+  static constexpr bool there = true;
+  using acc = whole_sum_rows<Size>;
+  using number = std::conditional_t<Size <= 2, std::uint32_t, std::uint64_t>;
+  using sum = std::uint64_t;
+  using item = word_of<Size>;
+  struct part {};
+  struct facts {};
+  acc a;
+
+  static constexpr std::size_t answer_bytes = 8;
+  static bool fits(const acc&) { return true; }
+  static WF_HD prefix_of of(const acc& x) { return {x}; }
+  /// The first `many` items of a pack, or all, with what is known of those.
+  __device__ __forceinline__ number sum_of(const pack& p, unsigned many) const {
+    number s = 0;
+    if constexpr (Size == 1) {
+      const auto flip = static_cast<std::uint32_t>(a.lift * 0x01010101u);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        const std::uint32_t kept = many >= 4 * j + 4 ? ~0u : many <= 4 * j ? 0u : (1u << (8 * (many - 4 * j))) - 1;
+        s = __dp4a((p.word[j] ^ flip) & kept, 0x01010101u, s);
+      }
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < acc::items; ++i) {
+        if (i < many) s += static_cast<number>(item_of<item>(p, static_cast<int>(i)) ^ static_cast<item>(a.lift));
+      }
+    }
+    return s;
+  }
+  __device__ __forceinline__ number sum_of_all(part&, const pack& p) const { return sum_of(p, acc::items); }
+  __device__ __forceinline__ facts warp_facts(const part&, number) const { return {}; }
+  static __device__ __forceinline__ facts joined(const facts&, const facts&) { return {}; }
+  static __device__ __forceinline__ bool is_exact(const facts&) { return true; }
+  __device__ __forceinline__ typename acc::state state_of(sum s, const facts&) const { return s; }
+  __device__ __forceinline__ bool answer(sum s, std::uint64_t n, const facts&, void* to) const { return a.answer(s, n, {}, to); }
+  __device__ __forceinline__ void answer(sum s, void* to) const { a.answer(s, 0, {}, to); }
+  /// Whether an answer asks how many elements there are, and whether zeros have signs.
+  bool asks_count() const { return a.lift != 0; }
+  __device__ __forceinline__ bool has_signs() const { return false; }
+};
+
+/// Sums of f32, f16 and bf16 in doubles.
+template <class T>
+  requires(quick_of<certified_rows<T, terms::sum>>::there && sizeof(T) <= 4)
+struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
+  static constexpr bool there = true;
+  using acc = certified_rows<T, terms::sum>;
+  using base = quick_rows<T, false>;
+  using base::half, base::what;
+  using number = double;
+  using sum = double;
+  using item = T;
+  struct part {
+    float magnitudes = 0;
+    std::uint32_t least = ~0u;
+  };
+  struct facts {
+    float magnitudes;     ///< their sum, or more; f16: how many tiles, NaN if a sum is not finite
+    std::uint32_t least;  ///< bits of the least but zero, doubled, less 1
+  };
+
+  static constexpr std::size_t answer_bytes = sizeof(T);
+  static bool fits(const acc& x) { return quick_of<acc>::fits(x); }
+  static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
+  __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i) const { return __float_as_uint(to_float(item_of<T>(p, i))) & base::kept(); }
+  /// The first `many` items of a pack, or all, with what is known of those.
+  __device__ __forceinline__ double sum_of(const pack& p, unsigned many) const {
+    double s = 0;
+#pragma unroll
+    for (int i = 0; i < base::items; ++i) {
+      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i))));
+    }
+    return s;
+  }
+  __device__ __forceinline__ double sum_of_all(part& q, const pack& p) const {
+    double s[base::items];
+    float m[base::items];
+#pragma unroll
+    for (int i = 0; i < base::items; ++i) {
+      const std::uint32_t bits = bits_of(p, i);
+      s[i] = static_cast<double>(__uint_as_float(bits));
+      if constexpr (!half) {
+        m[i] = fabsf(__uint_as_float(bits));
+        q.least = min(q.least, 2 * bits - 1);
+      }
+    }
+#pragma unroll
+    for (int n = base::items / 2; n > 0; n /= 2) {
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        s[i] = certified::add(s[i], s[i + n]);
+        if constexpr (!half) m[i] = __fadd_rn(m[i], m[i + n]);
+      }
+    }
+    if constexpr (!half) q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
+    return s[0];
+  }
+  /// Of all lanes; `all`: the sum of the tile.
+  __device__ __forceinline__ facts warp_facts(const part& p, double all) const {
+    if constexpr (half) return {base::is_finite(all) ? 1.0f : __uint_as_float(0x7fc00000u), 0};
+    else return {warp_lanes * __uint_as_float(warp_max(__float_as_uint(p.magnitudes))), warp_min(p.least)};
+  }
+  static __device__ __forceinline__ facts joined(const facts& a, const facts& b) { return {__fadd_rn(a.magnitudes, b.magnitudes), min(a.least, b.least)}; }
+  /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions a term; `units` leaves twice the room.
+  static __device__ __forceinline__ bool is_exact(const facts& f) {
+    if constexpr (half) return f.magnitudes <= 8;  // 2^13 elements, multiples of 2^-24 below 2^16
+    else return static_cast<double>(f.magnitudes) < base::units(f.least);
+  }
+  /// Sums as whole numbers of units of 2^unit, below 2^62 of them: of what all elements are multiples of, or, where that is too little, elements to the nearest unit.
+  struct fixed_unit {
+    int unit;
+    bool exact;
+  };
+  static __device__ __forceinline__ bool has_unit(const facts& f) {
+    if constexpr (half) return false;
+    else return __float_as_uint(f.magnitudes) < 0x7f800000u;
+  }
+  static __device__ __forceinline__ fixed_unit unit_of(const facts& f) {
+    const int least = static_cast<int>(max((f.least + 1) >> 24, 1u)) - 127 - 23;
+    const int top = static_cast<int>(max(__float_as_uint(f.magnitudes) >> 23, 1u)) - 126 - 61;  // twice the room, since magnitudes were rounded
+    return {least > top ? least : top, least >= top};
+  }
+  __device__ __forceinline__ std::int64_t fixed(const pack& p, unsigned many, int unit) const {
+    std::int64_t s = 0;
+#pragma unroll
+    for (int i = 0; i < base::items; ++i) {
+      if (static_cast<unsigned>(i) < many) s += __double2ll_rn(certified::multiply(static_cast<double>(__uint_as_float(bits_of(p, i))), certified::power(-unit)));
+    }
+    return s;
+  }
+  /// Of n elements.
+  __device__ __forceinline__ typename acc::state state_of_fixed(std::int64_t s, unsigned n, const fixed_unit& u, const facts& f) const {
+    const double one = certified::power(u.unit);
+    const auto near = static_cast<double>(s), rest = static_cast<double>(s - static_cast<std::int64_t>(near));
+    typename acc::state t = state_of(certified::multiply(near, one), f, certified::multiply(rest, one));
+    if constexpr (!half) {
+      if (!u.exact) t.loss = certified::multiply(static_cast<double>(n / 2 + 1), one);
+    }
+    return t;
+  }
+  /// Of n elements whose sum is not 0, exactly; false if it is uncertain.
+  __device__ __forceinline__ bool answer_fixed(std::int64_t s, unsigned n, const fixed_unit& u, void* to) const {
+    if (what == op::mean) return false;
+    const auto made = [&](std::int64_t whole) {
+      auto near = static_cast<double>(whole);  // to odd, so that it can be rounded once more
+      const std::int64_t rest = whole - static_cast<std::int64_t>(near);
+      if (rest != 0 && (__double2loint(near) & 1) == 0) {
+        const long long bits = __double_as_longlong(near);
+        near = __longlong_as_double((rest > 0) == (whole > 0) ? bits + 1 : bits - 1);
+      }
+      return base::rounded(certified::multiply(near, certified::power(u.unit)));
+    };
+    if (u.exact) {
+      *static_cast<T*>(to) = made(s);
+      return true;
+    }
+    const std::int64_t bound = n / 2 + 1;
+    if (s > -bound && s < bound) return false;
+    const T low = made(s - bound), high = made(s + bound);
+    *static_cast<T*>(to) = low;
+    return exact::format<T>::to_bits(low) == exact::format<T>::to_bits(high);
+  }
+  /// Elements whose sum this is, exactly.
+  __device__ __forceinline__ typename acc::state state_of(double s, const facts& f, double rest = 0) const {
+    typename acc::state t{};
+    t.pair[0] = {s, rest};
+    if constexpr (half) t.extent = {0x7bffu << 17, (1u << 17) - 1};  // any that are finite
+    else t.extent = {2 * __float_as_uint(f.magnitudes), f.least};
+    return t;
+  }
+  __device__ __forceinline__ void answer(double s, void* to) const { *static_cast<T*>(to) = base::rounded(s); }
+  __device__ __attribute__((noinline)) bool answer(double s, std::uint64_t n, const facts& f, void* to) const {
+    if constexpr (half) return base::answer({s}, n, base::facts(n, 1, 0), to);
+    else return base::answer({s, f.magnitudes, f.least}, n, base::facts(n, 1, 0), to);
+  }
+  bool asks_count() const { return what == op::mean; }
+  __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
+};
+
+/// 16 bytes to shared memory, which are there behind copies_are_there().
+__device__ __forceinline__ void copy_pack(unsigned char* to, const unsigned char* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+#else
+  *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+#endif
+}
+__device__ __forceinline__ void end_of_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Until all copies of this thread are there but those behind the last `Left` end_of_copies().
+template <int Left>
+__device__ __forceinline__ void await_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+#endif
+}
+
+/// A warp's shared memory, from a multiple of 128 bytes on.
+template <class Acc>
+struct prefix_room {
+  using sums = prefix_of<Acc>;
+  using number = typename sums::number;
+  static constexpr int size = Acc::fixed_size, items = 16 / size;
+  static constexpr unsigned lane_packs = prefix_each * size / 16, packs = lane_packs * warp_lanes;
+  static constexpr unsigned stage_bytes = packs * 16;
+  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number);
+
+  unsigned char* room;
+
+  __device__ __forceinline__ unsigned char* stage(unsigned k) const { return room + k * stage_bytes; }
+  __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< what lies before a pack in its lane; a column a lane
+  __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< what lies before each lane
+  /// Where pack c of a tile lies: turned, so that 8 lanes that read their packs meet no bank twice.
+  static __device__ __forceinline__ unsigned place(unsigned c) {
+    const unsigned key = lane_packs >= 8 ? c / lane_packs % 8 : c / 8 % lane_packs;
+    return (c ^ key) * 16;
+  }
+  /// place(32 j + lane), and place(lane_packs · lane + j), j known to the compiler.
+  static __device__ __forceinline__ unsigned place_of_load(unsigned j, unsigned lane) {
+    const unsigned turn = lane_packs >= 8 ? warp_lanes * j / lane_packs % 8 : 0;
+    return j * warp_lanes * 16 + (place(lane) ^ turn * 16);
+  }
+  static __device__ __forceinline__ unsigned place_of_lane(unsigned j, unsigned lane) { return place(lane_packs * lane) ^ j * 16; }
+  /// Prefix sums, where sum(pack) is that of a pack's items. The sum of all.
+  template <class Number, class Sum>
+  __device__ __forceinline__ Number scan(unsigned k, Sum sum) const {
+    const auto lane = static_cast<unsigned>(lane_index());
+    auto* const in = reinterpret_cast<Number*>(within()) + lane;
+    const unsigned char* const from = stage(k);
+    Number s = 0, up;
+#pragma unroll
+    for (unsigned j = 0; j < lane_packs; ++j) {
+      in[j * warp_lanes] = s;
+      s += sum(load_bytes(from + place_of_lane(j, lane), 16));
+    }
+    up = s;
+#pragma unroll
+    for (unsigned m = 1; m < warp_lanes; m *= 2) {
+      const Number below = __shfl_up_sync(all_lanes, up, m);
+      if (lane >= m) up += below;
+    }
+    reinterpret_cast<Number*>(before())[lane] = up - s;
+    return __shfl_sync(all_lanes, up, warp_lanes - 1);
+  }
+  /// The sum of the tile's first `many` elements, where sum(pack, n) is that of a pack's first n items.
+  template <class Number, class Sum>
+  __device__ __forceinline__ Number sum_of(unsigned k, unsigned many, Sum sum) const {
+    if (many == 0) return 0;
+    const unsigned c = (many - 1) / items;
+    const Number here = sum(load_bytes(stage(k) + place(c), 16), (many - 1) % items + 1);
+    return reinterpret_cast<const Number*>(before())[c / lane_packs] + reinterpret_cast<const Number*>(within())[c % lane_packs * warp_lanes + c / lane_packs] + here;
+  }
+  /// Whether element i of the tile is -0.
+  __device__ __forceinline__ bool is_minus_zero(unsigned k, unsigned i) const {
+    if constexpr (Acc::proves) {
+      const unsigned char* const p = stage(k) + place(i / items) + i % items * size;
+      return __float_as_uint(to_float(item_of<typename sums::item>(load_bytes(p, size), 0))) == 0x80000000u;
+    } else {
+      return false;
+    }
+  }
+};
+
+/// Segments batch + lane of `mine`, which lie in one tile, the way of rows_ragged.cuh. Not inlined: most tiles have none.
+template <class Acc>
+__device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, typename room_of<Acc>::type& room, std::uint64_t batch,
+                                                       bool mine, unsigned char* out) {
+  std::uint64_t from = 0, length = 0;
+  const std::uint64_t segment = batch + static_cast<unsigned>(lane_index());
+  if (mine) {
+    from = v.first_of(segment);
+    length = v.first_of(segment + 1) - from;
+  }
+  std::uint64_t elements = length;
+  bool sure = true, done = false;
+  add_whole_segments(acc, v, w, v.first_of(0), v.first_of(w.segments), batch, mine, from, length, elements, sure, done, out);
+  for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
+    const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+    acc.exactly(room, v, uncertain, false, out + uncertain * w.answer_bytes);
+  }
+  __syncwarp();
+}
+
+/// What a warp keeps in shared memory, beside its registers. Its first lane writes it.
+template <class Acc>
+struct prefix_share {
+  typename Acc::state head, tail;  ///< of its first segment, and of the one that it does not end
+  typename Acc::state open;        ///< of the one that is not ended yet, beside a sum that is exact
+  std::uint64_t first;             ///< the first segment
+  std::uint64_t origin;            ///< the element where its tiles begin; may be below 0
+  std::uint64_t low, high;         ///< elements of the array that may be read
+  std::uint64_t each, merges;      ///< units of a warp; states that meet one after another, at most
+  unsigned end;                    ///< behind its last unit, where elements count from `origin` and units of segments from those of `first`
+  // Where the warp is, while it does what most tiles do not ask for.
+  typename Acc::state ended;                  ///< of a segment that ended, of which there was more than an exact sum
+  std::uint64_t ended_segment;                ///< that segment; or none, all bits
+  unsigned k, tile, stage, at;                ///< the first segment that is not ended; the tile; which stage has it; where in it what is not added yet begins
+  bool opens, carried;  ///< something of segment k is in `open`; in `carry`
+  typename prefix_of<Acc>::sum carry;
+  typename prefix_of<Acc>::facts facts;       ///< of the carry; of a tile that is not exact, its own
+};
+
+/// Whether all elements of a tile from `from` to `end` are -0: of a warp.
+template <class Acc>
+__device__ __forceinline__ bool are_minus_zeros(const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end) {
+#pragma unroll 1
+  for (; from < end; from += warp_lanes) {
+    const unsigned i = from + static_cast<unsigned>(lane_index());
+    if (!__all_sync(all_lanes, i >= end || room.is_minus_zero(stage, i))) return false;
+  }
+  return true;
+}
+/// The segment that ended is answered.
+template <class Acc>
+__device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share,
+                                                       typename room_of<Acc>::type& room, unsigned char* out) {
+  bool sure = true;
+  const std::uint64_t k = share.ended_segment;
+  if (lane_index() == 0) {
+    if (k == share.first) share.head = share.ended;
+    else sure = ragged_answer(acc, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
+  }
+  if constexpr (Acc::proves) {
+    if (__any_sync(all_lanes, !sure)) acc.exactly(room, v, k, false, out + k * w.answer_bytes);
+  }
+  __syncwarp();
+  if (lane_index() == 0) share.ended_segment = ~std::uint64_t{0};
+  __syncwarp();
+}
+/// The open segment k ends.
+template <class Acc>
+__device__ __forceinline__ void end_open(const Acc& acc, prefix_share<Acc>& share, std::uint64_t k) {
+  if (lane_index() == 0) {
+    share.ended = share.open;
+    share.ended_segment = k;
+    share.open = acc.identity();
+  }
+}
+/// An exact sum of elements onto `open`.
+template <class Acc>
+__device__ __forceinline__ void keep_sum(const Acc& acc, prefix_share<Acc>& share, typename prefix_of<Acc>::sum s, const typename prefix_of<Acc>::facts& f) {
+  if (lane_index() == 0) share.open = acc.combine(share.open, prefix_of<Acc>::of(acc).state_of(s, f));
+}
+/// Elements `from` to `end`, counted from the share's origin, of segment k onto `open`: with all that may lie in them.
+template <class Acc>
+__device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share, std::uint64_t k, unsigned from,
+                                                     unsigned end) {
+  const std::uint64_t begin = v.first_of(k);
+  const typename Acc::state t = add_part(acc, v, w, k, begin, end - from, share.origin + from - begin, static_cast<unsigned>(lane_index()), 5);
+  __syncwarp();
+  const typename Acc::state s = lanes_total(acc, t, 5);
+  if (lane_index() == 0) share.open = acc.combine(share.open, s);
+}
+
+/// The share's tile, of which sums in doubles are not exact: its segments by prefix sums of whole numbers, or apart where that does not decide an answer; of the last one what
+/// the tile has goes to `open`. Whether the share has more tiles.
+template <class Acc>
+__device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
+                                                           typename room_of<Acc>::type& exact, unsigned char* out) {
+  if constexpr (Acc::proves) {
+    const unsigned tile = share.tile, stage = share.stage;
+    const typename prefix_of<Acc>::facts facts = share.facts;
+    std::uint64_t k = share.first + share.k;
+    bool opens = share.opens;
+    using sums = prefix_of<Acc>;
+    const sums adds = sums::of(acc);
+    const auto lane = static_cast<unsigned>(lane_index());
+    const bool fixed = sums::has_unit(facts);
+    const typename sums::fixed_unit unit = sums::unit_of(facts);
+    static_assert(sizeof(typename sums::number) == 8);
+    if (fixed) {
+      room.template scan<std::int64_t>(stage, [&](const pack& p) { return adds.fixed(p, Acc::items, unit.unit); });
+      __syncwarp();
+    }
+    const auto sum_of = [&](unsigned many) {
+      return fixed ? room.template sum_of<std::int64_t>(stage, many, [&](const pack& p, unsigned n) { return adds.fixed(p, n, unit.unit); }) : std::int64_t{0};
+    };
+    const std::uint64_t begins = share.origin + tile, ends_at = begins + prefix_tile;
+    const auto limit = [&](std::uint64_t s) { return share.end - static_cast<unsigned>(s - share.first) * static_cast<unsigned>(segment_units); };  // from the origin
+    std::uint64_t next = 0;
+    unsigned at = share.at;
+    std::int64_t before = sum_of(at);
+    bool beginning = true;
+    const auto add_piece = [&](std::int64_t value, unsigned many) {
+      if (many == 0) return;
+      opens = true;
+      if (!fixed || value == 0) keep_apart(acc, v, w, share, k, tile + at, tile + at + many);  // it may be of -0
+      else if (lane == 0) share.open = acc.combine(share.open, adds.state_of_fixed(value, many, unit, facts));
+    };
+#pragma unroll 1
+    while (true) {
+      next = k + lane < w.segments ? v.first_of(k + lane + 1) : ~std::uint64_t{0};
+      const bool ends = next <= ends_at && next - share.origin + (k + lane + 1 - share.first) * segment_units <= share.end;
+      const auto many = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
+      if (many == 0) break;
+      const auto my_end = static_cast<unsigned>(next - begins);
+      const std::int64_t upto = ends ? sum_of(my_end) : 0;
+      std::int64_t less = __shfl_up_sync(all_lanes, upto, 1);
+      unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
+      if (lane == 0) {
+        less = before;
+        my_begin = at;
+      }
+      const std::int64_t value = upto - less;
+      bool mine = ends;
+      if (beginning) {
+        add_piece(__shfl_sync(all_lanes, value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
+        end_open(acc, share, k);
+        __syncwarp();
+        answer_ended(acc, v, w, share, exact, out);
+        opens = beginning = false;
+        mine = ends && lane != 0;
+      }
+      bool apart = mine;
+      if (mine && fixed && value != 0) apart = !adds.answer_fixed(value, my_end - my_begin, unit, out + (k + lane) * w.answer_bytes);
+      if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, exact, k, apart, out);
+      before = __shfl_sync(all_lanes, upto, static_cast<int>(many) - 1);
+      at = __shfl_sync(all_lanes, my_end, static_cast<int>(many) - 1);
+      k += many;
+    }
+    if (k < w.segments) {
+      const std::uint64_t last = min(__shfl_sync(all_lanes, next, 0), share.origin + limit(k));
+      const auto to = static_cast<unsigned>(min(last, ends_at) - begins);
+      add_piece(sum_of(to) - before, to - at);
+    }
+    __syncwarp();
+    if (lane == 0) {
+      share.k = static_cast<unsigned>(k - share.first);
+      share.opens = opens;
+    }
+    __syncwarp();
+    return k < w.segments && min(__shfl_sync(all_lanes, next, 0), share.origin + limit(k)) > ends_at;
+  }
+  return false;
+}
+
+/// Blocks that a multiprocessor of 228 KiB holds, and whose threads have registers enough: where a loop would put some of them into memory, fewer blocks are faster.
+template <class Acc>
+inline constexpr int prefix_resident = [] {
+  constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>) + 2 * sizeof(typename Acc::state)) + 1408);
+  constexpr int most = !Acc::proves ? 7 : Acc::fixed_size == 4 ? 3 : 5;
+  return room < most ? room : most;
+}();
+
+/// Counts: answers ask how many elements a segment has.
+template <class Acc, bool Counts>
+__global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, prefix_resident<Acc>))
+    prefix_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc, unsigned char* out,
+                  unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
+  if constexpr (!has_bulk_copies) return;
+  await_stream();
+  using state = typename Acc::state;
+  using sums = prefix_of<Acc>;
+  using number = typename sums::number;
+  using sum = typename sums::sum;
+  using item = typename sums::item;
+  using facts_type = typename sums::facts;
+  using shared = prefix_room<Acc>;
+  constexpr unsigned size = Acc::fixed_size, none = ~0u, of_segment = static_cast<unsigned>(segment_units);
+  __shared__ prefix_share<Acc> shares[ragged_warps];
+  __shared__ state heads[ragged_warps], tails[ragged_warps];
+  __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];
+  __shared__ typename room_of<Acc>::type rooms[ragged_warps];
+  const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
+  const shared room{wf_dynamic_shared + (0 - reinterpret_cast<std::uintptr_t>(wf_dynamic_shared)) % 128 + warp * shared::bytes};
+  const sums adds = sums::of(acc);
+  auto& share = shares[warp];
+  // Elements count from where the share's tiles begin, segments from its first one.
+  std::uint64_t first;
+  unsigned k = 0, at = 0, limit = 0, high = 0;  // `at`: where in the tile that comes next what was not added yet begins; `limit`: behind the share's last unit
+  bool active, cut = false;                     // the first tile reaches before the array
+  {
+    const unit_line<Acc> line(v, w.segments);
+    const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + warp;
+    const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
+    first = begin < line.all ? line.ended(begin) : w.segments;
+    active = first < w.segments && begin < end;
+    std::uint64_t origin = 0;
+    const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units;
+    if (active) {
+      const std::uint64_t unit = line.begin(first), length = v.first_of(first + 1) - v.first_of(first);
+      const std::uint64_t from = v.first_of(first) + (begin > unit ? min(length, begin - unit) : 0);
+      at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * size) % 128) / size;
+      origin = from - at;
+      limit = static_cast<unsigned>(end + line.base - first * segment_units - origin);
+      high = static_cast<unsigned>(min(highest - origin, std::uint64_t{none}));
+      cut = static_cast<std::int64_t>(origin) < static_cast<std::int64_t>(low);
+    }
+    if (lane == 0) {
+      share.head = share.tail = share.open = acc.identity();
+      share.first = first;
+      share.origin = origin;
+      share.low = low;
+      share.high = highest;
+      share.each = line.each;
+      share.merges = 4 * (line.each / prefix_tile + 2) + 64;
+      share.end = limit;
+      share.ended_segment = ~std::uint64_t{0};
+    }
+    __syncwarp();
+  }
+  bool working = active;
+  unsigned stage = 0, tile = 0;
+  bool carried = false, open = false, begun = false;
+  sum carry{};
+  facts_type carry_facts{};
+#pragma unroll 1
+  while (working) {
+    // Nothing but what the share keeps is needed here; what comes between two rounds takes no registers from them.
+    const std::uint64_t here = share.first, origin = share.origin;
+    const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(origin) * static_cast<int>(size) + lane * 16;
+    const auto ask = [&](unsigned to_stage, unsigned at_tile) {
+      unsigned char* const to = room.stage(to_stage);
+      if (at_tile + prefix_tile <= high && !(at_tile == 0 && cut)) {
+        const unsigned char* const from = data + std::uint64_t{at_tile} * size;
+#pragma unroll
+        for (unsigned j = 0; j < shared::lane_packs; ++j) copy_pack(to + shared::place_of_load(j, lane), from + j * warp_lanes * 16);
+      } else {  // it reaches beyond an end of the array
+#pragma unroll 1
+        for (unsigned i = lane; i < prefix_tile; i += warp_lanes) {
+          const auto e = static_cast<std::int64_t>(origin + at_tile + i);
+          item x{};
+          if (e >= static_cast<std::int64_t>(share.low) && e < static_cast<std::int64_t>(share.high)) x = reinterpret_cast<const item*>(v.x[0])[e];
+          reinterpret_cast<item*>(to + shared::place(i / shared::items))[i % shared::items] = x;
+        }
+      }
+    };
+    // Where segment s + lane ends.
+    const auto end_of = [&](unsigned s) -> unsigned {
+      const std::uint64_t segment = here + s + lane;
+      return segment < w.segments ? static_cast<unsigned>(min(v.first_of(segment + 1) - origin, std::uint64_t{none})) : none;
+    };
+    const auto keep = [&] {
+      keep_sum(acc, share, carry, carry_facts);
+      carried = false;
+      open = true;
+    };
+    if (!begun) {
+      ask(0, 0);
+      end_of_copies();
+      begun = true;
+    }
+    unsigned next = end_of(k), ahead = end_of(k + warp_lanes);
+    bool inexact = false, ended = false;
+#pragma unroll 1
+    while (true) {
+      const unsigned tile_end = tile + prefix_tile;
+      if (tile_end < min(high, limit - k * of_segment)) ask(stage ^ 1, tile_end);
+      end_of_copies();
+      await_copies<1>();
+      __syncwarp();
+      typename sums::part part;
+      const number all = room.template scan<number>(stage, [&](const pack& p) { return adds.sum_of_all(part, p); });
+      const facts_type facts = adds.warp_facts(part, all);
+      __syncwarp();
+      facts_type joined = facts;
+      if constexpr (Acc::proves) {
+        inexact = !sums::is_exact(facts);
+        if (carried) {
+          joined = sums::joined(carry_facts, facts);
+          if (inexact || !sums::is_exact(joined)) {
+            keep();
+            joined = facts;
+          }
+        }
+        if (inexact) {
+          carry_facts = facts;
+          break;
+        }
+      }
+      const auto sum_of = [&](unsigned many) { return room.template sum_of<number>(stage, many, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
+      number before = at == 0 ? 0 : sum_of(at);
+      bool beginning = true;  // no segment ended in this tile yet
+      // `many` elements of segment k, whose sum is `value`, are the next that it has.
+      const auto add_to_carry = [&](sum value, unsigned many) {
+        if (many == 0) return;
+        carry = carried ? carry + value : value;
+        carry_facts = joined;
+        carried = true;
+      };
+#pragma unroll 1
+      while (true) {
+        const bool ends = next <= tile_end && next + (k + lane + 1) * of_segment <= limit;
+        const auto many = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
+        if (many == 0) break;
+        const unsigned my_end = next - tile;
+        number upto = 0;
+        if (ends) upto = sum_of(my_end);
+        number less = __shfl_up_sync(all_lanes, upto, 1);
+        unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
+        if (lane == 0) {
+          less = before;
+          my_begin = at;
+        }
+        auto value = static_cast<sum>(static_cast<number>(upto - less));
+        if constexpr (Acc::proves) {  // all of them may be -0
+          if (value == 0 && ends && my_begin != my_end && adds.has_signs()) {
+            unsigned i = my_begin;
+            while (i < my_end && room.is_minus_zero(stage, i)) ++i;
+            if (i == my_end) value = -value;
+          }
+          __syncwarp();
+        }
+        bool answers = ends;
+        const bool longer = beginning && carried && lane == 0;  // than what it has of this tile
+        if (beginning && (k == 0 || open)) {
+          add_to_carry(__shfl_sync(all_lanes, value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
+          if (carried) keep();
+          end_open(acc, share, here + k);
+          open = false;
+          ended = true;
+          answers = ends && lane != 0;
+        } else if (longer) {
+          value += carry;
+        }
+        [[maybe_unused]] bool apart = false;
+        if (answers) {
+          unsigned char* const to = out + (here + k + lane) * sums::answer_bytes;
+          if constexpr (Counts) apart = !adds.answer(value, longer ? next + origin - v.first_of(here + k) : my_end - my_begin, joined, to);
+          else adds.answer(value, to);
+        }
+        if constexpr (Acc::proves && Counts) {
+          if (__any_sync(all_lanes, apart)) {
+            // One that began in an earlier tile may have more elements than are added apart.
+            if (__shfl_sync(all_lanes, apart && longer, 0)) acc.exactly(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
+            answer_apart(acc, v, w, rooms[warp], here + k, apart && !longer, out);
+          }
+        }
+        carried = beginning = false;
+        joined = facts;
+        before = __shfl_sync(all_lanes, upto, static_cast<int>(many) - 1);
+        at = __shfl_sync(all_lanes, my_end, static_cast<int>(many) - 1);
+        k += many;
+        // The ends of the next 32 segments are on their way, or here.
+        const unsigned from = lane + many;
+        const unsigned near = __shfl_sync(all_lanes, next, static_cast<int>(from % warp_lanes)), far = __shfl_sync(all_lanes, ahead, static_cast<int>(from % warp_lanes));
+        next = from < warp_lanes ? near : far;
+        ahead = end_of(k + warp_lanes);
+        if (many < warp_lanes) break;
+      }
+      // Elements of segment k, which this tile does not end; and where it ends, or the share.
+      const unsigned last = min(__shfl_sync(all_lanes, next, 0), limit - k * of_segment);
+      working = here + k < w.segments;
+      if (working) {
+        const unsigned to = min(last, tile_end) - tile;
+        auto value = static_cast<sum>(static_cast<number>((to == prefix_tile ? all : sum_of(to)) - before));
+        if constexpr (Acc::proves) {
+          if (value == 0 && adds.has_signs() && are_minus_zeros(room, stage, at, to)) value = -value;
+        }
+        add_to_carry(value, to - at);
+        working = last > tile_end;
+      }
+      __syncwarp();
+      if (!working) break;
+      tile = tile_end;
+      stage ^= 1;
+      at = 0;
+      if (ended) break;
+    }
+    if constexpr (Acc::proves) {
+      if (lane == 0) {
+        share.k = k;
+        share.tile = tile;
+        share.stage = stage;
+        share.at = at;
+        share.opens = open;
+        share.carried = carried;
+        share.carry = carry;
+        share.facts = carry_facts;
+      }
+      __syncwarp();
+      if (ended) answer_ended(acc, v, w, share, rooms[warp], out);
+      if (inexact) {
+        working = add_inexact_tile(acc, v, w, room, share, rooms[warp], out);
+        tile = share.tile + prefix_tile;
+        stage = share.stage ^ 1;
+        at = 0;
+      } else {
+        tile = share.tile;
+        stage = share.stage;
+        at = share.at;
+      }
+      k = share.k;
+      open = share.opens;
+      carried = share.carried;
+      carry = share.carry;
+      carry_facts = share.facts;
+      __syncwarp();
+    } else if (ended && lane == 0) {
+      share.head = share.ended;
+    }
+  }
+  if (active) {
+    await_copies<0>();
+    if (carried) {
+      keep_sum(acc, share, carry, carry_facts);
+      open = true;
+    }
+    if (lane == 0 && open) (k == 0 ? share.head : share.tail) = share.open;
+  }
+  if (lane == 0) {
+    heads[warp] = share.head;
+    tails[warp] = share.tail;
+    firsts[warp] = first;
+    nexts[warp] = first + k;
+  }
+  __syncthreads();
+  const unit_line<Acc> line(v, w.segments);
+  join_segments(acc, v, w, line, heads, tails, firsts, nexts, rooms[0], share.merges, out, partials, tickets, verdicts);
+}
+
+/// Units of a warp at least, and of all.
+inline constexpr std::uint64_t prefix_least = 2 * prefix_tile, prefix_units = 1 << 14;
+
+/// Whether segments go this way; enqueued if they do.
+template <class Acc>
+bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
+  const ragged_plan plan = plan_segments(acc, v, scratch, prefix_least, prefix_resident<Acc>);
+  if (!scratch.bulk_copies() || !plan.walk.quick || plan.walk.skip || v.offsets == nullptr || v.all + v.rows * segment_units < prefix_units || !prefix_of<Acc>::fits(acc) ||
+      (v.all + v.rows * segment_units) / (std::uint64_t{plan.blocks} * ragged_warps) >= std::uint64_t{1} << 30) {
+    return false;
+  }
+  const auto by = [&](auto kernel) { return enqueue_segments(kernel, ragged_warps * prefix_room<Acc>::bytes + 128, plan, acc, v, r, scratch, stream); };
+  e = prefix_of<Acc>::of(acc).asks_count() ? by(prefix_kernel<Acc, true>) : by(prefix_kernel<Acc, false>);
+  return true;
+}
+
+}  // namespace wf::device::inline WF_BUILD

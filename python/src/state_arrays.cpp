@@ -63,6 +63,30 @@ std::optional<wf::dtype> type_of(std::optional<int> code) {
   return code ? std::optional(dtype_of_code(*code)) : std::nullopt;
 }
 
+/// Where the digits lie that sums of floats, `words` words each, differ in: those from first to end, and the sign above. No end: other states than of finite sums of
+/// as many elements each.
+struct narrow_digits {
+  std::int64_t count = 0, first = 0, end = 0;
+};
+constexpr std::int64_t counters_of_sum = 5;  // behind the digits: elements, NaNs, infinities, negative ones, whether all are -0
+
+narrow_digits narrow_of(const std::int64_t* w, std::int64_t n, std::int64_t words) {
+  const std::int64_t digits = words - 1 - counters_of_sum;
+  if (n == 0 || digits < 2) return {};
+  narrow_digits found{w[0], digits, 1};
+  for (std::int64_t i = 0; i < n; ++i, w += words) {
+    const std::int64_t *const d = w + 1, *const seen = d + digits, sign = d[digits - 1], above = sign & 0xffffffff;
+    if (w[0] != found.count || seen[0] != found.count || (seen[1] | seen[2] | seen[3] | seen[4]) != 0 || (sign != 0 && sign != -1)) return {};
+    std::int64_t end = digits - 1, first = 0;
+    while (end > found.end && d[end - 1] == above) --end;
+    while (first < found.first && d[first] == 0) ++first;
+    found.end = std::max(found.end, end);
+    found.first = std::min(found.first, first);
+  }
+  found.first = std::min(found.first, found.end - 1);
+  return found;
+}
+
 /// A state in the words of states of float64, without the number of elements before them.
 template <class State>
 State of_words(const void* told);
@@ -148,6 +172,35 @@ void add_state_arrays(nb::module_& m) {
              const room to(states, true);
              k.clear(to.get(), to.states(k));
            })
+      // Of sums of floats whose digits lie narrow: how many elements each is of, and from where to where those lie that differ; None of others.
+      .def("narrow_of",
+           [](const state_kind& k, nb::handle states) -> std::optional<std::vector<std::int64_t>> {
+             const room at(states, false);
+             const std::int64_t n = at.states(k);
+             narrow_digits found;
+             {
+               const others_run free;
+               found = narrow_of(static_cast<const std::int64_t*>(at.get()), n, static_cast<std::int64_t>(k.bytes() / 8));
+             }
+             if (found.end == 0) return std::nullopt;
+             return std::vector{found.count, found.first, found.end};
+           })
+      // Those digits, the first of all states and then the next, the last with the sign above it.
+      .def("narrow",
+           [](const state_kind& k, nb::handle states, std::int64_t first, std::int64_t end, nb::handle out) {
+             const room at(states, false), to(out, true);
+             const std::int64_t n = at.states(k), words = static_cast<std::int64_t>(k.bytes() / 8), digits = words - 1 - counters_of_sum;
+             if (first < 0 || first >= end || end >= digits) throw wf::error(wf::errc::bad_argument, "no such digits");
+             to.need(static_cast<std::size_t>(n * (end - first)) * 8);
+             auto* const into = static_cast<std::int64_t*>(to.get());
+             const auto* w = static_cast<const std::int64_t*>(at.get());
+             const others_run free;
+             for (std::int64_t i = 0; i < n; ++i, w += words) {
+               for (std::int64_t d = first; d < end; ++d) into[(d - first) * n + i] = w[1 + d];
+               into[(end - 1 - first) * n + i] += w[digits] * (std::int64_t{1} << 32);
+             }
+           },
+           nb::arg("states"), nb::arg("first"), nb::arg("end"), nb::arg("out"))
       .def("check",
            [](const state_kind& k, nb::handle states) {
              const room at(states, false);

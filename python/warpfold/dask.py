@@ -73,28 +73,21 @@ _worth_narrowing = 1 << 14  # bytes of a block's states; the tests change it
 _OF_ONE_SUM = frozenset(OP_OF[r] for r in ("sum", "mean", "norm1", "norm", "sum_of_squares"))
 
 
+def _may_be_narrow(form: Form) -> bool:
+    return form.op in _OF_ONE_SUM and is_floating(form.element)
+
+
 def _narrowed(form: Form, states: Any) -> Any:
     """The states of a block, narrow where they may be."""
-    if states.nbytes < _worth_narrowing or states.size == 0 or form.op not in _OF_ONE_SUM or not is_floating(form.element):
+    if states.nbytes < _worth_narrowing or states.size == 0 or not _may_be_narrow(form):
         return states
-    words = form.words(states).reshape(states.size, -1)
-    count = int(words[0, 0])
-    if (words[:, 0] != count).any() or (words[:, -_COUNTERS] != count).any() or words[:, 1 - _COUNTERS:].any():
+    found = form._kind.narrow_of(states)
+    if found is None or found[2] - found[1] > _FEW_DIGITS:
         return states
-    digits = words[:, 1:-_COUNTERS]
-    sign = digits[:, -1]
-    if ((sign != 0) & (sign != -1)).any():
-        return states
-    above, first, end = sign & 0xffffffff, 0, digits.shape[1] - 1
-    while end > 1 and (digits[:, end - 1] == above).all():
-        end -= 1
-    while first < end - 1 and not digits[:, first].any():
-        first += 1
-    if end - first > _FEW_DIGITS:
-        return states
-    found = np.ascontiguousarray(digits[:, first:end].T)
-    found[-1] += sign * 2**32
-    return _Narrow(count, first, found.reshape(-1, *states.shape))
+    count, first, end = found
+    digits = np.empty((end - first, *states.shape), np.int64)
+    form._kind.narrow(states, first, end, digits)
+    return _Narrow(count, first, digits)
 
 
 _rooms = threading.local()
@@ -147,8 +140,11 @@ def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_na
         kept = [d for d in range(x.ndim) if d not in axis]
         return x.transpose(*axis, *kept).reshape(per_answer, *(x.shape[d] for d in kept))
     # One thread: the scheduler keeps the cores busy.
-    found = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, threads=1, _room=_room)
-    narrow = found if computing_meta else _narrowed(form, found)
+    may_be_narrow = not computing_meta and _may_be_narrow(form)
+    found = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, threads=1, _room=_room if may_be_narrow else None)
+    if not may_be_narrow:
+        return found
+    narrow = _narrowed(form, found)
     return found.copy() if narrow is found else narrow
 
 
@@ -198,7 +194,7 @@ def _merge(parts: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, ski
         if not last and not states and _few(form, len(together), together.dtype.itemsize):
             return together
         states.append(np.expand_dims(form.of(together, axis=0, skip_nans=skip_nans, threads=1), tuple(axis)))
-    return form.merge(*states)
+    return states[0] if len(states) == 1 else form.merge(*states)
 
 
 def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: str, correction: float,

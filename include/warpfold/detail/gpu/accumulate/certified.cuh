@@ -397,11 +397,13 @@ __device__ __forceinline__ bool special_sums(const certified_state<certified_tra
   }
 }
 
-/// The answer to a question of n elements, by one thread, in most cases; false if another way must be tried.
+/// The answer to a question of n elements, by one thread, in most cases; false if another way must be tried. `hopeless`: more was lost than a sum's last
+/// places, and nothing but exact digits will do.
 template <class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_quickly(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
-                                                  std::uint64_t n, Out* out) {
+                                                  std::uint64_t n, Out* out, bool& hopeless) {
   using traits = certified_traits<T, Terms>;
+  hopeless = false;
   if (q.q.rounding != wf::rounding::nearest) return false;
   if constexpr (sizeof(Out) == 8 && may_lose_nothing<T, Terms>) {  // a sum of two doubles, of which nothing was lost, is rounded by an addition
     if (q.q.what != op::mean && loses_nothing<T, Terms>(s, q.loss)) {
@@ -422,6 +424,13 @@ __device__ __forceinline__ bool certified_quickly(const certified_state<certifie
   }
   certified::known sum[traits::parts], squares;
   known_sums<T, Terms>(s, q.loss, sum, squares);
+  if constexpr (traits::sums && !traits::squares) {
+#pragma unroll
+    for (int i = 0; i < traits::parts; ++i) {
+      const double error = sum[i].error, seen = certified::multiply(error, certified::power(exact::format<Out>::mantissa_bits - 2));
+      hopeless |= error > 0 && error < 0x1p900 && seen >= certified::magnitude(sum[i].h);
+    }
+  }
   return answer_quickly<traits::parts, traits::sums, traits::squares>(q.q.what, sum, squares, n, q.by, out);
 }
 

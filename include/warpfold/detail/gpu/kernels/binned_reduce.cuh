@@ -57,6 +57,8 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
     std::uint32_t chunk;
     bool last;
   } block;
+  std::uint32_t first_chunk = 0;
+  if (threadIdx.x == 0) first_chunk = atomicAdd(board.next, 1u);  // on its way while bins are cleared
   rows.clear();
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) block.digits[k] = 0;
   typename bins::watch watch;
@@ -67,10 +69,13 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
   static_assert(rounds > 0);
   // Chunks: as many as blocks, or fewer. First those of packs, then those of elements that are in none.
   const std::uint64_t rest = a.n - a.packs * items;
-  const auto chunk_of = [](std::uint64_t count, std::uint64_t least) { return (count / gridDim.x / least + 1) * least; };
-  const std::uint64_t chunk_packs = chunk_of(a.packs, threads), chunk_items = chunk_of(rest, threads);
-  const auto pack_chunks = static_cast<std::uint32_t>((a.packs + chunk_packs - 1) / chunk_packs);
-  const auto all_chunks = pack_chunks + static_cast<std::uint32_t>((rest + chunk_items - 1) / chunk_items);
+  const auto over = [](std::uint64_t x, std::uint64_t by) {  // a quotient of 64 bits takes 150 cycles
+    return (x | by) >> 32 == 0 ? std::uint64_t{static_cast<std::uint32_t>(x) / static_cast<std::uint32_t>(by)} : x / by;
+  };
+  const auto chunk_of = [&](std::uint64_t count) { return (over(count, std::uint64_t{gridDim.x} * threads) + 1) * threads; };
+  const std::uint64_t chunk_packs = chunk_of(a.packs), chunk_items = chunk_of(rest);
+  const auto pack_chunks = static_cast<std::uint32_t>(over(a.packs + chunk_packs - 1, chunk_packs));
+  const auto all_chunks = pack_chunks + static_cast<std::uint32_t>(over(rest + chunk_items - 1, chunk_items));
   chunks = all_chunks == 0 ? 1 : all_chunks;  // somebody must answer for nothing
   const loader<cache::share> load(a.kept);
   const auto flush = [&] {
@@ -78,7 +83,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
     rows.flush(block.digits);
     __syncthreads();
   };
-  if (threadIdx.x == 0) block.chunk = atomicAdd(board.next, 1u);
+  if (threadIdx.x == 0) block.chunk = first_chunk;
   __syncthreads();
   std::uint32_t mine = 0, c;
   int left = rounds;  // a round of packs is worth items · loads of elements

@@ -53,7 +53,10 @@ __global__ void __launch_bounds__(certified_small_threads)
   state s = certified_share<4, Terms, T, Ts...>(a, q, 1);
   s.template merge_block<certified_small_threads>(room);
   bool doubt = false;
-  if (threadIdx.x == 0) doubt = !certified_quickly<T, Terms>(s, q, a.n, out) && !certified_slowly<T, Terms>(s, q, a.n, out);
+  if (threadIdx.x == 0) {
+    bool hopeless;
+    doubt = !certified_quickly<T, Terms>(s, q, a.n, out, hopeless) && (hopeless || !certified_slowly<T, Terms>(s, q, a.n, out));
+  }
   if (__syncthreads_or(doubt ? 1 : 0) == 0) return;
   rows.clear();
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
@@ -255,9 +258,9 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
     if (threadIdx.x != 0) continue;
     if (rehearsal) s.rehearse();
     Out* const to = last && !rehearsal ? out : spare;
-    bool sure = certified_quickly<T, Terms>(s, q, n, to);
+    bool hopeless, sure = certified_quickly<T, Terms>(s, q, n, to, hopeless);
     if (!rehearsal) {
-      if (!sure) sure = certified_slowly<T, Terms>(s, q, n, to);
+      if (!sure && !hopeless) sure = certified_slowly<T, Terms>(s, q, n, to);
       doubt = !sure;
       if (!near) *desk.verdict = sure ? 1u : 0u;
       else if (last) store_word(desk.launches, ((number >> 1) + 1) << 1 | (sure ? 0 : 1));  // all have told, so all have read it

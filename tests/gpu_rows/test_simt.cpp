@@ -338,9 +338,11 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
   const auto before = simt::current_options();
   std::mt19937_64 g(57 * number_of_environment("WF_ROWS_SEED", 1) + static_cast<std::uint64_t>(GetParam()));
   int k = 0, failures = 0;
+  auto families = row_families(GetParam());
+  if (wf::is_floating(GetParam())) families.push_back("octaves");
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
-    for (const auto& family : row_families(GetParam())) {
+    for (const auto& family : families) {
       for (int kind = 0; kind < ragged_kinds && failures < 3; ++kind, ++k) {
         if (!chosen() || (what != wf::op::sum && k % 4 != 0)) continue;
         row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(kind), k % 3 == 0 ? 90000 : 20000);

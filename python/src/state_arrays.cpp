@@ -172,7 +172,7 @@ void add_state_arrays(nb::module_& m) {
              const room to(states, true);
              k.clear(to.get(), to.states(k));
            })
-      // Of sums of floats whose digits lie narrow: how many elements each is of, and from where to where those lie that differ; None of others.
+      // For sums of floats whose digits lie narrow: how many elements each is of, and from where to where those digits lie that differ; None for others.
       .def("narrow_of",
            [](const state_kind& k, nb::handle states) -> std::optional<std::vector<std::int64_t>> {
              const room at(states, false);

@@ -96,6 +96,11 @@ void check_environments() {
 #if defined(__SSE2__)
     const unsigned saved = _mm_getcsr(), set = k / 4 % 2 == 0 ? saved : saved | 0x8040;  // subnormals are zeros, as operands and as results
     _mm_setcsr(set);
+    if (_mm_getcsr() != set) {  // valgrind's processor has no such mode
+      _mm_setcsr(saved);
+      std::fesetround(FE_TONEAREST);
+      continue;
+    }
 #endif
     const T got = wf::sum(x);
 #if defined(__SSE2__)

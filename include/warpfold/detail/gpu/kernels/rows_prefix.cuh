@@ -129,7 +129,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     if constexpr (!half) q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
     return s[0];
   }
-  /// Of all lanes; `all`: the sum of the tile.
+  /// All lanes call it; `all`: the sum of the tile.
   __device__ __forceinline__ facts warp_facts(const part& p, double all) const {
     if constexpr (half) return {base::is_finite(all) ? 1.0f : __uint_as_float(0x7fc00000u), 0};
     else return {warp_lanes * __uint_as_float(warp_max(__float_as_uint(p.magnitudes))), warp_min(p.least)};
@@ -162,7 +162,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     }
     return s;
   }
-  /// Of n elements.
+  /// The answer of n elements.
   __device__ __forceinline__ typename acc::state state_of_fixed(std::int64_t s, unsigned n, const fixed_unit& u, const facts& f) const {
     const double one = certified::power(u.unit);
     const auto near = static_cast<double>(s), rest = static_cast<double>(s - static_cast<std::int64_t>(near));
@@ -172,7 +172,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     }
     return t;
   }
-  /// Of n elements whose sum is not 0, exactly; false if it is uncertain.
+  /// The answer of n elements whose sum is not 0, exactly; false if it is uncertain.
   __device__ __forceinline__ bool answer_fixed(std::int64_t s, unsigned n, const fixed_unit& u, void* to) const {
     if (what == op::mean) return false;
     const auto made = [&](std::int64_t whole) {

@@ -135,7 +135,7 @@ std::string fused_answers_that_are_waited_for() {
   const auto differ = []<class... A>(const std::tuple<A...>& got, const std::tuple<A...>& want) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       const auto other = [](const auto& a, const auto& b) {
-        if constexpr (requires { a.values; }) return a.shape != b.shape || a.values.size() != b.values.size() || std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof a.values[0]) != 0;
+        if constexpr (requires { a.values; }) return a.shape != b.shape || a.values.size() != b.values.size() || (!a.values.empty() && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof a.values[0]) != 0);
         else return std::memcmp(&a, &b, sizeof a) != 0;
       };
       return (other(std::get<I>(got), std::get<I>(want)) || ...);

@@ -103,7 +103,9 @@ __attribute__((noinline)) inline bool sum_by_largest(const double* x, std::int64
 template <>
 inline bool few_sum<double>(const void* x, std::int64_t n, void* out) {
   const auto* const p = static_cast<const double*>(x);
-  const few_anchor at((i64s)_mm512_set1_pd(*p));  // most data have no number 2^11 times their first
+  double first;
+  __builtin_memcpy(&first, x, sizeof first);  // at any address
+  const few_anchor at((i64s)_mm512_set1_pd(first));  // most data have no number 2^11 times their first
   struct block {
     few_parts sum;
     __mmask8 outside;  // what the anchor is not for

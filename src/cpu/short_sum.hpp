@@ -161,16 +161,10 @@ template <class T>
 inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* out) {
   using f = exact::format<T>;
   constexpr std::int64_t few = 28;  // from here on the kernels win
-  if (n == 1) {  // itself, but for a NaN
-    typename f::bits bits;
-    std::memcpy(&bits, x, sizeof bits);
-    if (f::is_nan(bits)) return false;
-    std::memcpy(out, &bits, sizeof bits);
-    return true;
-  }
+  if (n < 2) return false;  // nothing, or a NaN: few_exact_sum
   if (n <= few && mode == rounding::nearest) {
     T sum;
-    if (n == 0 || !sum_of_few(x, n, sum)) return false;
+    if (!sum_of_few(x, n, sum)) return false;
     std::memcpy(out, &sum, sizeof sum);
     return true;
   }

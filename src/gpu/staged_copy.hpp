@@ -54,8 +54,8 @@ int copy(D& d, cpu::executor& threads, void* to, const void* from, std::size_t b
       e = all.d.enqueue(all.to + at, size, lane, buffer);
       ++enqueued;
     }
-    for (int k2 = std::max(enqueued - buffers, 0); k2 < enqueued; ++k2) {
-      const int waited = all.d.wait(lane, k2 % buffers);
+    for (int last = std::max(enqueued - buffers, 0); last < enqueued; ++last) {
+      const int waited = all.d.wait(lane, last % buffers);
       if (e == 0) e = waited;
     }
     all.error[static_cast<std::size_t>(lane)] = e;

@@ -89,7 +89,7 @@ void check_c_api(std::span<const std::byte> content) {
     case 3: {
       if (x.elements > 256) return;
       const std::int64_t wanted = in.number();
-      // With more the states alone take gigabytes.
+      // More answers than this have states of gigabytes.
       if (wanted > most_elements / 16 && wanted < INT64_MAX / 64) return;
       std::vector<std::int64_t> labels;
       const bool in_range = (in.byte() & 7) != 0 && wanted > 0;

@@ -78,7 +78,7 @@ struct cell {
     for (std::size_t k = 0; k < want.size() / size; ++k) {
       const double w = number(kind(), want, k), a = number(kind(), got, k);
       const bool wide = kind() == wf::dtype::f64 && (is_spread(o) || o == wf::op::logsumexp);
-      // With normal numbers rounding in f32 may come to that of an element of 2^-8.
+      // A difference below 2^-8 may come from rounding normal numbers in f32.
       const double noise = (in_f32 ? 0x1p-17 : 0) + (wide ? 0x1p-30 * std::fabs(w) : 0) +
                            (family == in_any_order ? 0 : 0x1p-8 / (divides() ? static_cast<double>(n) : 1));
       if (a != w && !(std::fabs(a - w) <= units * last_place(kind(), w) + noise)) return true;

@@ -15,8 +15,7 @@ cudaError_t enqueue_integer_moments(const device_request& r, workspace& w, cudaS
   exact_question q{r.what, r.options.rounding, r.options.correction};
   q.states = r.states;
   return exact_reduce<row_set<T, Terms, threads>, double, threads, T>(
-      q, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n),
-      r.out, w, stream);
+      q, r.x[0], r.stride[0], static_cast<std::uint64_t>(r.n), r.out, w, stream);
 }
 
 enqueue_function find_integer_moments(op o, dtype t, accuracy) {

@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/pack_numbers.cuh>
 #include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
+#include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/epilogue/exact_round.cuh>
 #include <warpfold/device/shared_memory.cuh>
 #include <warpfold/device/warp.cuh>
@@ -48,7 +48,7 @@ struct anchored_doubles {
     std::uint32_t most = 0;
 #pragma unroll
     for (int u = 0; u < Loads; ++u) {
-      if (u < present) most = max(most, finite(sizes_of<double>(first[u]).greatest));
+      if (u < present) most = max(most, finite(sizes_of(first[u]).greatest));
     }
     most = warp_max(most);
     if (lane_index() == 0) r.greatest_of_warp[warp_index()] = most;
@@ -60,7 +60,7 @@ struct anchored_doubles {
     int outside = 0;
 #pragma unroll
     for (int u = 0; u < Loads; ++u) {
-      if (u < present) outside += holds(sizes_of<double>(first[u])) ? -1 : 1;
+      if (u < present) outside += holds(sizes_of(first[u])) ? -1 : 1;
     }
     if (static_cast<int>(warp_add(static_cast<std::uint32_t>(outside))) > 0) upper_ = 0;
   }
@@ -151,6 +151,20 @@ struct anchored_doubles {
   bool used_;  ///< the rest
   Rest rest_;
 
+  /// How large the elements of packs are, as the leading bits of their magnitudes: the greatest, and the least of those that are not zero, less one
+  /// (all ones if there is none).
+  struct sizes {
+    std::uint32_t greatest, least;
+  };
+  static __device__ __forceinline__ sizes sizes_of(const pack& p) {
+    sizes z = {0, 0xffffffffu};
+#pragma unroll
+    for (int j = 1; j < 4; j += 2) {
+      const std::uint32_t m = (p.word[j] & 0x7fffffffu) | (p.word[j - 1] != 0 ? 1u : 0u);  // a tiny number is not zero
+      z = {max(z.greatest, m), min(z.least, m - 1)};
+    }
+    return z;
+  }
   static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) { return size < infinite ? size : 0u; }
   /// So that what is up to four times as large is taken as well.
   static __device__ __forceinline__ int limit_of(std::uint32_t size) {
@@ -159,7 +173,7 @@ struct anchored_doubles {
   /// The exponent of the last place of a level, in units of the row.
   static __device__ __forceinline__ int place(int limit, int level) { return limit - 41 - 42 * level - unit0; }
 
-  __device__ __forceinline__ bool holds(const pack_sizes& z) const { return z.greatest < upper_ && z.least >= lower_; }
+  __device__ __forceinline__ bool holds(const sizes& z) const { return z.greatest < upper_ && z.least >= lower_; }
   __device__ __forceinline__ double anchor_of(int level) const { return __hiloint2double((limit_ + 11 - 42 * level + bias) << 20 | 0x80000, 0); }
   __device__ __forceinline__ void anchor(int limit) {
     limit_ = limit;
@@ -173,7 +187,7 @@ struct anchored_doubles {
   __device__ __forceinline__ void take(const pack& p) {
 #pragma unroll
     for (int i = 0; i < items; ++i) {
-      double x = double_of<double>(p, i);
+      double x = item_of<double>(p, i);
       const double next = s_[0] + x;
       x -= next - s_[0];
       s_[0] = next;
@@ -184,10 +198,10 @@ struct anchored_doubles {
   }
   /// A group of packs that all are inside the bounds, or nothing.
   __device__ __forceinline__ bool fits(const pack* p) {
-    pack_sizes z = {0, 0xffffffffu};
+    sizes z = {0, 0xffffffffu};
 #pragma unroll
     for (int u = 0; u < group; ++u) {
-      const pack_sizes one = sizes_of<double>(p[u]);
+      const sizes one = sizes_of(p[u]);
       z = {max(z.greatest, one.greatest), min(z.least, one.least)};
     }
     if (!holds(z)) return false;
@@ -201,7 +215,7 @@ struct anchored_doubles {
 #pragma unroll 1
     for (int u = 0; u < Loads; ++u) {
       if ((left >> u & 1) != 0) {
-        const pack_sizes z = sizes_of<double>(p[0]);
+        const sizes z = sizes_of(p[0]);
         if (upper_ != 0 && holds(z)) take(p[0]);
         else miss(p[0], z.greatest);
       }

@@ -261,7 +261,7 @@ struct certified_running {
 
   static __device__ __forceinline__ double to_double(number x) {
     if constexpr (sizeof(number) == 8) return x;
-    else return double_of_float(to_float(x));
+    else return widened(to_float(x));
   }
   /// Magnitudes of two, each doubled, less 1; where the lower one is zero, the upper one comes out less 2, or less than that of zero, which is no harm.
   __device__ __forceinline__ void add_least_two(std::uint32_t magnitudes_of_two) {

@@ -26,8 +26,8 @@ __device__ __forceinline__ float to_float(T x) {
   else if constexpr (std::is_same_v<T, bf16>) return __builtin_bit_cast(float, std::uint32_t{x.bits} << 16);
   else return static_cast<float>(x);
 }
-/// Subnormals too, where the caller's compiler takes those of floats for zeros (--use_fast_math).
-__device__ __forceinline__ double double_of_float(float x) {
+/// Subnormals come through, though the caller's compiler may take those of floats for zeros (--use_fast_math).
+__device__ __forceinline__ double widened(float x) {
 #if defined(__CUDA_ARCH__)
   double d;
   asm("cvt.f64.f32 %0, %1;" : "=d"(d) : "f"(x));

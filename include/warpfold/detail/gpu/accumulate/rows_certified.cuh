@@ -360,7 +360,7 @@ struct certified_rows {
     const auto take = [&](const T& element) {
       double x = 0;
       if constexpr (traits::wide) x = element;
-      else x = double_of_float(to_float(element));
+      else x = widened(to_float(element));
       look.add(q.what == op::norm1 ? certified::magnitude(x) : x);
     };
     constexpr int ahead = 8;

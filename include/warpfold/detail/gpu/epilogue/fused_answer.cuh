@@ -46,10 +46,7 @@ __device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std:
   mine.divided = mine.spread || what == op::mean;
   const bool squared = what == op::sum_of_squares || what == op::norm2;
   if (to != nullptr) {
-    mine.number = mine.spread          ? Rows::rows
-                  : squared            ? Rows::rows - 1
-                  : what == op::norm1  ? Rows::rows - Rows::watches > 1 ? 1 : 0
-                                       : part;
+    mine.number = mine.spread ? Rows::rows : squared ? Rows::rows - 1 : part;
   }
 #pragma unroll
   for (int i = 0; i < Rows::watches; ++i) mine.kinds |= squared || mine.spread || i == part ? kinds[i] : 0u;

@@ -11,8 +11,8 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/binned_rows.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
 #include <warpfold/detail/gpu/epilogue/state_words.cuh>
-#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/shared_memory.cuh>
@@ -191,6 +191,42 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
         }
         if (warp_index() == 0) answer_of_rows<layout>(digits, kinds, a.n, q, out);
       });
+}
+
+/// All threads of a block that is alone call it: n elements, few enough for bins that are emptied once. load(i, x) puts element i, or what the inputs have there, into x. The first warp
+/// calls answer(digits, kinds).
+template <terms Terms, class E, int Inputs, class Load, class Answer>
+__device__ __forceinline__ void add_few_by_bins(std::uint64_t n, bool magnitudes, Load load, Answer answer) {
+  using bins = binned_rows<E, Terms, 1>;
+  __shared__ bins rows;
+  __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
+  rows.clear();
+  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
+  typename bins::watch watch;
+  watch.start();
+  __syncthreads();
+  constexpr int each = 8;  // loads on their way at once
+#pragma unroll 1
+  for (std::uint64_t first = threadIdx.x; first < n; first += each * blockDim.x) {
+    E x[each][Inputs] = {};
+#pragma unroll
+    for (int u = 0; u < each; ++u) {
+      const std::uint64_t i = first + u * blockDim.x;
+      if (i < n) load(i, x[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < each; ++u) {
+      if (first + u * blockDim.x >= n) continue;
+      if constexpr (Inputs == 1) rows.add(watch, magnitudes, x[u][0]);
+      else rows.add(watch, magnitudes, x[u][0], x[u][1]);
+    }
+  }
+  __syncwarp();
+  rows.tell(watch);
+  __syncthreads();
+  rows.flush(digits);
+  __syncthreads();
+  if (warp_index() == 0) answer(digits, rows.kinds);
 }
 
 /// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:

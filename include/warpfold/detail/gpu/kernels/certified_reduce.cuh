@@ -16,7 +16,6 @@
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/kernels/binned_reduce.cuh>
-#include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/workspace.cuh>
@@ -46,10 +45,7 @@ __global__ void __launch_bounds__(certified_small_threads)
     certified_small_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ certified_question q, Out* out) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
-  using bins = binned_rows<T, Terms, 1>;
   __shared__ certified_room<T, Terms, certified_small_threads> room;
-  __shared__ bins rows;
-  __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
   state s = certified_share<4, Terms, T, Ts...>(a, q, 1);
   s.template merge_block<certified_small_threads>(room);
   bool doubt = false;
@@ -58,33 +54,16 @@ __global__ void __launch_bounds__(certified_small_threads)
     doubt = !certified_quickly<T, Terms>(s, q, a.n, out, hopeless) && (hopeless || !certified_slowly<T, Terms>(s, q, a.n, out));
   }
   if (__syncthreads_or(doubt ? 1 : 0) == 0) return;
-  rows.clear();
-  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
-  typename bins::watch watch;
-  watch.start();
-  __syncthreads();
-  constexpr int each = 8;  // loads on their way at once
-#pragma unroll 1
-  for (std::uint64_t first = threadIdx.x; first < a.n; first += each * blockDim.x) {
-    T x[each][1 + sizeof...(Ts)] = {};
-#pragma unroll
-    for (int u = 0; u < each; ++u) {
-      const std::uint64_t i = first + u * blockDim.x;
-      if (i < a.n) with_elements<T, Ts...>(a, i, [&](const T& v, const Ts&... w) { x[u][0] = v; ((x[u][sizeof...(Ts)] = w), ...); });
-    }
-#pragma unroll
-    for (int u = 0; u < each; ++u) {
-      if (first + u * blockDim.x >= a.n) continue;
-      if constexpr (sizeof...(Ts) == 0) rows.add(watch, q.q.what == op::norm1, x[u][0]);
-      else rows.add(watch, q.q.what == op::norm1, x[u][0], x[u][1]);
-    }
-  }
-  __syncwarp();
-  rows.tell(watch);
-  __syncthreads();
-  rows.flush(digits);
-  __syncthreads();
-  if (warp_index() == 0) answer_of_rows<bins>(digits, rows.kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out);
+  constexpr int inputs = 1 + sizeof...(Ts);
+  add_few_by_bins<Terms, T, inputs>(
+      a.n, q.q.what == op::norm1,
+      [&](std::uint64_t i, T(&x)[inputs]) {
+        with_elements<T, Ts...>(a, i, [&](const T& v, const Ts&... w) {
+          x[0] = v;
+          ((x[inputs - 1] = w), ...);
+        });
+      },
+      [&](std::int64_t* digits, const std::uint32_t* kinds) { answer_of_rows<binned_layout<T, Terms>>(digits, kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out); });
 }
 
 /// The states of blocks, to those that decide: words that are never zero, those of a kind side by side, `stride` of them.

@@ -7,9 +7,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <tuple>
-#include <type_traits>
-#include <utility>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/row_set_concept.cuh>
@@ -83,26 +80,20 @@ __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, st
   return gather_digits<Rows, Threads>(block.digits, block.kinds, tallies);
 }
 
-template <plain_row_set Rows, class Out, int Threads, int MinBlocks, class... T>
+template <plain_row_set Rows, class Out, int Threads, int MinBlocks, integer T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_reduce_kernel(arrays<sizeof...(T)> a, exact_question q, Out* out, std::uint64_t* tallies) {
+    exact_reduce_kernel(arrays<1> a, exact_question q, Out* out, std::uint64_t* tallies) {
   await_stream();
   __shared__ rows_block<Rows, Threads> block;
-  Rows rows{};  // g++ cannot see that the rest is started before it is used
-  feed<Rows, nothing_beside, T...>(rows, a, q, {});
+  Rows rows{};
+  feed<Rows, nothing_beside, T>(rows, a, q, {});
   sum_rows_of_block(rows, block);
   if (!gather_rows(block, tallies)) return;
-  if constexpr (sizeof...(T) == 1 && (integer<T> && ...) && Rows::watches == 1) {
-    if (q.states) {
-      if (threadIdx.x == 0) {
-        using element = std::tuple_element_t<0, std::tuple<T...>>;
-        put_state<element, has_moments<Rows> ? terms::moments : terms::sum>(block.digits, block.kinds, a.n, q.what,
-                                                                            reinterpret_cast<std::int64_t*>(out));
-      }
-      return;
-    }
+  if (q.states) {
+    if (threadIdx.x == 0) put_state<T, has_moments<Rows> ? terms::moments : terms::sum>(block.digits, block.kinds, a.n, q.what, reinterpret_cast<std::int64_t*>(out));
+  } else if (warp_index() == 0) {
+    answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
   }
-  if (warp_index() == 0) answer_of_rows<Rows>(block.digits, block.kinds, a.n, q, out);
 }
 
 /// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
@@ -120,21 +111,17 @@ std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, con
   return at_most(divide_up(work + 1, 2 * Threads), at_most(resident, scratch.choices().exact_blocks) * scratch.multiprocessors());
 }
 
-/// Enqueues one kernel. `workers` blocks; 0 is the library's choice. T are the element types of the
-/// inputs as Rows takes them.
-template <plain_row_set Rows, class Out, int Threads, class... T>
-cudaError_t exact_reduce(const exact_question& q, const void* const* x, const std::int64_t* stride,
-                         std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream,
-                         std::uint32_t workers = 0) {
+/// Enqueues one kernel.
+template <plain_row_set Rows, class Out, int Threads, integer T>
+cudaError_t exact_reduce(const exact_question& q, const void* x, std::int64_t stride, std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream) {
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
-  arrays<sizeof...(T)> a;
-  if (!make_arrays<T...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
+  arrays<1> a;
+  if (!make_arrays<T>(a, &x, &stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   constexpr int resident = exact_resident<Rows, Threads>;
-  if (workers == 0) workers = exact_workers<Threads>(a, resident, scratch);
-  return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T...>,
-                {at_most(workers, 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, q,
-                static_cast<Out*>(out), scratch.tally());
+  return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T>,
+                {at_most(exact_workers<Threads>(a, resident, scratch), 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, q, static_cast<Out*>(out),
+                scratch.tally());
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -150,25 +150,10 @@ __device__ __attribute__((noinline)) bool certified_answers(const certified_stat
 /// All threads of a block call it: the sums of a small array once more, in bins.
 template <class E, terms Terms, class Out, int Count, class Map, class... T>
 __device__ __attribute__((noinline)) void add_fused_again(const arrays<sizeof...(T)>& a, const Map& map, const fused_question<Count>& q) {
-  using bins = binned_rows<E, Terms, 1>;
-  __shared__ bins rows;
-  __shared__ std::int64_t digits[bins::digits + spread_digits<bins>];
-  const bool magnitudes = q.of_rows.what == op::norm1;
-  rows.clear();
-  for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
-  typename bins::watch watch;
-  watch.start();
-  __syncthreads();
-#pragma unroll 1
-  for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
-    with_elements<T...>(a, i, [&](const T&... x) { rows.add(watch, magnitudes, map(x...)); });
-  }
-  __syncwarp();
-  rows.tell(watch);
-  __syncthreads();
-  rows.flush(digits);
-  __syncthreads();
-  if (warp_index() == 0) answers_of_rows<bins, E, Out>(digits, rows.kinds, a.n, q);
+  add_few_by_bins<Terms, E, 1>(
+      a.n, q.of_rows.what == op::norm1,
+      [&](std::uint64_t i, E(&x)[1]) { with_elements<T...>(a, i, [&](const T&... v) { x[0] = map(v...); }); },
+      [&](std::int64_t* digits, const std::uint32_t* kinds) { answers_of_rows<binned_layout<E, Terms>, E, Out>(digits, kinds, a.n, q); });
 }
 
 /// This thread's share into the sums and the fold, in any order.

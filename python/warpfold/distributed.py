@@ -395,7 +395,7 @@ class _Torch:
         return self.dist.all_to_all_single(out.view(-1), t.view(-1), group=self.group, async_op=True), lambda: self._as(parts, out)
 
     def swap(self, data: Any, into: Any) -> Any:
-        """Of two ranks on GPUs, what each sends to the other."""
+        """What each of two ranks on GPUs sends to the other."""
         to_other = [0, 0]
         to_other[1 - self.rank] = len(data)
         return self.dist.all_to_all_single(into, data, to_other, to_other, group=self.group, async_op=self.under_way)
@@ -496,7 +496,7 @@ class _Torch:
         return started, come
 
     def _gathered_there(self, row: int, what: str, sent: _Sent) -> tuple[Any, Callable[[], tuple[bool, Any]]]:
-        """Of a tensor on the GPU: the result is made there before the host knows whether the ranks bring the same, and is given to nobody if they do not."""
+        """The same where the message is a tensor on the GPU: the result is made there before the host knows whether the ranks bring the same, and is given to nobody if they do not."""
         torch, size = self.torch, len(sent.data)
         room = self.history.room(torch, row).marked(self.history, what, torch)
         room.sent[_MARK:_MARK + size].copy_(sent.data)

@@ -151,7 +151,7 @@ class table {
     if (o == wf::op::sum && t_ == wf::dtype::f32) {
       for (k.clear(); k.size() < 31;) k.push_back(static_cast<int>(k.size()));
     } else if (s_.brief && o != wf::op::sum) {
-      k = {14, 20, 26, 28};
+      k = {14, 20, 22, 24, 26, 28};  // 22 and 24: answers of more than checked_bytes follow from one of a whole tile or more
     }
     std::erase_if(k, [&](int e) { return e < s_.least || e > s_.most || (size_ << e) > most_bytes_; });
     return k;

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# warpfold from libraries that are built already, so that trying the Python package does not compile them again: WARPFOLD_PREBUILT is the
+# warpfold from libraries that are built already, so that tests of the Python package and of scripts/cpu do not compile them again: WARPFOLD_PREBUILT is the
 # CPU library, WARPFOLD_PREBUILT_SIMT and WARPFOLD_PREBUILT_GPU are lists of archives, that of the kernels first, WARPFOLD_PREBUILT_PROGRAM the
 # program, for its folder bin.
 find_package(Threads REQUIRED)
-add_library(warpfold STATIC IMPORTED)
+add_library(warpfold STATIC IMPORTED GLOBAL)
 set_target_properties(warpfold PROPERTIES IMPORTED_LOCATION ${WARPFOLD_PREBUILT}
   INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/include INTERFACE_LINK_LIBRARIES Threads::Threads)
+target_compile_features(warpfold INTERFACE cxx_std_20)
+foreach(name warpfold headers)
+  add_library(warpfold::${name} ALIAS warpfold)
+endforeach()
 
 function(wf_prebuilt_kernels target archives)
   list(POP_FRONT archives kernels)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a run of bench_cpu: times and ratios, then PASS or MISS for every bar.
 
-    ratios.py run.json
+    ratios.py run.json [--some]
 
 A time is the least of a benchmark's repetitions: what else a machine does only ever adds. The spread is
-that of the median above it. Exit 1 if a contender was wrong or a bar could not be judged, 2 if the file
-cannot be read; a MISS is told, not an error.
+that of the median above it. Exit 1 if a contender was wrong or a bar could not be judged (but of a run of some benchmarks alone), 2 if the
+file cannot be read; a MISS is told, not an error.
 """
 import argparse
 import collections
@@ -98,8 +98,8 @@ def print_table(table, size):
             print(line)
 
 
-def print_bars(table):
-    """One line a bar; returns how many of them (passed, missed, could not be judged)."""
+def print_bars(table, some):
+    """One line a bar, of some benchmarks those that can be judged; returns how many of them (passed, missed, could not be judged)."""
     count = [0, 0, 0]
 
     def judge(name, ratio, most, told):
@@ -111,7 +111,8 @@ def print_bars(table):
         name = f"{place} {kind} {what} / {against}"
         if what not in contenders or against not in contenders:
             count[2] += 1
-            print(f"NONE  {name:<44} not in this run")
+            if not some:
+                print(f"NONE  {name:<44} not in this run")
             continue
         ratio = contenders[what][0] / contenders[against][0]
         told = f"{ratio:.3f}, at most {most:.3f}"
@@ -125,7 +126,8 @@ def print_bars(table):
         name = f"{place} {kind} {what} / plain loop"
         if what not in contenders or "sum loop" not in contenders:
             count[2] += 1
-            print(f"NONE  {name:<44} not in this run")
+            if not some:
+                print(f"NONE  {name:<44} not in this run")
             continue
         t, most = contenders[what][0], 1.5 * contenders["sum loop"][0] + 5
         judge(name, t, most, f"{t:.1f} ns, at most {most:.1f} (1.5 loops + 5 ns)")
@@ -135,6 +137,7 @@ def print_bars(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", help="what bench_cpu wrote with --benchmark_out")
+    parser.add_argument("--some", action="store_true", help="the run is of some benchmarks: a bar that it cannot judge is no error")
     given = parser.parse_args()
     try:
         context, table, size, wrong = read(given.run)
@@ -145,11 +148,11 @@ def main():
     print(f"{context.get('date')}  {told}")
     print_table(table, size)
     print()
-    passed, missed, unjudged = print_bars(table)
+    passed, missed, unjudged = print_bars(table, given.some)
     print(f"{passed} bars passed, {missed} missed, {unjudged} not in this run")
     for w in wrong:
         print(f"WRONG: {w}")
-    return 1 if wrong or unjudged else 0
+    return 1 if wrong or (unjudged and not given.some) or not passed + missed else 0
 
 
 if __name__ == "__main__":

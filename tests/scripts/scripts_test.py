@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of pages that set a machine up or measure one.
+
+    scripts_test.py CASE --source … --scratch … --cmake … --cc … --cxx … --library … [--program …]
+
+Each runs as its page has it, in a folder of the sources. What would take minutes is told to be small by variables and by options behind
+the line, and programs that would change the machine are stand-ins, which come first on PATH and write down what they are asked.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SKIPPED = 77
+
+
+def fail(text):
+    sys.exit(f"scripts_test: {text}")
+
+
+def expect(condition, text):
+    if not condition:
+        fail(text)
+
+
+class Commands:
+    def __init__(self, a):
+        self.a = a
+        self.folder = Path(a.scratch) / a.case
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.sources, self.instead = self.folder / "sources", self.folder / "instead"
+        self.sources.mkdir(parents=True)
+        self.instead.mkdir()
+        self.source = Path(a.source)
+        for entry in self.source.iterdir():
+            if not entry.name.startswith((".", "build")):
+                (self.sources / entry.name).symlink_to(entry)
+        self.asked = self.folder / "asked"
+        self.env = {k: v for k, v in os.environ.items() if k not in ("CXXFLAGS", "CFLAGS", "LDFLAGS", "CUDAFLAGS")}
+        self.env |= {"CC": a.cc, "CXX": a.cxx, "PATH": f"{self.instead}:{Path(a.cmake).parent}:{self.env['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
+
+    def run(self, line, page, behind="", status=0, **env):
+        """What a line of a page prints, its errors among it, run as it stands but for what is put behind it."""
+        expect(re.search(rf"(?m)^(?:    )?{re.escape(line)}(?: |$)", (self.source / page).read_text()), f"{page} has no line {line}")
+        done = subprocess.run(["bash", "-euc", f"{line} {behind}"], cwd=self.sources, env=self.env | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        expect(done.returncode == status, f"exit status {done.returncode} of: {line} {behind}\n{done.stdout[-6000:]}")
+        return done.stdout
+
+    def stand_in(self, name, script=""):
+        """A program that writes down what it is asked, and then does what the script says."""
+        file = self.instead / name
+        file.write_text(f'#!/bin/bash\necho "{name} $*" >>{self.asked}\n{script}\n')
+        file.chmod(0o755)
+
+    def was_asked(self):
+        said = self.asked.read_text().splitlines() if self.asked.exists() else []
+        self.asked.unlink(missing_ok=True)
+        return said
+
+    def without_installing(self):
+        """Nothing is installed: apt-get and sudo write down what they are asked."""
+        for name in ("apt-get", "sudo"):
+            self.stand_in(name)
+
+    # The cases.
+
+    def dependencies(self):
+        """scripts/dependencies asks for what is missing and for nothing else, of Debian's packages alone."""
+        self.without_installing()
+        self.stand_in("apt-cache", 'echo "  Candidate: 1"')
+        script = (self.source / "scripts/dependencies").read_text()
+        groups = {name: re.search(rf"^{name}=\((.*?)\)", script, re.M | re.S)[1].split() for name in ("build", "tests")}
+
+        def installs(missing, *arguments):
+            """What it installs where all packages are there but these."""
+            self.stand_in("dpkg-query", f'case " {" ".join(missing)} " in *" ${{@: -1}} "*) exit 1;; esac\necho -n installed')
+            done = subprocess.run([self.sources / "scripts/dependencies", *arguments], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            expect(done.returncode == 0, done.stdout)
+            asked = [re.sub(r"^sudo ", "", line) for line in self.was_asked() if not line.startswith(("dpkg-query", "apt-cache", "sudo apt-get"))]
+            if not missing:
+                return asked
+            expect(len(asked) == 2 and asked[0].startswith("apt-get update") and asked[1].startswith("apt-get install "), f"it asks for {asked}")
+            return [word for word in asked[1].split()[2:] if not word.startswith("-")]
+
+        if os.geteuid() != 0:  # sudo, which is a stand-in, runs what it is told
+            self.stand_in("sudo", '"$@"')
+        for arguments, wanted in (((), groups["build"]), (("tests",), groups["build"] + groups["tests"])):
+            expect(not installs([], *arguments), "it installs where nothing is missing")
+            expect(installs(["ninja-build", "libdw-dev"], *arguments) == ["ninja-build", "libdw-dev"], "it does not install what is missing")
+            expect(installs(wanted, *arguments) == wanted, "it does not install all that is missing")
+        self.stand_in("apt-cache", '[[ $* != *libcapstone-dev* ]] || { echo "  Candidate: (none)"; exit; }\necho "  Candidate: 1"')
+        expect(installs(["ninja-build", "libcapstone-dev"]) == ["ninja-build"], "it installs what this release has not")
+
+    def quickstart(self):
+        """./quickstart ends as README says. The program is the one that was built already, where CMake's configuration has its target."""
+        self.without_installing()
+        made = "build/quickstart/cli/warpfold"
+        self.stand_in("cmake", f"""[[ $1 == --build ]] || exec {self.a.cmake} "$@"
+grep -q '^build cli/warpfold: CXX_EXECUTABLE_LINKER' "$2/build.ninja" && [[ "$3 $4" == "--target warpfold_cli" ]] && cp {self.a.program} {made}""")
+        said = self.run("./quickstart", "README.md", WARPFOLD_CUDA="OFF")
+        asked = self.was_asked()
+        installed = [line for line in asked if not line.startswith("cmake ")]
+        if installed:  # where a test runs that was not set up by ./check
+            print(f"missing here: {installed}")
+        expect([line.split()[1] for line in asked if line.startswith("cmake ")] == ["-S", "--build"], f"it builds by {asked}")
+        cache = (self.sources / "build/quickstart/CMakeCache.txt").read_text()
+        for line in ("CMAKE_BUILD_TYPE:STRING=Release", "WARPFOLD_CUDA:STRING=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF"):
+            expect(line in cache, f"it does not set {line}")
+        block = re.search(r"ends like this:\n\n```console\n(.*?)^```", (self.source / "README.md").read_text(), re.M | re.S)[1]
+        commands = re.findall(r"^\$ (.*)$", said, re.M)
+        expect(commands == ["warpfold info", *re.findall(r"^\$ (.*)$", block, re.M)], f"it runs {commands}")
+        ending = re.escape(block).replace("…\\\n", "(?:.*\\n)*?").replace("…", ".*?").replace("\\ ", " ")
+        ending = re.sub(r" +", " +", ending)
+        if "Free Software" in subprocess.run([self.a.cxx, "--version"], stdout=subprocess.PIPE, text=True).stdout:  # the ladder tells source lines as this compiler has them
+            expect(re.search(ending, said), f"it does not end as README says:\n{said[-6000:]}")
+        expect(f"The program is {made}." in said, said[-500:])
+
+    def cpu(self):
+        """scripts/cpu here, and what scripts/cpu bundle gives: one kind of machine, one benchmark, the library that was built already, no optimiser."""
+        if not Path("/usr/include/eigen3").exists() or not shutil.which("ldd"):
+            print("no Eigen here; scripts/dependencies tests installs it")
+            sys.exit(SKIPPED)
+        small = {"WARPFOLD_BENCH_CMAKE": f"-DWARPFOLD_PREBUILT={self.a.library} -Dwf_unoptimised=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0", "WARPFOLD_BENCH_MIB": "1"}
+        asked = "--quick --repetitions 1 --only '^n=1/f64/'"
+        kept = self.folder / "here.json"
+        said = self.run("scripts/cpu", "docs/cpu.md", f"{asked} {kept}", **small)
+        self.measured(said, kept)
+        self.run("scripts/cpu bundle", "docs/cpu.md", "native", **small)
+        bundle = self.folder / "elsewhere"
+        (self.sources / "build/cpu-bundle").rename(bundle)
+        shutil.rmtree(self.sources)  # the other machine has no sources and no compiler
+        done = subprocess.run(["bash", "-euc", f"./cpu {asked}"], cwd=bundle, env={"PATH": "/usr/bin:/bin", "WARPFOLD_BENCH_MIB": "1"},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        expect(done.returncode == 0, done.stdout)
+        self.measured(done.stdout, bundle / done.stdout.splitlines()[-1])
+
+    def measured(self, said, kept):
+        names = {b["name"].split("/")[0] for b in json.loads(kept.read_text())["benchmarks"]}
+        expect(names == {"n=1"}, f"it measured {names}")
+        expect(re.search(r"\b(PASS|MISS)\b", said), f"it tells of no bar:\n{said}")
+
+    def exact_scalar(self):
+        """The figures at the end of docs/exact.md, by programs that measure for an instant."""
+        self.run("cmake --preset release && cmake --build --preset release --target bench_exact_scalar", "docs/exact.md")
+        said = self.run("build/release/bench/cpu/bench_exact_scalar --benchmark_repetitions=7", "docs/exact.md", BENCHMARK_MIN_TIME="0.0001", BENCHMARK_FILTER="/0/100$")
+        expect(len(re.findall(r"_median ", said)) == 6, said)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=("dependencies", "quickstart", "cpu", "exact_scalar"))
+    for option in ("source", "scratch", "cmake", "cc", "cxx", "library"):
+        parser.add_argument("--" + option, required=True)
+    parser.add_argument("--program")
+    arguments = parser.parse_args()
+    getattr(Commands(arguments), arguments.case)()

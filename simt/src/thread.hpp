@@ -144,12 +144,6 @@ inline block* this_block() {
   return t ? t->in : nullptr;
 }
 
-/// The launch's observer; null if none.
-inline observer* this_observer() {
-  cuda_thread* t = this_thread;
-  return t ? t->in->watch : nullptr;
-}
-
 /// Calls the block's observer, if there is one, as tell(observer). What that does is not told.
 template <class Tell>
 void to_observer(cuda_thread& t, const Tell& tell) {

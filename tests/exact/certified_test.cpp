@@ -54,6 +54,14 @@ c::pair merged(std::vector<c::pair> p) {
 }
 std::uint64_t longest(std::size_t n, std::size_t chains) { return (n + chains - 1) / chains; }
 
+// What pairs of terms times `shrink` lost, r being the range of the terms themselves.
+double loss_of_shrunk_pairs(const c::range& r, std::uint64_t length, std::uint64_t n) {
+  if (r.top == r.unit) return 0;  // zeros
+  const bool below = r.unit - c::shrinks < exact::ieee_f64::min_exponent;  // each term was off by half the least subnormal
+  const double loss = c::loss_of_pairs({r.top - c::shrinks, below ? exact::ieee_f64::min_exponent : r.unit - c::shrinks, r.finite}, length, n);
+  return below ? c::add(loss, c::multiply(static_cast<double>(n), c::underflow)) : loss;
+}
+
 // Element i goes to chain i mod `chains`.
 template <class T>
 known sum_of(const std::vector<T>& x, std::size_t chains, bool magnitudes = false, bool shrunk = false) {
@@ -78,7 +86,7 @@ known sum_of(const std::vector<T>& x, std::size_t chains, bool magnitudes = fals
     all.merge(own);
   }
   const std::uint64_t length = sizeof(T) == 8 ? longest(x.size(), chains) : 1;
-  if (shrunk) return c::known_of(merged(pairs), c::loss_of_shrunk_pairs(c::range_of<layout>(all), length, x.size()), c::shrinks);
+  if (shrunk) return c::known_of(merged(pairs), loss_of_shrunk_pairs(c::range_of<layout>(all), length, x.size()), c::shrinks);
   return c::known_of(merged(pairs), c::add(lost, c::loss_of_pairs(c::range_of<layout>(all), length, x.size())));
 }
 

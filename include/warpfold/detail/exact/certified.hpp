@@ -212,13 +212,6 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
 /// Terms times this cannot overflow on the way: sums of f64 that may have any exponent are sums of such.
 inline constexpr int shrinks = 64;
 inline constexpr double shrink = 0x1p-64;
-/// What pairs of terms times `shrink` lost, r being the range of the terms themselves.
-WF_HD double loss_of_shrunk_pairs(const range& r, std::uint64_t length, std::uint64_t n) {
-  if (r.top == r.unit) return 0;  // zeros
-  const bool below = r.unit - shrinks < ieee_f64::min_exponent;  // each term was off by half the least subnormal
-  const double loss = loss_of_pairs({r.top - shrinks, below ? ieee_f64::min_exponent : r.unit - shrinks, r.finite}, length, n);
-  return below ? add(loss, multiply(static_cast<double>(n), underflow)) : loss;
-}
 
 /// A number within `error` of h + l, where h is h + l rounded. With error = 0 it is that number. All times 2^scale, which
 /// is 0 or more.

@@ -34,9 +34,6 @@ struct states_request {
   void* out;  ///< null, or where their answers go
 };
 
-/// Enqueues it, and says a cudaError_t; of answers that the device does not make, cudaErrorNotSupported.
-using run_states_kernel = int (*)(const states_request&, void* stream);
-
 namespace detail {
 
 /// The request of states of a form, without pointers. Throws wf::error (unsupported) of those that depend on the order of additions:

@@ -12,6 +12,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_column.cuh>
 #include <warpfold/detail/gpu/domain/elements.cuh>
+#include <warpfold/device/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

@@ -13,16 +13,8 @@
 #include <warpfold/detail/exact/digits.hpp>
 #include <warpfold/detail/exact/format.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
-#include <warpfold/device/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
-
-/// The column of this thread, where Share lanes of a warp have one together.
-template <int Share>
-__device__ __forceinline__ int own_column() {
-  if constexpr (Share == 1) return static_cast<int>(threadIdx.x);
-  else return warp_index() * (32 / Share) + lane_index() % (32 / Share);
-}
 
 /// Numbers mantissa·2^p of Mantissa bits, p <= Greatest. Slot j weighs 2^(Spacing·j). A number that
 /// leaves room for sums in one slot is added to one, else it is cut into parts of Spacing bits.

@@ -13,6 +13,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/exact_column.cuh>
 #include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
+#include <warpfold/device/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

@@ -4,6 +4,7 @@ no GPU, none of these libraries, or a package without CUDA."""
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 
@@ -404,3 +405,23 @@ def test_blocks_of_dask_and_xarray_on_a_gpu():
             value = found.data.compute() if hasattr(found.data, "compute") else found.data
             assert type(value) is cupy.ndarray
             same(host(value), (wf.nansum if skipna is None else wf.sum)(here, axis=0))
+
+
+def test_workers_of_dask_with_a_gpu():
+    """Processes whose blocks are CuPy's, as those of dask-cuda: states are made on the GPU, one of the workers dies, and answers come back as CuPy's."""
+    cupy, da, distributed = pytest.importorskip("cupy"), pytest.importorskip("dask.array"), pytest.importorskip("distributed")
+    import warpfold.dask as wfd
+    r = np.random.default_rng(5)
+    x = r.standard_normal((600, 40)) * 10.0 ** r.integers(-100, 100, (600, 40))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50, memory_limit=0) as cluster, \
+            distributed.Client(cluster) as client:
+        there = da.from_array(x, chunks=(250, 20)).map_blocks(cupy.asarray, dtype=x.dtype, meta=cupy.empty((0, 0)))
+        for name in ("sum", "var", "nanmax", "argmin"):
+            for axis in (None, 0, 1):
+                found = client.compute(getattr(wfd, name)(there, axis=axis)).result(timeout=60)
+                assert type(found) is cupy.ndarray
+                same(found.get(), np.asarray(getattr(wf, name)(x, axis=axis)))
+        pids = client.run(os.getpid)
+        later = client.compute(wfd.mean(there, axis=0, split_every=2))
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+        same(later.result(timeout=60).get(), wf.mean(x, axis=0))

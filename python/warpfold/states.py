@@ -7,6 +7,8 @@ States of pieces become the state of the whole, with the same bits in any order.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import math
 import re
 import struct
@@ -325,8 +327,12 @@ class _Room:
         self.size, self.offsets = size, (0,)
 
 
+@functools.lru_cache(256)  # each task of Dask brings one; a form does not change
 def _form(reduction: str, dtype: Any, answer: Any) -> Form:
     return Form(reduction, dtype, answer=answer)
+
+
+atexit.register(_form.cache_clear)  # else the compiled module tells at the end that forms were left
 
 
 def _labels(labels: Any) -> _core.View:

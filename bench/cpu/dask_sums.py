@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What exact sums and means cost in Dask beside dask.array's own: whole arrays and along an axis on two workers, and a chunk of next to nothing.
 
-    python bench/cpu/dask_sums.py [--elements N] [--repetitions R] [OUT.json]
+    python bench/cpu/dask_sums.py [--elements N] [--repetitions R] [--chunks C] [OUT.json]
+
+--elements 0 and --chunks 0 leave a part out.
 
 Two worker processes of one thread each hold the array, so that nothing but the reduction is timed; the two take turns. Times of
 one run may be compared, never those of two. `wall` is the least of the repetitions; `cpu` the least that the workers' processors
@@ -18,8 +20,10 @@ import time
 
 import dask
 import dask.array as da
+import dask.local
 import distributed
 import numpy as np
+from distributed.protocol import dumps, loads, pickle, to_serialize
 
 import warpfold as wf
 import warpfold.dask as wfd
@@ -63,21 +67,47 @@ def verify(x):
     assert wfd.mean(x).compute() == np.float32(whole.mean(dtype="float32")), "a wrong mean"
 
 
+def as_messages(lazy, repetitions):
+    """Processor seconds of what workers do beside the tasks themselves, in this process: tasks that come, results that go and come."""
+    graph = dict(dask.optimize(lazy)[0].__dask_graph__())
+    messages = [pickle.dumps(task) for task in graph.values()]
+    results = dask.local.get_sync(graph, list(graph))
+    sent = [dumps({"x": to_serialize(r)}) for r in results]
+    least = float("inf")
+    for _ in range(repetitions + 1):
+        from_ = time.process_time()
+        for m in messages:
+            pickle.loads(m)
+        for r in results:
+            dumps({"x": to_serialize(r)})
+        for s in sent:
+            loads(s)
+        least = min(least, time.process_time() - from_)
+    return least
+
+
 def tasks(client, n, repetitions):
-    """A task's time on chunks of one row of 100. In one process it is the processor's; on the workers with all that the scheduler does for it."""
+    """What a chunk of one row of 100 costs: of the processor in one process; on the workers theirs, that of the scheduler and the client, which are in this process,
+    and the time that passes."""
     x = da.ones((n, 100), chunks=(1, 100), dtype="float32")
+    calls = {"warpfold": wfd.sum(x), "dask": x.sum()}
+    clocks = {"processor": time.process_time, "workers' processors": lambda: cpu_of(client), "scheduler and client": time.process_time, "wall": time.perf_counter}
     best = {}
-    for where, clock in (("one process", time.process_time), ("two workers", time.perf_counter)):
-        calls = {"warpfold": wfd.sum(x), "dask": x.sum()}
-        least = dict.fromkeys(calls, float("inf"))
+    for where, names in (("one process", ("processor",)), ("two workers", ("workers' processors", "scheduler and client", "wall"))):
+        least = {name: dict.fromkeys(names, float("inf")) for name in calls}
         for _ in range(repetitions + 1):
             for name, lazy in calls.items():
-                from_ = clock()
+                from_ = {c: clocks[c]() for c in names}
                 lazy.compute(scheduler="sync" if where == "one process" else client)
-                least[name] = min(least[name], clock() - from_)
-        best[where] = {"chunks": n, "warpfold_us": 1e6 * least["warpfold"] / n, "dask_us": 1e6 * least["dask"] / n,
-                       "warpfold_over_dask_us": 1e6 * (least["warpfold"] - least["dask"]) / n}
+                for c in reversed(names):
+                    least[name][c] = min(least[name][c], clocks[c]() - from_[c])
+        best[where] = {"chunks": n, **{c: {"warpfold_us": 1e6 * least["warpfold"][c] / n, "dask_us": 1e6 * least["dask"][c] / n,
+                                           "warpfold_over_dask_us": 1e6 * (least["warpfold"][c] - least["dask"][c]) / n} for c in names}}
         print(f"a chunk, {where}: {best[where]}", file=sys.stderr)
+    sent = {name: 1e6 * as_messages(lazy, repetitions) / n for name, lazy in calls.items()}
+    best["one process"]["tasks and results as messages, processor"] = {"warpfold_us": sent["warpfold"], "dask_us": sent["dask"],
+                                                                       "warpfold_over_dask_us": sent["warpfold"] - sent["dask"]}
+    print(f"a chunk, as messages: {sent}", file=sys.stderr)
     return best
 
 
@@ -85,19 +115,26 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("--elements", type=int, default=10**9)
     a.add_argument("--repetitions", type=int, default=7)
+    a.add_argument("--chunks", type=int, default=400, help="of next to nothing")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
-    rows = max(given.elements // 10_000, 100)
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster, \
+    rows, results, small = given.elements // 10_000, [], None
+    # What workers do all the time, whether they have tasks or not, is not a task's cost.
+    with dask.config.set({"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "60s"}), \
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster, \
             distributed.Client(cluster) as client:
-        x = da.random.default_rng(1).standard_normal((rows, 10_000), dtype="float32", chunks=(max(rows // 32, 1), 10_000)).persist()
-        distributed.wait(x)
-        verify(x)
-        results = [beside(client, name, ours, theirs, given.repetitions) for name, ours, theirs in (
-            ("sum", wfd.sum(x), x.sum()), ("mean", wfd.mean(x), x.mean()), ("sum, axis 0", wfd.sum(x, axis=0), x.sum(axis=0)),
-            ("sum, axis 1", wfd.sum(x, axis=1), x.sum(axis=1)), ("mean, axis 0", wfd.mean(x, axis=0), x.mean(axis=0)))]
-        small = tasks(client, 400, given.repetitions)
-    told = {"command": "bench/cpu/dask_sums.py " + " ".join(sys.argv[1:]), "elements": rows * 10_000, "dtype": "float32", "chunks": x.numblocks[0],
+        if rows > 0:
+            x = da.random.default_rng(1).standard_normal((rows, 10_000), dtype="float32", chunks=(max(rows // 32, 1), 10_000)).persist()
+            distributed.wait(x)
+            verify(x)
+            results = [beside(client, name, ours, theirs, given.repetitions) for name, ours, theirs in (
+                ("sum", wfd.sum(x), x.sum()), ("mean", wfd.mean(x), x.mean()), ("sum, axis 0", wfd.sum(x, axis=0), x.sum(axis=0)),
+                ("sum, axis 1", wfd.sum(x, axis=1), x.sum(axis=1)), ("mean, axis 0", wfd.mean(x, axis=0), x.mean(axis=0)),
+                ("var, axis 0", wfd.var(x, axis=0), x.var(axis=0)), ("var", wfd.var(x), x.var()))]
+            del x
+        if given.chunks > 0:
+            small = tasks(client, given.chunks, given.repetitions)
+    told = {"command": "bench/cpu/dask_sums.py " + " ".join(sys.argv[1:]), "elements": rows * 10_000, "dtype": "float32", "chunks": 32,
             "workers": 2, "cores": os.cpu_count(), "load": os.getloadavg()[0], "python": sys.version.split()[0], "numpy": np.__version__,
             "dask": dask.__version__, "warpfold": wf.__version__, "repetitions": given.repetitions, "results": results, "tasks": small}
     text = json.dumps(told, indent=1) + "\n"

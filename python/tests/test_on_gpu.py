@@ -4,6 +4,7 @@ no GPU, none of these libraries, or a package without CUDA."""
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 
@@ -373,16 +374,27 @@ def test_ranks_on_gpus(tmp_path):
 
 
 def test_blocks_of_dask_and_xarray_on_a_gpu():
-    """Blocks of CuPy, as the workers of dask-cuda have them."""
+    """Blocks of CuPy, as the workers of dask-cuda have them: states are made on the GPU, and answers are CuPy's too."""
     cupy, da = pytest.importorskip("cupy"), pytest.importorskip("dask.array")
     import warpfold.dask as wfd
+    from warpfold.states import Form
     x = np.random.default_rng(3).standard_normal((400, 30)) * 10.0 ** np.random.default_rng(4).integers(-100, 100, (400, 30))
     for chunks in ((400, 30), (37, 11), (1, 30)):
         there = da.from_array(cupy.asarray(x), chunks=chunks, asarray=False)
         assert type(there.blocks[0, 0].compute()) is cupy.ndarray
         for name in ("sum", "mean", "var", "norm", "min", "argmax"):
             for axis in (None, 0, 1):
-                same(np.asarray(getattr(wfd, name)(there, axis=axis).compute()), np.asarray(getattr(wf, name)(x, axis=axis)))
+                found = getattr(wfd, name)(there, axis=axis).compute()
+                assert type(found) is cupy.ndarray
+                same(found.get(), np.asarray(getattr(wf, name)(x, axis=axis)))
+    hidden = there.map_blocks(lambda b: b, dtype=x.dtype, meta=np.empty((0, 0)))  # Dask does not know that these are CuPy's
+    same(wfd.mean_var(hidden, axis=0)[1].compute(), wf.var(x, axis=0))
+    for dtype in ("float32", "float16", "int32", "complex64"):
+        few = (x[:60] / 1e100).astype(dtype) if dtype != "int32" else np.arange(1800).astype(dtype).reshape(60, 30)
+        for name in ("sum", "mean", "sum_of_squares") + (() if dtype == "complex64" else ("max", "argmin")):
+            for axis in (None, 0, 1):
+                form = Form(name, dtype)
+                assert form.of(cupy.asarray(few), axis=axis).tobytes() == form.of(few, axis=axis).tobytes(), (dtype, name, axis)
     xr = pytest.importorskip("xarray")
     import warpfold.xarray  # noqa: F401
     with_nans = np.where(x > 0, x, np.nan)
@@ -391,4 +403,25 @@ def test_blocks_of_dask_and_xarray_on_a_gpu():
             found = xr.DataArray(data, dims=("time", "place"), attrs={"units": "K"}).warpfold.sum("time", skipna=skipna, keep_attrs=True)
             assert found.attrs == {"units": "K"}
             value = found.data.compute() if hasattr(found.data, "compute") else found.data
-            same(value if isinstance(value, np.ndarray) else host(value), (wf.nansum if skipna is None else wf.sum)(here, axis=0))
+            assert type(value) is cupy.ndarray
+            same(host(value), (wf.nansum if skipna is None else wf.sum)(here, axis=0))
+
+
+def test_workers_of_dask_with_a_gpu():
+    """Processes whose blocks are CuPy's, as those of dask-cuda: states are made on the GPU, one of the workers dies, and answers come back as CuPy's."""
+    cupy, da, distributed = pytest.importorskip("cupy"), pytest.importorskip("dask.array"), pytest.importorskip("distributed")
+    import warpfold.dask as wfd
+    r = np.random.default_rng(5)
+    x = r.standard_normal((600, 40)) * 10.0 ** r.integers(-100, 100, (600, 40))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50, memory_limit=0) as cluster, \
+            distributed.Client(cluster) as client:
+        there = da.from_array(x, chunks=(250, 20)).map_blocks(cupy.asarray, dtype=x.dtype, meta=cupy.empty((0, 0)))
+        for name in ("sum", "var", "nanmax", "argmin"):
+            for axis in (None, 0, 1):
+                found = client.compute(getattr(wfd, name)(there, axis=axis)).result(timeout=60)
+                assert type(found) is cupy.ndarray
+                same(found.get(), np.asarray(getattr(wf, name)(x, axis=axis)))
+        pids = client.run(os.getpid)
+        later = client.compute(wfd.mean(there, axis=0, split_every=2))
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+        same(later.result(timeout=60).get(), wf.mean(x, axis=0))

@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 from . import _core
-from ._inputs import DTYPES, I64, NAMES, lies_on_gpu, to_type
+from ._inputs import DTYPES, F64, I64, NAMES, is_floating, lies_on_gpu, to_type
 
 INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
            "to the CPU")
@@ -83,6 +83,14 @@ class _Library:
         """The places of elements in the order of their labels, those of one as they come, and where each label from 0 to `count` begins; both int64."""
         raise TypeError(f"{who}: labels of {type(labels).__module__.partition('.')[0]} on a GPU, which does not sort them; give them as CuPy's or PyTorch's, or in the CPU's memory")
 
+    def fetched(self, x: Any, who: str) -> Any:
+        """The elements in the CPU's memory, a NumPy array."""
+        raise TypeError(f"{who}: an array on a GPU of type {type(x).__module__}.{type(x).__name__}, whose states cannot be fetched; those of CuPy, PyTorch and Numba can")
+
+    def numbers(self, x: Any, axes: tuple[int, ...], stream: int, who: str) -> tuple[Any, Any] | None:
+        """What is no NaN, those of an answer behind each other, and where each answer's begin, int64; None: there are no NaNs."""
+        raise TypeError(f"{who}: NaNs of an array on a GPU are left out of CuPy's alone; put others in their place before, by its own library")
+
     def used(self, x: Any, stream: Any) -> None:
         """Its memory is not to be given away before that stream has come to here."""
 
@@ -97,6 +105,9 @@ class _Torch(_Library):
 
     def copied(self, x: Any, numbers: Any, stream: int) -> Any:
         return self.module.from_numpy(numbers).to(x.device)
+
+    def fetched(self, x: Any, who: str) -> Any:
+        return x.cpu().numpy()
 
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         torch = self.module
@@ -124,6 +135,21 @@ class _Cupy(_Library):
         with self.there(x, stream):
             return self.module.asarray(numbers)
 
+    def fetched(self, x: Any, who: str) -> Any:
+        with self.there(x, self.stream(x)):
+            return x.get()
+
+    def numbers(self, x: Any, axes: tuple[int, ...], stream: int, who: str) -> tuple[Any, Any] | None:
+        with self.there(x, stream):
+            counts = ~self.module.isnan(x)
+            if bool(counts.all()):
+                return None
+            kept = [d for d in range(x.ndim) if d not in axes]
+            counts = counts.transpose(*kept, *axes)
+            found = x.transpose(*kept, *axes)[counts]
+            each = counts.reshape(math.prod(x.shape[d] for d in kept), -1).sum(axis=1)
+            return found, self.module.concatenate((self.module.zeros(1, "int64"), self.module.cumsum(each).astype("int64")))
+
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         with self.there(labels, stream):
             order = self.module.argsort(labels)  # CuPy's is stable
@@ -145,6 +171,9 @@ class _Numba(_Library):
 
     def copied(self, x: Any, numbers: Any, stream: int) -> Any:
         return self.module.cuda.to_device(numbers)
+
+    def fetched(self, x: Any, who: str) -> Any:
+        return x.copy_to_host()
 
 
 class _Standard(_Library):
@@ -168,7 +197,10 @@ _libraries: dict[type, _Library | None] = {}
 
 
 def library_of(x: Any) -> _Library | None:
-    kind = type(x)
+    return library_of_type(type(x))
+
+
+def library_of_type(kind: type) -> _Library | None:
     if kind not in _libraries:
         found: _Library | None = None
         for base in kind.__mro__:
@@ -184,6 +216,12 @@ def library_of(x: Any) -> _Library | None:
                 found = _Standard(None)
         _libraries[kind] = found
     return _libraries[kind]
+
+
+def cupy_of(kind: type) -> Any:
+    """CuPy, if arrays of that type are its; else None."""
+    found = library_of_type(kind)
+    return found.module if type(found) is _Cupy else None
 
 
 _told: set[type] = set()
@@ -298,6 +336,45 @@ class Inputs:
             kernels(a.who).reduce(op, a.accuracy, a.rounding, a.correction, self.a, self.b, shape, axes, offsets, labels, count, length,
                                   self.stream, address)
         return to
+
+
+def makes_states(form: Any, x: Any, skip_nans: bool) -> bool:
+    """Whether `states_of` does; else the elements must be copied to the CPU's memory."""
+    library = type(library_of(x))
+    if library not in (_Torch, _Cupy, _Numba) or (skip_nans and is_floating(form.element) and library is not _Cupy):
+        return False
+    return not form.wide or form.element == F64 or (library is not _Numba and F64 in _WIDER.get(form.element, ()))
+
+
+def states_of(form: Any, x: Any, axes: tuple[int, ...], skip_nans: bool) -> Any:
+    """Words of the states of an array on a GPU, made there: a NumPy array of int64, a row for each position along the axes that are kept. `form` is a
+    `warpfold.states.Form`."""
+    who = form.reduction
+    here = Inputs(x, None, Asked(who, "exact", "nearest", 0, None))
+    if here.a.dtype != form.element:
+        raise TypeError(f"{who}: elements of {NAMES[here.a.dtype]}, for states of {NAMES[form.element]}")
+    library = here.library
+    if library is None:
+        raise TypeError(f"{who}: an array on a GPU of type {type(x).__module__}.{type(x).__name__}, whose library is not known; copy it to the CPU's memory")
+    wide = form.wide and form.element != F64
+    if wide:  # digits of float64
+        if type(library) not in (_Torch, _Cupy) or F64 not in _WIDER.get(form.element, ()):
+            raise refused(who, F64)
+        x = as_type(library, x, F64)
+        here = Inputs(x, None, here.asked)
+    shape = here.a.shape
+    answers = math.prod(n for d, n in enumerate(shape) if d not in axes)
+    apart = library.numbers(x, axes, here.stream, who) if skip_nans and is_floating(here.a.dtype) else None
+    a, offsets, held = here.a, None, None
+    if apart is not None:
+        a, offsets, held = array_of(apart[0], here.stream, who), array_of(apart[1], here.stream, who), apart
+    words, address = library.room(x, (answers, form.dtype.itemsize // 8), I64, here.stream)
+    if answers:
+        over = None if offsets is not None or len(axes) == len(shape) else axes
+        kernels(who).reduce(form.op, "exact", "nearest", 0, a, None, None, over, offsets, None, answers if offsets is not None else 0, 0, here.stream, address, True)
+    found = library.fetched(words, who)
+    del held
+    return found
 
 
 # The types that hold all of another, by their codes; the first are the narrowest.

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _functions
+from . import _device, _functions
 from ._core import state_version
 from ._general import NEED_ELEMENTS, ONE_AXIS, axes_of
 from ._inputs import NAMES, is_floating, lies_on_gpu
@@ -127,18 +127,27 @@ def _whole(form: Form, narrow: _Narrow) -> Any:
     return words.view(form.dtype).reshape(shape)
 
 
+def _on_gpu(x: Any) -> bool:
+    return type(x) is not np.ndarray and hasattr(x, "get") and lies_on_gpu(x)
+
+
 def _here(x: Any) -> Any:
     """A block in the CPU's memory; one of CuPy, as dask-cuda's workers have them, is copied there."""
-    return x if type(x) is np.ndarray or not (hasattr(x, "get") and lies_on_gpu(x)) else x.get()
+    return x.get() if _on_gpu(x) else x
+
+
+def _for_states(form: Form, x: Any, skip_nans: bool) -> Any:
+    """The block, on a GPU where its states can be made there."""
+    return x if not _on_gpu(x) or _device.makes_states(form, x, skip_nans) else x.get()
 
 
 def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_nans: bool, computing_meta: bool = False) -> Any:
     """The states of a block, narrow ones or whole; or its elements, those of an answer along the first axis, where they are few."""
-    x, axis = _here(x), tuple(axis)
+    x, axis = _for_states(form, x, skip_nans), tuple(axis)
     per_answer = math.prod(x.shape[d] for d in axis)
-    if type(x) is np.ndarray and not computing_meta and _few(form, per_answer, x.dtype.itemsize):
+    if (type(x) is np.ndarray or _on_gpu(x)) and not computing_meta and _few(form, per_answer, x.dtype.itemsize):
         kept = [d for d in range(x.ndim) if d not in axis]
-        return x.transpose(*axis, *kept).reshape(per_answer, *(x.shape[d] for d in kept))
+        return _here(x.transpose(*axis, *kept).reshape(per_answer, *(x.shape[d] for d in kept)))
     # One thread: the scheduler keeps the cores busy.
     may_be_narrow = not computing_meta and _may_be_narrow(form)
     found = form.of(x, axis=axis, keepdims=keepdims, skip_nans=skip_nans, threads=1, _room=_room if may_be_narrow else None)
@@ -151,7 +160,7 @@ def _chunk(x: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, skip_na
 def _places(x: Any, *, form: Form, axes: tuple[int, ...], starts: tuple[tuple[int, ...], ...], shape: tuple[int, ...],
             block_id: tuple[int, ...] | None = None) -> Any:
     """States of argmin and argmax of a block, whose places are those in the whole array."""
-    x = _here(x)
+    x = _for_states(form, x, False)
     at = (0,) * x.ndim if block_id is None else block_id
     first = [starts[d][k] for d, k in enumerate(at)]
     if len(axes) == 1:
@@ -198,17 +207,26 @@ def _merge(parts: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, ski
 
 
 def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: str, correction: float,
-           fewest: int | None) -> Any:
+           fewest: int | None, like: type | None) -> Any:
     found = form.values(states, rounding=rounding, correction=correction, fewest=fewest)
     answer = np.asarray(found if which is None else found[which])
-    return answer if keepdims else answer.reshape([n for d, n in enumerate(answer.shape) if d not in axes])
+    answer = answer if keepdims else answer.reshape([n for d, n in enumerate(answer.shape) if d not in axes])
+    return answer if like is None else _device.cupy_of(like).asarray(answer)
 
 
-def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdims: bool, rounding: str) -> Any:
+def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdims: bool, rounding: str, like: type | None) -> Any:
     """The answers of a block that has all of their elements: no states are made."""
     while isinstance(x, list):  # one for each axis that is reduced
         [x] = x
-    return np.asarray(_AT_ONCE[reduction](_here(x), axis=axes, dtype=dtype, keepdims=keepdims, rounding=rounding))
+    how = {"axis": axes, "dtype": dtype, "keepdims": keepdims, "rounding": rounding}
+    if _on_gpu(x) and _device.cupy_of(type(x)) is not None:
+        try:
+            there = _AT_ONCE[reduction](x, **how)
+            return there if like is not None else there.get()
+        except TypeError:  # of a type that answers are not rounded to there
+            pass
+    answer = np.asarray(_AT_ONCE[reduction](_here(x), **how))
+    return answer if like is None else _device.cupy_of(like).asarray(answer)
 
 
 _AT_ONCE: dict[str, Callable[..., Any]] = {"sum": _functions.sum, "mean": _functions.mean}
@@ -243,12 +261,22 @@ def _states(form: Form, x: Array, axes: tuple[int, ...], skip_nans: bool, split_
                             combine=partial(merge, last=False), name=name, concatenate=False, meta=np.empty((0,) * x.ndim, form.dtype))
 
 
+def _like(x: Array) -> type | None:
+    """The type of answers, where blocks are CuPy's arrays and Dask knows that; else they are NumPy's."""
+    kind = type(x._meta)
+    return kind if kind is not np.ndarray and _device.cupy_of(kind) is not None else None
+
+
+def _meta(like: type | None, rank: int, dtype: Any) -> Any:
+    return (np if like is None else _device.cupy_of(like)).empty((0,) * rank, dtype)
+
+
 def _answer(form: Form, states: Array, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: str, correction: float,
-            fewest: int | None) -> Array:
+            fewest: int | None, like: type | None) -> Array:
     dtype = form.answers[which or 0]
-    run = partial(_value, form=form, axes=axes, keepdims=keepdims, which=which, rounding=rounding, correction=correction, fewest=fewest)
+    run = partial(_value, form=form, axes=axes, keepdims=keepdims, which=which, rounding=rounding, correction=correction, fewest=fewest, like=like)
     left = states.ndim if keepdims else states.ndim - len(axes)
-    return states.map_blocks(run, dtype=dtype, drop_axis=None if keepdims else list(axes), meta=np.empty((0,) * left, dtype),
+    return states.map_blocks(run, dtype=dtype, drop_axis=None if keepdims else list(axes), meta=_meta(like, left, dtype),
                              token=f"warpfold-{form.reduction}-value")
 
 
@@ -264,16 +292,17 @@ def _reduce(reduction: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, corr
         raise ValueError(f"{who}: there are no elements, and of nothing there is no {reduction}")
     if skip_nans and fewest is None:
         fewest = 0  # where all are NaN, what the reduction begins with
+    like = _like(x)
     form.values(form.nothing((0,)), rounding=rounding, correction=correction)  # refuses what no task could do
     if reduction in _AT_ONCE and not skip_nans and 0 < len(axes) < x.ndim and builtins.all(x.numblocks[d] == 1 for d in axes):
-        run = partial(_direct, reduction=reduction, axes=axes, dtype=dtype, keepdims=keepdims, rounding=rounding)
+        run = partial(_direct, reduction=reduction, axes=axes, dtype=dtype, keepdims=keepdims, rounding=rounding, like=like)
         every = range(x.ndim)
         kept = tuple(d for d in every if keepdims or d not in axes)
         # map_blocks() would copy a block to drop one of its axes.
         return _array.blockwise(run, kept, x, tuple(every), concatenate=False, dtype=form.answers[0], adjust_chunks={d: 1 for d in axes} if keepdims else None,
-                                meta=np.empty((0,) * len(kept), form.answers[0]), token=f"warpfold-{reduction}-at-once")
+                                meta=_meta(like, len(kept), form.answers[0]), token=f"warpfold-{reduction}-at-once")
     states = _states(form, x, axes, skip_nans, split_every)
-    found = tuple(_answer(form, states, axes, keepdims, None if len(form.answers) == 1 else k, rounding, correction, fewest)
+    found = tuple(_answer(form, states, axes, keepdims, None if len(form.answers) == 1 else k, rounding, correction, fewest, like)
                   for k in range(len(form.answers)))
     return found if len(found) > 1 else found[0]
 
@@ -299,7 +328,8 @@ _PARAMETERS = """
     Parameters
     ----------
     x : dask.array.Array, dask.dataframe.Series or array_like
-        Elements are of the types that the package's functions take; blocks on a GPU are copied to the CPU's memory.
+        Elements are of the types that the package's functions take; states of CuPy's blocks are made on
+        their GPU.
     axis : int, tuple of ints or None
         The axes to reduce over; None: all.
     keepdims : bool
@@ -312,7 +342,7 @@ _PARAMETERS = """
     Returns
     -------
     dask.array.Array, or a tuple of two
-        Shape and type are those that the function of the same name in `warpfold` gives.
+        Shape and type are those that the function of the same name in `warpfold` gives; blocks are CuPy's where those of x are, else NumPy's.
 
     Raises
     ------

@@ -7,6 +7,8 @@ States of pieces become the state of the whole, with the same bits in any order.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import math
 import re
 import struct
@@ -16,8 +18,8 @@ from typing import Any, cast
 import numpy as np
 
 from . import _core
-from ._general import NEED_ELEMENTS, OP, PUBLIC, Answers, axes_of, both_masks, converted, correction_of
-from ._inputs import BF16, CODES, DTYPES, F64, NAMES, Source, code_of, mask_of, one_piece, take
+from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, Answers, axes_of, both_masks, converted, correction_of
+from ._inputs import BF16, CODES, DTYPES, F64, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
 
 __all__ = ["Form"]
 
@@ -152,8 +154,10 @@ class Form:
         """States of an array, one for each position along the axes that are not reduced.
 
         `first` is the index of the first element of each answer, for `argmin` and `argmax` of pieces; `threads`, how many work
-        on it, 0 for all.
+        on it, 0 for all. Of an array on a GPU they are made there, and come to the CPU's memory then; NaNs are left out of CuPy's alone.
         """
+        if type(x) is not np.ndarray and lies_on_gpu(x):
+            return self._of_device(x, axis, keepdims, where, skip_nans, first)
         source = self._take(x)
         view = source.view
         axes = axes_of(axis, len(view.shape), self.reduction)
@@ -161,6 +165,23 @@ class Form:
         out = (_room or np.empty)([n for d, n in enumerate(view.shape) if d not in axes], self.dtype)
         self._kind.from_view(view, mask, skip_nans, axes, first, threads, out)
         return out.reshape([1 if d in axes else n for d, n in enumerate(view.shape)]) if keepdims else out
+
+    def _of_device(self, x: Any, axis: Any, keepdims: bool, where: Any, skip_nans: bool, first: int) -> Array:
+        from . import _device
+        if where is not None and where is not True:
+            raise TypeError(f"{self.reduction}: where= of an array on a GPU; give those elements alone, as x[where]")
+        if skip_nans and self.op in ONE_AXIS:
+            raise TypeError(f"{self.reduction}: places are those of all elements; none can be left out")
+        axes = axes_of(axis, len(x.shape), self.reduction)
+        shape = [n for d, n in enumerate(x.shape) if d not in axes]
+        if math.prod(x.shape) == 0:
+            out = self.nothing(shape)
+        else:
+            words = _device.states_of(self, x, axes, skip_nans)
+            if first and self.op in ONE_AXIS:
+                words[:, 2] += first
+            out = words.reshape(-1).view(self.dtype).reshape(shape)
+        return out.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]) if keepdims else out
 
     def of_labels(self, x: Any, labels: Any, answers: int, /, *, skip_nans: bool = False) -> Array:
         """States of the elements of each label: element i belongs to state labels[i], 0 <= labels[i] < answers."""
@@ -306,8 +327,12 @@ class _Room:
         self.size, self.offsets = size, (0,)
 
 
+@functools.lru_cache(256)  # each task of Dask brings one; a form does not change
 def _form(reduction: str, dtype: Any, answer: Any) -> Form:
     return Form(reduction, dtype, answer=answer)
+
+
+atexit.register(_form.cache_clear)  # else the compiled module tells at the end that forms were left
 
 
 def _labels(labels: Any) -> _core.View:

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _general
+from . import _device, _general
 from ._inputs import lies_on_gpu, take
 from ._modules import need
-from .states import OP_OF
+from .states import OP_OF, Form
 
 _xarray: Any = need("xarray", "warpfold.xarray", "xarray")
 
@@ -37,8 +37,6 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
     if isinstance(axis, (tuple, list)) and not axis and (reduction in _UNCHANGED or x.dtype.kind not in "fciub"):
         return x  # a Dataset's variable without the dimension, as xarray leaves it
     skip = skipna if skipna is not None else x.dtype.kind in "fc"
-    if skip and x.dtype.kind in "fc" and not hasattr(x, "dask") and hasattr(x, "get") and lies_on_gpu(x):
-        x = x.get()  # NaNs are left out on the CPU alone
     extreme = reduction in ("min", "max")
     fewest = min_count if min_count is not None else 1 if extreme and skip and x.dtype.kind == "f" else None
     if hasattr(x, "dask"):
@@ -46,6 +44,8 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
         return reduce_chunks(reduction, x, axis, dtype, keepdims, correction, rounding, None, skip, fewest)
 
     op = OP_OF[reduction]
+    if x.dtype.kind in "fc" and (skip or fewest is not None) and lies_on_gpu(x):
+        return _by_states(x, axis, reduction, skip, keepdims, dtype, correction, rounding, fewest)
     if fewest is None or x.dtype.kind not in "fc":
         return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
     axes = _general.axes_of(axis, x.ndim, reduction)
@@ -54,6 +54,17 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
     with_nans = _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
     count = _general.of_source([_general.COUNT], take(x, reduction), axis, None, keepdims, None, "exact", "nearest", None, skip, reduction)
     return np.where(np.asarray(count[0]) < fewest, np.asarray(np.nan, with_nans.dtype), with_nans)[()]
+
+
+def _by_states(x: Any, axis: Any, reduction: str, skip: bool, keepdims: bool, dtype: Any, correction: float, rounding: str, fewest: int | None) -> Any:
+    """The answers of CuPy's array by states that are made on its GPU, of what is no NaN if `skip`; CuPy's too."""
+    form = Form(reduction, x.dtype, answer=dtype)
+    axes = _general.axes_of(axis, x.ndim, reduction)
+    _general.check_not_empty(form.op, tuple(x.shape), axes, reduction)
+    states = form.of(x if _device.makes_states(form, x, skip) else x.get(), axis=axes, keepdims=keepdims, skip_nans=skip)
+    answer = form.values(states, rounding=rounding, correction=correction, fewest=0 if skip and fewest is None else fewest)
+    xp = _device.cupy_of(type(x))
+    return answer if xp is None else xp.asarray(answer)
 
 
 class _Reductions:

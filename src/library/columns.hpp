@@ -274,13 +274,25 @@ struct columns_of_extremes {
   static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, nullptr, &states};
 };
 
-/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances and theirs.
+template <class Answer>
+struct part_of_answer {
+  using type = Answer;
+};
+template <class Part, class Mean>
+struct part_of_answer<mean_var_result<Part, Mean>> {
+  using type = Part;
+};
+
+/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them.
 template <class R, class T, bool Spread, bool Root>
 struct columns_of_squares {
   static constexpr int arrays = Spread ? 6 : 3;
   static constexpr std::int64_t most = Spread ? 256 : 512;
   static constexpr int lane = reductions::lane_of<T>();
+  static constexpr bool is_f32 = std::is_same_v<T, float>;
   using answer = result_of<R>;
+  using part = typename part_of_answer<answer>::type;
+  static constexpr bool both = !std::is_same_v<answer, part>;
   static_assert(arrays * most * sizeof(double) <= cpu::column_bytes);
 
   static void begin(void* to, std::int64_t count) {
@@ -289,6 +301,10 @@ struct columns_of_squares {
   }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
     cpu::kernels().square_columns[lane][Spread](x, stride, rows, count, static_cast<double*>(to), most);
+  }
+  static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
+    if constexpr (is_f32) cpu::kernels().exact_square_columns[Spread](x, stride, rows, count, static_cast<double*>(to), most);
+    else add(to, x, stride, rows, count, any);
   }
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
     for (int k = 0; k < arrays; k += 3) {
@@ -303,8 +319,21 @@ struct columns_of_squares {
     std::memset(certain, 0, static_cast<std::size_t>(count));
     const std::int64_t less = n - o.correction;
     const bool few = Spread ? n >> 26 == 0 && less > 0 && less >> 26 == 0 : n < std::int64_t{1} << 52;
-    if (few && o.rounding == rounding::nearest)
-      cpu::kernels().round_squares[sizeof(answer) == 8][Root](at, most, static_cast<double>(n), Spread ? static_cast<double>(n * less) : 0, count, out, certain);
+    if (few && o.rounding == rounding::nearest) {
+      if constexpr (both) {
+        part means[most], variances[most];
+        unsigned char sure[most];
+        constexpr bool wide = sizeof(part) == 8;
+        cpu::kernels().round_columns[wide][true](at + 3 * most, at + 4 * most, at + 5 * most, static_cast<double>(n), count, means, sure);
+        cpu::kernels().round_squares[wide][false](at, most, static_cast<double>(n), static_cast<double>(n * less), count, variances, certain);
+        for (std::int64_t k = 0; k < count; ++k) {
+          certain[k] &= sure[k];
+          static_cast<answer*>(out)[k] = {means[k], variances[k]};
+        }
+      } else {
+        cpu::kernels().round_squares[sizeof(answer) == 8][Root](at, most, static_cast<double>(n), Spread ? static_cast<double>(n * less) : 0, count, out, certain);
+      }
+    }
     if constexpr (floating<T>) {
       for_uncertain(certain, count, [&](std::int64_t k) {
         cpu::evidence e;
@@ -343,9 +372,9 @@ struct columns_of_squares {
       if (certain[k]) tell_state(s, n, out, k);
     }
   }
-  static constexpr cpu::column_fold states{most, 128, begin, add, merge, tell, nullptr, nullptr, true};
-  // Squares of floats have so many bits that something is lost nearly always.
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, integer<T> ? &states : nullptr};
+  static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge, tell, nullptr, nullptr, true};
+  // Squares of f64 have so many bits that something is lost nearly always.
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, integer<T> || is_f32 ? &states : nullptr};
 };
 
 template <class R, class T>
@@ -359,7 +388,7 @@ constexpr const cpu::column_fold* columns_of_one() {
     else if constexpr (sizeof(T) < 4) return nullptr;
     else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
     else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;
-    else if constexpr (ask.what == op::var || ask.what == op::std_dev) return &columns_of_squares<R, T, true, root>::functions;
+    else if constexpr (ask.kind == of_moments) return &columns_of_squares<R, T, true, root>::functions;
     else return nullptr;
   } else if constexpr (std::is_base_of_v<reductions::extreme_fold<T>, R>) {
     return &columns_of_extremes<R, T>::functions;
@@ -371,6 +400,7 @@ constexpr const cpu::column_fold* columns_of_one() {
     if constexpr (std::is_same_v<R, reductions::norm2<T, true>> || std::is_same_v<R, reductions::norm2<T, false>>)
       return &columns_of_squares<R, T, false, true>::functions;
     else if constexpr (std::is_same_v<R, reductions::var<T, true>>) return &columns_of_squares<R, T, true, false>::functions;
+    else if constexpr (std::is_same_v<R, reductions::mean_var<T, true>>) return &columns_of_squares<R, T, true, false>::functions;
     else if constexpr (std::is_same_v<R, reductions::std_dev<T, true>>) return &columns_of_squares<R, T, true, true>::functions;
     else return nullptr;
   } else {

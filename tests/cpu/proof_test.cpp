@@ -9,7 +9,9 @@
 
 #include <warpfold/exact_sum.hpp>
 
+#include "../../src/cpu/columns.hpp"
 #include "../../src/cpu/prove.hpp"
+#include "../../src/library/adapted.hpp"
 #include "../effort.hpp"
 #include "targets.hpp"
 #include "typeless.hpp"
@@ -25,16 +27,18 @@ bool is_proved(op o, dtype t) {
   return r != nullptr && r->proves != nullptr;
 }
 
-std::vector<std::byte> by_states(op o, const numbers& x, const numbers& y, const options& with) {
+/// An answer; or the state as it is told outside, if `told` are the functions that tell it.
+std::vector<std::byte> by_states(op o, const numbers& x, const numbers& y, const options& with, const library::adapted* told = nullptr) {
   const cpu::erased& r = builtin(o, x.type, accuracy::exact);
-  std::vector<std::byte> memory(r.state_size + 64), out(r.result_size);
+  std::vector<std::byte> memory(r.state_size + 64), out(told != nullptr ? told->functions().result_size : r.result_size);
   void* state = memory.data();
   std::size_t space = memory.size();
   std::align(64, r.state_size, state, space);
   r.identity(&with, state);
   const void* at[] = {x.bytes.data(), y.bytes.data()};
   r.accumulate(&with, state, at, x.size(), 0);
-  r.finish(&with, state, x.size(), out.data());
+  if (told != nullptr) told->functions().finish(told->self(), state, x.size(), out.data());
+  else r.finish(&with, state, x.size(), out.data());
   return out;
 }
 
@@ -227,6 +231,25 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
               << properties_of(o).name << " of column " << k << " of " << columns << ", " << rows << " rows of " << name(type) << ", rounding " << static_cast<int>(mode);
         }
       });
+      if (mode != rounding::nearest || r->columns == nullptr || r->columns->states == nullptr) continue;
+      const library::adapted told(counted, &with, {type, {}, 0, true, nullptr});
+      const std::size_t bytes = library::told_bytes(*r);
+      std::vector<std::byte> states(static_cast<std::size_t>(columns) * bytes);
+      std::vector<std::vector<std::byte>> wanted_states;
+      for (const numbers& column : each) wanted_states.push_back(by_states(o, column, column, with, &told));
+      for_each_target([&] {
+        context c;
+        c.threads = 1;
+        accumulated = 0;
+        cpu::reduce_axes(told.functions(), told.self(), x, first, c, states.data());
+        if (ordinary && type == dtype::f32) {
+          EXPECT_EQ(accumulated, 0) << "states of " << properties_of(o).name << " of " << rows << " rows";
+        }
+        for (std::int64_t k = 0; k < columns; ++k) {
+          ASSERT_EQ(std::memcmp(states.data() + static_cast<std::size_t>(k) * bytes, wanted_states[static_cast<std::size_t>(k)].data(), bytes), 0)
+              << "the state of " << properties_of(o).name << " of column " << k << " of " << columns << ", " << rows << " rows of " << name(type);
+        }
+      });
     }
   }
 }
@@ -249,7 +272,7 @@ void check_columns(dtype type, std::int64_t rows, std::int64_t columns, generato
       });
     }
   }
-  check_columns_of(each, {op::sum, op::mean, op::norm1, op::sum_of_squares, op::norm2, op::var, op::std_dev, op::min, op::max, op::minmax, op::norm_inf}, ordinary);
+  check_columns_of(each, {op::sum, op::mean, op::norm1, op::sum_of_squares, op::norm2, op::var, op::std_dev, op::mean_var, op::min, op::max, op::minmax, op::norm_inf}, ordinary);
 }
 TEST_P(proofs, of_columns) {
   const dtype type = GetParam();
@@ -280,7 +303,7 @@ TEST(columns, of_integers) {
               for (int i = 1; i < rows; ++i) std::memcpy(each.back().bytes.data() + static_cast<std::size_t>(i) * info(type).size, each.back().at(0), info(type).size);
           }
           std::vector<op> asked{op::sum, op::mean, op::norm1, op::norm2, op::min, op::max, op::minmax, op::norm_inf};
-          if (type != dtype::boolean) asked.insert(asked.end(), {op::var, op::std_dev, op::sum_of_squares});
+          if (type != dtype::boolean) asked.insert(asked.end(), {op::var, op::std_dev, op::mean_var, op::sum_of_squares});
           check_columns_of(each, asked, false);
           if (testing::Test::HasFailure()) return;
         }
@@ -294,7 +317,7 @@ TEST(columns, of_many_rows) {
       std::vector<numbers> each;
       for (int k = 0; k < columns; ++k)
         each.push_back(type == dtype::f32 || type == dtype::f64 ? make(type, family::normal, 140'003, random) : random_elements(type, 140'003, random));
-      check_columns_of(each, {op::sum, op::mean, op::norm2, op::max, op::minmax}, false);
+      check_columns_of(each, {op::sum, op::mean, op::norm2, op::mean_var, op::max, op::minmax}, false);
     }
 }
 

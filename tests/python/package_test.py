@@ -95,9 +95,9 @@ def main():
     tests = given.source / "python/tests"
     # Arrays on a GPU, in a process of its own: simt's memory of threads has to be there from the start.
     module = modules("_simt.*so")
-    arrays_on_gpus = subprocess.Popen(["env", f"LD_PRELOAD={module}", *run, str(tests / "test_gpu.py")], cwd=given.scratch, env=environment,
+    arrays_on_gpus = subprocess.Popen(["env", f"LD_PRELOAD={module}", *run, str(tests / "test_gpu.py"), str(tests / "test_gpu_blocks.py")], cwd=given.scratch, env=environment,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    all_else = subprocess.run([*run, "--ignore", str(tests / "test_gpu.py"), str(tests)], cwd=given.scratch, env=environment)
+    all_else = subprocess.run([*run, "--ignore", str(tests / "test_gpu.py"), "--ignore", str(tests / "test_gpu_blocks.py"), str(tests)], cwd=given.scratch, env=environment)
     print(arrays_on_gpus.communicate()[0])
     return all_else.returncode or arrays_on_gpus.returncode
 

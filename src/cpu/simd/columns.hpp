@@ -427,8 +427,9 @@ void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   else certify_narrow_columns<Absolute>(x, stride, rows, count, s, c, lost);
 }
 
-/// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other.
-template <class T, bool Values>
+/// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other. `Exact`, of f32:
+/// c takes what s loses, so that mostly nothing is lost.
+template <class T, bool Values, bool Exact = false>
 void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
   for_columns<few<T>, T>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
     double* const p = at + j;
@@ -436,8 +437,9 @@ void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::
     column_sums squares(p, p + apart, p + 2 * apart), values(q, q + apart, q + 2 * apart);
     for (std::int64_t k = 0; k < here; ++k) {
       const f64s v = as_doubles<T>(read(k));
-      squares.add_square<T>(v);
-      if constexpr (Values) values.add<std::is_same_v<T, double>>(v);
+      if constexpr (Exact) squares.add<true>(v * v);
+      else squares.add_square<T>(v);
+      if constexpr (Values) values.add<Exact || std::is_same_v<T, double>>(v);
     }
     squares.give(p, p + apart, p + 2 * apart);
     if constexpr (Values) values.give(q, q + apart, q + 2 * apart);

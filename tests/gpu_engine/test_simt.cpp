@@ -64,6 +64,13 @@ TEST_P(types, strides) {
     if (chosen()) row(families_of(GetParam())[1], {stride == 0 ? 1 : 777, 1, stride});
 }
 
+// One block adds the array again, in anchored sums: a range of a hundred powers of 2 that is known, and sums of next to nothing.
+TEST_P(types, added_again_by_one_block) {
+  if (wf::is_integer(GetParam())) return;
+  for (const layout& s : {layout{2, 0, 1}, {33, 1, 1}, {1001, 0, 1}, {777, 1, -3}})
+    if (chosen()) row("cancelling_octaves", s);
+}
+
 TEST_P(types, several_blocks_in_three_orders) {
   for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled})
     if (chosen()) row(families_of(GetParam())[order == simt::block_order::reversed ? 1 : 0], {70001, 1, 1}, order);
@@ -78,6 +85,7 @@ TEST_P(types, added_again_by_the_blocks_that_are_there) {
       c.looks = looks;
       place_.kernels().choose(place_.scratch(), c);
       row("cancelling", {40001, looks, 1}, order);
+      row("cancelling_octaves", {40001, looks, 1}, order);
     }
   }
 }

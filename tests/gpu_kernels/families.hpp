@@ -76,6 +76,10 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
       constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
       b = of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));
     }
+    if (name == "cancelling_octaves") {  // as the last, and all but the first two cancel
+      constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
+      b = i % 2 == 1 && i != 1 ? static_cast<bits>(v[i - 1] ^ f::sign_mask) : of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));
+    }
     if (name == "wide") b = of_exponent(static_cast<int>(g() % static_cast<std::uint64_t>(f::exponent_field_max)));
   }
   if (n > 0) {

@@ -445,7 +445,10 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
   const bool undefined = spreads && static_cast<std::int64_t>(n) <= q.correction;
   if (spreads && !undefined) {
     const std::uint64_t less = n - static_cast<std::uint64_t>(q.correction);
-    const known d = spread<Parts>(sum, squares, n);
+    known d = n == 1 ? known{0, 0, 0} : spread<Parts>(sum, squares, n);
+    for (int i = 0; i < Parts; ++i) {
+      if (n == 1 && !sum[i].usable()) d = uncertain();
+    }
     const bool at_once = (n | less) >> 26 == 0;
     known v = divided(d, at_once ? n * less : n);
     if (!at_once) v = divided(v, less);

@@ -149,7 +149,15 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
         const double r = square_root(k.h);
         k = sizeof(Out) < 8 ? known{r, 0, multiply(r, add(multiply(2, k.error) / k.h, 0x1p-51))} : root(k);
       }
-      sure = k.h > 0 && by.spread[0] != 0 && round_quickly(k.h, k.l, k.error, to[count == 0 ? 0 : Parts]) && sure;
+      Out& answer = to[count == 0 ? 0 : Parts];
+      bool found = k.h > 0 && round_quickly(k.h, k.l, k.error, answer);
+      if (n == 1) {  // of one number that is finite it is 0
+        answer = exact::format<Out>::from_bits(0);
+        found = true;
+#pragma unroll
+        for (int i = 0; i < Parts; ++i) found = found && sum[i].usable();
+      }
+      sure = found && by.spread[0] != 0 && sure;
       ++count;
     }
   }

@@ -34,6 +34,12 @@ struct binned_board {
   }
 };
 
+/// The first warp of a block calls it: what is asked of an array, from its digits in shared memory. Not inlined, since a kernel has several ways that end here.
+template <terms Terms, class Out, class T>
+__device__ __attribute__((noinline)) void answer_of_digits(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n, const exact_question& q, Out* out) {
+  answer_of_rows<binned_layout<T, Terms>>(digits, kinds, n, q, out);
+}
+
 /// The elements as they are.
 struct as_they_are {
   template <class T>
@@ -189,7 +195,7 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
             return;
           }
         }
-        if (warp_index() == 0) answer_of_rows<layout>(digits, kinds, a.n, q, out);
+        if (warp_index() == 0) answer_of_digits<Terms, Out, T>(digits, kinds, a.n, q, out);
       });
 }
 

@@ -15,6 +15,7 @@
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/kernels/anchored_again.cuh>
 #include <warpfold/detail/gpu/kernels/binned_reduce.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
@@ -39,6 +40,38 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
   return running.total(q.length);
 }
 
+/// What blocks that add again must know of a state.
+template <class T, terms Terms>
+__device__ __forceinline__ std::uint32_t range_word_of(const certified_state<certified_traits<T, Terms>>& s) {
+  if constexpr (anchored_terms<T, Terms>::serves) return word_of_range(certified_traits<T, Terms>::range_of(s.extent));
+  else return 0;
+}
+
+/// All threads of the one block call it, thread 0 with the extent of all: the array once more, in anchored sums, or in bins where its range needs them.
+template <terms Terms, class Out, class T, class... Ts>
+__device__ __attribute__((noinline)) void add_small_again(const arrays<1 + sizeof...(Ts)>& a, const certified_question& asked, certified::extent extent, Out* out) {
+  const exact_question q{asked.q.what, asked.q.rounding, asked.q.correction};
+  constexpr int inputs = 1 + sizeof...(Ts);
+  const bool magnitudes = q.what == op::norm1;
+  const auto answer = [&](std::int64_t* digits, const std::uint32_t* kinds) { answer_of_digits<Terms, Out, T>(digits, kinds, a.n, q, out); };
+  if constexpr (anchored_terms<T, Terms>::serves) {
+    const certified::range range = range_of_word(word_of_block(word_of_range(certified_traits<T, Terms>::range_of(extent))));
+    if (anchored_terms<T, Terms>::serve(range)) {
+      add_few_again<Terms, T>(a, magnitudes, range, answer);
+      return;
+    }
+  }
+  add_few_by_bins<Terms, T, inputs>(
+      a.n, magnitudes,
+      [&](std::uint64_t i, T(&x)[inputs]) {
+        with_elements<T, Ts...>(a, i, [&](const T& v, const Ts&... w) {
+          x[0] = v;
+          ((x[inputs - 1] = w), ...);
+        });
+      },
+      answer);
+}
+
 /// One block.
 template <terms Terms, class Out, class T, class... Ts>
 __global__ void __launch_bounds__(certified_small_threads)
@@ -54,16 +87,7 @@ __global__ void __launch_bounds__(certified_small_threads)
     doubt = !certified_quickly<T, Terms>(s, q, a.n, out, hopeless) && (hopeless || !certified_slowly<T, Terms>(s, q, a.n, out));
   }
   if (__syncthreads_or(doubt ? 1 : 0) == 0) return;
-  constexpr int inputs = 1 + sizeof...(Ts);
-  add_few_by_bins<Terms, T, inputs>(
-      a.n, q.q.what == op::norm1,
-      [&](std::uint64_t i, T(&x)[inputs]) {
-        with_elements<T, Ts...>(a, i, [&](const T& v, const Ts&... w) {
-          x[0] = v;
-          ((x[inputs - 1] = w), ...);
-        });
-      },
-      [&](std::int64_t* digits, const std::uint32_t* kinds) { answer_of_rows<binned_layout<T, Terms>>(digits, kinds, a.n, {q.q.what, q.q.rounding, q.q.correction}, out); });
+  add_small_again<Terms, Out, T, Ts...>(a, q, s.extent, out);
 }
 
 /// The states of blocks, to those that decide: words that are never zero, those of a kind side by side, `stride` of them.
@@ -129,7 +153,7 @@ struct certified_mailbox {
 struct certified_desk {
   std::uint64_t* boxes;
   std::uint32_t* verdict;  ///< 1 if *out is the answer, else 0: to the kernel behind
-  std::uint64_t* launches; ///< of kernels of arrays in L2: their number so far, times two, and the last verdict. They take turns with two rooms of `boxes`. nullptr: the array is not in L2
+  std::uint64_t* launches; ///< of kernels of arrays in L2: their number so far, times two, and the last verdict; in the upper half the range of what is to be added again. They take turns with two rooms of `boxes`. nullptr: the array is not in L2
   binned_board board;      ///< in L2: of every other launch; the others have `next` two further
   std::uint64_t* spare;    ///< room for an answer a block
   std::uint32_t looks;     ///< a block that may have to add again looks so often for others' sums, and leaves
@@ -140,18 +164,12 @@ __device__ inline void add_to_digits(std::int64_t* digits, int unit, double v, i
   const auto b = __builtin_bit_cast(std::uint64_t, v);
   const int field = static_cast<int>(b >> 52 & 0x7ff);
   std::uint64_t m = (b & ((std::uint64_t{1} << 52) - 1)) | (field != 0 ? std::uint64_t{1} << 52 : 0);
-  if (m == 0) return;
   int place = (field != 0 ? field : 1) - 1075 + scale - unit;
   if (place < 0) {  // zeros below the unit
     m >>= -place;
     place = 0;
   }
-  const std::uint64_t low = (m & 0xffffffffu) << (place & 31), high = (m >> 32) << (place & 31);
-  const std::uint64_t part[3] = {low & 0xffffffffu, (low >> 32) + (high & 0xffffffffu), high >> 32};
-  auto* const to = reinterpret_cast<unsigned long long*>(digits) + place / 32;
-  for (int i = 0; i < 3; ++i) {
-    if (part[i] != 0) atomicAdd(to + i, b >> 63 != 0 ? 0 - part[i] : part[i]);
-  }
+  if (m != 0) add_at(digits, place, m, b >> 63 != 0);
 }
 
 /// All threads of a block call it: the answer from what `count` blocks told, who lost nothing; only their sum had no certain rounding.
@@ -171,17 +189,20 @@ __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* 
     add_to_digits(digits + (part == 0 ? 0 : rows::digits0), part == 0 ? rows::unit0 : rows::unit1, told[k].c, traits::scale);
   }
   __syncthreads();
-  if (warp_index() == 0) answer_of_rows<rows>(digits, kinds, n, q, out);
+  if (warp_index() == 0) answer_of_digits<Terms, Out, T>(digits, kinds, n, q, out);
 }
 
 /// The largest grid whose blocks all look at all messages: so many looks at so few lines of L2 take 1 µs where there are twice as many blocks.
 inline constexpr std::uint32_t certified_seeing_blocks = 132;
 
-/// Thread 0 of a block that has told what it knows, in larger grids: whether the array is to be added again, as the last block says.
-__device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint64_t number, std::uint32_t looks) {
+/// Thread 0 of a block that has told what it knows, in larger grids: whether the array is to be added again, as the last block says, and its range.
+__device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint64_t number, std::uint32_t looks, std::uint32_t& range) {
   for (std::uint32_t i = 0; i < looks; ++i) {
     const std::uint64_t seen = load_word(launches);
-    if (seen != number) return (seen & 1) != 0;
+    if (seen != number) {
+      range = static_cast<std::uint32_t>(seen >> 32);
+      return (seen & 1) != 0;
+    }
     __nanosleep(0);
   }
   return false;
@@ -189,13 +210,13 @@ __device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint
 
 /// All threads of a block call it: some of its warps collect the blocks' states, and thread 0 decides whether the answer is certain. The last block, which has added
 /// nothing itself, writes it. The others that call it lost something, and would have to add again: they come to the same decision at the same time, where
-/// waiting for the last block's word would take 0.3 µs more. True, if the array is to be added again.
+/// waiting for the last block's word would take 0.3 µs more. True, if the array is to be added again; thread 0 has its range.
 ///
 /// The last block has nothing to do until the first states come. It answers a question of its own in the meantime, so that the instructions are there
 /// when they are needed: an f64 sum of 2^14 took 0.2 µs longer without.
 template <int Threads, bool Near, class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Threads>& room, const certified_question& q, std::uint64_t n, Out* out,
-                                                   const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, std::uint64_t number) {
+                                                   const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, std::uint64_t number, std::uint32_t& range) {
   using traits = certified_traits<T, Terms>;
   using state = certified_state<traits>;
   using found = typename certified_mailbox<state>::found;
@@ -207,7 +228,7 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
   [[maybe_unused]] auto* const told = reinterpret_cast<certified::pair*>(wf_dynamic_shared);
   if (near && !last && gridDim.x > certified_seeing_blocks) {
     bool again = false;
-    if (threadIdx.x == 0) again = await_verdict(desk.launches, number, desk.looks);
+    if (threadIdx.x == 0) again = await_verdict(desk.launches, number, desk.looks, range);
     return __syncthreads_or(again ? 1 : 0) != 0;
   }
   const auto warps = static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes));
@@ -241,8 +262,9 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
     if (!rehearsal) {
       if (!sure && !hopeless) sure = certified_slowly<T, Terms>(s, q, n, to);
       doubt = !sure;
+      if (doubt) range = range_word_of<T, Terms>(s);
       if (!near) *desk.verdict = sure ? 1u : 0u;
-      else if (last) store_word(desk.launches, ((number >> 1) + 1) << 1 | (sure ? 0 : 1));  // all have told, so all have read it
+      else if (last) store_word(desk.launches, std::uint64_t{range} << 32 | (static_cast<std::uint32_t>((number >> 1) + 1) << 1 | (sure ? 0u : 1u)));  // all have told, so all have read it
     }
   }
   if constexpr (Near) {
@@ -259,6 +281,13 @@ __device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Thre
     }
   }
   return false;
+}
+
+/// The blocks that are still there, the last one among them, call it with all their threads: the array once more, in anchored sums.
+template <terms Terms, class Out, class T>
+__device__ __attribute__((noinline)) void add_again(const arrays<1>& a, const exact_question& q, const certified::range& range, const anchored_board& board, Out* out) {
+  add_again_of<Terms, T>(a, q.what == op::norm1, range, board,
+                         [&](std::int64_t* digits, const std::uint32_t* kinds) { answer_of_digits<Terms, Out, T>(digits, kinds, a.n, q, out); });
 }
 
 /// Whether a block leaves even if it lost something: blocks of so many threads fill a multiprocessor by two, and the next kernel finds no room while both stay.
@@ -303,12 +332,20 @@ __device__ __forceinline__ void certified_answer_of_blocks(certified_room<T, Ter
     turn = __syncthreads_or(static_cast<int>(number >> 1 & 1)) != 0 ? 1 : 0;
   }
   if (near) mail.boxes += turn * workspace::near_words;
-  const bool again = certified_decision<Threads, Near, T, Terms>(room, q, a.n, out, desk, mail, number);
+  std::uint32_t range = 0;
+  const bool again = certified_decision<Threads, Near, T, Terms>(room, q, a.n, out, desk, mail, number, range);
   if constexpr (Near) {
     if (!again) return;
-    std::uint32_t chunks;
     binned_board board = desk.board;
     board.next += 2 * turn;
+    if constexpr (anchored_terms<T, Terms>::serves) {
+      const certified::range r = range_of_word(word_of_block(range));
+      if (anchored_terms<T, Terms>::serve(r)) {
+        add_again<Terms, Out, T>(a, {q.q.what, q.q.rounding, q.q.correction}, r, {desk.board.digits, board.next}, out);
+        return;
+      }
+    }
+    std::uint32_t chunks;
     add_by_bins<Terms, Out, T, Ts...>(a, {q.q.what, q.q.rounding, q.q.correction}, out, board, nullptr, chunks);
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_prefix.cuh
-/// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings its elements 1024 at a time to shared memory;
-/// each lane adds 32 that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
+/// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings its elements 1024 or 2048 at a time to shared memory, and ahead of them where segments end;
+/// each lane adds those of 64 or 128 bytes that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
 /// 32 segments at once, whatever their lengths. Integers are exact modulo 2^64. Sums of floats in doubles are exact where the magnitudes' sum and the least magnitude's exponent
-/// say so (rows_quick.cuh), and so are their differences; other tiles are added in whole numbers, and what that does not decide goes the way of rows_ragged.cuh.
+/// say so (rows_quick.cuh), and so are their differences; in other tiles they are near, and what that does not decide goes the way of rows_ragged.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,8 +19,14 @@
 
 namespace wf::device::inline WF_BUILD {
 
-inline constexpr unsigned prefix_each = 32, prefix_tile = prefix_each * warp_lanes;  ///< elements of a lane, of a warp
-inline constexpr int prefix_stages = 2;  ///< tiles of a warp that are there or on their way
+/// Elements of a lane, and of a warp.
+template <int Size>
+inline constexpr unsigned prefix_each = Size <= 2 ? 64 : 32;
+template <int Size>
+inline constexpr unsigned prefix_tile = prefix_each<Size> * warp_lanes;
+inline constexpr int prefix_stages = 2;         ///< tiles of a warp that are there or on their way
+inline constexpr unsigned prefix_ends = 256;    ///< segments whose ends are there or on their way
+inline constexpr unsigned prefix_ahead = prefix_ends - warp_lanes;  ///< of these, ones that are not ended
 
 /// How an accumulator's elements are added in prefix sums, if they are.
 template <class Acc>
@@ -89,7 +95,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     std::uint32_t least = ~0u;
   };
   struct facts {
-    float magnitudes;     ///< their sum, or more; f16: how many tiles, NaN if a sum is not finite
+    float magnitudes;     ///< their sum, or more; f16: how many elements, NaN if a sum is not finite
     std::uint32_t least;  ///< bits of the least but zero, doubled, less 1
   };
 
@@ -131,81 +137,37 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   }
   /// All lanes call it; `all`: the sum of the tile.
   __device__ __forceinline__ facts warp_facts(const part& p, double all) const {
-    if constexpr (half) return {base::is_finite(all) ? 1.0f : __uint_as_float(0x7fc00000u), 0};
+    if constexpr (half) return {base::is_finite(all) ? static_cast<float>(prefix_tile<base::size>) : __uint_as_float(0x7fc00000u), 0};
     else return {warp_lanes * __uint_as_float(warp_max(__float_as_uint(p.magnitudes))), warp_min(p.least)};
   }
   static __device__ __forceinline__ facts joined(const facts& a, const facts& b) { return {__fadd_rn(a.magnitudes, b.magnitudes), min(a.least, b.least)}; }
   /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions a term; `units` leaves twice the room.
   static __device__ __forceinline__ bool is_exact(const facts& f) {
-    if constexpr (half) return f.magnitudes <= 8;  // 2^13 elements, multiples of 2^-24 below 2^16
+    if constexpr (half) return f.magnitudes <= 0x1p13f;  // so many multiples of 2^-24 below 2^16
     else return static_cast<double>(f.magnitudes) < base::units(f.least);
   }
-  /// Sums as whole numbers of units of 2^unit, below 2^62 of them: of what all elements are multiples of, or, where that is too little, elements to the nearest unit.
-  struct fixed_unit {
-    int unit;
-    bool exact;
-  };
-  static __device__ __forceinline__ bool has_unit(const facts& f) {
-    if constexpr (half) return false;
+  /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
+  /// 2^-53 of the tile's magnitudes, and the rest of that is more than what a float's sum of these lost.
+  static constexpr std::uint64_t near_additions = 64;
+  static __device__ __forceinline__ bool is_near(const facts& f) {
+    if constexpr (half) return false;  // it has infinities or NaNs
     else return __float_as_uint(f.magnitudes) < 0x7f800000u;
   }
-  static __device__ __forceinline__ fixed_unit unit_of(const facts& f) {
-    const int least = static_cast<int>(max((f.least + 1) >> 24, 1u)) - 127 - 23;
-    const int top = static_cast<int>(max(__float_as_uint(f.magnitudes) >> 23, 1u)) - 126 - 61;  // twice the room, since magnitudes were rounded
-    return {least > top ? least : top, least >= top};
-  }
-  __device__ __forceinline__ std::int64_t fixed(const pack& p, unsigned many, int unit) const {
-    std::int64_t s = 0;
-#pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      if (static_cast<unsigned>(i) < many) s += __double2ll_rn(certified::multiply(static_cast<double>(__uint_as_float(bits_of(p, i))), certified::power(-unit)));
-    }
-    return s;
-  }
-  /// The answer of n elements.
-  __device__ __forceinline__ typename acc::state state_of_fixed(std::int64_t s, unsigned n, const fixed_unit& u, const facts& f) const {
-    const double one = certified::power(u.unit);
-    const auto near = static_cast<double>(s), rest = static_cast<double>(s - static_cast<std::int64_t>(near));
-    typename acc::state t = state_of(certified::multiply(near, one), f, certified::multiply(rest, one));
-    if constexpr (!half) {
-      if (!u.exact) t.loss = certified::multiply(static_cast<double>(n / 2 + 1), one);
-    }
-    return t;
-  }
-  /// The answer of n elements whose sum is not 0, exactly; false if it is uncertain.
-  __device__ __forceinline__ bool answer_fixed(std::int64_t s, unsigned n, const fixed_unit& u, void* to) const {
-    if (what == op::mean) return false;
-    const auto made = [&](std::int64_t whole) {
-      auto near = static_cast<double>(whole);  // to odd, so that it can be rounded once more
-      const std::int64_t rest = whole - static_cast<std::int64_t>(near);
-      if (rest != 0 && (__double2loint(near) & 1) == 0) {
-        const long long bits = __double_as_longlong(near);
-        near = __longlong_as_double((rest > 0) == (whole > 0) ? bits + 1 : bits - 1);
-      }
-      return base::rounded(certified::multiply(near, certified::power(u.unit)));
-    };
-    if (u.exact) {
-      *static_cast<T*>(to) = made(s);
-      return true;
-    }
-    const std::int64_t bound = n / 2 + 1;
-    if (s > -bound && s < bound) return false;
-    const T low = made(s - bound), high = made(s + bound);
-    *static_cast<T*>(to) = low;
-    return exact::format<T>::to_bits(low) == exact::format<T>::to_bits(high);
-  }
-  /// Elements whose sum this is, exactly.
-  __device__ __forceinline__ typename acc::state state_of(double s, const facts& f, double rest = 0) const {
+  /// Elements whose sum this is, exactly or nearly.
+  __device__ __forceinline__ typename acc::state state_of(double s, const facts& f, bool near = false) const {
     typename acc::state t{};
-    t.pair[0] = {s, rest};
+    t.pair[0] = {s, 0};
     if constexpr (half) t.extent = {0x7bffu << 17, (1u << 17) - 1};  // any that are finite
     else t.extent = {2 * __float_as_uint(f.magnitudes), f.least};
+    if constexpr (!half) {
+      if (near) t.loss = certified::multiply(static_cast<double>(f.magnitudes), near_additions * 0x1p-53);
+    }
     return t;
   }
   __device__ __forceinline__ void answer(double s, void* to) const { *static_cast<T*>(to) = base::rounded(s); }
   __device__ __attribute__((noinline)) bool answer(double s, std::uint64_t n, const facts& f, void* to) const {
     if constexpr (half) return base::answer({s}, n, base::facts(n, 1, 0), to);
-    else return base::answer({s, f.magnitudes, f.least}, n, base::facts(n, 1, 0), to);
+    else return base::answer({s, f.magnitudes, f.least}, n, base::facts(n, near_additions, 0), to);
   }
   bool asks_count() const { return what == op::mean; }
   __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
@@ -217,6 +179,14 @@ __device__ __forceinline__ void copy_pack(unsigned char* to, const unsigned char
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))), "l"(from) : "memory");
 #else
   *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+#endif
+}
+/// The lower 4 bytes of an offset.
+__device__ __forceinline__ void copy_word(std::uint32_t* to, const unsigned char* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+#else
+  *to = *reinterpret_cast<const std::uint32_t*>(from);
 #endif
 }
 __device__ __forceinline__ void end_of_copies() {
@@ -238,15 +208,16 @@ struct prefix_room {
   using sums = prefix_of<Acc>;
   using number = typename sums::number;
   static constexpr int size = Acc::fixed_size, items = 16 / size;
-  static constexpr unsigned lane_packs = prefix_each * size / 16, packs = lane_packs * warp_lanes;
+  static constexpr unsigned tile = prefix_tile<size>, lane_packs = prefix_each<size> * size / 16, packs = lane_packs * warp_lanes;
   static constexpr unsigned stage_bytes = packs * 16;
-  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number);
+  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number) + prefix_ends * sizeof(std::uint32_t);
 
   unsigned char* room;
 
   __device__ __forceinline__ unsigned char* stage(unsigned k) const { return room + k * stage_bytes; }
   __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< what lies before a pack in its lane; a column a lane
   __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< what lies before each lane
+  __device__ __forceinline__ std::uint32_t* ends() const { return reinterpret_cast<std::uint32_t*>(before() + warp_lanes); }  ///< where segments end, by their number
   /// Where pack c of a tile lies: turned, so that 8 lanes that read their packs meet no bank twice.
   static __device__ __forceinline__ unsigned place(unsigned c) {
     const unsigned key = lane_packs >= 8 ? c / lane_packs % 8 : c / 8 % lane_packs;
@@ -259,12 +230,12 @@ struct prefix_room {
   }
   static __device__ __forceinline__ unsigned place_of_lane(unsigned j, unsigned lane) { return place(lane_packs * lane) ^ j * 16; }
   /// Prefix sums, where sum(pack) is that of a pack's items. The sum of all.
-  template <class Number, class Sum>
-  __device__ __forceinline__ Number scan(unsigned k, Sum sum) const {
+  template <class Sum>
+  __device__ __forceinline__ number scan(unsigned k, Sum sum) const {
     const auto lane = static_cast<unsigned>(lane_index());
-    auto* const in = reinterpret_cast<Number*>(within()) + lane;
+    number* const in = within() + lane;
     const unsigned char* const from = stage(k);
-    Number s = 0, up;
+    number s = 0, up;
 #pragma unroll
     for (unsigned j = 0; j < lane_packs; ++j) {
       in[j * warp_lanes] = s;
@@ -273,19 +244,19 @@ struct prefix_room {
     up = s;
 #pragma unroll
     for (unsigned m = 1; m < warp_lanes; m *= 2) {
-      const Number below = __shfl_up_sync(all_lanes, up, m);
+      const number below = __shfl_up_sync(all_lanes, up, m);
       if (lane >= m) up += below;
     }
-    reinterpret_cast<Number*>(before())[lane] = up - s;
+    before()[lane] = up - s;
     return __shfl_sync(all_lanes, up, warp_lanes - 1);
   }
   /// The sum of the tile's first `many` elements, where sum(pack, n) is that of a pack's first n items.
-  template <class Number, class Sum>
-  __device__ __forceinline__ Number sum_of(unsigned k, unsigned many, Sum sum) const {
+  template <class Sum>
+  __device__ __forceinline__ number sum_of(unsigned k, unsigned many, Sum sum) const {
     if (many == 0) return 0;
     const unsigned c = (many - 1) / items;
-    const Number here = sum(load_bytes(stage(k) + place(c), 16), (many - 1) % items + 1);
-    return reinterpret_cast<const Number*>(before())[c / lane_packs] + reinterpret_cast<const Number*>(within())[c % lane_packs * warp_lanes + c / lane_packs] + here;
+    const number here = sum(load_bytes(stage(k) + place(c), 16), (many - 1) % items + 1);
+    return before()[c / lane_packs] + within()[c % lane_packs * warp_lanes + c / lane_packs] + here;
   }
   /// Whether element i of the tile is -0.
   __device__ __forceinline__ bool is_minus_zero(unsigned k, unsigned i) const {
@@ -298,26 +269,6 @@ struct prefix_room {
   }
 };
 
-/// Segments batch + lane of `mine`, which lie in one tile, the way of rows_ragged.cuh. Not inlined: most tiles have none.
-template <class Acc>
-__device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, typename room_of<Acc>::type& room, std::uint64_t batch,
-                                                       bool mine, unsigned char* out) {
-  std::uint64_t from = 0, length = 0;
-  const std::uint64_t segment = batch + static_cast<unsigned>(lane_index());
-  if (mine) {
-    from = v.first_of(segment);
-    length = v.first_of(segment + 1) - from;
-  }
-  std::uint64_t elements = length;
-  bool sure = true, done = false;
-  add_whole_segments(acc, v, w, v.first_of(0), v.first_of(w.segments), batch, mine, from, length, elements, sure, done, out);
-  for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
-    const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-    acc.exactly(room, v, uncertain, false, out + uncertain * w.answer_bytes);
-  }
-  __syncwarp();
-}
-
 /// What a warp keeps in shared memory, beside its registers. Its first lane writes it.
 template <class Acc>
 struct prefix_share {
@@ -327,15 +278,64 @@ struct prefix_share {
   std::uint64_t origin;            ///< the element where its tiles begin; may be below 0
   std::uint64_t low, high;         ///< elements of the array that may be read
   std::uint64_t each, merges;      ///< units of a warp; states that meet one after another, at most
-  unsigned end;                    ///< behind its last unit, where elements count from `origin` and units of segments from those of `first`
+  unsigned many, stop;             ///< segments that end in it, and where its elements end
   // Where the warp is, while it does what most tiles do not ask for.
   typename Acc::state ended;                  ///< of a segment that ended, of which there was more than an exact sum
   std::uint64_t ended_segment;                ///< that segment; or none, all bits
+  unsigned asked, there;                      ///< of segment_ends
   unsigned k, tile, stage, at;                ///< the first segment that is not ended; the tile; which stage has it; where in it what is not added yet begins
   bool opens, carried;  ///< something of segment k is in `open`; in `carry`
   typename prefix_of<Acc>::sum carry;
   typename prefix_of<Acc>::facts facts;       ///< of the carry; of a tile that is not exact, its own
 };
+
+/// Ends of segments come to shared memory ahead, 4 bytes of each: those that a share has lie less than 2^32 elements behind where its tiles begin.
+template <class Acc>
+struct segment_ends {
+  const row_view<1>& v;
+  const prefix_room<Acc>& room;
+  std::uint64_t first;         ///< the share's first segment
+  std::uint32_t origin;        ///< where its tiles begin
+  unsigned many;               ///< segments that end in it
+  unsigned asked = 0, there = 0;  ///< ends that are there or on their way, and that are there
+
+  /// All lanes call it, behind a __syncwarp().
+  __device__ __forceinline__ void ask(unsigned k) {
+    const unsigned upto = min(many, k + prefix_ahead);
+    const unsigned char* const from = static_cast<const unsigned char*>(v.offsets);
+    for (unsigned e = asked + static_cast<unsigned>(lane_index()); e < upto; e += warp_lanes) {
+      copy_word(room.ends() + e % prefix_ends, from + (first + e + 1) * static_cast<unsigned>(v.offset_bytes));
+    }
+    asked = max(asked, upto);
+  }
+  /// Where segment k + lane ends; none if it does not end in the share.
+  __device__ __forceinline__ unsigned next(unsigned k) {
+    if (there < min(many, k + warp_lanes)) {  // more of them in a tile than were asked for
+      __syncwarp();
+      ask(k);
+      end_of_copies();
+      await_copies<0>();
+      __syncwarp();
+      there = asked;
+    }
+    const unsigned mine = k + static_cast<unsigned>(lane_index());
+    return mine < many ? room.ends()[mine % prefix_ends] - origin : ~0u;
+  }
+};
+
+/// Segments batch + lane of `mine`, which lie in one tile, the way of rows_ragged.cuh. Not inlined: most tiles have none.
+template <class Acc>
+__device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_share<Acc>& share,
+                                                       typename room_of<Acc>::type& room, std::uint64_t batch, bool mine, std::uint64_t from, unsigned length, unsigned char* out) {
+  std::uint64_t elements = mine ? length : 0;
+  bool sure = true, done = false;
+  add_whole_segments(acc, v, w, share.low, share.high, batch, mine, from, elements, elements, sure, done, out);
+  for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
+    const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
+    acc.exactly(room, v, uncertain, false, out + uncertain * w.answer_bytes);
+  }
+  __syncwarp();
+}
 
 /// Whether all elements of a tile from `from` to `end` are -0: of a warp.
 template <class Acc>
@@ -389,84 +389,74 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
   if (lane_index() == 0) share.open = acc.combine(share.open, s);
 }
 
-/// The share's tile, of which sums in doubles are not exact: its segments by prefix sums of whole numbers, or apart where that does not decide an answer; of the last one what
+/// The share's tile, of which sums in doubles are not exact: its segments by sums that are near, or apart where that does not decide an answer; of the last one what
 /// the tile has goes to `open`. Whether the share has more tiles.
 template <class Acc>
 __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {
   if constexpr (Acc::proves) {
-    const unsigned tile = share.tile, stage = share.stage;
+    const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
     const typename prefix_of<Acc>::facts facts = share.facts;
-    std::uint64_t k = share.first + share.k;
+    unsigned k = share.k;
     bool opens = share.opens;
     using sums = prefix_of<Acc>;
     const sums adds = sums::of(acc);
     const auto lane = static_cast<unsigned>(lane_index());
-    const bool fixed = sums::has_unit(facts);
-    const typename sums::fixed_unit unit = sums::unit_of(facts);
-    static_assert(sizeof(typename sums::number) == 8);
-    if (fixed) {
-      room.template scan<std::int64_t>(stage, [&](const pack& p) { return adds.fixed(p, Acc::items, unit.unit); });
-      __syncwarp();
-    }
-    const auto sum_of = [&](unsigned many) {
-      return fixed ? room.template sum_of<std::int64_t>(stage, many, [&](const pack& p, unsigned n) { return adds.fixed(p, n, unit.unit); }) : std::int64_t{0};
-    };
-    const std::uint64_t begins = share.origin + tile, ends_at = begins + prefix_tile;
-    const auto limit = [&](std::uint64_t s) { return share.end - static_cast<unsigned>(s - share.first) * static_cast<unsigned>(segment_units); };  // from the origin
-    std::uint64_t next = 0;
+    const bool near = sums::is_near(facts);
+    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
+    segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.asked, share.there};
     unsigned at = share.at;
-    std::int64_t before = sum_of(at);
+    double before = sum_of(at);
     bool beginning = true;
-    const auto add_piece = [&](std::int64_t value, unsigned many) {
-      if (many == 0) return;
+    const auto add_piece = [&](double value, unsigned elements) {
+      if (elements == 0) return;
       opens = true;
-      if (!fixed || value == 0) keep_apart(acc, v, w, share, k, tile + at, tile + at + many);  // it may be of -0
-      else if (lane == 0) share.open = acc.combine(share.open, adds.state_of_fixed(value, many, unit, facts));
+      if (!near || value == 0) keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);  // it may be of -0
+      else if (lane == 0) share.open = acc.combine(share.open, adds.state_of(value, facts, true));
     };
 #pragma unroll 1
     while (true) {
-      next = k + lane < w.segments ? v.first_of(k + lane + 1) : ~std::uint64_t{0};
-      const bool ends = next <= ends_at && next - share.origin + (k + lane + 1 - share.first) * segment_units <= share.end;
-      const auto many = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
-      if (many == 0) break;
-      const auto my_end = static_cast<unsigned>(next - begins);
-      const std::int64_t upto = ends ? sum_of(my_end) : 0;
-      std::int64_t less = __shfl_up_sync(all_lanes, upto, 1);
+      const unsigned next = to_come.next(k);
+      const bool ends = next <= tile_end;
+      const auto some = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
+      if (some == 0) break;
+      const unsigned my_end = next - tile;
+      const double upto = ends ? sum_of(my_end) : 0;
+      double less = __shfl_up_sync(all_lanes, upto, 1);
       unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
       if (lane == 0) {
         less = before;
         my_begin = at;
       }
-      const std::int64_t value = upto - less;
+      const double value = certified::subtract(upto, less);
       bool mine = ends;
       if (beginning) {
         add_piece(__shfl_sync(all_lanes, value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
-        end_open(acc, share, k);
+        end_open(acc, share, share.first + k);
         __syncwarp();
         answer_ended(acc, v, w, share, exact, out);
         opens = beginning = false;
         mine = ends && lane != 0;
       }
       bool apart = mine;
-      if (mine && fixed && value != 0) apart = !adds.answer_fixed(value, my_end - my_begin, unit, out + (k + lane) * w.answer_bytes);
-      if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, exact, k, apart, out);
-      before = __shfl_sync(all_lanes, upto, static_cast<int>(many) - 1);
-      at = __shfl_sync(all_lanes, my_end, static_cast<int>(many) - 1);
-      k += many;
+      if (mine && near && (value != 0 || my_begin == my_end)) apart = !adds.answer(value, my_end - my_begin, facts, out + (share.first + k + lane) * w.answer_bytes);
+      if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, share, exact, share.first + k, apart, share.origin + tile + my_begin, my_end - my_begin, out);
+      before = __shfl_sync(all_lanes, upto, static_cast<int>(some) - 1);
+      at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
+      k += some;
+      if (some < warp_lanes) break;
     }
-    if (k < w.segments) {
-      const std::uint64_t last = min(__shfl_sync(all_lanes, next, 0), share.origin + limit(k));
-      const auto to = static_cast<unsigned>(min(last, ends_at) - begins);
-      add_piece(sum_of(to) - before, to - at);
-    }
+    const unsigned to = min(share.stop, tile_end) - tile;
+    add_piece(certified::subtract(sum_of(to), before), to - at);
     __syncwarp();
     if (lane == 0) {
-      share.k = static_cast<unsigned>(k - share.first);
+      share.k = k;
       share.opens = opens;
+      share.asked = to_come.asked;
+      share.there = to_come.there;
     }
     __syncwarp();
-    return k < w.segments && min(__shfl_sync(all_lanes, next, 0), share.origin + limit(k)) > ends_at;
+    return share.stop > tile_end;
   }
   return false;
 }
@@ -475,7 +465,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
 template <class Acc>
 inline constexpr int prefix_resident = [] {
   constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>) + 2 * sizeof(typename Acc::state)) + 1408);
-  constexpr int most = !Acc::proves ? 7 : Acc::fixed_size == 4 ? 3 : 5;
+  constexpr int most = Acc::proves ? 3 : 7;
   return room < most ? room : most;
 }();
 
@@ -493,7 +483,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   using item = typename sums::item;
   using facts_type = typename sums::facts;
   using shared = prefix_room<Acc>;
-  constexpr unsigned size = Acc::fixed_size, none = ~0u, of_segment = static_cast<unsigned>(segment_units);
+  constexpr unsigned size = Acc::fixed_size, tile_size = shared::tile;
   __shared__ prefix_share<Acc> shares[ragged_warps];
   __shared__ state heads[ragged_warps], tails[ragged_warps];
   __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];
@@ -504,23 +494,28 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   auto& share = shares[warp];
   // Elements count from where the share's tiles begin, segments from its first one.
   std::uint64_t first;
-  unsigned k = 0, at = 0, limit = 0, high = 0;  // `at`: where in the tile that comes next what was not added yet begins; `limit`: behind the share's last unit
-  bool active, cut = false;                     // the first tile reaches before the array
+  unsigned k = 0, many = 0, at = 0, stop = 0, high = 0;  // `at`: where in the tile that comes next what was not added yet begins; `many` segments end in the share, `stop`: behind its last element
+  bool active, cut = false;                              // the first tile reaches before the array
   {
     const unit_line<Acc> line(v, w.segments);
     const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + warp;
     const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
-    first = begin < line.all ? line.ended(begin) : w.segments;
+    std::uint64_t ended[2];
+    line.ended({begin, end}, ended);
+    first = ended[0];
     active = first < w.segments && begin < end;
     std::uint64_t origin = 0;
     const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units;
     if (active) {
       const std::uint64_t unit = line.begin(first), length = v.first_of(first + 1) - v.first_of(first);
       const std::uint64_t from = v.first_of(first) + (begin > unit ? min(length, begin - unit) : 0);
+      std::uint64_t last = end + line.base - ended[1] * segment_units;
+      if (ended[1] < w.segments) last = min(last, v.first_of(ended[1] + 1));
       at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * size) % 128) / size;
       origin = from - at;
-      limit = static_cast<unsigned>(end + line.base - first * segment_units - origin);
-      high = static_cast<unsigned>(min(highest - origin, std::uint64_t{none}));
+      many = static_cast<unsigned>(ended[1] - first);
+      stop = static_cast<unsigned>(last - origin);
+      high = static_cast<unsigned>(min(highest - origin, std::uint64_t{~0u}));
       cut = static_cast<std::int64_t>(origin) < static_cast<std::int64_t>(low);
     }
     if (lane == 0) {
@@ -530,15 +525,17 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       share.low = low;
       share.high = highest;
       share.each = line.each;
-      share.merges = 4 * (line.each / prefix_tile + 2) + 64;
-      share.end = limit;
+      share.merges = 4 * (line.each / tile_size + 2) + 64;
+      share.many = many;
+      share.stop = stop;
       share.ended_segment = ~std::uint64_t{0};
     }
     __syncwarp();
   }
   bool working = active;
-  unsigned stage = 0, tile = 0;
+  unsigned stage = 0, tile = 0, asked = 0, there = 0;
   bool carried = false, open = false, begun = false;
+  [[maybe_unused]] unsigned began = 0;  // where segment k begins
   sum carry{};
   facts_type carry_facts{};
 #pragma unroll 1
@@ -548,13 +545,13 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(origin) * static_cast<int>(size) + lane * 16;
     const auto ask = [&](unsigned to_stage, unsigned at_tile) {
       unsigned char* const to = room.stage(to_stage);
-      if (at_tile + prefix_tile <= high && !(at_tile == 0 && cut)) {
+      if (at_tile + tile_size <= high && !(at_tile == 0 && cut)) {
         const unsigned char* const from = data + std::uint64_t{at_tile} * size;
 #pragma unroll
         for (unsigned j = 0; j < shared::lane_packs; ++j) copy_pack(to + shared::place_of_load(j, lane), from + j * warp_lanes * 16);
       } else {  // it reaches beyond an end of the array
 #pragma unroll 1
-        for (unsigned i = lane; i < prefix_tile; i += warp_lanes) {
+        for (unsigned i = lane; i < tile_size; i += warp_lanes) {
           const auto e = static_cast<std::int64_t>(origin + at_tile + i);
           item x{};
           if (e >= static_cast<std::int64_t>(share.low) && e < static_cast<std::int64_t>(share.high)) x = reinterpret_cast<const item*>(v.x[0])[e];
@@ -562,11 +559,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
       }
     };
-    // Where segment s + lane ends.
-    const auto end_of = [&](unsigned s) -> unsigned {
-      const std::uint64_t segment = here + s + lane;
-      return segment < w.segments ? static_cast<unsigned>(min(v.first_of(segment + 1) - origin, std::uint64_t{none})) : none;
-    };
+    segment_ends<Acc> to_come{v, room, here, static_cast<std::uint32_t>(origin), many, asked, there};
     const auto keep = [&] {
       keep_sum(acc, share, carry, carry_facts);
       carried = false;
@@ -574,20 +567,22 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     };
     if (!begun) {
       ask(0, 0);
+      to_come.ask(0);
       end_of_copies();
       begun = true;
     }
-    unsigned next = end_of(k), ahead = end_of(k + warp_lanes);
     bool inexact = false, ended = false;
 #pragma unroll 1
     while (true) {
-      const unsigned tile_end = tile + prefix_tile;
-      if (tile_end < min(high, limit - k * of_segment)) ask(stage ^ 1, tile_end);
+      const unsigned tile_end = tile + tile_size, soon = to_come.asked;
+      if (tile_end < stop) ask(stage ^ 1, tile_end);
+      to_come.ask(k);
       end_of_copies();
       await_copies<1>();
       __syncwarp();
+      to_come.there = soon;
       typename sums::part part;
-      const number all = room.template scan<number>(stage, [&](const pack& p) { return adds.sum_of_all(part, p); });
+      const number all = room.scan(stage, [&](const pack& p) { return adds.sum_of_all(part, p); });
       const facts_type facts = adds.warp_facts(part, all);
       __syncwarp();
       facts_type joined = facts;
@@ -605,21 +600,22 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
           break;
         }
       }
-      const auto sum_of = [&](unsigned many) { return room.template sum_of<number>(stage, many, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
+      const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
       number before = at == 0 ? 0 : sum_of(at);
       bool beginning = true;  // no segment ended in this tile yet
-      // `many` elements of segment k, whose sum is `value`, are the next that it has.
-      const auto add_to_carry = [&](sum value, unsigned many) {
-        if (many == 0) return;
+      // `elements` elements of segment k, whose sum is `value`, are the next that it has.
+      const auto add_to_carry = [&](sum value, unsigned elements) {
+        if (elements == 0) return;
         carry = carried ? carry + value : value;
         carry_facts = joined;
         carried = true;
       };
 #pragma unroll 1
       while (true) {
-        const bool ends = next <= tile_end && next + (k + lane + 1) * of_segment <= limit;
-        const auto many = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
-        if (many == 0) break;
+        const unsigned next = to_come.next(k);
+        const bool ends = next <= tile_end;
+        const auto some = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
+        if (some == 0) break;
         const unsigned my_end = next - tile;
         number upto = 0;
         if (ends) upto = sum_of(my_end);
@@ -653,40 +649,33 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         [[maybe_unused]] bool apart = false;
         if (answers) {
           unsigned char* const to = out + (here + k + lane) * sums::answer_bytes;
-          if constexpr (Counts) apart = !adds.answer(value, longer ? next + origin - v.first_of(here + k) : my_end - my_begin, joined, to);
+          if constexpr (Counts) apart = !adds.answer(value, longer ? next - began : my_end - my_begin, joined, to);
           else adds.answer(value, to);
         }
         if constexpr (Acc::proves && Counts) {
           if (__any_sync(all_lanes, apart)) {
             // One that began in an earlier tile may have more elements than are added apart.
             if (__shfl_sync(all_lanes, apart && longer, 0)) acc.exactly(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
-            answer_apart(acc, v, w, rooms[warp], here + k, apart && !longer, out);
+            answer_apart(acc, v, w, share, rooms[warp], here + k, apart && !longer, origin + tile + my_begin, my_end - my_begin, out);
           }
         }
         carried = beginning = false;
         joined = facts;
-        before = __shfl_sync(all_lanes, upto, static_cast<int>(many) - 1);
-        at = __shfl_sync(all_lanes, my_end, static_cast<int>(many) - 1);
-        k += many;
-        // The ends of the next 32 segments are on their way, or here.
-        const unsigned from = lane + many;
-        const unsigned near = __shfl_sync(all_lanes, next, static_cast<int>(from % warp_lanes)), far = __shfl_sync(all_lanes, ahead, static_cast<int>(from % warp_lanes));
-        next = from < warp_lanes ? near : far;
-        ahead = end_of(k + warp_lanes);
-        if (many < warp_lanes) break;
+        before = __shfl_sync(all_lanes, upto, static_cast<int>(some) - 1);
+        at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
+        k += some;
+        if constexpr (Counts) began = tile + at;
+        if (some < warp_lanes) break;
       }
-      // Elements of segment k, which this tile does not end; and where it ends, or the share.
-      const unsigned last = min(__shfl_sync(all_lanes, next, 0), limit - k * of_segment);
-      working = here + k < w.segments;
-      if (working) {
-        const unsigned to = min(last, tile_end) - tile;
-        auto value = static_cast<sum>(static_cast<number>((to == prefix_tile ? all : sum_of(to)) - before));
+      // Elements of segment k, which this tile does not end.
+      if (const unsigned to = min(stop, tile_end) - tile; to > at) {
+        auto value = static_cast<sum>(static_cast<number>((to == tile_size ? all : sum_of(to)) - before));
         if constexpr (Acc::proves) {
           if (value == 0 && adds.has_signs() && are_minus_zeros(room, stage, at, to)) value = -value;
         }
         add_to_carry(value, to - at);
-        working = last > tile_end;
       }
+      working = stop > tile_end;
       __syncwarp();
       if (!working) break;
       tile = tile_end;
@@ -704,12 +693,14 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         share.carried = carried;
         share.carry = carry;
         share.facts = carry_facts;
+        share.asked = to_come.asked;
+        share.there = to_come.there;
       }
       __syncwarp();
       if (ended) answer_ended(acc, v, w, share, rooms[warp], out);
       if (inexact) {
         working = add_inexact_tile(acc, v, w, room, share, rooms[warp], out);
-        tile = share.tile + prefix_tile;
+        tile = share.tile + tile_size;
         stage = share.stage ^ 1;
         at = 0;
       } else {
@@ -722,9 +713,13 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       carried = share.carried;
       carry = share.carry;
       carry_facts = share.facts;
+      asked = share.asked;
+      there = share.there;
       __syncwarp();
-    } else if (ended && lane == 0) {
-      share.head = share.ended;
+    } else {
+      if (ended && lane == 0) share.head = share.ended;
+      asked = to_come.asked;
+      there = to_come.there;
     }
   }
   if (active) {
@@ -747,7 +742,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 }
 
 /// Units of a warp at least, and of all.
-inline constexpr std::uint64_t prefix_least = 2 * prefix_tile, prefix_units = 1 << 14;
+inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 
 /// Whether segments go this way; enqueued if they do.
 template <class Acc>

@@ -52,17 +52,41 @@ struct unit_line {
   /// The first unit of a segment.
   __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.first_of(k) - base + k * segment_units; }
   __device__ __forceinline__ std::uint64_t of_warp(std::uint64_t warp) const { return min(all, warp * each); }
-  /// Segments that end at unit d or before: by all lanes, 32 offsets at once.
-  __device__ __forceinline__ std::uint64_t ended(std::uint64_t d) const {
-    std::uint64_t low = 0, high = segments;
-    while (low < high) {
-      const std::uint64_t step = (high - low + warp_lanes - 1) / warp_lanes;
-      const std::uint64_t k = low + (static_cast<unsigned>(lane_index()) + 1) * step;
-      const bool before = k <= high && begin(k) <= d;
-      low += static_cast<unsigned>(__popc(__ballot_sync(all_lanes, before))) * step;
-      high = min(high, low + step - 1);
+  /// Segments that end at each of these units or before: by all lanes, 32 offsets at once.
+  template <int Many>
+  __device__ __forceinline__ void ended(const std::uint64_t (&at)[Many], std::uint64_t (&low)[Many]) const {
+    std::uint64_t high[Many];
+#pragma unroll
+    for (int i = 0; i < Many; ++i) {
+      low[i] = 0;
+      high[i] = segments;
     }
-    return low;
+    const auto left = [&] {
+      bool more = false;
+#pragma unroll
+      for (int i = 0; i < Many; ++i) more = more || low[i] < high[i];
+      return more;
+    };
+    while (left()) {
+      std::uint64_t step[Many];
+      bool before[Many];
+#pragma unroll
+      for (int i = 0; i < Many; ++i) {
+        step[i] = (high[i] - low[i] + warp_lanes - 1) / warp_lanes;
+        const std::uint64_t k = low[i] + (static_cast<unsigned>(lane_index()) + 1) * step[i];
+        before[i] = low[i] < high[i] && k <= high[i] && begin(k) <= at[i];
+      }
+#pragma unroll
+      for (int i = 0; i < Many; ++i) {
+        low[i] += static_cast<unsigned>(__popc(__ballot_sync(all_lanes, before[i]))) * step[i];
+        if (step[i] != 0) high[i] = min(high[i], low[i] + step[i] - 1);
+      }
+    }
+  }
+  __device__ __forceinline__ std::uint64_t ended(std::uint64_t d) const {
+    std::uint64_t many[1];
+    ended<1>({d}, many);
+    return many[0];
   }
 };
 

@@ -3,6 +3,7 @@
 /// The data of the GPU benchmarks, and answers as numbers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -100,6 +101,19 @@ inline std::vector<double> numbers(wf::dtype t, const std::vector<unsigned char>
     v.push_back(static_cast<double>(x));
   });
   return v;
+}
+
+/// Of each two floats, the second becomes the first one's opposite, and both are of any of `octaves` powers of 2 about 1: no certificate accepts their sums.
+inline void make_undecided(wf::dtype t, std::vector<unsigned char>& bytes, int octaves, std::uint64_t seed) {
+  random_words next(seed);
+  for_each_number(t, bytes.size(), [&]<class T>(T x, std::size_t at) {
+    if constexpr (!std::is_integral_v<T>) {
+      std::memcpy(static_cast<void*>(&x), bytes.data() + at / (2 * sizeof(T)) * (2 * sizeof(T)), sizeof x);
+      if (at / sizeof(T) % 2 == 0) x = static_cast<T>(std::ldexp(static_cast<double>(x), static_cast<int>((next() >> 32) % static_cast<unsigned>(octaves)) - octaves / 2));
+      else x = static_cast<T>(-static_cast<double>(x));
+      std::memcpy(bytes.data() + at, static_cast<const void*>(&x), sizeof x);
+    }
+  });
 }
 
 /// Twice each number: floats rounded to their type, integers modulo their range.

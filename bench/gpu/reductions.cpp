@@ -2,9 +2,10 @@
 /// \file reductions.cpp
 /// Every operation and type of the GPU library, and a fused reduction, beside CUB and a kernel that only reads, in one run.
 ///
-///   bench_gpu_reductions [--json FILE] [--only OP,…] [--types T,…] [--data normal|bits] [--accuracy exact|fast]
+///   bench_gpu_reductions [--json FILE] [--only OP,…] [--types T,…] [--data normal|bits|nan|undecided] [--accuracy exact|fast]
 ///                        [--min K] [--max K] [--brief 1]
-/// --data nan: normal numbers behind a NaN, the time of exact answers that no certificate gives; only if asked for.
+/// --data nan: normal numbers behind a NaN, --data undecided: of f32 and f64, ±x of 100 and 200 powers of 2: the time of exact answers that no certificate
+/// gives; only if asked for.
 ///
 /// Arrays of 2^k elements: k = 0, 10, 14, 16 … 30 (the fast and exact sums of f32: every k), at most
 /// 8 GiB an input (less with --max). Hot: all launches read one array. Flushed, for 2^14 … 2^23: each launch of a replay
@@ -99,13 +100,18 @@ class table {
   void type(wf::dtype t) {
     t_ = t;
     size_ = wf::info(t).size;
-    for (const char* data : {"normal", "bits", "nan"}) {
-      const bool bits = data[0] == 'b', nan = data[0] == 'n' && data[1] == 'a';
-      if (!listed(s_.data, data) || ((bits || nan) && wf::is_integer(t)) || (nan && s_.data.empty())) continue;
+    for (const char* data : {"normal", "bits", "nan", "undecided"}) {
+      const bool bits = data[0] == 'b', undecided = data[0] == 'u', nan = data[0] == 'n' && data[1] == 'a', asked_for = nan || undecided;
+      if (!listed(s_.data, data) || ((bits || asked_for) && wf::is_integer(t)) || (asked_for && s_.data.empty())) continue;
+      if (undecided && t != wf::dtype::f32 && t != wf::dtype::f64) continue;
       data_ = data;
       host_x_ = bench::fill(t, bits, tile_bytes, checked_bytes, 1);
       host_y_ = bench::fill(t, bits, tile_bytes, checked_bytes, 2);
       if (nan) std::memset(host_x_.data(), 0xff, size_);
+      if (undecided) {
+        bench::make_undecided(t, host_x_, t == wf::dtype::f32 ? 100 : 200, 3);
+        for (std::size_t at = tile_bytes; at < host_x_.size(); at += tile_bytes) std::memcpy(&host_x_[at], host_x_.data(), tile_bytes);
+      }
       upload(x_, host_x_);
       upload(y_, host_y_);
       for (int k = 0; k < wf::op_count; ++k) {
@@ -114,7 +120,7 @@ class table {
         if (s_.only.empty() && !stands_for_itself(o)) continue;
         for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
           if (!listed(s_.accuracy, a == wf::accuracy::exact ? "exact" : "fast") || !place_.kernels().takes(o, t, a)) continue;
-          if ((bits && o != wf::op::sum) || ((bits || nan) && a != wf::accuracy::exact)) continue;
+          if ((bits && o != wf::op::sum) || ((bits || asked_for) && a != wf::accuracy::exact)) continue;
           if (a == wf::accuracy::fast && is_native(o, t, a) == is_native(o, t, wf::accuracy::exact)) continue;
           if (s_.brief && !in_bars(o, a)) continue;
           row(o, a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_prefix.cuh
 /// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings its elements 1024 or 2048 at a time to shared memory, and ahead of them where segments end;
-/// each lane adds those of 64 or 128 bytes that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
+/// each lane adds those of 64 to 256 bytes that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
 /// 32 segments at once, whatever their lengths. Integers are exact modulo 2^64. Sums of floats in doubles are exact where the magnitudes' sum and the least magnitude's exponent
 /// say so (rows_quick.cuh), and so are their differences; in other tiles they are near, and what that does not decide goes the way of rows_ragged.cuh.
 #pragma once
@@ -24,8 +24,8 @@ template <int Size>
 inline constexpr unsigned prefix_each = Size <= 2 ? 64 : 32;
 template <int Size>
 inline constexpr unsigned prefix_tile = prefix_each<Size> * warp_lanes;
-inline constexpr int prefix_stages = 2;         ///< tiles of a warp that are there or on their way
-inline constexpr unsigned prefix_ends = 256;    ///< segments whose ends are there or on their way
+inline constexpr int prefix_stages = 2;       ///< tiles of a warp that are there or on their way
+inline constexpr unsigned prefix_ends = 256;  ///< segments whose ends are there or on their way
 inline constexpr unsigned prefix_ahead = prefix_ends - warp_lanes;  ///< of these, ones that are not ended
 
 /// How an accumulator's elements are added in prefix sums, if they are.

@@ -211,41 +211,41 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("WHAT", q->rung,
                       "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; a kernel of your own: FILE.cu:KERNEL; or all that a "
                       "program of your own launches: FILE.cu");
-  command->add_option("ARGS", q->program_arguments, "Of a whole program FILE.cu: its own arguments")->allow_extra_args();
+  command->add_option("ARGS", q->program_arguments, "Arguments of a whole program FILE.cu")->allow_extra_args();
   command->add_option("--vs", q->versus, "Compare with this rung; a kernel of your own with another, FILE.cu:KERNEL, of the same arguments")
       ->option_text("RUNG");
-  command->add_option("--expect", q->expect, "Of your own kernel: what the first array marked out: should hold")->option_text("FILE.npy");
-  command->add_option("--tolerance", q->tolerance, "Of --expect: how far off floats may be, as a part of what is expected")
+  command->add_option("--expect", q->expect, "For your own kernel: what the first array marked out: should hold")->option_text("FILE.npy");
+  command->add_option("--tolerance", q->tolerance, "How far floats may be off what --expect says, as a part of it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6; up to 2^26")->capture_default_str();
-  command->add_option("--block", q->block, "Threads a block: of a rung a multiple of 32, of your own kernel also 16x16")
+  command->add_option("--block", q->block, "Threads per block: a multiple of 32; for your own kernel also 16x16")
       ->capture_default_str();
-  command->add_option("--dtype", q->dtype, "Of the elements")
+  command->add_option("--dtype", q->dtype, "Element type")
       ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}))
       ->capture_default_str();
   command->add_option("--device", q->device, "gpu: simt's counters beside the hardware's, of RUNG or of all")
       ->check(CLI::IsMember({"simt", "gpu"}))
       ->capture_default_str();
-  command->add_option("--grid", q->grid, "Of your own kernel: blocks, as 256 or 16x16")->option_text("BLOCKS");
+  command->add_option("--grid", q->grid, "For your own kernel: blocks, as 256 or 16x16")->option_text("BLOCKS");
   command
       ->add_option("--arg", q->arguments,
-                   "Of your own kernel, one for each parameter: f32[1M]:uniform, out:f32[1], x.npy, i32=1000, 0.5. An array is filled "
+                   "For your own kernel, one for each parameter: f32[1M]:uniform, out:f32[1], x.npy, i32=1000, 0.5. An array is filled "
                    "with zeros, ones, iota, uniform or normal; those marked out: begin as zeros and are shown")
       ->option_text("ARG")
       ->allow_extra_args(false);
-  command->add_option("--shared", q->shared, "Of your own kernel: bytes of dynamic shared memory")->option_text("BYTES");
-  command->add_flag("--cooperative", q->cooperative, "Of your own kernel: a launch with a barrier of the grid");
-  command->add_option("--cluster", q->cluster, "Of your own kernel: blocks a cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
-  command->add_option("--seed", q->seed, "Of your own kernel's arrays")->capture_default_str();
+  command->add_option("--shared", q->shared, "For your own kernel: bytes of dynamic shared memory")->option_text("BYTES");
+  command->add_flag("--cooperative", q->cooperative, "For your own kernel: a launch with a barrier of the grid");
+  command->add_option("--cluster", q->cluster, "For your own kernel: blocks per cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
+  command->add_option("--seed", q->seed, "Seed of your own kernel's arrays")->capture_default_str();
   command->add_option("--html", q->html, "Also write a page of its own, with drawings")->option_text("FILE");
   command->add_option("--svg", q->svg, "Also write the drawings alone, as one SVG file")->option_text("FILE");
-  command->add_option("--draw", q->kinds, "Of --svg: these drawings alone, of values, banks, sectors, lanes")
+  command->add_option("--draw", q->kinds, "Write these drawings alone to --svg: values, banks, sectors, lanes")
       ->option_text("KIND,…")
       ->delimiter(',')
       ->check(CLI::IsMember({"values", "banks", "sectors", "lanes"}))
       ->allow_extra_args(false);
-  command->add_option("--lang", q->language, "Of the page: en, zh; also by the variable WARPFOLD_LANG")->check(CLI::IsMember({"en", "zh"}));
+  command->add_option("--lang", q->language, "Language of the page, en or zh; the variable WARPFOLD_LANG sets it, too")->check(CLI::IsMember({"en", "zh"}));
   command->add_flag("--json", q->json, "Print JSON");
   command->add_flag("--list", q->list, "Name what can be explained and exit");
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")

@@ -136,7 +136,7 @@ void add_info(CLI::App& app, run_state&) {
   auto as_json = std::make_shared<bool>(false);
   CLI::App* info =
       app.add_subcommand("info", "What this build and this machine have, and why not more");
-  info->add_flag("--json", *as_json, "One JSON object");
+  info->add_flag("--json", *as_json, "Print one JSON object");
   info->callback([as_json] {
     const json facts = gather();
     if (*as_json)

@@ -190,19 +190,19 @@ void add_ladder(CLI::App& app, run_state& state) {
   CLI::App* command = app.add_subcommand(
       "ladder", "Every classic way of summing on a GPU: verified, timed on a GPU, counted on simt");
   auto* n = command->add_option("--n", q->n, "Elements: 1000, 1M (2^20), 2^20, 1e6")->capture_default_str();
-  auto* dtype = command->add_option("--dtype", q->dtype, "Their type (default f32, or the file's)")
+  auto* dtype = command->add_option("--dtype", q->dtype, "Element type (default: f32, or the file's)")
                     ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}));
   auto* only = command->add_option("--only", q->only, "Rungs, as atomic,cpu/kahan")->delimiter(',');
   auto* block =
-      command->add_option("--block", q->block, "Threads a block, a multiple of 32")->capture_default_str();
+      command->add_option("--block", q->block, "Threads per block, a multiple of 32")->capture_default_str();
   auto* blocks_per_sm = command
                             ->add_option("--blocks-per-sm", q->blocks_per_sm,
-                                         "Blocks a multiprocessor (default: as each rung likes)")
+                                         "Blocks per multiprocessor (default: each rung's own number)")
                             ->check(CLI::Range(1, 64));
-  auto* data = command->add_option("--data", q->data, "What to sum else")
+  auto* data = command->add_option("--data", q->data, "The data to sum, without --input")
                    ->check(CLI::IsMember({"ones", "uniform", "normal", "hard"}))
                    ->capture_default_str();
-  auto* seed = command->add_option("--seed", q->seed, "Of the data")
+  auto* seed = command->add_option("--seed", q->seed, "Seed of the data")
                    ->check(CLI::Validator(check_seed, ""))
                    ->capture_default_str();
   auto* input = command->add_option("--input", q->input, "Sum this .npy file")
@@ -210,7 +210,7 @@ void add_ladder(CLI::App& app, run_state& state) {
                     ->excludes(n)
                     ->excludes(data)
                     ->excludes(seed);
-  command->add_option("--device", q->device, "Where; auto is a GPU if there is one, else simt")
+  command->add_option("--device", q->device, "Where to run; auto is a GPU if there is one, else simt")
       ->check(CLI::IsMember({"auto", "gpu", "simt"}))
       ->capture_default_str();
   command->add_flag("--json", q->json, "Print JSON");

@@ -89,19 +89,19 @@ void add_profile(CLI::App& app, run_state& state) {
       "profile", "Times, CUDA calls, hardware counters and roofline of a rung or a reduction on a GPU");
   command->add_option("NAME", q->subject, "A rung, as tree_modulo or warp_leader/flat; or a reduction, as sum, argmax or mean_var")->required();
   command->add_option("--n", q->n, "Elements: 1000, 16M (2^24), 2^24, 1e6")->capture_default_str();
-  command->add_option("--dtype", q->dtype, "Of the elements")
+  command->add_option("--dtype", q->dtype, "Element type")
       ->check(CLI::IsMember({"f32", "f64", "i32", "f16"}))
       ->capture_default_str();
-  command->add_option("--accuracy", q->accuracy, "Of a reduction")
+  command->add_option("--accuracy", q->accuracy, "Accuracy of a reduction")
       ->check(CLI::IsMember({"exact", "fast"}))
       ->capture_default_str();
-  command->add_option("--block", q->block, "Threads a block, a multiple of 32")->capture_default_str();
-  command->add_option("--data", q->data, "What to reduce")
+  command->add_option("--block", q->block, "Threads per block, a multiple of 32")->capture_default_str();
+  command->add_option("--data", q->data, "The data to reduce")
       ->check(CLI::IsMember({"ones", "uniform", "normal", "hard"}))
       ->capture_default_str();
-  command->add_option("--seed", q->seed, "Of the data")->capture_default_str();
+  command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
   command->add_option("--runs", q->runs, "Timed runs")->check(CLI::Range(1, 10000))->capture_default_str();
-  command->add_option("--device", q->device, "Where")->check(CLI::IsMember({"gpu"}))->capture_default_str();
+  command->add_option("--device", q->device, "Where to run")->check(CLI::IsMember({"gpu"}))->capture_default_str();
   command->add_flag("--hot", q->hot, "Do not flush the L2 before each timed run");
   command->add_flag("--no-counters", q->no_counters, "Times and roofline alone");
   command->add_option("--html", q->html, "Also write a page of its own, with the roofline drawn")->option_text("FILE");

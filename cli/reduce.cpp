@@ -355,7 +355,7 @@ void add_command(CLI::App& app, const command& what, run_state& state) {
       ->check(CLI::Validator(check_offset, ""))
       ->needs(dtype)
       ->option_text("BYTES");
-  c->add_option("--byte-order", r->byte_order, "Of raw files: little (as if not given) or big")
+  c->add_option("--byte-order", r->byte_order, "Byte order of raw files: little (default) or big")
       ->check(CLI::IsMember({"little", "big"}))
       ->needs(dtype)
       ->option_text("ORDER");
@@ -365,32 +365,32 @@ void add_command(CLI::App& app, const command& what, run_state& state) {
   c->add_flag("--keepdims", r->keepdims, "Reduced axes stay in the shape, with length 1");
   c->add_option("--out", r->out, "Write the answers to a .npy file")->option_text("FILE");
   if (what.features & has_order)
-    c->add_option("--ord", r->ord, "Σ|x| (1), the root of Σx² (2, as if not given) or the greatest |x| (inf)")
+    c->add_option("--ord", r->ord, "Σ|x| (1), the root of Σx² (2, the default) or the greatest |x| (inf)")
         ->check(CLI::IsMember({"1", "2", "inf"}))
         ->option_text("ORDER");
   if (what.features & corrects)
-    c->add_option("--correction", r->correction, "Divide by the count less this: 0 as if not given, 1 of a sample")
+    c->add_option("--correction", r->correction, "Divide by the count less this: 0 (default), or 1 for a sample")
         ->check(CLI::Validator(check_correction, ""))
         ->option_text("N");
   if (what.features & rounds) {
     c->add_option("--accuracy", r->accuracy,
-                  "exact (as if not given: the true answer, rounded once) or fast (native arithmetic in a fixed order)")
+                  "exact (default: the true answer, rounded once) or fast (native arithmetic in a fixed order)")
         ->check(CLI::IsMember({"exact", "fast"}))
         ->option_text("KIND");
     c->add_option("--round", r->round,
-                  "To which neighbour an exact answer in floats is rounded: nearest (ties to even), zero, away, up, down")
+                  "How an exact answer in floats is rounded: nearest (default; ties to even), zero, away, up, down")
         ->check(CLI::IsMember(&rounding_names))
         ->option_text("MODE");
   }
   c->add_option("--device", r->device, "Where to reduce: cpu or auto")
       ->check(CLI::IsMember({"cpu", "gpu", "simt", "auto"}))
       ->option_text("PLACE");
-  c->add_option("--threads", r->threads, "Threads (one a core); no answer depends on them")
+  c->add_option("--threads", r->threads, "Threads (default: one per core); no answer depends on them")
       ->check(CLI::Range(1, 4096))
       ->option_text("N");
   if (what.features & overflows)
     c->add_flag("--check-overflow", r->check_overflow, "Exit with 1 if an answer of integers does not fit 64 bits");
-  c->add_flag("--json", r->json, "One JSON object a file");
+  c->add_flag("--json", r->json, "Print one JSON object per file");
   c->footer(
       "Types: f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128 (complex of two f32, "
       "two f64).\n"

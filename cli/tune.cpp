@@ -37,7 +37,7 @@ void tune_gpu(const tune_command& q) {
   const auto told = [&](const wf::tuning_trial& t) {
     if (q.json) return;
     const bool reduce = t.kernel == "reduce";
-    std::printf("%-7s %s%2u blocks a multiprocessor  %.3f of the table's time\n", t.kernel.c_str(),
+    std::printf("%-7s %s%2u blocks per multiprocessor  %.3f of the table's time\n", t.kernel.c_str(),
                 reduce ? (std::to_string(t.choices.reduce_threads) + " threads, ").c_str() : "",
                 reduce ? t.choices.reduce_blocks : t.kernel == "sum" ? t.choices.sum_blocks : t.choices.exact_blocks, t.ratio);
   };

@@ -114,7 +114,7 @@ def main():
               f"nothing {r['nothing_us']:.2f}")
     print("import: {warpfold:.1f} ms, numpy {numpy:.1f} ms".format_map(told["import_ms"]))
     for r in told["sums"]:
-        print(f"{r['dtype']} {r['elements']:>11,} {r['what']:32} {r['ns_per_element']:8.3f} ns an element, {r['ulps_off']:.3g} ulps off")
+        print(f"{r['dtype']} {r['elements']:>11,} {r['what']:32} {r['ns_per_element']:8.3f} ns per element, {r['ulps_off']:.3g} ulps off")
     print(f"load {told['load_before']:.1f} before, {told['load_after']:.1f} after, of {told['cores']} cores")
     if given.out:
         with open(given.out, "w") as f:

@@ -165,7 +165,7 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
         ``"numba/shared_atomic"``, ``"numba/block_tree"``, ``"numba/block_atomic"``, ``"numba/grid_stride"``; without a GPU, on its simulator
         and of at most 1024 elements.
     block : int, optional
-        Threads a block, a multiple of 32.
+        Threads per block, a multiple of 32.
     data : {"uniform", "ones", "normal", "hard"}
         What is summed.
     seed : int
@@ -235,7 +235,7 @@ def explain(what: str, *, vs: str | None = None, n: int | str | None = None, blo
     n : int or str, optional
         Elements: 1000, "64K", "2^16".
     block : int or str, optional
-        Threads a block.
+        Threads per block.
     dtype : {"f32", "f64", "i32", "f16"}, optional
         The elements' type.
     options : sequence of str

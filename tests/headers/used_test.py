@@ -2,7 +2,7 @@
 """used_test.py SOURCE: every name that the library's inner files declare is used by more than its declaration and tests.
 
 What users may call (include/warpfold itself, its folder device, simt's copies of CUDA's headers) is used by them; all else is dead where code outside tests has
-its name once. Names of unscoped enumerations are left out, and those that a macro puts together by ##."""
+its name once. Names of unscoped enumerations are left out, those that a macro puts together by ##, and those with two underscores, which compilers call."""
 import re
 import sys
 from collections import Counter
@@ -25,8 +25,9 @@ for folder in (*INNER, "include", "simt", "python", "bench", "examples", "cmake"
             others.append(file.read_text())
 everything = "\n".join([*code.values(), *others])
 seen = Counter(re.findall(r"[A-Za-z_]\w*", everything))
-pasted = tuple(set(re.findall(r"\b(\w+)\s*##", everything)))
+pasted = tuple(set(re.findall(r"\b(\w{3,}_)\s*##", everything)))
+endings = set(re.findall(r"##\s*(\w+)", everything))
 dead = sorted({f"{file.relative_to(root)}: {name}" for file, text in code.items() if str(file.relative_to(root)).startswith(INNER)
-               for found in DECLARED.finditer(text) if seen[name := next(filter(None, found.groups()))] == 1 and not name.startswith(pasted) and name != "main"})
+               for found in DECLARED.finditer(text) if seen[name := next(filter(None, found.groups()))] == 1 and not name.startswith(("__", *pasted)) and name not in endings | {"main"}})
 print("\n".join(f"{line} is used by nothing, or by tests alone" for line in dead) or f"{len(seen)} names")
 sys.exit(bool(dead) or len(seen) < 5000)

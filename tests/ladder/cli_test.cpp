@@ -2,35 +2,22 @@
 // `warpfold ladder`, driven as a user would.
 #include <gtest/gtest.h>
 
+#include "../program.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
 
-#include <sys/wait.h>
-
 namespace {
 
-struct finished {
-  int status;
-  std::string text;
-};
+using wf::test::finished;
 
 /// `errors`: standard error instead of standard output. `before`: a command of the shell up to the program's name.
 finished warpfold(const std::string& arguments, bool errors = false, const std::string& before = "") {
-  const std::string command = before + WARPFOLD + " ladder " + arguments +
-                              (errors ? " 2>&1 >/dev/null" : " 2>/dev/null");
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> piece;
-  for (std::size_t n; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;)
-    text.append(piece.data(), n);
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+  return wf::test::run_program(before + WARPFOLD + " ladder " + arguments, errors);
 }
 
 /// Bytes of a .npy file up to its data.

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "../effort.hpp"
+#include "../program.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,26 +15,14 @@
 #include <sstream>
 #include <string>
 
-#include <sys/wait.h>
-
 namespace {
 
 namespace fs = std::filesystem;
 
-struct finished {
-  int status;
-  std::string text;
-};
+using wf::test::finished;
 
 finished explain(const std::string& arguments, bool errors = false) {
-  const std::string command =
-      std::string(WARPFOLD) + " explain " + arguments + (errors ? " 2>&1 >/dev/null" : " 2>/dev/null");
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> piece;
-  for (std::size_t n; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), n);
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+  return wf::test::run_program(std::string(WARPFOLD) + " explain " + arguments, errors);
 }
 
 std::string text_of(const fs::path& path) {

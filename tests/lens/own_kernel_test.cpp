@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpfold explain FILE.cu:KERNEL`, driven as a user would.
 #include <gtest/gtest.h>
+
+#include "../program.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
-#include <sys/wait.h>
-
 namespace {
 
 using nlohmann::json;
-
-struct finished {
-  int status;
-  std::string text;
-};
+using wf::test::finished;
 
 /// With `errors`, what it says on standard error, else what it prints.
 finished run(const std::string& words, bool errors = false, const std::string& before = "") {
-  const std::string command =
-      before + " " + WARPFOLD + " explain " + words + (errors ? " 2>&1 >/dev/null" : " 2>/dev/null");
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> piece;
-  for (std::size_t n; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), n);
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+  return wf::test::run_program(before + " " + WARPFOLD + " explain " + words, errors);
 }
 
 std::string kernel(const std::string& name) { return std::string("'") + KERNELS + "/kernels.cu:" + name + "'"; }

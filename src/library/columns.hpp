@@ -286,10 +286,10 @@ struct part_of_answer<mean_var_result<Part, Mean>> {
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them.
 template <class R, class T, bool Spread, bool Root>
 struct columns_of_squares {
-  static constexpr int arrays = Spread ? 6 : 3;
-  static constexpr std::int64_t most = Spread ? 256 : 512;
+  static constexpr bool wide = std::is_same_v<T, double>;  // whose states have one array more: what is behind both doubles of a square
+  static constexpr int behind = Spread ? 6 : 3, arrays = wide ? behind + 1 : behind;
+  static constexpr std::int64_t most = (Spread ? 256 : 512) / 4 * (wide ? 3 : 4);
   static constexpr int lane = reductions::lane_of<T>();
-  static constexpr bool is_f32 = std::is_same_v<T, float>;
   using answer = result_of<R>;
   using part = typename part_of_answer<answer>::type;
   static constexpr bool both = !std::is_same_v<answer, part>;
@@ -297,20 +297,42 @@ struct columns_of_squares {
 
   static void begin(void* to, std::int64_t count) {
     auto* const at = static_cast<double*>(to);
-    for (int k = 0; k < arrays; ++k) std::fill_n(at + k * most, whole_vectors(count), k % 3 == 0 ? -0.0 : 0.0);
+    for (int k = 0; k < arrays; ++k) std::fill_n(at + k * most, whole_vectors(count), k % 3 == 0 && k < behind ? -0.0 : 0.0);
   }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
     cpu::kernels().square_columns[lane][Spread](x, stride, rows, count, static_cast<double*>(to), most);
   }
   static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
-    if constexpr (is_f32) cpu::kernels().exact_square_columns[Spread](x, stride, rows, count, static_cast<double*>(to), most);
+    if constexpr (floating<T>) cpu::kernels().exact_square_columns[wide][Spread](x, stride, rows, count, static_cast<double*>(to), most);
     else add(to, x, stride, rows, count, any);
   }
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
-    for (int k = 0; k < arrays; k += 3) {
+    for (int k = 0; k < behind; k += 3) {
       double* const at = static_cast<double*>(to) + k * most;
       const double* const o = static_cast<const double*>(other) + k * most + from;
       merge_sums(at, at + most, at + 2 * most, o, o + most, o + 2 * most, count);
+    }
+  }
+  static void merge_states(void* to, const void* other, std::int64_t from, std::int64_t count) {
+    if constexpr (wide) {
+      auto* const at = static_cast<double*>(to);
+      const auto* const o = static_cast<const double*>(other) + from;
+      for (std::int64_t k = 0; k < count; ++k) {
+        const exact_sum_of sum = two_sum(at[k], o[k]), rest = two_sum(at[most + k], o[most + k]), all = two_sum(rest.sum, sum.error);
+        exact_sum_of last = two_sum(at[behind * most + k], o[behind * most + k]);
+        double lost = magnitude(last.error);
+        for (const double error : {rest.error, all.error}) {
+          last = two_sum(last.sum, error);
+          lost += magnitude(last.error);
+        }
+        at[k] = sum.sum;
+        at[most + k] = all.sum;
+        at[2 * most + k] += o[2 * most + k] + lost;
+        at[behind * most + k] = last.sum;
+      }
+      if constexpr (Spread) merge_sums(at + 3 * most, at + 4 * most, at + 5 * most, o + 3 * most, o + 4 * most, o + 5 * most, count);
+    } else {
+      merge(to, other, from, count);
     }
   }
   static void finish(const void* self, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
@@ -323,9 +345,8 @@ struct columns_of_squares {
       if constexpr (both) {
         part means[most], variances[most];
         unsigned char sure[most];
-        constexpr bool wide = sizeof(part) == 8;
-        cpu::kernels().round_columns[wide][true](at + 3 * most, at + 4 * most, at + 5 * most, static_cast<double>(n), count, means, sure);
-        cpu::kernels().round_squares[wide][false](at, most, static_cast<double>(n), static_cast<double>(n * less), count, variances, certain);
+        cpu::kernels().round_columns[sizeof(part) == 8][true](at + 3 * most, at + 4 * most, at + 5 * most, static_cast<double>(n), count, means, sure);
+        cpu::kernels().round_squares[sizeof(part) == 8][false](at, most, static_cast<double>(n), static_cast<double>(n * less), count, variances, certain);
         for (std::int64_t k = 0; k < count; ++k) {
           certain[k] &= sure[k];
           static_cast<answer*>(out)[k] = {means[k], variances[k]};
@@ -361,9 +382,10 @@ struct columns_of_squares {
     for (std::int64_t k = 0; k < count; ++k) {
       const auto digits = [&](auto& to, int array) {
         const double* const p = at + array * most + k;
-        if (!is_exact(p[0], p[most], p[2 * most])) return false;
+        const double rest = wide && array == 0 ? at[behind * most + k] : 0;
+        if (!is_exact(p[0], p[most], p[2 * most]) || !is_finite(rest)) return false;
         to = std::remove_reference_t<decltype(to)>::zero();
-        add_exact(to, {p[0], p[most]});
+        add_exact(to, {p[0], p[most], rest});
         to.normalise();
         return true;
       };
@@ -372,9 +394,8 @@ struct columns_of_squares {
       if (certain[k]) tell_state(s, n, out, k);
     }
   }
-  static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge, tell, nullptr, nullptr, true};
-  // Squares of f64 have so many bits that something is lost nearly always.
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, integer<T> || is_f32 ? &states : nullptr};
+  static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge_states, tell, nullptr, nullptr, true};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, &states};
 };
 
 template <class R, class T>

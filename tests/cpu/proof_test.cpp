@@ -242,7 +242,7 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
         c.threads = 1;
         accumulated = 0;
         cpu::reduce_axes(told.functions(), told.self(), x, first, c, states.data());
-        if (ordinary && type == dtype::f32) {
+        if (ordinary && (type == dtype::f32 || (type == dtype::f64 && rows <= 10))) {
           EXPECT_EQ(accumulated, 0) << "states of " << properties_of(o).name << " of " << rows << " rows";
         }
         for (std::int64_t k = 0; k < columns; ++k) {

@@ -446,6 +446,28 @@ void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::
   });
 }
 
+/// The same of f64, for states. Squares have 106 bits: a third double, in the array behind all others, takes what c loses.
+template <bool Values>
+void exact_wide_square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
+  for_columns<f64s, double>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+    double *const p = at + j, *const q = Values ? p + 3 * apart : p, *const rest_at = p + (Values ? 6 : 3) * apart;
+    column_sums squares(p, p + apart, p + 2 * apart), values(q, q + apart, q + 2 * apart);
+    f64s rest = load<f64s>(rest_at);
+    for (std::int64_t k = 0; k < here; ++k) {
+      const f64s v = read(k);
+      f64s low;
+      const f64s square = two_product(v, v, low), error = squares.two_sum(squares.c, squares.two_sum(squares.s, square));
+      const f64s other = squares.two_sum(squares.c, low);
+      squares.lost += abs(squares.two_sum(rest, error)) + abs(squares.two_sum(rest, other));
+      squares.lost += (f64s)((i64s)abs(v) & (i64s)(square < 0x1p-960));  // as in add_square()
+      if constexpr (Values) values.add<true>(v);
+    }
+    squares.give(p, p + apart, p + 2 * apart);
+    store(rest_at, rest);
+    if constexpr (Values) values.give(q, q + apart, q + 2 * apart);
+  });
+}
+
 /// The arithmetic of `known` in detail/exact/certified.hpp on a vector of columns. What is not certain has a NaN or an infinity for `off`.
 struct knowns {
   f64s h, l, off;

@@ -61,7 +61,7 @@ const kernel_table& table() {
       .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_SQUARES(std::int32_t), {},
                          WF_SQUARES(std::uint8_t), WF_SQUARES(std::uint16_t), WF_SQUARES(std::uint32_t), {}, {}, {}, WF_SQUARES(f), WF_SQUARES(d)},
 #undef WF_SQUARES
-      .exact_square_columns = {square_columns<f, false, true>, square_columns<f, true, true>},
+      .exact_square_columns = {{square_columns<f, false, true>, square_columns<f, true, true>}, {exact_wide_square_columns<false>, exact_wide_square_columns<true>}},
       .round_squares = {{round_squares<f, false>, round_squares<f, true>}, {round_squares<d, false>, round_squares<d, true>}},
       .extreme_columns = WF_LANES(extreme_columns),
       .elements_of_keys = WF_LANES(elements_of_keys),

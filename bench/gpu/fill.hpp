@@ -103,7 +103,7 @@ inline std::vector<double> numbers(wf::dtype t, const std::vector<unsigned char>
   return v;
 }
 
-/// Of each two floats, the second becomes the first one's opposite, and both are of any of `octaves` powers of 2 about 1: no certificate accepts their sums.
+/// The second one of each two floats becomes the first one's opposite, and both are of any of `octaves` powers of 2 about 1: no certificate accepts their sums.
 inline void make_undecided(wf::dtype t, std::vector<unsigned char>& bytes, int octaves, std::uint64_t seed) {
   random_words next(seed);
   for_each_number(t, bytes.size(), [&]<class T>(T x, std::size_t at) {

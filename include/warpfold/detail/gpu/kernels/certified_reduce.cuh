@@ -164,12 +164,13 @@ __device__ inline void add_to_digits(std::int64_t* digits, int unit, double v, i
   const auto b = __builtin_bit_cast(std::uint64_t, v);
   const int field = static_cast<int>(b >> 52 & 0x7ff);
   std::uint64_t m = (b & ((std::uint64_t{1} << 52) - 1)) | (field != 0 ? std::uint64_t{1} << 52 : 0);
+  if (m == 0) return;
   int place = (field != 0 ? field : 1) - 1075 + scale - unit;
   if (place < 0) {  // zeros below the unit
     m >>= -place;
     place = 0;
   }
-  if (m != 0) add_at(digits, place, m, b >> 63 != 0);
+  add_at(digits, place, m, b >> 63 != 0);
 }
 
 /// All threads of a block call it: the answer from what `count` blocks told, who lost nothing; only their sum had no certain rounding.

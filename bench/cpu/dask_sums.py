@@ -118,7 +118,7 @@ def main():
     a.add_argument("--chunks", type=int, default=400, help="of next to nothing")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
-    rows, results, small = given.elements // 10_000, [], None
+    rows, blocks, results, small = given.elements // 10_000, 0, [], None
     # What workers do all the time, whether they have tasks or not, is not a task's cost.
     with dask.config.set({"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "60s"}), \
             distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster, \
@@ -126,6 +126,7 @@ def main():
         if rows > 0:
             x = da.random.default_rng(1).standard_normal((rows, 10_000), dtype="float32", chunks=(max(rows // 32, 1), 10_000)).persist()
             distributed.wait(x)
+            blocks = x.numblocks[0]
             verify(x)
             results = [beside(client, name, ours, theirs, given.repetitions) for name, ours, theirs in (
                 ("sum", wfd.sum(x), x.sum()), ("mean", wfd.mean(x), x.mean()), ("sum, axis 0", wfd.sum(x, axis=0), x.sum(axis=0)),
@@ -134,7 +135,7 @@ def main():
             del x
         if given.chunks > 0:
             small = tasks(client, given.chunks, given.repetitions)
-    told = {"command": "bench/cpu/dask_sums.py " + " ".join(sys.argv[1:]), "elements": rows * 10_000, "dtype": "float32", "chunks": 32,
+    told = {"command": "bench/cpu/dask_sums.py " + " ".join(sys.argv[1:]), "elements": rows * 10_000, "dtype": "float32", "chunks": blocks,
             "workers": 2, "cores": os.cpu_count(), "load": os.getloadavg()[0], "python": sys.version.split()[0], "numpy": np.__version__,
             "dask": dask.__version__, "warpfold": wf.__version__, "repetitions": given.repetitions, "results": results, "tasks": small}
     text = json.dumps(told, indent=1) + "\n"

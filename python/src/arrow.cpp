@@ -54,8 +54,9 @@ struct owned {
 
 template <class T>
 T* inside(nb::handle capsule, const char* name) {
+  if (PyCapsule_IsValid(capsule.ptr(), name) == 0)
+    throw wf::error(wf::errc::unsupported, std::string("Arrow's protocol gives no capsule of an ") + name);
   auto* p = static_cast<T*>(PyCapsule_GetPointer(capsule.ptr(), name));
-  if (p == nullptr) throw nb::python_error();
   if (p->release == nullptr) throw wf::error(wf::errc::bad_argument, std::string("an ") + name + " that was read before");
   return p;
 }
@@ -69,6 +70,28 @@ std::optional<dtype> type_of(const char* format) {
   return at == nullptr ? std::nullopt : std::optional(types[at - codes]);
 }
 
+/// The name of an extension type; none: empty. Metadata are a number of pairs, and each of their texts begins with its length.
+std::string extension_of(const char* metadata) {
+  if (metadata == nullptr) return {};
+  const auto number = [&metadata] {
+    std::int32_t n;
+    std::memcpy(&n, metadata, sizeof n);
+    metadata += sizeof n;
+    return n;
+  };
+  const auto text = [&] {
+    const auto n = static_cast<std::size_t>(number());
+    std::string t(metadata, n);
+    metadata += n;
+    return t;
+  };
+  for (std::int32_t pairs = number(); pairs > 0; --pairs) {
+    const std::string key = text(), value = text();
+    if (key == "ARROW:extension:name") return value;
+  }
+  return {};
+}
+
 /// What the elements are: those of a column, be it alone or the only one of a table.
 struct shape {
   dtype type;
@@ -77,8 +100,10 @@ struct shape {
 shape shape_of(const ArrowSchema& s) {
   const bool table = std::strcmp(s.format, "+s") == 0;
   if (table && s.n_children != 1)
-    throw wf::error(wf::errc::unsupported, "a table of " + std::to_string(s.n_children) + " columns; take one of them");
+    throw wf::error(wf::errc::unsupported, "a table, or structures, of " + std::to_string(s.n_children) + " columns; take one of them");
   const ArrowSchema& column = table ? *s.children[0] : s;
+  if (const std::string other = extension_of(column.metadata); !other.empty())
+    throw wf::error(wf::errc::unsupported, "elements of Arrow's extension type '" + other + "', which are more than numbers; convert them");
   const auto type = column.dictionary == nullptr ? type_of(column.format) : std::nullopt;
   if (!type)
     throw wf::error(wf::errc::unsupported, std::string("elements of Arrow's type '") + column.format +
@@ -134,7 +159,9 @@ class pieces {
       check(stream_->value.get_schema(&stream_->value, &schema.value));
       shape_ = shape_of(schema.value);
     } else {
-      nb::tuple both = nb::cast<nb::tuple>(x.attr("__arrow_c_array__")());
+      const nb::object both = x.attr("__arrow_c_array__")();
+      if (PyTuple_Check(both.ptr()) == 0 || PyTuple_Size(both.ptr()) != 2)
+        throw wf::error(wf::errc::unsupported, "Arrow's protocol gives no pair of capsules");
       const owned<ArrowSchema> schema(inside<ArrowSchema>(both[0], "arrow_schema"));
       shape_ = shape_of(schema.value);
       alone_ = std::make_shared<owned<ArrowArray>>(inside<ArrowArray>(both[1], "arrow_array"));

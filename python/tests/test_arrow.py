@@ -132,6 +132,16 @@ def test_refusals():
     for bad in (pa.array(["a"]), pa.array([None]), pa.array([1]).dictionary_encode(), pa.array([[1]])):
         with pytest.raises(TypeError, match="Arrow's type"):
             wf.sum(bad)
+    nothing = pa.chunked_array([pa.nulls(2, pa.float64()), pa.nulls(1, pa.float64())])
+    with pytest.raises(ValueError, match="^max: there are no elements"):
+        wf.fuse(["sum", "max"])(nothing)
+    for missing in (pa.array([0, None, 1]), pa.chunked_array([[0], [None, 1]])):
+        with pytest.raises(TypeError, match="^sum_by_label: labels with nulls"):
+            wf.sum_by_label([1.0, 2.0, 3.0], missing)
+        with pytest.raises(TypeError, match="^sum_by_key: keys with nulls"):  # NumPy would make floats of them, and lose digits
+            wf.sum_by_key([1.0, 2.0, 3.0], missing)
+    with pytest.raises(TypeError, match="^sum: where= with nulls"):
+        wf.sum([1.0, 2.0], where=pa.array([True, None]))
     pieces = pa.chunked_array([[1.0], [2.0]])
     with pytest.raises(TypeError, match="several pieces"):
         wf.dot(pieces, pieces)

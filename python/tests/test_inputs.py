@@ -3,6 +3,7 @@
 
 import array
 import ctypes
+import decimal
 import gc
 import math
 import pickle
@@ -115,6 +116,28 @@ def test_masked_arrays_leave_out():
     assert wf.sum(np.ma.MaskedArray([1, 2])) == 3
 
 
+def test_masks_of_masks_and_of_nothing():
+    x = np.arange(6.0)
+    assert wf.sum(x, where=np.ma.masked_array(x > 2, x == 5)) == 7.0  # what is masked does not count
+    assert wf.argmax(np.ma.masked_array(x, mask=[False] * 6)) == 5
+    ml = pytest.importorskip("ml_dtypes")
+    halves = np.ma.masked_array(np.ones(3, ml.bfloat16), mask=[True, False, False])
+    assert wf.sum(halves) == 2 and wf.sum(halves).dtype == ml.bfloat16 == wf.sum_by_label(halves, [0, 1, 1]).dtype
+
+
+def test_keys_labels_and_offsets_are_not_rounded_and_may_come_one_by_one():
+    keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], [2**63 + 1, 2**63, 2**63 + 1])
+    assert keys.tolist() == [2**63, 2**63 + 1] and sums.tolist() == [2.0, 5.0]
+    assert wf.sum_by_key([1.0, 2.0, 4.0], (k for k in "bab"))[1].tolist() == [2.0, 5.0]
+    assert wf.sum_by_label([1.0, 2.0, 4.0], iter([1, 0, 1])).tolist() == [2.0, 5.0] == wf.segment_sum([2.0, 1.0, 4.0], (k for k in (0, 1, 3))).tolist()
+
+
+def test_other_buffers_that_numpy_reads():
+    assert wf.sum((ctypes.c_int32.__ctype_be__ * 3)(1, 2, 300)) == 303
+    assert wf.sum(((ctypes.c_int * 3) * 2)((1, 2, 3), (4, 5, 6)), axis=1).tolist() == [6, 15]
+    assert wf.var([1.0, 3.0], correction=np.float32(1)) == 2.0
+
+
 def test_bfloat16():
     ml = pytest.importorskip("ml_dtypes")
     x = np.array([1.0, 2.0**-9, 2.0**-9], ml.bfloat16)
@@ -122,6 +145,11 @@ def test_bfloat16():
     assert total.dtype == ml.bfloat16 and float(total) == 1.0  # 1 + 2^-8 is a tie, to even
     assert wf.sum(x, dtype=np.float32) == np.float32(1 + 2.0**-8)
     assert wf.sum(x.reshape(1, 3), axis=1).dtype == ml.bfloat16
+    for name in (ml.bfloat16, np.dtype(ml.bfloat16), "bfloat16"):
+        total = wf.sum([1.0, 2.0**-8, 2.0**-60], dtype=name)  # above a tie
+        assert total.dtype == ml.bfloat16 and float(total) == 1 + 2.0**-7
+    jax = pytest.importorskip("jax.numpy")
+    assert wf.sum(jax.ones(3), dtype=jax.bfloat16).dtype == jax.bfloat16
 
 
 def test_pandas_columns():
@@ -132,6 +160,17 @@ def test_pandas_columns():
     for x in (nulls, pd.Index(nulls), pd.Series(nulls)):
         assert wf.sum(x) == 4 and wf.sum(x).dtype == np.int64 and wf.sum(x, where=[True, True, False]) == 1
         assert wf.sum_by_label(x, [0, 0, 1]).tolist() == [1, 3] and wf.segment_sum(x, [0, 2, 3]).tolist() == [1, 3]
+        with pytest.raises(TypeError, match="^sum_by_label: labels with nulls"):
+            wf.sum_by_label([1.0, 2.0, 3.0], x)
+        with pytest.raises(TypeError, match="^sum_by_key: keys with nulls"):
+            wf.sum_by_key([1.0, 2.0, 3.0], x)
+    assert wf.sum(pd.Series(pd.arrays.SparseArray([0.0, 1.5, 0.0]))) == 1.5
+    with pytest.raises(TypeError, match="^sum: where= with nulls"):
+        wf.sum([1.0, 2.0], where=pd.array([True, None], dtype="boolean"))
+    with pytest.raises(TypeError, match="extension type 'pandas.period'"):  # not their numbers since 1970
+        wf.sum(pd.Series(pd.period_range("2020", periods=2)))
+    keys, sums = wf.sum_by_key([1.0, 2.0], pd.Series([math.nan, 1.0]))  # of NumPy's kind, where a NaN is a NaN
+    assert math.isnan(keys[1]) and sums.tolist() == [2.0, 1.0]
 
 
 def test_the_callers_kind_of_array():
@@ -149,6 +188,22 @@ class Unreadable:
 
     def __dlpack__(self, **how):
         raise BufferError("it is being written")
+
+
+class Broken:
+    """A library's array that answers its protocol with nonsense."""
+
+    def __new__(cls, protocol, answer, device=None):
+        methods = {protocol: lambda self, *given, **how: answer}
+        if device is not None:
+            methods["__dlpack_device__"] = lambda self: device
+        return object.__new__(type("Broken", (Broken,), methods))
+
+
+def released():
+    view = memoryview(b"12")
+    view.release()
+    return view
 
 
 def test_ints_of_lists_are_not_rounded():
@@ -265,6 +320,36 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.ExactSum.from_bytes("text"), TypeError, "^ExactSum: from_bytes"),
     (lambda x: wf.max(np.ma.masked_greater(x, 0)), ValueError, "nulls and masks leave no elements"),
     (lambda x: wf.sum(Unreadable()), TypeError, "Unreadable.__dlpack__.. says: it is being written"),
+    (lambda x: wf.sum(Broken("__dlpack__", None, device=(1, 0))), TypeError, "Broken.__dlpack__.. says: nothing that is a capsule"),
+    (lambda x: wf.sum(Broken("__arrow_c_array__", 1)), TypeError, "^sum: Arrow's protocol gives no pair of capsules"),
+    (lambda x: wf.sum(Broken("__arrow_c_array__", (1, 2))), TypeError, "^sum: Arrow's protocol gives no capsule of an arrow_schema"),
+    (lambda x: wf.sum(Broken("__arrow_c_stream__", 1)), TypeError, "^sum: Arrow's protocol gives no capsule of an arrow_array_stream"),
+    (lambda x: wf.sum([decimal.Decimal(1), 2.0]), TypeError, "^sum: an element of type Decimal"),
+    (lambda x: wf.sum([1.0, None]), TypeError, "^sum: an element of type NoneType"),
+    (lambda x: wf.sum([10**400, 0.5]), TypeError, "^sum: an int of 1329 bits"),
+    (lambda x: wf.sum((ctypes.c_longdouble * 2)(1, 2)), TypeError, "^sum: elements of type '<g', as buffers tell it"),
+    (lambda x: wf.sum(memoryview((ctypes.c_void_p * 2)(1, 2))), TypeError, "^sum: elements of type '<P', as buffers tell it"),
+    (lambda x: wf.sum(released()), ValueError, "^sum: .*released memoryview"),
+    (lambda x: wf.sum(np.ma.array([(1, 2)], dtype="i,i")), TypeError, "^sum: elements of type"),
+    (lambda x: wf.sum([np.ma.masked_less(x[0], 2)] * 2), TypeError, "^sum: masked arrays in a list"),
+    (lambda x: wf.sum(x, accuracy="fast", rounding="up"), ValueError, "^sum: rounding='up' with accuracy='fast'"),
+    (lambda x: wf.dot(x, x, accuracy="fast", rounding="zero"), ValueError, "^dot: rounding='zero' with accuracy='fast'"),
+    (lambda x: wf.segment_sum(x[0], 2, accuracy="fast", rounding="zero"), ValueError, "^segment_sum: rounding='zero' with accuracy='fast'"),
+    (lambda x: wf.fuse(["sum"])(x, accuracy="fast", rounding="zero"), ValueError, "^fuse: rounding='zero' with accuracy='fast'"),
+    (lambda x: wf.var(x, correction=np.float32(0.5)), ValueError, "whole number"),
+    (lambda x: wf.fuse(["minmax"])([]), ValueError, "^minmax: there are no elements"),
+    (lambda x: wf.fuse(None), TypeError, "^fuse: None; name the reductions in a list"),
+    (lambda x: wf.sum_by_label(x[0], [-1, 0, -1]), ValueError, "^sum_by_label: label -1 of element 0"),
+    (lambda x: wf.sum_by_label(x[0], [-1] * 3), ValueError, "^sum_by_label: label -1 of element 0; labels are 0 or more$"),
+    (lambda x: wf.sum_by_label(x[0], [0] * 3, 0), ValueError, "^sum_by_label: label 0 of element 0; there are 0 answers$"),
+    (lambda x: wf.sum_by_label(x[0], np.ma.masked_equal([0, 1, 1], 1)), TypeError, "^sum_by_label: labels with nulls or masked ones"),
+    (lambda x: wf.segment_sum(x[0], np.ma.masked_equal([0, 1, 3], 1)), TypeError, "^segment_sum: offsets with nulls or masked ones"),
+    (lambda x: wf.sum_by_key(x[0], np.ma.masked_equal([0, 1, 1], 1)), TypeError, "^sum_by_key: keys with nulls or masked ones"),
+    (lambda x: wf.sum_by_key(x[0], [2**53 + 1, 2**53, 0.5]), TypeError, "^sum_by_key: the int 9007199254740993 among floats"),
+    (lambda x: wf.sum_by_key(x[0], ["1", 1, 2]), TypeError, "^sum_by_key: text and other keys"),
+    (lambda x: wf.ExactSum([1j]), TypeError, "^ExactSum: elements of type complex128"),
+    (lambda x: wf.ExactMoments([1j]), TypeError, "^ExactMoments: elements of type complex128"),
+    (lambda x: wf.ExactSum(x).value(dtype="int32"), TypeError, "^ExactSum: dtype='int32'; it is a type of floats"),
 ])
 def test_errors_are_one_clear_line_of_numpys_kind(call, kind, words):
     with pytest.raises(kind, match=words) as e:

@@ -49,7 +49,7 @@ _PARAMETERS = {
     "accuracy": """accuracy : {"exact", "fast"}
         The true answer, rounded once; or native arithmetic, with the same bits on every run.""",
     "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
-        How the true answer is rounded.""",
+        How the true answer is rounded; with ``accuracy="fast"``, which has none, "nearest" alone.""",
     "where": """where : array_like of bool, optional
         The elements that count; broadcast to the shape of x.""",
     "out": """out : array, optional
@@ -698,7 +698,7 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     >>> float(total), float(least), int(at)
     (6.0, 1.0, 0)
     """
-    if isinstance(reductions, str):
+    if isinstance(reductions, str) or not hasattr(reductions, "__iter__"):
         raise TypeError(f"fuse: {reductions!r}; name the reductions in a list")
     names = tuple(_name_of(r, "fuse") for r in reductions)
     if not names:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, is_complex, is_floating, is_integer, mask_of, of_numpy,
-                      lies_on_gpu, one_piece, take)
+from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
+                      mask_of, of_numpy, one_piece, take, with_bf16, with_whole_numbers)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
 SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
@@ -51,9 +51,9 @@ def correction_of(correction: Any, who: str) -> int:
     if correction is None:
         return 0
     try:
-        found = int(correction) if isinstance(correction, float) and correction.is_integer() else operator.index(correction)
+        found = int(correction) if isinstance(correction, (float, np.floating)) and correction.is_integer() else operator.index(correction)
     except TypeError:
-        kind = ValueError if isinstance(correction, float) else TypeError
+        kind = ValueError if isinstance(correction, (float, np.floating)) else TypeError
         raise kind(f"{who}: correction={correction!r}; it is a whole number") from None
     if not -2**63 <= found < 2**63:
         raise ValueError(f"{who}: correction={correction!r}; it is a whole number of 64 bits")
@@ -65,17 +65,24 @@ def check_keepdims(keepdims: Any, who: str) -> None:
         raise TypeError(f"{who}: keepdims={keepdims!r}; it is True or False")
 
 
+def check_rounding(accuracy: Any, rounding: Any, who: str) -> None:
+    if accuracy == "fast" and rounding != "nearest":
+        raise ValueError(f"{who}: rounding={rounding!r} with accuracy='fast', which has no true answer to round; it goes with accuracy='exact'")
+
+
 def plan_of(ops: Sequence[int], element: int, masked: bool, round_to: int | None, skip_nans: bool, accuracy: Any, rounding: Any,
             correction: int, who: str) -> _core.Plan:
     """A plan; what the library refuses is told by the name that was called."""
     try:
-        return _core.Plan(ops, element, masked, round_to, skip_nans, accuracy, rounding, correction)
+        made = _core.Plan(ops, element, masked, round_to, skip_nans, accuracy, rounding, correction)
     except (TypeError, ValueError) as e:
         name, colon, rest = str(e).partition(": ")
         told = rest if colon and name in OP else str(e)
         for code, theirs in ((13, "c64"), (14, "c128")):  # the library's names of types
             told = told.replace(f"of type {theirs};", f"of type {NAMES[code]};")
         raise type(e)(f"{who}: {told}") from None
+    check_rounding(accuracy, rounding, who)
+    return made
 
 
 def bytes_for(count: int) -> np.ndarray[Any, Any]:
@@ -182,6 +189,7 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
            out: Any, stream: Any, skip_nans: bool, name: str) -> list[Any]:
     """As of_source, by kernels on the stream; each operation reads the array for itself."""
     from . import _device
+    check_rounding(accuracy, rounding, name)
     if where is not None and where is not True:
         raise TypeError(f"{name}: where= of an array on a GPU; reduce those elements alone, as {name}(x[where])")
     if skip_nans:
@@ -219,7 +227,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     check_places(ops, mask, name)
     shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
     for op in ops:
-        alone = name if len(ops) == 1 else PUBLIC[_core.op_names[op]]
+        alone = PUBLIC[_core.op_names[op]] if name == "fuse" else name
         check_not_empty(op, view.shape, axes, alone)
         if mask is not None:
             check_selected(op, view, mask, axes, alone, "where= leaves" if source.mask is None else "nulls and masks leave")
@@ -239,6 +247,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
             view, element = source.view, want
         if done == "round":
             round_to = want
+            source = with_bf16(source, dtype) if want == BF16 else source
     plan = plan_of(ops, element, mask is not None, round_to, skip_nans, accuracy, rounding, divide, name)
     answers = Answers(plan, ops, element, round_to, math.prod(shape))
     plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
@@ -256,7 +265,7 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     element = source.view.dtype
     axes_of(axis, 1, name)
     if where is not None and where is not True:
-        raise TypeError(f"{name}: where= of an array in several pieces; put them together first, as combine_chunks() of pyarrow does")
+        raise TypeError(f"{name}: where= of an array in several pieces; put them together first, as combine_chunks() of pyarrow and rechunk() of polars do")
     round_to = None
     if dtype is not None:
         want = code_of(dtype, name)
@@ -264,6 +273,7 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
         if done not in ("native", "round"):
             raise TypeError(f"{name}: dtype={NAMES[want]} of an array in several pieces is not to be had")
         round_to = want if done == "round" else None
+        source = with_bf16(source, dtype) if round_to == BF16 else source
     asked = [*ops, COUNT] if round_to is None else ops
     plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, correction_of(correction, name), name)
     assert source.more is not None
@@ -273,8 +283,9 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     answers = Answers(plan, asked, element, round_to, 1)
     plan.finish(answers.raw)
     found = answers.all((1,) if keepdims else (), source)
-    if NEED_ELEMENTS.intersection(ops) and not skip_nans and int(np.asarray(found[-1]).item()) == 0:
-        check_not_empty(ops[0], (0,), (0,), name)
+    if not skip_nans and round_to is None and int(np.asarray(found[-1]).item()) == 0:
+        for op in ops:
+            check_not_empty(op, (0,), (0,), PUBLIC[_core.op_names[op]] if name == "fuse" else name)
     return found[:len(ops)]
 
 
@@ -324,6 +335,7 @@ def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], a
 
 def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any) -> Any:
     from . import _device
+    check_rounding(accuracy, rounding, "dot")
     if not (lies_on_gpu(x) and lies_on_gpu(y)):
         raise TypeError("dot: one array on a GPU, and one in the CPU's memory; copy one of them")
     here = _device.Inputs(x, y, _device.Asked("dot", accuracy, rounding, 0, stream))
@@ -371,10 +383,15 @@ def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, 
 
 def whole_numbers(x: Any, who: str) -> Array:
     given = np.asarray(x)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+    if given.dtype == object and given.ndim == 0 and hasattr(x, "__iter__"):  # what can be iterated over once
+        given = np.asarray(list(x))
+    if given.ndim != 1 or given.dtype.kind not in "iu" or isinstance(x, np.ma.MaskedArray):
+        if holds_nulls(x):
+            raise TypeError(f"{who} with nulls or masked ones, which name no place; fill them, or leave those elements out")
         if given.size == 0 and given.ndim == 1:
             return np.empty(0, np.int64)
-        raise TypeError(f"{who} of type {given.dtype} in {given.ndim} dimensions; they are whole numbers in one")
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise TypeError(f"{who} of type {given.dtype} in {given.ndim} dimensions; they are whole numbers in one")
     if given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63:
         raise ValueError(f"{who}: {int(given.max())} is beyond 2^63 - 1")
     return np.require(given, np.int64, ["C", "A"])
@@ -417,6 +434,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     else:
         at = whole_numbers(labels, f"{who}: labels")
         count = int(at.max(initial=-1)) + 1 if answers is None else answers_of(answers, who)
+        if count == 0 and at.size == n > 0:  # no range of labels to tell
+            raise ValueError(f"{who}: label {at[0]} of element 0; " + ("labels are 0 or more" if at[0] < 0 else "there are 0 answers"))
         if source.mask is not None:  # a place for each that counts
             source, at = without_masked(source, at, ops, who)
             view = source.view
@@ -466,6 +485,7 @@ def without_masked(source: Source, labels: Array, ops: Sequence[int], who: str) 
 def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, offsets: Any, labels: Any, answers: Any,
                   own: Any, stream: Any) -> list[Any]:
     from . import _device
+    check_rounding(accuracy, rounding, who)
     here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
     if len(here.a.shape) != 1:
         raise ValueError(f"{who}: an array of {len(here.a.shape)} dimensions; it must have 1")
@@ -528,9 +548,18 @@ def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
 def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
     if lies_on_gpu(x) or lies_on_gpu(keys):
         raise TypeError("sum_by_key: not on a GPU; sum_by_label() takes labels there")
+    if isinstance(keys, Iterator):
+        keys = list(keys)
     given = np.asarray(keys)
     if given.ndim != 1:
         raise ValueError(f"sum_by_key: keys in {given.ndim} dimensions; they must be in 1")
+    if holds_nulls(keys):  # of which NumPy makes floats, or None
+        raise TypeError("sum_by_key: keys with nulls or masked ones, which have no order; fill them, or leave those elements out")
+    if isinstance(keys, (list, tuple)):  # of which NumPy may have made others
+        if given.dtype.kind in "fc":
+            given = with_whole_numbers(keys, given, "sum_by_key")
+        if given.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in keys):
+            raise TypeError("sum_by_key: text and other keys, which have no order among each other")
     try:
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:

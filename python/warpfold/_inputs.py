@@ -60,12 +60,13 @@ def scalar_or_array(answer: np.ndarray[Any, Any]) -> Any:
 def code_of(dtype: Any, who: str) -> int:
     """The code of what a caller calls an element type: NumPy's, in any byte order, a name, another library's object of such a name."""
     try:
-        code = CODES.get(np.dtype(dtype).newbyteorder("="))
+        numpys = np.dtype(dtype)
+        code = CODES.get(numpys.newbyteorder("="))
         if code is not None:
             return code
+        name = numpys.name
     except TypeError:
-        pass
-    name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
+        name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
     if name in NAMES:
         return NAMES.index(name)
     raise TypeError(f"{who}: dtype={dtype!r}; it may be {', '.join(NAMES)}")
@@ -93,6 +94,18 @@ def of_numpy(x: np.ndarray[Any, Any], who: str) -> _core.View:
     raise unknown(who, x.dtype)
 
 
+def with_bf16(source: Source, dtype: Any) -> Source:
+    """For answers of bf16, which the caller has asked for as `dtype`."""
+    if source.bf16 is not None or source.to_bf16 is not None:
+        return source
+    if source.give is not scalar_or_array:
+        return source if isinstance(dtype, str) else source._replace(to_bf16=to_type(dtype))
+    try:
+        return source._replace(bf16=np.dtype(dtype))
+    except TypeError:  # a name or another library's type, and no ml_dtypes
+        return source
+
+
 def to_type(dtype: Any) -> Callable[[Any], Any]:
     """Arrays of the caller's library as ones of its type `dtype`."""
     return lambda given: given.to(dtype) if hasattr(given, "to") and not hasattr(given, "astype") else given.astype(dtype)
@@ -117,7 +130,7 @@ def of_arrow(x: Any, who: str) -> Source:
 def one_piece(source: Source, who: str) -> Source:
     """For what cannot go on from piece to piece."""
     if source.more is not None:
-        raise TypeError(f"{who}: an array in several pieces; put them together first, as combine_chunks() of pyarrow does")
+        raise TypeError(f"{who}: an array in several pieces; put them together first, as combine_chunks() of pyarrow and rechunk() of polars do")
     return source
 
 
@@ -143,11 +156,13 @@ def lies_on_gpu(x: Any) -> bool:
 
 def take(x: Any, who: str) -> Source:
     if isinstance(x, np.ndarray):
+        mask = None
         if isinstance(x, np.ma.MaskedArray):
-            mask = None if x.mask is np.ma.nomask else _core.view_of_buffer(~np.ma.getmaskarray(x))
-            return Source(of_numpy(x.data, who), mask, scalar_or_array, array=lambda: x.data)
+            hidden, x = np.ma.getmask(x), x.data
+            if hidden.dtype == np.bool_ and hidden.any():  # else the fields of a structure are masked, each for itself
+                mask = _core.view_of_buffer(~hidden)
         lies = of_numpy(x, who)
-        return Source(lies, None, scalar_or_array, x.dtype if lies.dtype == BF16 else None, lambda: x)
+        return Source(lies, mask, scalar_or_array, x.dtype if lies.dtype == BF16 else None, lambda: x)
     if isinstance(x, (bool, int, float, complex, list, tuple, range, np.generic)):
         return take(numbers(x, who), who)
     kind = type(x)
@@ -155,9 +170,9 @@ def take(x: Any, who: str) -> Source:
     if lies_on_gpu(x):
         raise TypeError(f"{who}: an array on a GPU; it is for arrays in the CPU's memory, so copy it there")
     if library == "pandas":
-        if isinstance(getattr(x, "dtype", None), np.dtype):
-            return take(np.asarray(x), who)
         pandas = sys.modules["pandas"]
+        if isinstance(getattr(x, "dtype", None), (np.dtype, pandas.SparseDtype)):
+            return take(np.asarray(x), who)
         if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
             x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
             kind = type(x)
@@ -176,7 +191,8 @@ def take(x: Any, who: str) -> Source:
         view = _core.view_of_dlpack(x)
         if view is None:
             try:
-                x.__dlpack__()
+                if type(x.__dlpack__()).__name__ != "PyCapsule":
+                    raise TypeError("nothing that is a capsule")
             except Exception as e:
                 raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack__() says: {e}") from None
             raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
@@ -185,11 +201,28 @@ def take(x: Any, who: str) -> Source:
             return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
         return Source(view, None, namespace.from_dlpack, array=lambda: np.from_dlpack(x),
                       to_bf16=to_type(x.dtype) if view.dtype == BF16 else None)
-    if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__") or isinstance(x, memoryview):  # these: of formats that NumPy reads
+    if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__"):
         return take(np.asarray(x), who)
+    other = buffer_of(x, who)
+    if other is not None:
+        return take(other, who)
     if hasattr(kind, "__iter__") or (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
         return take(numbers(list(x), who), who)
     raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over")
+
+
+def buffer_of(x: Any, who: str) -> np.ndarray[Any, Any] | None:
+    """A buffer of elements that NumPy knows, and views do not; None: no buffer."""
+    try:
+        lies = memoryview(x)
+    except (TypeError, BufferError):
+        return None
+    except ValueError as e:  # it was released
+        raise ValueError(f"{who}: {e}") from None
+    try:
+        return np.asarray(lies)
+    except ValueError:
+        raise unknown(who, f"'{lies.format}', as buffers tell it") from None
 
 
 def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
@@ -201,13 +234,38 @@ def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
     if found.size == 0 and found.dtype == object:
         return found.astype(np.float64)
     if found.dtype == object:
-        raise TypeError(f"{who}: elements that are no numbers, or ints beyond 64 bits")
+        raise no_numbers(found, who)
+    if found.ndim > 1 and isinstance(x, (list, tuple)) and any(isinstance(one, np.ma.MaskedArray) for one in x):
+        raise TypeError(f"{who}: masked arrays in a list, whose masks would be lost; put them together first, by numpy.ma.stack()")
     if found.dtype.kind in "fc" and not isinstance(x, (np.generic, float, complex)):
         with np.errstate(over="ignore", invalid="ignore"):
             large = bool(np.any(np.abs(found) >= 2.0**53))
         if large:
             return with_whole_numbers(x, found, who)
     return found
+
+
+def no_numbers(found: np.ndarray[Any, Any], who: str) -> TypeError:
+    """Of objects, the first that none of the element types holds."""
+    for one in found.flat:
+        if isinstance(one, (int, np.integer)):
+            if not -2**63 <= int(one) < 2**64:
+                return TypeError(f"{who}: an int of {int(one).bit_length()} bits, beyond 64 bits")
+        elif not isinstance(one, (float, complex, np.number, np.bool_)):
+            return TypeError(f"{who}: an element of type {type(one).__name__}; elements are bool, ints of at most 64 bits, floats and complex numbers")
+    return TypeError(f"{who}: elements that no one type holds")
+
+
+def holds_nulls(x: Any) -> bool:
+    """Whether an array of NumPy, pandas, pyarrow or polars has elements that are none."""
+    if isinstance(x, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(x).any())
+    count = getattr(x, "null_count", None)
+    if count is not None:
+        return bool(count() if callable(count) else count)
+    if type(x).__module__.partition(".")[0] != "pandas" or isinstance(getattr(x, "dtype", None), np.dtype):  # whose NaN is a NaN
+        return False
+    return hasattr(x, "isna") and bool(np.any(np.asarray(x.isna())))
 
 
 def with_whole_numbers(x: Any, read: np.ndarray[Any, Any], who: str) -> np.ndarray[Any, Any]:
@@ -228,7 +286,9 @@ def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
     """The view of a mask, of that shape; None for True."""
     if where is None or where is True:
         return None
-    mask = np.asarray(where)
+    mask = where.filled(False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
+    if mask.dtype != np.bool_ and holds_nulls(where):
+        raise TypeError(f"{who}: where= with nulls; fill them")
     if mask.dtype != np.bool_:
         raise TypeError(f"{who}: where= of type {mask.dtype}; it is an array of bool")
     view = _core.view_of_buffer(mask)

@@ -20,6 +20,8 @@ def _float_code(dtype: Any, who: str) -> int:
     if code is None:
         from ._inputs import code_of
         code = code_of(dtype, who)
+    if code > 3:
+        raise TypeError(f"{who}: dtype={dtype!r}; it is a type of floats")
     return code
 
 
@@ -84,8 +86,11 @@ class _State:
                 for one in x:
                     made.add_number(one)
                 return made
-        from ._inputs import add_to, take
-        add_to(made, take(x, type(self).__name__))
+        from ._inputs import NAMES, add_to, is_complex, take
+        source = take(x, type(self).__name__)
+        if is_complex(source.view.dtype):
+            raise TypeError(f"{type(self).__name__}: elements of type {NAMES[source.view.dtype]}; it takes real types")
+        add_to(made, source)
         return made
 
     def merge(self, other: Any, /) -> None:

@@ -10,7 +10,7 @@
 namespace cli {
 namespace {
 
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_counted = std::uint64_t{1} << 40;
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -41,7 +41,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
     }
     value = whole_number(text);
   }
-  if (!value || *value > most_elements / unit) return {};
+  if (!value || *value > most_counted / unit) return {};
   return *value * unit;
 }
 

@@ -331,12 +331,12 @@ namespace {
 
 /// A type by its words, without const, as the lens calls it.
 std::string element_of(const std::vector<std::string>& words) {
-  static const std::map<std::string, std::string> names{
+  static const std::map<std::string, std::string> known_types{
       {"float", "f32"}, {"double", "f64"}, {"bool", "bool"}, {"half", "f16"}, {"__half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"},
       {"int8_t", "i8"}, {"int16_t", "i16"}, {"int32_t", "i32"}, {"int64_t", "i64"}, {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
       {"uint64_t", "u64"}, {"size_t", "u64"}, {"ptrdiff_t", "i64"}};
   if (words.size() == 1)
-    if (const auto known = names.find(words.front()); known != names.end()) return known->second;
+    if (const auto known = known_types.find(words.front()); known != known_types.end()) return known->second;
   int longs = 0;
   bool is_unsigned = false, is_signed = false, is_char = false, is_short = false, is_int = false;
   for (const std::string& w : words) {

@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "check.cuh"
+#if defined(__CUDACC__)
+#include "../src/measure/read.cuh"
+#include "../src/measure/timer.cuh"
+#endif
 
 namespace ladder::inline WF_BUILD {
 
@@ -18,81 +22,18 @@ namespace ladder::inline WF_BUILD {
 
 __global__ void empty_kernel() {}
 
-template <bool streaming>
-__device__ uint4 load_pack(const uint4* x) {
-  if constexpr (streaming) return __ldcs(x);
-  return *x;
-}
-
-/// Loads `packs` times 16 bytes, eight loads in flight a thread, and keeps nothing: the floor under
-/// every reduction. The store never happens, but the compiler cannot know. Streaming loads are the
-/// quicker ones, and leave the L2 to others.
-template <bool streaming>
-__global__ void read_kernel(const uint4* x, std::uint64_t packs, unsigned* out) {
-  constexpr int in_flight = 8;
-  const std::uint64_t stride = std::uint64_t(gridDim.x) * blockDim.x;
-  std::uint64_t i = std::uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  unsigned seen = 0;
-  for (; i + (in_flight - 1) * stride < packs; i += in_flight * stride) {
-    uint4 v[in_flight];
-#pragma unroll
-    for (int k = 0; k < in_flight; ++k) v[k] = load_pack<streaming>(x + i + k * stride);
-#pragma unroll
-    for (int k = 0; k < in_flight; ++k) seen ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-  }
-  for (; i < packs; i += stride) {
-    const uint4 v = load_pack<streaming>(x + i);
-    seen ^= v.x ^ v.y ^ v.z ^ v.w;
-  }
-  if (seen == 0x9e3779b9u) *out = seen;
-}
-
-/// A graph of one piece of work, several times over.
-class replay {
- public:
-  template <class Work>
-  replay(cudaStream_t stream, int times, const Work& work) {
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-          "cudaStreamBeginCapture");
-    try {
-      for (int k = 0; k < times; ++k) work();
-    } catch (...) {
-      cudaStreamEndCapture(stream, &graph);
-      cudaGraphDestroy(graph);
-      cudaGetLastError();
-      throw;
-    }
-    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-    const cudaError_t e = cudaGraphInstantiate(&exec_, graph, 0);
-    cudaGraphDestroy(graph);
-    check(e, "cudaGraphInstantiate");
-  }
-  ~replay() { cudaGraphExecDestroy(exec_); }
-  replay(const replay&) = delete;
-  replay& operator=(const replay&) = delete;
-  void launch(cudaStream_t stream) const {
-    check(cudaGraphLaunch(exec_, stream), "cudaGraphLaunch");
-  }
-
- private:
-  cudaGraphExec_t exec_ = nullptr;
-};
+using wf::measure::read_way;
+using wf::measure::reading;
+using wf::measure::replay;
 
 class timer {
  public:
   timer(cudaStream_t stream, std::uint64_t l2_bytes, unsigned sms)
-      : stream_(stream), flush_bytes_(std::max<std::uint64_t>(3 * l2_bytes, 64 << 20)), sms_(sms) {
-    check(cudaEventCreate(&begin_), "cudaEventCreate");
-    check(cudaEventCreate(&end_), "cudaEventCreate");
+      : stream_(stream), flush_bytes_(std::max<std::uint64_t>(3 * l2_bytes, 64 << 20)), on_{sms, l2_bytes} {
     check(cudaMalloc(&flush_, flush_bytes_ + 16), "cudaMalloc");
     check(cudaMemset(flush_, 0, flush_bytes_ + 16), "cudaMemset");
   }
-  ~timer() {
-    cudaFree(flush_);
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
+  ~timer() { cudaFree(flush_); }
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
 
@@ -101,7 +42,7 @@ class timer {
   timing by_graph(const Work& work, bool hot) {
     std::optional<replay> one;
     try {
-      one.emplace(stream_, 1, work);
+      one.emplace(stream_, 1, [&](int) { work(); });
     } catch (const wf::error&) {
       work();  // throws again, if it was not for the capture
       return by_events(work, hot);
@@ -114,7 +55,7 @@ class timer {
         return seconds([&] { one->launch(stream_); });
       });
     const int times = static_cast<int>(std::clamp(400e-6 / guess, 1.0, 100.0));
-    const replay many(stream_, times, work);
+    const replay many(stream_, times, [&](int) { work(); });
     many.launch(stream_);
     return sample(guess * times, "graph",
                   [&] { return seconds([&] { many.launch(stream_); }) / times; });
@@ -139,13 +80,9 @@ class timer {
   /// The best of several launch shapes.
   double read_seconds(const void* from, std::uint64_t bytes, bool hot) {
     double best = 1e30;
-    for (const unsigned block : {256u, 512u, 1024u})
-      for (const unsigned per_sm : {1u, 2u, 4u, 8u}) {
-        if (block * per_sm > 2048) continue;
-        best = std::min(
-            best,
-            by_graph([&] { read(read_kernel<true>, from, bytes, block, per_sm); }, hot).median);
-      }
+    for (const read_way& way : wf::measure::read_ways)
+      if (way.how == reading::passing)
+        best = std::min(best, by_graph([&] { read(way, from, bytes); }, hot).median);
     return best;
   }
 
@@ -163,7 +100,7 @@ class timer {
 
   /// Leaves other lines in the L2. By reading: written lines would be put back during what is
   /// timed. It takes long enough for the host to enqueue all that is timed behind it.
-  void flush() { read(read_kernel<false>, flush_, flush_bytes_, 512, 4); }
+  void flush() { read({reading::filling}, flush_, flush_bytes_); }
 
  private:
   template <class Work>
@@ -175,28 +112,14 @@ class timer {
     });
   }
 
-  void read(void (*kernel)(const uint4*, std::uint64_t, unsigned*), const void* from,
-            std::uint64_t bytes, unsigned block, unsigned per_sm) {
-    const std::uint64_t packs = bytes / 16, most = std::uint64_t(per_sm) * sms_;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(
-        static_cast<unsigned>(std::clamp<std::uint64_t>((packs + block - 1) / block, 1, most)));
-    config.blockDim = dim3(block);
-    config.stream = stream_;
+  void read(const read_way& way, const void* from, std::uint64_t bytes) {
     auto* out = reinterpret_cast<unsigned*>(static_cast<char*>(flush_) + flush_bytes_);
-    check(cudaLaunchKernelEx(&config, kernel, static_cast<const uint4*>(from), packs, out),
-          "cudaLaunchKernelEx");
+    check(wf::measure::enqueue_read(way, from, bytes, out, on_, stream_), "cudaLaunchKernelEx");
   }
 
   template <class Enqueue>
-  double seconds(const Enqueue& enqueue) {
-    check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
-    enqueue();
-    check(cudaEventRecord(end_, stream_), "cudaEventRecord");
-    check(cudaEventSynchronize(end_), "cudaEventSynchronize");
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, begin_, end_), "cudaEventElapsedTime");
-    return ms * 1e-3;
+  double seconds(const Enqueue& enqueue) const {
+    return watch_.seconds(stream_, enqueue);
   }
 
   /// At least 7 samples, 15 of what is quick; of what takes over a quarter of a second three will
@@ -206,11 +129,11 @@ class timer {
     const int samples = guess > 0.25 ? 3 : guess > 0.01 ? 7 : 15;
     std::vector<double> all;
     for (int k = 0; k < samples; ++k) all.push_back(once());
-    std::sort(all.begin(), all.end());
+    const wf::measure::spread found = wf::measure::spread_of(std::move(all));
     timing t;
-    t.median = all[all.size() / 2];
-    t.least = all.front();
-    t.most = all.back();
+    t.median = found.median;
+    t.least = found.least;
+    t.most = found.most;
     t.samples = samples;
     t.method = method;
     return t;
@@ -218,8 +141,8 @@ class timer {
 
   cudaStream_t stream_;
   std::uint64_t flush_bytes_;
-  unsigned sms_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  wf::measure::read_device on_;
+  wf::measure::stopwatch watch_;
   void* flush_ = nullptr;
 };
 

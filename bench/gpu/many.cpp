@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -166,43 +167,28 @@ struct rank {
 
 /// Times `work`, calls times one after the other; on each rank alike. In a graph: captured once, replayed.
 void time(const rank& me, const std::string& name, std::size_t bytes, int calls, int samples, bool graph, const std::function<void()>& work) {
-  cudaEvent_t begin = nullptr, end = nullptr;
-  WF_CHECK(cudaEventCreate(&begin));
-  WF_CHECK(cudaEventCreate(&end));
+  const wf::measure::stopwatch watch;
   work();  // what is allocated at the first call
   WF_CHECK(cudaStreamSynchronize(me.stream));
-  cudaGraph_t captured = nullptr;
-  cudaGraphExec_t exec = nullptr;
+  std::optional<wf::measure::replay> captured;
   if (graph) {
     me.meet->arrive_and_wait();
-    WF_CHECK(cudaStreamBeginCapture(me.stream, cudaStreamCaptureModeThreadLocal));
-    for (int k = 0; k < calls; ++k) work();
-    WF_CHECK(cudaStreamEndCapture(me.stream, &captured));
-    WF_CHECK(cudaGraphInstantiate(&exec, captured, 0));
+    captured.emplace(me.stream, calls, [&](int) { work(); });
   }
   std::vector<double> us;
   for (int s = -2; s < samples; ++s) {
     WF_CHECK(cudaStreamSynchronize(me.stream));
     me.meet->arrive_and_wait();
-    WF_CHECK(cudaEventRecord(begin, me.stream));
-    if (graph) WF_CHECK(cudaGraphLaunch(exec, me.stream));
-    else for (int k = 0; k < calls; ++k) work();
-    WF_CHECK(cudaEventRecord(end, me.stream));
-    WF_CHECK(cudaEventSynchronize(end));
-    float ms = 0;
-    WF_CHECK(cudaEventElapsedTime(&ms, begin, end));
-    (*me.times)[static_cast<std::size_t>(me.index)] = 1000 * static_cast<double>(ms) / calls;
+    const double seconds = watch.seconds(me.stream, [&] {
+      if (captured) captured->launch(me.stream);
+      else for (int k = 0; k < calls; ++k) work();
+    });
+    (*me.times)[static_cast<std::size_t>(me.index)] = 1e6 * seconds / calls;
     me.meet->arrive_and_wait();
     const double slowest = *std::max_element(me.times->begin(), me.times->end());
     if (s >= 0) us.push_back(slowest);
     me.meet->arrive_and_wait();
   }
-  if (graph) {
-    WF_CHECK(cudaGraphExecDestroy(exec));
-    WF_CHECK(cudaGraphDestroy(captured));
-  }
-  WF_CHECK(cudaEventDestroy(begin));
-  WF_CHECK(cudaEventDestroy(end));
   if (me.index == 0) {
     lines.push_back({name + (graph ? ", graph" : ""), bytes, middle(us), *std::min_element(us.begin(), us.end())});
     std::printf("%-52s %12zu bytes  median %9.2f us  least %9.2f us\n", lines.back().name.c_str(), bytes, lines.back().median, lines.back().least);

@@ -5,11 +5,13 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 #include <vector>
+
+#include "../../src/measure/timer.cuh"
 
 namespace bench {
 
@@ -33,8 +35,6 @@ class meter {
     flush_bytes_ = std::size_t{3} * static_cast<std::size_t>(l2);
     WF_CHECK(cudaStreamCreate(&stream_));
     WF_CHECK(cudaMalloc(&flush_, flush_bytes_));
-    WF_CHECK(cudaEventCreate(&begin_));
-    WF_CHECK(cudaEventCreate(&end_));
   }
   meter(const meter&) = delete;
   meter& operator=(const meter&) = delete;
@@ -43,32 +43,20 @@ class meter {
   /// enqueue(i) is launch i of a graph of `launches`. Seven replays after one that warms up; cold ones
   /// each begin with the L2 overwritten.
   spread time(const std::function<void(int)>& enqueue, int launches, bool cold) {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    WF_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < launches; ++i) enqueue(i);
-    WF_CHECK(cudaStreamEndCapture(stream_, &graph));
-    WF_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    std::vector<float> us;
+    const wf::measure::replay graph(stream_, launches, enqueue);
+    std::vector<double> us;
     for (int r = 0; r < 8; ++r) {
       if (cold) WF_CHECK(cudaMemsetAsync(flush_, r, flush_bytes_, stream_));
-      WF_CHECK(cudaEventRecord(begin_, stream_));
-      WF_CHECK(cudaGraphLaunch(exec, stream_));
-      WF_CHECK(cudaEventRecord(end_, stream_));
-      WF_CHECK(cudaEventSynchronize(end_));
-      float ms = 0;
-      WF_CHECK(cudaEventElapsedTime(&ms, begin_, end_));
-      if (r > 0) us.push_back(1000 * ms / static_cast<float>(launches));
+      const double seconds = watch_.seconds(stream_, [&] { graph.launch(stream_); });
+      if (r > 0) us.push_back(1e6 * seconds / launches);
     }
-    WF_CHECK(cudaGraphExecDestroy(exec));
-    WF_CHECK(cudaGraphDestroy(graph));
-    std::sort(us.begin(), us.end());
-    return {us[us.size() / 2], us.front(), us.back()};
+    const wf::measure::spread found = wf::measure::spread_of(std::move(us));
+    return {static_cast<float>(found.median), static_cast<float>(found.least), static_cast<float>(found.most)};
   }
 
  private:
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  wf::measure::stopwatch watch_;
   void* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
 };

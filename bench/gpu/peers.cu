@@ -8,10 +8,9 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cstring>
+#include <iterator>
 
-#include <warpfold/device/launch.cuh>
-#include <warpfold/device/thread.cuh>
-
+#include "../../src/measure/read.cuh"
 #include "measure.hpp"
 
 namespace bench {
@@ -96,17 +95,6 @@ cudaError_t transformed(const peer_request& r, std::size_t bytes) {
 
 bool is_order(op o) { return o == op::min || o == op::max || o == op::argmin || o == op::argmax; }
 
-/// The ceiling's two ways: loads that leave nothing in L2, and loads that leave what fits.
-template <bool Keep>
-__global__ void __launch_bounds__(512) read_kernel(wf::device::array_part<float> part, unsigned* out) {
-  using namespace wf::device;
-  unsigned any = 0;
-  for_each_pack<walk<4, false, Keep ? cache::share : cache::stream>, true>(
-      part, blockIdx.x * 512 + threadIdx.x, [] {},
-      [&](const pack& p) { any |= p.word[0] & p.word[1] & p.word[2] & p.word[3]; }, [] {});
-  if (any == 0xdeadbeefu) *out = any;
-}
-
 }  // namespace
 
 bool has_peer(op o, dtype t) {
@@ -149,15 +137,13 @@ double peer_answer(op o, dtype t, const void* out) {
   return t == dtype::f64 ? as(double{}, 0) : as(float{}, 0);
 }
 
-void run_read(const void* x, std::size_t bytes, bool keep, unsigned* out, cudaStream_t stream) {
+int read_ways() { return static_cast<int>(std::size(wf::measure::read_ways)); }
+
+void run_read(int way, const void* x, std::size_t bytes, unsigned* out, cudaStream_t stream) {
   int sm = 0, l2 = 0;
   WF_CHECK(cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, 0));
   WF_CHECK(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0));
-  const auto kept = static_cast<float>(std::min(1.0, 0.48 * l2 / static_cast<double>(bytes + 1)));
-  const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(bytes / 16 / 512, 1, 4 * static_cast<std::size_t>(sm)));
-  const auto part = wf::device::cut_array(static_cast<const float*>(x), bytes / 4, blocks * 512,
-                                          bytes <= static_cast<std::size_t>(l2) / 4 * 3 ? 1.0f : kept);
-  WF_CHECK(wf::device::launch(keep ? read_kernel<true> : read_kernel<false>, {blocks, 512, 0, stream}, part, out));
+  WF_CHECK(wf::measure::enqueue_read(wf::measure::read_ways[way], x, bytes, out, {static_cast<unsigned>(sm), static_cast<std::uint64_t>(l2)}, stream));
 }
 
 }  // namespace bench

@@ -30,7 +30,8 @@ void run_peer(const peer_request&);
 /// The answer at `out` on the host, as a number to compare with the library's first one.
 double peer_answer(wf::op, wf::dtype, const void* out);
 
-/// Every byte is loaded and nothing is done with it: the floor. `kept` of the array may stay in L2.
-void run_read(const void* x, std::size_t bytes, bool keep, unsigned* out, cudaStream_t);
+/// Every byte is loaded and nothing is done with it: the floor is the fastest of so many ways.
+int read_ways();
+void run_read(int way, const void* x, std::size_t bytes, unsigned* out, cudaStream_t);
 
 }  // namespace bench

@@ -28,6 +28,7 @@
 #include <warpfold/device/workspace.cuh>
 
 #include "../../src/gpu/rows.cuh"
+#include "../../src/measure/read.cuh"
 #include "measure.hpp"
 
 namespace {
@@ -87,15 +88,6 @@ __global__ void fill_kernel(unsigned char* p, std::uint64_t n, dtype t, data kin
   }
 }
 
-/// Every byte is loaded and nothing is done with it.
-__global__ void __launch_bounds__(512) read_kernel(wf::device::array_part<float> part, unsigned* out) {
-  unsigned any = 0;
-  wf::device::for_each_pack<wf::device::walk<4>, true>(
-      part, blockIdx.x * 512 + threadIdx.x, [] {},
-      [&](const wf::device::pack& p) { any |= p.word[0] & p.word[1] & p.word[2] & p.word[3]; }, [] {});
-  if (any == 0xdeadbeefu) *out = any;
-}
-
 /// Where segments of one length begin.
 struct begin_of {
   std::int64_t each;
@@ -119,6 +111,9 @@ class rows_bench {
     int sm = 0;
     WF_CHECK(cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, 0));
     sm_ = static_cast<unsigned>(sm);
+    int l2 = 0;
+    WF_CHECK(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0));
+    l2_ = static_cast<std::uint64_t>(l2);
     input_bytes_ = std::size_t{4} << s_.log2_elements;
     output_bytes_ = std::size_t{4} << s_.log2_elements;
     WF_CHECK(cudaMalloc(&in_, input_bytes_));
@@ -339,10 +334,11 @@ class rows_bench {
     if (bytes < wanted) return read_time(bytes) * (static_cast<double>(wanted) / static_cast<double>(bytes));
     const auto found = std::find_if(read_.begin(), read_.end(), [&](const auto& k) { return k.first == bytes; });
     if (found != read_.end()) return found->second;
-    const unsigned blocks = std::min<unsigned>(sm_ * 4, static_cast<unsigned>(bytes / 16 / 512 + 1));
-    const auto part = wf::device::cut_array(static_cast<const float*>(in_), bytes / 4, blocks * 512);
-    const double us = meter_.time([&](int) { WF_CHECK(wf::device::launch(read_kernel, {blocks, 512, 0, meter_.stream()}, part, static_cast<unsigned*>(out_))); },
-                                  bytes > (std::size_t{1} << 26) ? 2 : 20, false).median;
+    double us = HUGE_VAL;
+    for (const wf::measure::read_way& way : wf::measure::read_ways) {
+      const auto enqueue = [&](int) { WF_CHECK(wf::measure::enqueue_read(way, in_, bytes, static_cast<unsigned*>(out_), {sm_, l2_}, meter_.stream())); };
+      us = std::min<double>(us, meter_.time(enqueue, bytes > (std::size_t{1} << 26) ? 2 : 20, false).median);
+    }
     read_.emplace_back(bytes, us);
     return us;
   }
@@ -377,6 +373,7 @@ class rows_bench {
   ::bench::meter meter_;
   workspace workspace_;
   unsigned sm_ = 0;
+  std::uint64_t l2_ = 0;
   void *in_ = nullptr, *out_ = nullptr, *offsets_ = nullptr, *labels_ = nullptr;
   std::size_t input_bytes_ = 0, output_bytes_ = 0;
   std::vector<unsigned char> host_;

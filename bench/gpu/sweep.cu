@@ -27,6 +27,9 @@
 #include <warpfold/detail/gpu/kernels/exact_sum.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
+#include "../../src/measure/read.cuh"
+#include "../../src/measure/timer.cuh"
+
 namespace {
 
 void check(cudaError_t e, const char* what) {
@@ -40,15 +43,6 @@ using wf::device::array_part;
 using wf::device::pack;
 using wf::device::workspace;
 
-/// The floor: every byte is loaded and nothing is done with it.
-template <int Threads, int Loads>
-__global__ void __launch_bounds__(Threads) read_kernel(array_part<float> part, unsigned* out) {
-  unsigned any = 0;
-  wf::device::for_each_pack<wf::device::walk<Loads>, true>(
-      part, blockIdx.x * Threads + threadIdx.x, [] {},
-      [&](const pack& p) { any |= p.word[0] & p.word[1] & p.word[2] & p.word[3]; }, [] {});
-  if (any == 0xdeadbeefu) *out = any;
-}
 __global__ void empty_kernel() {}
 
 struct add_floats {
@@ -58,6 +52,7 @@ struct add_floats {
 struct setting {
   cudaStream_t stream;
   unsigned sm;
+  std::uint64_t l2_bytes;
   void* scratch;  // of CUB
   std::size_t scratch_bytes;
   workspace* ws;
@@ -71,32 +66,15 @@ struct setting {
 
 template <class F>
 float time_graph(setting& s, F&& enqueue, int launches, bool cold) {
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  CHECK(cudaStreamBeginCapture(s.stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < launches; ++i) enqueue(i);
-  CHECK(cudaStreamEndCapture(s.stream, &graph));
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  std::vector<float> us;
+  const wf::measure::replay graph(s.stream, launches, enqueue);
+  const wf::measure::stopwatch watch;
+  std::vector<double> us;
   for (int r = 0; r < 8; ++r) {
     if (cold || r == 0) CHECK(cudaMemsetAsync(s.flush, r, s.flush_bytes, s.stream));
-    CHECK(cudaEventRecord(begin, s.stream));
-    CHECK(cudaGraphLaunch(exec, s.stream));
-    CHECK(cudaEventRecord(end, s.stream));
-    CHECK(cudaEventSynchronize(end));
-    float ms;
-    CHECK(cudaEventElapsedTime(&ms, begin, end));
-    if (r > 0) us.push_back(1000 * ms / launches);
+    const double seconds = watch.seconds(s.stream, [&] { graph.launch(s.stream); });
+    if (r > 0) us.push_back(1e6 * seconds / launches);
   }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
-  CHECK(cudaGraphExecDestroy(exec));
-  CHECK(cudaGraphDestroy(graph));
-  std::sort(us.begin(), us.end());
-  return us[us.size() / 2];
+  return static_cast<float>(wf::measure::spread_of(std::move(us)).median);
 }
 
 template <class T>
@@ -209,7 +187,7 @@ void sweep(setting& s, const char* kind, const std::string& data, bool exact, in
       if (!right) continue;
       const float us = time_graph(s, [&](int i) { CHECK(c.run(cold ? x + n * i : x, n, out)); }, launches, cold);
       if (c.name == "CUB") cub = us;
-      if (c.name == "read") read = us;
+      if (c.name == "read") read = read == 0 ? us : std::min(read, us);
       rows.push_back({c.name, us});
       if (s.json) {
         std::fprintf(s.json, "%s{\"kind\":\"%s\",\"data\":\"%s\",\"cold\":%d,\"log2n\":%d,\"name\":\"%s\",\"us\":%.4f}",
@@ -258,15 +236,10 @@ void add_references(std::vector<contender<T>>& v, setting& s, bool exact) {
                               : wf::device::fast_sum(x, n, static_cast<out_of<T>*>(out), *s.ws, s.stream);
                },
                exact});
-  v.push_back({"read", [&s](const T* x, std::uint64_t n, void* out) {
-                 constexpr std::uint32_t threads = 512;
-                 const std::uint64_t floats = n * sizeof(T) / 4;
-                 const auto blocks = static_cast<std::uint32_t>(
-                     std::clamp<std::uint64_t>(floats / 4 / threads, 1, s.sm * 4));
-                 return wf::device::launch(read_kernel<threads, 4>, {blocks, threads, 0, s.stream},
-                                        wf::device::cut_array(reinterpret_cast<const float*>(x), floats, blocks * threads),
-                                        static_cast<unsigned*>(out));
-               }, false, false});
+  for (const wf::measure::read_way& way : wf::measure::read_ways)
+    v.push_back({"read", [&s, &way](const T* x, std::uint64_t n, void* out) {
+                   return wf::measure::enqueue_read(way, x, n * sizeof(T), static_cast<unsigned*>(out), {s.sm, s.l2_bytes}, s.stream);
+                 }, false, false});
 }
 
 /// Grids worth a try: sm·k blocks with at least `packs` packs a thread, and one block for small arrays.
@@ -410,6 +383,7 @@ int main(int argc, char** argv) {
   CHECK(cudaDriverGetVersion(&driver));
   CHECK(cudaStreamCreate(&s.stream));
   s.sm = static_cast<unsigned>(prop.multiProcessorCount);
+  s.l2_bytes = static_cast<std::uint64_t>(prop.l2CacheSize);
   s.scratch_bytes = 64 << 20;
   CHECK(cudaMalloc(&s.scratch, s.scratch_bytes));
   s.flush_bytes = std::size_t{3} * static_cast<std::size_t>(prop.l2CacheSize);

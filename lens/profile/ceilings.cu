@@ -4,9 +4,8 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <string>
 
-#include <warpfold/error.hpp>
+#include "../../src/measure/timer.cuh"
 
 namespace lens::profile {
 namespace {
@@ -34,35 +33,25 @@ __global__ void __launch_bounds__(threads) fma_kernel(T a, T b, T never, T* out)
   if (sum == never) *out = sum;
 }
 
-void check(cudaError_t e) {
-  if (e != cudaSuccess)
-    throw wf::error(wf::errc::device, std::string("arithmetic ceiling: ") + cudaGetErrorString(e));
-}
+void check(cudaError_t e) { wf::measure::check(e, "arithmetic ceiling"); }
 
 template <class T>
 double measure() {
   int device = 0, sms = 0;
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  cudaEvent_t begin = nullptr, end = nullptr;
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
+  const wf::measure::stopwatch watch;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(sms) * 16);
   config.blockDim = dim3(threads);
-  float best = 1e30f;
+  double best = 1e30;
   for (int again = 0; again < 12; ++again) {
-    check(cudaEventRecord(begin));
-    check(cudaLaunchKernelEx(&config, fma_kernel<T>, T(3), T(1), T(-1), static_cast<T*>(nullptr)));
-    check(cudaEventRecord(end));
-    check(cudaEventSynchronize(end));
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, begin, end));
-    if (again >= 2) best = std::min(best, ms);  // the clocks rise first
+    const double seconds = watch.seconds(nullptr, [&] {
+      check(cudaLaunchKernelEx(&config, fma_kernel<T>, T(3), T(1), T(-1), static_cast<T*>(nullptr)));
+    });
+    if (again >= 2) best = std::min(best, seconds);  // the clocks rise first
   }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return 2.0 * chains * steps * threads * config.gridDim.x / (best * 1e-3);
+  return 2.0 * chains * steps * threads * config.gridDim.x / best;
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "columns.hpp"
 #include "prove.hpp"
@@ -21,8 +24,9 @@ void to_memory_order(dimensions& dims, pointers& base) {
     base[0] += d.strides[0] * (d.length - 1);
     d.strides[0] = -d.strides[0];
   }
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const dimension& a, const dimension& b) { return a.strides[0] > b.strides[0]; });
+  // std::stable_sort takes memory, even for two.
+  for (std::size_t k = 1; k < dims.size(); ++k)
+    for (std::size_t i = k; i > 0 && dims[i - 1].strides[0] < dims[i].strides[0]; --i) std::swap(dims[i - 1], dims[i]);
 }
 
 struct problem {
@@ -70,11 +74,34 @@ struct grouping {
   place at(const problem& p, std::int64_t group, int inputs) const { return at(p, group, width, a_row, inputs); }
 };
 
-/// Which groups have their answers.
-struct answered_groups {
-  std::vector<unsigned char> groups;
+/// Which groups have their answers: a byte each, of a few without an allocation. None at first.
+class answered_groups {
+ public:
+  answered_groups() = default;
+  explicit answered_groups(std::int64_t groups) : count_(static_cast<std::size_t>(groups)) {
+    if (count_ > sizeof few_) many_ = std::make_unique<unsigned char[]>(count_);
+    else std::memset(few_, 0, count_);
+  }
+  answered_groups(answered_groups&& o) noexcept { *this = std::move(o); }
+  answered_groups& operator=(answered_groups&& o) noexcept {
+    all = o.all;
+    count_ = o.count_;
+    many_ = std::move(o.many_);
+    if (many_ == nullptr) std::memcpy(few_, o.few_, count_);
+    return *this;
+  }
+
   bool all = false;
-  bool has(std::int64_t group) const { return !groups.empty() && groups[static_cast<std::size_t>(group)] != 0; }
+  bool empty() const { return count_ == 0; }
+  unsigned char* data() { return many_ != nullptr ? many_.get() : few_; }
+  const unsigned char* data() const { return many_ != nullptr ? many_.get() : few_; }
+  bool has(std::int64_t group) const { return count_ != 0 && data()[group] != 0; }
+  bool have_all() const { return std::memchr(data(), 0, count_) == nullptr; }
+
+ private:
+  std::size_t count_ = 0;
+  std::unique_ptr<unsigned char[]> many_;
+  unsigned char few_[512];
 };
 
 /// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1 (columns.hpp), where that is done.
@@ -113,13 +140,13 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
       i += n;
     }
   };
-  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(g.count))};
+  answered_groups answered(g.count);
   std::atomic<bool> all{true};
   const auto finish = [&](memory& from, std::int64_t b) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     unsigned char certain[4096];
     f.finish(self, &from, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, certain);
-    unsigned char* const first = answered.groups.data() + b / a_row * g.a_row + b % a_row * block / g.width;
+    unsigned char* const first = answered.data() + b / a_row * g.a_row + b % a_row * block / g.width;
     const std::int64_t groups = (width + g.width - 1) / g.width;
     if (std::memchr(certain, 0, static_cast<std::size_t>(width)) == nullptr) {
       std::memset(first, 1, static_cast<std::size_t>(groups));
@@ -184,18 +211,18 @@ void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
   if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
   const dimension& rows = p.kept.back();
-  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(p.answers))};
+  answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
   std::atomic<bool> known{true};
   parallel(c, (p.answers + together - 1) / together, [&](std::int64_t task) {
     for (std::int64_t a = task * together, end = std::min(p.answers, a + together), n = 0; a < end; a += n) {
       n = std::min(end - a, rows.length - a % rows.length);
       if (!r.columns->rows(self, at_index(p.base, p.kept, a, 1)[0], rows.strides[0], n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
-                           answered.groups.data() + a)) known = false;
+                           answered.data() + a)) known = false;
     }
   });
   if (!known) return {};
-  answered.all = std::memchr(answered.groups.data(), 0, answered.groups.size()) == nullptr;
+  answered.all = answered.have_all();
   return answered;
 }
 
@@ -205,22 +232,23 @@ answered_groups answer_turned(const erased& r, const void* self, const problem& 
   const column_fold& f = *r.columns;
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
   constexpr std::int64_t good = 16384;  // bytes: in L1 beside what is read
+  if (16 * size * p.elements > good) return {};
   const std::int64_t a_row = p.kept.back().length, most = std::min(f.most, std::max<std::int64_t>(16, good / (size * p.elements) / 16 * 16)),
                      block = std::min(most, a_row), blocks_a_row = (a_row + block - 1) / block, blocks = p.answers / a_row * blocks_a_row;
-  answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(p.answers))};
+  answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
   parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
     alignas(64) std::byte sums[column_bytes];
-    const auto turned = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(block * p.elements * size));
+    alignas(64) std::byte turned[good];
     for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
       const std::int64_t at = b % blocks_a_row * block, answer = b / blocks_a_row * a_row + at, width = std::min(block, a_row - at);
-      side_by_side(turned.get(), at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced[0].strides[0], width, p.elements, r.element_sizes[0]);
+      side_by_side(turned, at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced[0].strides[0], width, p.elements, r.element_sizes[0]);
       f.begin(sums, width);
-      f.add(sums, turned.get(), width * size, p.elements, width, false);
-      f.finish(self, sums, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, answered.groups.data() + answer);
+      f.add(sums, turned, width * size, p.elements, width, false);
+      f.finish(self, sums, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, answered.data() + answer);
     }
   });
-  answered.all = std::memchr(answered.groups.data(), 0, answered.groups.size()) == nullptr;
+  answered.all = answered.have_all();
   return answered;
 }
 
@@ -265,10 +293,12 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   };
 
   answered_groups answered;
-  if (panels) answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
-  else if (runs) answered = answer_rows(r, self, p, c, out);
-  if (answered.groups.empty()) answered = answer_turned(r, self, p, by, c, out);
-  if (answered.all) return;
+  if (!p.kept.empty()) {
+    if (panels) answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
+    else if (runs) answered = answer_rows(r, self, p, c, out);
+    if (answered.empty()) answered = answer_turned(r, self, p, by, c, out);
+    if (answered.all) return;
+  }
 
   // Answers side by side, each without a state: short ones at once, others by their proofs. All of a group, or none.
   const auto short_panel = [&](folder& f, std::int64_t group) {
@@ -433,7 +463,7 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
     return p;
   };
   // Short segments share tasks of about a chunk; a long one is spread over the threads by itself.
-  std::vector<std::int64_t> starts{0};
+  std::vector<std::int64_t> ends;  // of the tasks but the last, so that a few short segments need no memory
   std::vector<std::int64_t> long_ones;
   std::int64_t load = 0;
   constexpr std::int64_t overhead = 64;  // of a segment, in elements
@@ -442,16 +472,17 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
     if (length > least_chunk) long_ones.push_back(k);
     else load += length;
     load += overhead;
-    if (load >= least_chunk) {
-      starts.push_back(k + 1);
+    if (load >= least_chunk && k + 1 < segments) {
+      ends.push_back(k + 1);
       load = 0;
     }
   }
-  if (starts.back() != segments) starts.push_back(segments);
+  const auto tasks = static_cast<std::int64_t>(ends.size()) + 1;
   context alone = c;
   alone.threads = 1;
-  parallel(c, static_cast<std::int64_t>(starts.size()) - 1, [&](std::int64_t task) {
-    for (std::int64_t k = starts[task]; k < starts[task + 1]; ++k)
+  parallel(c, tasks, [&](std::int64_t task) {
+    const std::int64_t begin = task == 0 ? 0 : ends[task - 1], end = task + 1 == tasks ? segments : ends[task];
+    for (std::int64_t k = begin; k < end; ++k)
       if (offsets[k + 1] - offsets[k] <= least_chunk)
         solve(r, self, of_segment(k), alone, to + static_cast<std::size_t>(k) * r.result_size);
   });

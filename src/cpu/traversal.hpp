@@ -41,15 +41,18 @@ inline std::int64_t chunk_size(std::int64_t n, std::size_t bytes) {
   return size;
 }
 
-/// Memory for states: aligned, freed on every path.
+/// Memory for states: aligned, freed on every path. A few lie here, and nothing is allocated.
 class states {
  public:
   states(const erased& r, std::int64_t count)
       : stride_((r.state_size + r.state_align - 1) / r.state_align * r.state_align),
-        align_(std::max<std::size_t>(r.state_align, 64)),
-        memory_(static_cast<std::byte*>(::operator new(
-            stride_ * static_cast<std::size_t>(std::max<std::int64_t>(count, 1)), std::align_val_t{align_}))) {}
-  ~states() { ::operator delete(memory_, std::align_val_t{align_}); }
+        align_(std::max<std::size_t>(r.state_align, 64)) {
+    const std::size_t bytes = stride_ * static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
+    memory_ = bytes <= sizeof here_ && align_ <= 64 ? here_ : static_cast<std::byte*>(::operator new(bytes, std::align_val_t{align_}));
+  }
+  ~states() {
+    if (memory_ != here_) ::operator delete(memory_, std::align_val_t{align_});
+  }
   states(const states&) = delete;
   states& operator=(const states&) = delete;
 
@@ -58,6 +61,7 @@ class states {
  private:
   std::size_t stride_, align_;
   std::byte* memory_;
+  alignas(64) std::byte here_[4096];
 };
 
 /// Runs f(k) for k in [0, tasks) on the context's executor, in the environment that the caller of this is to

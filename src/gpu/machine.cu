@@ -14,6 +14,7 @@
 #include <warpfold/error.hpp>
 #include <warpfold/executor.hpp>
 
+#include "../measure/timer.cuh"
 #include "staged_copy.hpp"
 #include "table.cuh"
 
@@ -83,28 +84,13 @@ void copy_out(void* to, const void* from, std::size_t bytes) {
 }
 
 double microseconds_of(const void* self, void (*work)(const void* self), int runs) {
-  const auto check = [](cudaError_t e) { fail(static_cast<int>(e), "timing"); };
-  struct events {
-    cudaEvent_t from = nullptr, to = nullptr;
-    ~events() {
-      if (from != nullptr) cudaEventDestroy(from);
-      if (to != nullptr) cudaEventDestroy(to);
-    }
-  } e;
-  check(cudaEventCreate(&e.from));
-  check(cudaEventCreate(&e.to));
-  std::vector<float> times;
+  const measure::stopwatch watch;
+  std::vector<double> times;
   for (int k = -2; k < runs; ++k) {  // two to warm up
-    check(cudaEventRecord(e.from, nullptr));
-    work(self);
-    check(cudaEventRecord(e.to, nullptr));
-    check(cudaEventSynchronize(e.to));
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, e.from, e.to));
-    if (k >= 0) times.push_back(ms);
+    const double seconds = watch.seconds(nullptr, [&] { work(self); });
+    if (k >= 0) times.push_back(seconds);
   }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return 1000.0 * static_cast<double>(times[static_cast<std::size_t>(runs / 2)]);
+  return 1e6 * measure::spread_of(std::move(times)).median;
 }
 
 void free_scratch(void* scratch, void* stream) noexcept {

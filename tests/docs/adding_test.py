@@ -49,7 +49,7 @@ changed = [f for f in changed if Path(f).stem not in untouched]
 kernels = ["src/gpu/own.cu", "src/gpu/library.cpp"]
 on_simt = ["-x", "c++", "-DWF_LIBRARY_IS_SIMT=1", f"-I{tree}/simt/include", "-fno-extern-tls-init", "-Wno-unknown-pragmas"]
 # The program without the ladder; of its sources reduce.cpp alone reads the table.
-program_sources = [f"cli/{name}.cpp" for name in ("main", "info", "interrupt", "option_text", "progress", "reduce", "tune")]
+program_sources = [f"cli/{name}.cpp" for name in ("main", "info", "interrupt", "option_text", "progress", "reduce", "reduce_answers", "reduce_inputs", "tune")]
 of_program = ["-DWARPFOLD_BUILD_TYPE=\"\"", "-DWARPFOLD_HAS_CUDA=0", "-DWARPFOLD_HAS_SIMT=0", "-DWARPFOLD_HAS_LADDER=0"]
 
 

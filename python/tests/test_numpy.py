@@ -74,5 +74,12 @@ def test_refusals():
                           (lambda: wnp.argmin(x, 0, None, 1), "4 arguments"), (lambda: wnp.sum(np.ones(2, np.longdouble)), "^sum: elements of type")):
         with pytest.raises(TypeError, match=message):
             call()
+    masked = np.ma.masked_less(np.arange(4.0), 2)
+    for call, message in ((lambda: np.sum(x, ddof=1), "'ddof'"), (lambda: wnp.mean([1.0], ddof=1), "'ddof'"), (lambda: wnp.exact(masked), "^exact: a masked array")):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(ValueError, match="^std: ddof= and correction="):
+        np.std(x, ddof=1, correction=1)
     with pytest.raises(ValueError, match="no elements"):
         np.min(wnp.exact([]))
+    assert wnp.sum(masked) == 5.0 and wnp.mean(masked.reshape(2, 2), axis=0).tolist() == [2.0, 3.0]  # the mask is not lost

@@ -181,6 +181,15 @@ def test_statistics_of_arrays_are_their_elements():
         wf.fmean(np.zeros(0))
 
 
+def test_text_and_complex_numbers_are_no_real_ones():
+    for call in (lambda: wf.fmean(["1.5"]), lambda: wf.fmean([1.0], weights=["2"]), lambda: wf.fmean([b"1", 2.0]), lambda: wf.fsum(["1"])):
+        with pytest.raises(TypeError, match="must be real number, not"):
+            call()
+    for name, call in (("fsum", wf.fsum), ("statistics", wf.statistics.mean), ("statistics", wf.statistics.variance)):
+        with pytest.raises(TypeError, match=f"^{name}: elements of type complex128; it takes real types$"):
+            call(np.array([1j]))
+
+
 def test_fmean_is_rounded_once():
     v = [0.1] * 3
     assert wf.fmean(v) == 0.1

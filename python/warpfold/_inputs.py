@@ -134,8 +134,10 @@ def one_piece(source: Source, who: str) -> Source:
     return source
 
 
-def add_to(state: Any, source: Source) -> None:
+def add_to(state: Any, source: Source, who: str) -> None:
     """All that counts of the elements, to one of _core's states."""
+    if is_complex(source.view.dtype):
+        raise TypeError(f"{who}: elements of type {NAMES[source.view.dtype]}; it takes real types")
     state.add_view(source.view, source.mask)
     for view, mask in source.more or ():
         state.add_view(view, mask)

@@ -86,11 +86,9 @@ class _State:
                 for one in x:
                     made.add_number(one)
                 return made
-        from ._inputs import NAMES, add_to, is_complex, take
-        source = take(x, type(self).__name__)
-        if is_complex(source.view.dtype):
-            raise TypeError(f"{type(self).__name__}: elements of type {NAMES[source.view.dtype]}; it takes real types")
-        add_to(made, source)
+        from ._inputs import add_to, take
+        who = type(self).__name__
+        add_to(made, take(x, who), who)
         return made
 
     def merge(self, other: Any, /) -> None:

@@ -19,6 +19,13 @@ def _is_array(x: Any) -> bool:
     return any(hasattr(kind, p) for p in protocols)
 
 
+def as_float(one: Any) -> float:
+    """A number as the standard library's functions read it: no text, which float() would."""
+    if isinstance(one, (str, bytes, bytearray)):
+        raise TypeError(f"must be real number, not {type(one).__name__}")
+    return float(one)
+
+
 def fsum(iterable: Iterable[Any], /) -> float:
     """The sum, as `math.fsum`, but that nothing overflows on the way.
 
@@ -54,7 +61,7 @@ def fsum(iterable: Iterable[Any], /) -> float:
             if -math.inf < value < math.inf:
                 return value + 0.0
         state = _core.Sum()
-        add_to(state, take(iterable, "fsum"))
+        add_to(state, take(iterable, "fsum"), "fsum")
         return _core.fsum_of(state)
     return _core.fsum(iterable)
 
@@ -135,7 +142,7 @@ def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
     if not _core.sum_all(state, values):
         state = _core.Sum()
         for one in values:
-            state.add_number(float(one))
+            state.add_number(as_float(one))
     _, above, below, _ = state.specials()
     if above and below:
         raise ValueError("-inf + inf in fsum")

@@ -49,6 +49,8 @@ class ndarray(_np.ndarray):
 
 def exact(x: Any, /) -> ndarray:
     """`x` as an array whose reductions are exact: a view where it is an array."""
+    if isinstance(x, _np.ma.MaskedArray) and _np.ma.getmaskarray(x).any():
+        raise TypeError("exact: a masked array, whose mask would be lost; the functions of warpfold and warpfold.numpy leave out what it masks")
     return _np.asarray(x).view(ndarray)
 
 
@@ -63,10 +65,12 @@ def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
     for key in ("initial", "mean"):
         if given.pop(key, None) is not None:
             raise TypeError(f"{name}: {key}=, which exact reductions do not take")
-    divide = given.pop("ddof", 0)
     if given.get("correction") is None:
         given.pop("correction", None)
     if name in ("var", "std", "nanvar"):
+        divide = given.pop("ddof", 0)
+        if divide and "correction" in given:
+            raise ValueError(f"{name}: ddof= and correction= are one and the same; give one of them")
         given.setdefault("correction", divide)
     given = {k: v for k, v in given.items() if v is not None or k == "axis"}
     if given.get("where") is True:
@@ -74,7 +78,7 @@ def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
     out = given.get("out")
     if isinstance(out, ndarray):
         given["out"] = out.view(_np.ndarray)
-    answer = getattr(_functions, name)(plain, **given)
+    answer = getattr(_functions, name)(a if isinstance(a, _np.ma.MaskedArray) else plain, **given)
     if out is not None:
         return out
     return answer.view(ndarray) if isinstance(a, ndarray) and isinstance(answer, _np.ndarray) else answer

@@ -18,7 +18,7 @@ from statistics import StatisticsError
 from typing import Any
 
 from . import _core
-from ._twins import _is_array, fsum, sumprod
+from ._twins import _is_array, as_float, fsum, sumprod
 
 __all__ = ["StatisticsError", "fmean", "mean", "pstdev", "pvariance", "stdev", "variance"]
 
@@ -28,7 +28,7 @@ def _moments(data: Any) -> tuple[Any, Any]:
     state = _core.Moments()
     if _is_array(data):
         from ._inputs import add_to, take
-        add_to(state, take(data, "statistics"))
+        add_to(state, take(data, "statistics"), "statistics")
         return state, data
     values = data if type(data) is list else list(data)
     return (state if _core.moments_all(state, values) else None), values
@@ -109,7 +109,7 @@ def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
 
 
 def weighted_mean(data: Iterable[Any], weights: Iterable[Any]) -> float:
-    values, given = [float(x) for x in data], [float(w) for w in weights]
+    values, given = [as_float(x) for x in data], [as_float(w) for w in weights]
     if len(values) != len(given):
         raise StatisticsError("data and weights must be the same length")
     if not values:

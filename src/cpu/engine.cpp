@@ -8,6 +8,7 @@
 
 #include "columns.hpp"
 #include "prove.hpp"
+#include "short_sum.hpp"
 #include "traversal.hpp"
 
 namespace wf::cpu {
@@ -395,6 +396,9 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
     r.short_run(self, x, n, out);
   }
 }
+
+bool sum_at_once(const float* x, std::int64_t n, float* out) { return few_exact_sum<float>(x, n, rounding::nearest, out); }
+bool sum_at_once(const double* x, std::int64_t n, double* out) { return few_exact_sum<double>(x, n, rounding::nearest, out); }
 
 void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out) {
   per_dimension<int> axes(x.shape.size());

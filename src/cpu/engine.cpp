@@ -30,7 +30,33 @@ struct problem {
   dimensions kept, reduced;
   pointers base{};
   std::int64_t answers = 1, elements = 1;  // elements: of each answer
+  dimensions answer_places;                // not empty: `kept` is in the order of memory, and answers go to these places, with strides in bytes
 };
+
+/// Answers that are neighbours in memory are made together, so the kept dimension with the least stride comes last. Where another one does, all are put in the order of
+/// memory, and answers go to their places at the end.
+void kept_in_memory_order(problem& p, const erased& r) {
+  if (p.kept.size() < 2) return;
+  const auto distance = [&](const dimension& d) {  // of neighbours; where all elements are the same one they are no neighbours
+    std::int64_t most = 0;
+    for (int k = 0; k < r.inputs; ++k) most = std::max(most, std::abs(d.strides[k]));
+    return most == 0 ? std::numeric_limits<std::int64_t>::max() : most;
+  };
+  const auto longer = [&](const dimension& a, const dimension& b) { return distance(a) > distance(b); };
+  const dimension& nearest = *std::min_element(p.kept.begin(), p.kept.end(), [&](const dimension& a, const dimension& b) { return longer(b, a); });
+  if (distance(nearest) == distance(p.kept.back())) return;
+  per_dimension<std::int64_t> places(p.kept.size(), static_cast<std::int64_t>(r.result_size));
+  for (std::size_t d = p.kept.size(); d-- > 1;) places[d - 1] = places[d] * p.kept[d].length;
+  per_dimension<int> order(p.kept.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return longer(p.kept[a], p.kept[b]); });
+  dimensions sorted;
+  for (const int d : order) {
+    sorted.push_back(p.kept[d]);
+    p.answer_places.push_back({p.kept[d].length, {places[d]}});
+  }
+  p.kept = sorted;
+}
 
 problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   problem p;
@@ -50,6 +76,8 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   if (p.answers == 0 || p.elements == 0) return p;
   if (r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
   p.reduced = joined(p.reduced, r.inputs);
+  p.kept = joined(p.kept, r.inputs);
+  kept_in_memory_order(p, r);
   p.kept = joined(p.kept, r.inputs);
   return p;
 }
@@ -354,6 +382,62 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   }
 }
 
+/// Answers that are side by side to where they belong: the last dimension of `from` is that of neighbours there, `to` says the places.
+void put_in_place(const std::byte* from, const dimensions& places, std::size_t size, const context& c, std::byte* to) {
+  // The dimension in which places are neighbours: a square of that and the last one fits into L1.
+  const auto nearest = static_cast<std::size_t>(std::min_element(places.begin(), places.end(), [](const dimension& a, const dimension& b) { return a.strides[0] < b.strides[0]; }) - places.begin());
+  constexpr std::int64_t side = 32;
+  const dimension &along = places.back(), &across = places[nearest];
+  const auto bytes = static_cast<std::int64_t>(size);
+  std::int64_t step = bytes * along.length;  // from one to the next in `across`
+  for (std::size_t d = nearest + 1; d + 1 < places.size(); ++d) step *= places[d].length;
+  dimensions others;
+  std::array<std::int64_t, max_rank> other_steps{};
+  for (std::size_t d = 0; d + 1 < places.size(); ++d) {
+    if (d == nearest) continue;
+    std::int64_t there = bytes;
+    for (std::size_t e = d + 1; e < places.size(); ++e) there *= places[e].length;
+    other_steps[others.size()] = there;
+    others.push_back(places[d]);
+  }
+  const std::int64_t blocks = (across.length + side - 1) / side;
+  std::int64_t planes = 1;
+  for (const dimension& d : others) planes *= d.length;
+  const auto copy = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>, std::int64_t task) {
+    std::int64_t plane = task / blocks;
+    const std::byte* x = from;
+    std::byte* out = to;
+    for (std::size_t d = others.size(); d-- > 0; plane /= others[d].length) {
+      x += plane % others[d].length * other_steps[d];
+      out += plane % others[d].length * others[d].strides[0];
+    }
+    const std::int64_t begin = task % blocks * side, end = std::min(across.length, begin + side);
+    for (std::int64_t j = 0; j < along.length; j += side)
+      for (std::int64_t k = j; k < std::min(along.length, j + side); ++k)
+        for (std::int64_t i = begin; i < end; ++i)
+          std::memcpy(out + i * across.strides[0] + k * along.strides[0], x + i * step + k * bytes, Size != 0 ? Size : size);
+  };
+  const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (side * along.length)), tasks = planes * blocks;
+  parallel(c, (tasks + together - 1) / together, [&](std::int64_t k) {
+    for (std::int64_t task = k * together; task < std::min(tasks, (k + 1) * together); ++task) switch (size) {
+        case 1: copy(std::integral_constant<std::size_t, 1>(), task); break;
+        case 2: copy(std::integral_constant<std::size_t, 2>(), task); break;
+        case 4: copy(std::integral_constant<std::size_t, 4>(), task); break;
+        case 8: copy(std::integral_constant<std::size_t, 8>(), task); break;
+        case 16: copy(std::integral_constant<std::size_t, 16>(), task); break;
+        default: copy(std::integral_constant<std::size_t, 0>(), task);
+      }
+  });
+}
+
+/// The same as solve(), with every answer where it belongs.
+void solve_in_place(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
+  if (p.answer_places.empty()) return solve(r, self, p, c, out);
+  const auto room = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(p.answers) * r.result_size);
+  solve(r, self, p, c, room.get());
+  put_in_place(room.get(), p.answer_places, r.result_size, c, out);
+}
+
 [[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
 void check_one_dimension(const operands& x, const char* who) {
@@ -408,7 +492,7 @@ void reduce_all(const erased& r, const void* self, const operands& x, const cont
 
 void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
                  const context& c, void* out) {
-  solve(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
+  solve_in_place(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
 }
 
 void reduce_segments(const erased& r, const void* self, const operands& x,

@@ -144,11 +144,12 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   };
   answered_groups answered{std::vector<unsigned char>(static_cast<std::size_t>(g.count))};
   std::atomic<bool> all{true};
+  const auto groups_of = [&](std::int64_t b) { return answered.groups.data() + b / a_row * g.a_row + b % a_row * block / g.width; };
   const auto finish = [&](memory& from, std::int64_t b) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     unsigned char certain[4096];
     f.finish(self, &from, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, certain);
-    unsigned char* const first = answered.groups.data() + b / a_row * g.a_row + b % a_row * block / g.width;
+    unsigned char* const first = groups_of(b);
     const std::int64_t groups = (width + g.width - 1) / g.width;
     if (std::memchr(certain, 0, static_cast<std::size_t>(width)) == nullptr) {
       std::memset(first, 1, static_cast<std::size_t>(groups));
@@ -158,12 +159,20 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
     for (std::int64_t k = 0, at = 0; k < groups; ++k, at += g.width)
       first[k] = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
   };
+  const auto at_once = [&](std::int64_t b) {
+    if (f.whole == nullptr || beside > 1 || p.reduced.size() != 1) return false;
+    const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
+    if (!f.whole(self, base[0], p.reduced[0].strides[0], p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size)) return false;
+    std::memset(groups_of(b), 1, static_cast<std::size_t>((width + g.width - 1) / g.width));
+    return true;
+  };
   if (chunks == 1) {
     // Threads share out blocks, at least a chunk's worth of elements at a time.
     const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
     parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
       memory m;
       for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
+        if (at_once(b)) continue;
         fold(m, b, 0, p.elements);
         finish(m, b);
       }

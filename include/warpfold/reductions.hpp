@@ -278,6 +278,13 @@ struct function {
   template <input X, class... S>
     requires(inputs_of(O) == 1)
   auto operator()(const X& x, const S&... s) const {
+    if constexpr (O == op::sum && sizeof...(S) == 0 && !is_view<X>) {
+      using T = builtin_element_of<X>;
+      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+        T out;
+        if (cpu::sum_at_once(std::ranges::data(x), static_cast<std::int64_t>(std::ranges::size(x)), &out)) return out;
+      }
+    }
     return call<S...>(settings(s...), x);
   }
   template <input X, input Y, class... S>

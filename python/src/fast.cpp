@@ -3,7 +3,10 @@
 /// answered before general code is asked; so are those of accuracy="fast", and on a GPU those that have an out= or a stream=. Everything else goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "device_call.hpp"
@@ -97,6 +100,40 @@ void run_beside_others(std::int64_t n, F f) {
   }
 }
 
+/// As NumPy has it, answers lie in the order of their elements. Where the dimensions that are kept are not in the order of memory, they are put into it, before those that are
+/// reduced. Else nothing is done, and false.
+template <class F>
+bool put_in_memory_order(std::vector<int>& order, const layout& x, F is_reduced) {
+  const auto distance = [&](int d) {  // of what has no neighbours the greatest
+    const std::int64_t stride = std::abs(x.strides[static_cast<std::size_t>(d)]);
+    return x.shape[static_cast<std::size_t>(d)] == 1 || stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride;
+  };
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  bool sorted = true;
+  for (const int d : order) {
+    if (is_reduced(d) || distance(d) == std::numeric_limits<std::int64_t>::max()) continue;
+    sorted = sorted && distance(d) <= before;
+    before = distance(d);
+  }
+  if (sorted) return false;
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    if (is_reduced(a) || is_reduced(b)) return !is_reduced(a) && is_reduced(b);
+    return distance(a) > distance(b);
+  });
+  return true;
+}
+
+/// `answers`, whose dimension k is number order[k] of those that are wanted, by rising numbers.
+PyObject* turned_back(PyObject* answers, const std::vector<int>& order) {
+  const nb::object places = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(order.size())));
+  if (!places.is_valid()) return nullptr;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto before = std::count_if(order.begin(), order.end(), [&](int d) { return d < order[k]; });
+    PyTuple_SetItem(places.ptr(), before, PyLong_FromSize_t(k));
+  }
+  return PyObject_CallMethod(answers, "transpose", "O", places.ptr());
+}
+
 /// The answers; null without a Python error if this is not for the fast path.
 PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep, std::int64_t divide, wf::accuracy how) {
   const buffer held(x, PyBUF_STRIDES | PyBUF_FORMAT);
@@ -125,20 +162,34 @@ PyObject* quick(op o, PyObject* x, PyObject* given_axes, bool keep, std::int64_t
   if (given_axes == Py_None || b.ndim > wf::max_rank || kind.values != 1 || (one_axis && !PyLong_Check(given_axes))) return nullptr;
   std::vector<int> axes;
   if (!read_axes(given_axes, b.ndim, axes) || (axes.size() == static_cast<std::size_t>(b.ndim) && !keep)) return nullptr;
-  const layout at{b.buf, *element, wf::extents(b.shape, b.shape + b.ndim), wf::extents(b.strides, b.strides + b.ndim)};
-  const nb::object shape = nb::steal(PyTuple_New(keep ? b.ndim : b.ndim - static_cast<Py_ssize_t>(axes.size())));
-  if (!shape.is_valid()) return nullptr;
-  Py_ssize_t next = 0;
-  for (int d = 0; d < b.ndim; ++d) {
-    const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
-    if (!reduced || keep) PyTuple_SetItem(shape.ptr(), next++, PyLong_FromSsize_t(reduced ? 1 : b.shape[d]));
+  layout at{b.buf, *element, wf::extents(b.shape, b.shape + b.ndim), wf::extents(b.strides, b.strides + b.ndim)};
+  std::vector<int> order(static_cast<std::size_t>(b.ndim)), reduced_last;
+  std::iota(order.begin(), order.end(), 0);
+  const auto is_reduced = [&](int d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
+  const bool turned = put_in_memory_order(order, at, is_reduced);
+  if (turned) {
+    layout other{at.data, at.type, {}, {}};
+    for (const int d : order) {
+      other.shape.push_back(at.shape[static_cast<std::size_t>(d)]);
+      other.strides.push_back(at.strides[static_cast<std::size_t>(d)]);
+    }
+    at = other;
+    reduced_last.assign(axes.size(), 0);
+    for (std::size_t k = 0; k < axes.size(); ++k) reduced_last[k] = static_cast<int>(order.size() - axes.size() + k);
   }
+  if (!keep) std::erase_if(order, is_reduced);
+  const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(order.size())));
+  if (!shape.is_valid()) return nullptr;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    PyTuple_SetItem(shape.ptr(), static_cast<Py_ssize_t>(k), PyLong_FromSsize_t(is_reduced(order[k]) ? 1 : b.shape[order[k]]));
   nb::object answers = nb::steal(PyObject_CallFunctionObjArgs(empty, shape.ptr(), dtypes[static_cast<std::size_t>(kind.type)], nullptr));
   if (!answers.is_valid()) return nullptr;
-  const buffer to(answers.ptr(), PyBUF_WRITABLE);
-  if (!to.held) return nullptr;
-  run_beside_others(n, [&] { run_axes(*f, options, at, axes, to.b.buf); });
-  return answers.release().ptr();
+  {
+    const buffer to(answers.ptr(), PyBUF_WRITABLE);
+    if (!to.held) return nullptr;
+    run_beside_others(n, [&] { run_axes(*f, options, at, turned ? reduced_last : axes, to.b.buf); });
+  }
+  return turned ? turned_back(answers.ptr(), order) : answers.release().ptr();
 }
 
 /// (op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream)

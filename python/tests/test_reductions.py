@@ -2,6 +2,7 @@
 """Every reduction, over dtypes × axes × layouts × masks, against fractions where it is exact and against NumPy elsewhere."""
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 
@@ -376,3 +377,19 @@ def test_norms_of_integers_are_rounded_once(dtype):
                 got = float(got)
                 below, above = (Fraction(got) + Fraction(float(np.nextafter(got, to))) for to in (0.0, np.inf))
                 assert below**2 <= 4 * true <= above**2
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_answers_lie_in_the_order_of_their_elements(keepdims):
+    """As NumPy's do, so that neither needs to be turned: whoever reduces the answers again reads them as they lie."""
+    x = np.arange(4 * 41 * 35 * 3, dtype=np.float64).reshape(4, 41, 35, 3)
+    for order in itertools.permutations(range(4)):
+        y = x.transpose(order)
+        for axis in (0, 1, 2, 3, (0, 2), (3, 1)):
+            told, want = wf.sum(y, axis=axis, keepdims=keepdims), np.sum(y, axis=axis, keepdims=keepdims)
+            assert np.array_equal(told, want)
+            assert [s for s, n in zip(told.strides, told.shape) if n > 1] == [s for s, n in zip(want.strides, want.shape) if n > 1]
+            whole = np.empty(want.shape)  # an `out` lies as it lies
+            assert wf.sum(y, axis=axis, keepdims=keepdims, out=whole) is whole and np.array_equal(whole, want)
+        for axis in range(4):
+            assert np.array_equal(wf.argmax(y, axis=axis, keepdims=keepdims), np.argmax(y, axis=axis, keepdims=keepdims))

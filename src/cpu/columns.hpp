@@ -30,6 +30,8 @@ struct column_fold {
   /// The same but for `finish`, which writes states as adapted.hpp tells them, whatever `self` is.
   const column_fold* states = nullptr;
   bool of_numbers = false;  ///< of states: none is certain where a column has a NaN
+  /// The answers of columns that have n rows, all at once; false where one is uncertain, or there is no such way: then none is told.
+  bool (*whole)(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, void* out) = nullptr;
 };
 
 }  // namespace wf::cpu

@@ -11,6 +11,7 @@
 
 #include "columns.hpp"
 #include "prove.hpp"
+#include "short_sum.hpp"
 #include "traversal.hpp"
 
 namespace wf::cpu {
@@ -33,7 +34,33 @@ struct problem {
   dimensions kept, reduced;
   pointers base{};
   std::int64_t answers = 1, elements = 1;  // elements: of each answer
+  dimensions answer_places;                // not empty: `kept` is in the order of memory, and answers go to these places, with strides in bytes
 };
+
+/// Answers that are neighbours in memory are made together, so the kept dimension with the least stride comes last. Where another one does, all are put in the order of
+/// memory, and answers go to their places at the end.
+void kept_in_memory_order(problem& p, const erased& r) {
+  if (p.kept.size() < 2) return;
+  const auto distance = [&](const dimension& d) {  // of neighbours; where all elements are the same one they are no neighbours
+    std::int64_t most = 0;
+    for (int k = 0; k < r.inputs; ++k) most = std::max(most, std::abs(d.strides[k]));
+    return most == 0 ? std::numeric_limits<std::int64_t>::max() : most;
+  };
+  const auto longer = [&](const dimension& a, const dimension& b) { return distance(a) > distance(b); };
+  const dimension& nearest = *std::min_element(p.kept.begin(), p.kept.end(), [&](const dimension& a, const dimension& b) { return longer(b, a); });
+  if (distance(nearest) == distance(p.kept.back())) return;
+  per_dimension<std::int64_t> places(p.kept.size(), static_cast<std::int64_t>(r.result_size));
+  for (std::size_t d = p.kept.size(); d-- > 1;) places[d - 1] = places[d] * p.kept[d].length;
+  per_dimension<int> order(p.kept.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return longer(p.kept[a], p.kept[b]); });
+  dimensions sorted;
+  for (const int d : order) {
+    sorted.push_back(p.kept[d]);
+    p.answer_places.push_back({p.kept[d].length, {places[d]}});
+  }
+  p.kept = sorted;
+}
 
 problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   problem p;
@@ -53,6 +80,8 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   if (p.answers == 0 || p.elements == 0) return p;
   if (r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
   p.reduced = joined(p.reduced, r.inputs);
+  p.kept = joined(p.kept, r.inputs);
+  kept_in_memory_order(p, r);
   p.kept = joined(p.kept, r.inputs);
   return p;
 }
@@ -142,11 +171,12 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   };
   answered_groups answered(g.count);
   std::atomic<bool> all{true};
+  const auto groups_of = [&](std::int64_t b) { return answered.data() + b / a_row * g.a_row + b % a_row * block / g.width; };
   const auto finish = [&](memory& from, std::int64_t b) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     unsigned char certain[4096];
     f.finish(self, &from, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, certain);
-    unsigned char* const first = answered.data() + b / a_row * g.a_row + b % a_row * block / g.width;
+    unsigned char* const first = groups_of(b);
     const std::int64_t groups = (width + g.width - 1) / g.width;
     if (std::memchr(certain, 0, static_cast<std::size_t>(width)) == nullptr) {
       std::memset(first, 1, static_cast<std::size_t>(groups));
@@ -156,12 +186,20 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
     for (std::int64_t k = 0, at = 0; k < groups; ++k, at += g.width)
       first[k] = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
   };
+  const auto at_once = [&](std::int64_t b) {
+    if (f.whole == nullptr || beside > 1 || p.reduced.size() != 1) return false;
+    const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
+    if (!f.whole(self, base[0], p.reduced[0].strides[0], p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size)) return false;
+    std::memset(groups_of(b), 1, static_cast<std::size_t>((width + g.width - 1) / g.width));
+    return true;
+  };
   if (chunks == 1) {
     // Threads share out blocks, at least a chunk's worth of elements at a time.
     const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
     parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
       memory m;
       for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
+        if (at_once(b)) continue;
         fold(m, b, 0, p.elements);
         finish(m, b);
       }
@@ -383,6 +421,62 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   }
 }
 
+/// Answers that are side by side to where they belong: the last dimension of `from` is that of neighbours there, `to` says the places.
+void put_in_place(const std::byte* from, const dimensions& places, std::size_t size, const context& c, std::byte* to) {
+  // The dimension in which places are neighbours: a square of that and the last one fits into L1.
+  const auto nearest = static_cast<std::size_t>(std::min_element(places.begin(), places.end(), [](const dimension& a, const dimension& b) { return a.strides[0] < b.strides[0]; }) - places.begin());
+  constexpr std::int64_t side = 32;
+  const dimension &along = places.back(), &across = places[nearest];
+  const auto bytes = static_cast<std::int64_t>(size);
+  std::int64_t step = bytes * along.length;  // from one to the next in `across`
+  for (std::size_t d = nearest + 1; d + 1 < places.size(); ++d) step *= places[d].length;
+  dimensions others;
+  std::array<std::int64_t, max_rank> other_steps{};
+  for (std::size_t d = 0; d + 1 < places.size(); ++d) {
+    if (d == nearest) continue;
+    std::int64_t there = bytes;
+    for (std::size_t e = d + 1; e < places.size(); ++e) there *= places[e].length;
+    other_steps[others.size()] = there;
+    others.push_back(places[d]);
+  }
+  const std::int64_t blocks = (across.length + side - 1) / side;
+  std::int64_t planes = 1;
+  for (const dimension& d : others) planes *= d.length;
+  const auto copy = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>, std::int64_t task) {
+    std::int64_t plane = task / blocks;
+    const std::byte* x = from;
+    std::byte* out = to;
+    for (std::size_t d = others.size(); d-- > 0; plane /= others[d].length) {
+      x += plane % others[d].length * other_steps[d];
+      out += plane % others[d].length * others[d].strides[0];
+    }
+    const std::int64_t begin = task % blocks * side, end = std::min(across.length, begin + side);
+    for (std::int64_t j = 0; j < along.length; j += side)
+      for (std::int64_t k = j; k < std::min(along.length, j + side); ++k)
+        for (std::int64_t i = begin; i < end; ++i)
+          std::memcpy(out + i * across.strides[0] + k * along.strides[0], x + i * step + k * bytes, Size != 0 ? Size : size);
+  };
+  const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (side * along.length)), tasks = planes * blocks;
+  parallel(c, (tasks + together - 1) / together, [&](std::int64_t k) {
+    for (std::int64_t task = k * together; task < std::min(tasks, (k + 1) * together); ++task) switch (size) {
+        case 1: copy(std::integral_constant<std::size_t, 1>(), task); break;
+        case 2: copy(std::integral_constant<std::size_t, 2>(), task); break;
+        case 4: copy(std::integral_constant<std::size_t, 4>(), task); break;
+        case 8: copy(std::integral_constant<std::size_t, 8>(), task); break;
+        case 16: copy(std::integral_constant<std::size_t, 16>(), task); break;
+        default: copy(std::integral_constant<std::size_t, 0>(), task);
+      }
+  });
+}
+
+/// The same as solve(), with every answer where it belongs.
+void solve_in_place(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
+  if (p.answer_places.empty()) return solve(r, self, p, c, out);
+  const auto room = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(p.answers) * r.result_size);
+  solve(r, self, p, c, room.get());
+  put_in_place(room.get(), p.answer_places, r.result_size, c, out);
+}
+
 [[noreturn]] void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
 void check_one_dimension(const operands& x, const char* who) {
@@ -426,6 +520,9 @@ void reduce_run(const erased& r, const void* self, const void* const* x, std::in
   }
 }
 
+bool sum_at_once(const float* x, std::int64_t n, float* out) { return few_exact_sum<float>(x, n, rounding::nearest, out); }
+bool sum_at_once(const double* x, std::int64_t n, double* out) { return few_exact_sum<double>(x, n, rounding::nearest, out); }
+
 void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out) {
   per_dimension<int> axes(x.shape.size());
   std::iota(axes.begin(), axes.end(), 0);
@@ -434,7 +531,7 @@ void reduce_all(const erased& r, const void* self, const operands& x, const cont
 
 void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
                  const context& c, void* out) {
-  solve(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
+  solve_in_place(r, self, arrange(r, x, axes), c, static_cast<std::byte*>(out));
 }
 
 void reduce_segments(const erased& r, const void* self, const operands& x,

@@ -122,6 +122,8 @@ struct kernel_table {
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
+  /// The sums of whole columns, rounded to nearest; false where one is uncertain, and then none is told. Null where an instruction set has no such way.
+  bool (*sum_columns[2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out);  // [f64?]
   /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.

@@ -94,6 +94,10 @@ struct columns_by_proof {
     }
     return true;
   }
+  static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, void* out) {
+    const auto sums = cpu::kernels().sum_columns[wide];
+    return sums != nullptr && static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, out);
+  }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     const auto& b = *static_cast<const block*>(from);
     state_of<R> s = R().identity();
@@ -109,7 +113,7 @@ struct columns_by_proof {
   }
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && ask.what == op::sum ? whole : nullptr};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
@@ -185,6 +189,12 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
+  static bool rows(const void*, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    const auto sum = cpu::kernels().integer_sum[reductions::integer_lane<T>()];
+    for (std::int64_t i = 0; i < rows; ++i) static_cast<std::uint64_t*>(out)[i] = sum(static_cast<const unsigned char*>(x) + i * stride, n);
+    std::memset(certain, 1, static_cast<std::size_t>(rows));
+    return true;
+  }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     const auto* const sums = static_cast<const std::uint64_t*>(from);
     if constexpr (std::is_same_v<state_of<R>, std::uint64_t>) {
@@ -203,7 +213,7 @@ struct columns_of_integers {
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 32;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, nullptr, &states};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, std::is_same_v<result_of<R>, double> ? nullptr : rows, &states};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.

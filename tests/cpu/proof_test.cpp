@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <warpfold/exact_sum.hpp>
 
@@ -347,6 +348,78 @@ TEST(columns, of_terms_that_grow) {
         if (testing::Test::HasFailure()) return;
       }
     });
+}
+
+// Columns of one kind, whose sums are told at once if those of all are certain: zeros of either sign, sums that cancel, ties, terms that outgrow the first ones,
+// specials in the first row or the last.
+TEST(columns, of_one_kind) {
+  generator random(seed() + 3);
+  enum kind { normal, negative_zeros, mostly_negative_zeros, cancelled, ties, grown, grown_and_back, infinite, nan, greatest, subnormal, kinds };
+  for (const dtype type : {dtype::f32, dtype::f64})
+    with_float(type, [&]<class T>() {
+      if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, double>) return;
+      else for (const int rows : {2, 16, 17, 33, 100, 1000})
+        for (const int columns : {3, 17, 40, 530}) {
+          if (rows * columns > 20000) continue;
+          for (int k = 0; k < kinds; ++k) {
+            if (rows * columns > 3000 && effort() < 1 && k != normal && k != grown) continue;
+            std::vector<numbers> each;
+            for (int column = 0; column < columns; ++column) {
+              numbers x = make(type, family::normal, rows, random);
+              for (int i = 0; i < rows; ++i) {
+                auto* const at = x.bytes.data() + static_cast<std::size_t>(i) * sizeof(T);
+                T v;
+                std::memcpy(&v, at, sizeof v);
+                const bool last = i == rows - 1, first = i == 0;
+                const T limit = std::numeric_limits<T>::max();
+                switch (k) {
+                  case negative_zeros: v = -T{0}; break;
+                  case mostly_negative_zeros: v = i == column % rows ? T{0} : -T{0}; break;
+                  case cancelled: v = i % 2 == 0 ? (last ? T{0} : v) : -static_cast<T>(number(x, i - 1)); break;
+                  case ties: v = first ? T{1} : i == 1 ? std::numeric_limits<T>::epsilon() / 2 : last && column % 3 == 0 ? std::numeric_limits<T>::min() : T{0}; break;
+                  case grown: v = std::ldexp(v, i >= 16 ? column % 60 : 0); break;
+                  case grown_and_back: v = i == 20 ? T{0x1p60} : i == 21 ? -T{0x1p60} : v; break;
+                  case infinite: v = (column % 2 == 0 ? first : last) ? std::numeric_limits<T>::infinity() : v; break;
+                  case nan: v = (column % 2 == 0 ? first : last) ? std::numeric_limits<T>::quiet_NaN() : v; break;
+                  case greatest: v = i % 3 == 2 ? -limit : limit; break;
+                  case subnormal: v = std::numeric_limits<T>::denorm_min() * static_cast<T>(static_cast<int>(random() % 100) - 50); break;
+                  default: break;
+                }
+                std::memcpy(at, &v, sizeof v);
+              }
+              each.push_back(x);
+            }
+            check_columns_of(each, {op::sum}, false);
+            ASSERT_FALSE(testing::Test::HasFailure()) << "kind " << k << ", " << rows << " rows";
+          }
+        }
+    });
+}
+
+// Sums that are read as four runs beside each other: what is special, and what outgrows the rest, in each of them and behind them.
+TEST(proofs_of_extremes, in_four_runs) {
+  generator random(seed() + 4);
+  for (const int n : {16384, 16385, 20011, 40000}) {
+    const int run = n / 4;
+    for (int k = 0; k < 5; ++k) {
+      const int place = std::min(n - 1, k * run + 37);
+      for (const double v : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0x1p40, -0x1p300, 0x1p1023, 0x1p-1074}) {
+        for (const bool zeros : {false, true}) {
+          numbers x = make(dtype::f64, family::normal, n, random);
+          const auto put = [&](int i, double value) { std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * 8, &value, 8); };
+          for (int i = 0; zeros && i < n; ++i) put(i, -0.0);
+          put(place, v);
+          if (k == 1) put(n - 1, -v);
+          for (const op o : {op::sum, op::norm1}) {
+            const options with{rounding::nearest, 0};
+            const auto want = by_states(o, x, x, with);
+            for_each_target([&] { certain(o, x, x, with, want); });
+          }
+        }
+      }
+    }
+    ASSERT_FALSE(testing::Test::HasFailure()) << n;
+  }
 }
 
 // Squares that underflow, or whose low halves do, and elements that are left of nothing else.

@@ -15,6 +15,11 @@
 /// by half the least subnormal. So r loses what a plain sum of terms below ρ loses: about 2^-40 of the plain sums' loss. Four operations
 /// a term, whatever the exponents; two-sums would take seven, and ten for products.
 ///
+/// Enclosed, for f64 where an instruction names its own rounding (AVX-512): anchored, with two sums of what t does not take, one rounded down and one up, which have
+/// the true one between them. Nothing is asked of a term's size: as long as t stays in [2^k, 2^(k+1)) it is a multiple of 2^(k-52), the difference of two such t's is a
+/// double, and so is what it leaves of v: a multiple of v's last place (or v itself) of at most 2^(k-53). Whether t stayed its bits tell, those of sign and exponent,
+/// or-ed together. Four streams' t less the anchor are at most 2^(k-1) each, so their sum has 53 bits of 2^(k-52). What a tile lost lies between the two rests.
+///
 /// Sums of tiles go to pairs by two-sums, and what the second halves lose is itself added up.
 #pragma once
 
@@ -73,6 +78,25 @@ WF_INLINE f64s unknown_one() {
 #endif
   return one;
 }
+
+#if defined(__AVX512F__)
+WF_INLINE f64s add_down(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+WF_INLINE f64s add_up(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+
+/// A sum rounded down beside one rounded up, whatever the processor's mode is: the true one lies between. `high` begins at -0, and stays there if
+/// all terms are -0.
+struct enclosed {
+  f64s low = all_lanes<f64s>(-0.0), high = low;
+  WF_INLINE void add(f64s v, f64s one) {
+    low = add_down(low, v);
+    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
+  }
+  WF_INLINE void add(const enclosed& x) {
+    low = add_down(low, x.low);
+    high = add_up(high, x.high);
+  }
+};
+#endif
 
 /// Sums s + c in each lane, and what c lost.
 template <int Bytes>
@@ -169,6 +193,11 @@ class certifier {
   static constexpr bool pairs = Term == term::product;
   static constexpr bool wide = sizeof(T) == 8;
   static constexpr bool split = wide && of_products && !has_fma;  // products by their two halves
+#if defined(__AVX512F__)
+  static constexpr bool enclosing = wide && Term == term::value && How == adding::anchored;
+#else
+  static constexpr bool enclosing = false;
+#endif
   static constexpr int streams = 4, group = streams * step;
   static constexpr std::int64_t size = sizeof(T), tile_elements = 16384 / size;
   static constexpr int most_adds = static_cast<int>(tile_elements / group), log2_adds = log2_of(most_adds);
@@ -230,8 +259,49 @@ class certifier {
     }
   };
 
+#if defined(__AVX512F__)
+  struct enclosed_sums {
+    f64s t[streams];
+    enclosed rest[streams];
+    i64s left;  // bits of t that changed: those of sign and exponent tell that it left
+    f64s one, anchor;
+
+    WF_INLINE void begin(int bound) {
+      one = unknown_one();
+      anchor = all_lanes<f64s>(1.5 * power_of_two(bound + log2_adds + 2));
+      left = i64s{};
+      for (f64s& v : t) v = anchor;
+      for (enclosed& r : rest) r = {f64s{}, f64s{}};
+    }
+    WF_INLINE void add_value(int k, f64s v) {
+      const f64s before = t[k];
+      t[k] = add_by_fma(v, before, one);
+      rest[k].add(v - (t[k] - before), one);
+      left |= (i64s)t[k] ^ (i64s)anchor;
+    }
+    WF_INLINE bool has_left() const { return any_lane((i64s)(~(i64s)((u64s)left < 0x0010000000000000u))); }
+    /// Are all sums zero? Not if this is false.
+    WF_INLINE bool nothing() const {
+      i64s all = ~i64s{};
+      for (int k = 0; k < streams; ++k) all &= (i64s)(t[k] == anchor) & (i64s)(rest[k].low == 0.0) & (i64s)(rest[k].high == 0.0);
+      return !any_lane(~all);
+    }
+    WF_INLINE void give(lane_pairs<width>& to) const {
+      enclosed all = rest[0];
+      for (int k = 1; k < streams; ++k) all.add(rest[k]);
+      to.add(((t[0] - anchor) + (t[1] - anchor)) + ((t[2] - anchor) + (t[3] - anchor)));
+      to.add_rest(all.high);
+      to.lost += all.high - all.low;
+    }
+  };
+  using value_sums = std::conditional_t<enclosing, enclosed_sums, sums>;
+#else
+  using value_sums = sums;
+#endif
+
   seen x_, y_;
-  sums value_, product_;
+  value_sums value_;
+  sums product_;
   int bound_x_ = seen::no_top, bound_y_ = seen::no_top, scale_ = 0;
   double factor_ = 1, least_taken_ = 0;  // 2^scale_; what is below is left out, or is subnormal
 
@@ -253,18 +323,21 @@ class certifier {
 #endif
   }
 
+  static constexpr std::int64_t ahead_in_runs = 512;
+  std::int64_t apart_ = step * size;  // where sums are enclosed: from a stream's elements to those of the next
+
   WF_INLINE void look_at_group(bytes x, bytes y) {
     WF_UNROLL
     for (int j = 0; j < group * size; j += width) {
-      x_.look_at(load<vec<T>>(x + j));
+      x_.look_at(load<vec<T>>(enclosing ? x + j / width * apart_ : x + j));
       if constexpr (pairs) y_.look_at(load<vec<T>>(y + j));
     }
   }
   WF_INLINE void add_group(bytes x, bytes y) {
-    look_at_group(x, y);
+    if constexpr (!enclosing) look_at_group(x, y);
     WF_UNROLL
     for (int k = 0; k < streams; ++k) {
-      f64s a = load_f64<T>(x, k * step);
+      f64s a = enclosing ? load_f64<T>(x + k * apart_, 0) : load_f64<T>(x, k * step);
       if constexpr (Absolute) a = abs(a);
       if constexpr (is_scaled) a = scaled(a);
       if constexpr (of_values) value_.add_value(k, a);
@@ -282,6 +355,14 @@ class certifier {
   WF_INLINE int for_groups(bytes x, bytes y, std::int64_t n, F f) {
     std::int64_t i = 0;
     int count = 0;
+    if (enclosing && apart_ != step * size) {
+      for (; i < n; i += group, ++count, x += step * size) {
+        WF_UNROLL
+        for (int k = 0; k < streams; ++k) prefetch(x + k * apart_, ahead_in_runs);
+        f(x, x);
+      }
+      return count;
+    }
     for (; i + group <= n; i += group, ++count) {
       prefetch_lines<group * size>(x + i * size);
       if constexpr (pairs) prefetch_lines<group * size>(y + i * size);
@@ -346,12 +427,24 @@ class certifier {
     out = {};
     out.scale = scale_;
     out.negative = n > 0 && (x[size - 1] & 0x80) != 0;
-    for (std::int64_t i = 0; i < n; i += tile_elements) {
-      const std::int64_t m = n - i < tile_elements ? n - i : tile_elements;
-      bytes px = x + i * size, py = pairs ? y + i * size : px;
+    // Four runs beside each other (kernels.hpp), a stream of each; what is left of them; and at last what lies before the first whole line.
+    constexpr std::int64_t of_run = tile_elements / streams, line = 64;
+    const auto before_line = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % line);
+    const std::int64_t head = enclosing && n * size >= line * line && before_line % (2 * size) == 0 ? before_line / size : 0, body = n - head;  // even: places stay so
+    const std::int64_t in_runs = enclosing && body * size >= least_for_runs ? body / streams / of_run * of_run * streams : 0;
+    for (std::int64_t i = 0, m = 0; i < n; i += m) {
+      m = i >= body ? head : body - i < tile_elements ? body - i : tile_elements;
+      bytes px = i >= body ? x : x + (head + (i < in_runs ? i / streams : i)) * size, py = pairs ? y + i * size : px;
+      if constexpr (enclosing) apart_ = i < in_runs ? in_runs / streams * size : step * size;
       const auto refuse = [&](evidence::what why) __attribute__((always_inline)) {
         out.verdict = why;
-        const special_counts found = specials<T, pairs>(px, py, m);
+        special_counts found = specials<T, pairs>(px, py, i < in_runs ? of_run : m);
+        if constexpr (enclosing) {
+          for (int k = 1; i < in_runs && k < streams; ++k) {
+            const special_counts more = specials<T, pairs>(px + k * apart_, px, of_run);
+            found = {found.nan + more.nan, found.pos_inf + more.pos_inf, found.neg_inf + more.neg_inf};
+          }
+        }
         if (found.all() != 0) out.verdict = found.nan != 0 || (found.pos_inf != 0 && found.neg_inf != 0 && !Absolute && Term != term::square)
                           ? evidence::is_nan : evidence::hopeless;
       };
@@ -370,6 +463,24 @@ class certifier {
           if (const auto why = raise_bounds(seen_first); why != evidence::sums) return refuse(why);
         }
       }
+      if constexpr (enclosing) {
+        const auto look = [&]() __attribute__((always_inline)) {
+          x_ = {};
+          for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
+          return range();
+        };
+        for (;;) {
+          value_.begin(bound_x_);
+          for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group(a, b); });
+          if (!value_.has_left()) break;
+          const ranges r = look();
+          if (r.top_x <= bound_x_) return refuse(evidence::hopeless);  // a NaN
+          if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);
+        }
+        value_.give(values);
+        if (out.zeros && (!value_.nothing() || look().top_x != seen::no_top)) out.zeros = false;
+        continue;
+      }
       ranges r;
       int adds;
       for (;;) {
@@ -386,7 +497,7 @@ class certifier {
         break;
       }
       bool finite = true;
-      if constexpr (of_values) {
+      if constexpr (of_values && !enclosing) {
         finite = value_.give(values);
         out.lost_values += value_.lost(adds, r.top_x, r.unit_x, r.left_out ? least_kept : 0);
       }

@@ -16,12 +16,16 @@ inline constexpr std::int64_t rows_at_once = 16;
 template <class V, class T, class F>
 WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f) {
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
-  const std::int64_t ahead = here < rows ? rows_at_once * stride : 1024;  // the next rows, or the next columns
+  // The next rows, which are more than L1 holds until they are used, or the next columns.
+  const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
+    if (here < rows) prefetch_beyond_l1(p, rows_at_once * stride);
+    else prefetch(p, 1024);
+  };
   const auto* at = static_cast<const unsigned char*>(x);
   std::int64_t j = 0;
   for (; j + per <= count; j += per, at += per * size)
     f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
-      prefetch(at + k * stride, ahead);
+      ask(at + k * stride);
       return load<V>(at + k * stride);
     });
   if (j < count) {
@@ -90,23 +94,6 @@ struct column_sums {
 };
 
 #if defined(__AVX512F__)
-WF_INLINE f64s add_down(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-WF_INLINE f64s add_up(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
-
-/// A sum rounded down beside one rounded up, whatever the processor's mode is: the true one lies between. `high` begins at -0, and stays there if
-/// all terms are -0.
-struct enclosed {
-  f64s low = all_lanes<f64s>(-0.0), high = low;
-  WF_INLINE void add(f64s v, f64s one) {
-    low = add_down(low, v);
-    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
-  }
-  WF_INLINE void add(const enclosed& x) {
-    low = add_down(low, x.low);
-    high = add_up(high, x.high);
-  }
-};
-
 /// Anchored sums of f64. t begins at 1.5·2^k and takes multiples of 2^(k-52) while it stays in [2^k, 2^(k+1)): between two such numbers
 /// lies less than 2^k, so that what t does not take of a term v is exact, and goes to `rest`.
 struct anchored_sums {
@@ -258,6 +245,137 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
       }
     });
   }
+}
+
+/// The first elements that a mask of their bytes names; the others are zeros, and not read.
+template <class V>
+WF_INLINE V load_some(const void* p, __mmask64 bytes) { return (V)_mm512_maskz_loadu_epi8(bytes, p); }
+
+/// Elements of a column to its sum, in f64: anchored.
+struct whole_sum {
+  anchored_sums sums;
+  f64s anchor;
+
+  template <class F>
+  WF_INLINE void begin(std::int64_t rows, F read) {
+    f64s greatest{};
+    for (std::int64_t k = 0; k < rows; ++k) greatest = max(abs(read(k)), greatest);
+    anchor = anchored_sums::anchor(greatest);
+    sums.begin(anchor);
+  }
+};
+
+/// The sums of whole columns, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not serve; then nothing
+/// is told. While the last rows are read, the first ones of the next columns are asked for.
+template <class T>
+bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr int vectors = 2;  // beside each other
+  constexpr std::int64_t size = sizeof(T), per = width / size;
+  alignas(64) double lows[most_columns], highs[most_columns], sums[wide ? most_columns : 1], anchors[wide ? most_columns : 1];
+  const f64s one = unknown_one();
+  i64s wrong{};
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
+    const std::int64_t here = rows - i < rows_at_once ? rows - i : rows_at_once;
+    const bool first = i == 0, last = i + here == rows;
+    // A few rows are streams that the processor reads ahead by itself. Of more, too much is read before it is used for L1.
+    const std::int64_t ahead = rows <= rows_at_once ? 0 : last ? count * size - i * stride : rows_at_once * stride;
+    /// read(k, v): row k's vector v of those from column j on; write(v, answers).
+    const auto add = [&](std::int64_t j, auto read, auto write) __attribute__((always_inline)) {
+      if constexpr (wide) {
+        whole_sum all[vectors];
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          if (first) {
+            all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
+          } else {
+            const std::int64_t at = j + v * per;
+            all[v].anchor = load<f64s>(anchors + at);
+            all[v].sums.begin(load<f64s>(sums + at));
+            all[v].sums.rest = {load<f64s>(lows + at), load<f64s>(highs + at)};
+          }
+        }
+        for (std::int64_t k = 0; k < here; ++k) {
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].sums.add(read(k, v), all[v].anchor);
+        }
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          const std::int64_t at = j + v * per;
+          wrong |= all[v].sums.has_left();
+          if (!last) {
+            store(anchors + at, all[v].anchor);
+            store(sums + at, all[v].sums.t);
+            store(lows + at, all[v].sums.rest.low);
+            store(highs + at, all[v].sums.rest.high);
+            continue;
+          }
+          const f64s sum = all[v].sums.t - all[v].anchor, low = sum + all[v].sums.rest.low;
+          f64s high = sum + all[v].sums.rest.high;
+          wrong |= ~(i64s)(low == high);
+          if (any_lane((i64s)(high == 0.0))) [[unlikely]] {  // -0 where all elements are
+            i64s negative = (i64s)(high == 0.0) & INT64_MIN;
+            for (std::int64_t k = -i; k < here; ++k) negative &= (i64s)read(k, v);
+            high = (f64s)((i64s)high | negative);
+          }
+          write(v, high);
+        }
+      } else {
+        enclosed all[vectors][2];
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v)
+          for (int part = 0; part < 2; ++part)
+            if (!first) all[v][part] = {load<f64s>(lows + j + v * per + part * step), load<f64s>(highs + j + v * per + part * step)};
+        for (std::int64_t k = 0; k < here; ++k) {
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) {
+            const f32s row = read(k, v);
+            half_f32s halves[2];
+            __builtin_memcpy(halves, &row, sizeof row);
+            all[v][0].add(widen(halves[0]), one);
+            all[v][1].add(widen(halves[1]), one);
+          }
+        }
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          half_f32s answers[2];
+          for (int part = 0; part < 2; ++part) {
+            const std::int64_t at = j + v * per + part * step;
+            if (last) {
+              answers[part] = __builtin_convertvector(all[v][part].high, half_f32s);  // whose zero has the sum's sign
+              wrong |= ~(i64s)(widen(answers[part]) == widen(__builtin_convertvector(all[v][part].low, half_f32s)));
+            } else {
+              store(lows + at, all[v][part].low);
+              store(highs + at, all[v][part].high);
+            }
+          }
+          if (last) {
+            f32s both;
+            __builtin_memcpy(&both, answers, sizeof both);
+            write(v, both);
+          }
+        }
+      }
+    };
+    const auto* at = static_cast<const unsigned char*>(x) + i * stride;
+    auto* to = static_cast<unsigned char*>(out);
+    std::int64_t j = 0;
+    for (; j + vectors * per <= count; j += vectors * per, at += vectors * width, to += vectors * width)
+      add(j,
+          [&](std::int64_t k, int v) __attribute__((always_inline)) {
+            if (ahead != 0) prefetch_beyond_l1(at + k * stride + v * width, ahead);
+            return load<vec<T>>(at + k * stride + v * width);
+          },
+          [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
+    if (j < count) {
+      const auto bytes = (count - j) * size;
+      const __mmask64 which[] = {bytes >= width ? ~__mmask64{} : _bzhi_u64(~0ull, static_cast<unsigned>(bytes)),
+                                 bytes <= width ? 0 : _bzhi_u64(~0ull, static_cast<unsigned>(bytes - width))};
+      add(j, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load_some<vec<T>>(at + k * stride + v * width, which[v]); },
+          [&](int v, vec<T> answers) __attribute__((always_inline)) { _mm512_mask_storeu_epi8(to + v * width, which[v], (__m512i)answers); });
+    }
+  }
+  return !any_lane(wrong);
 }
 
 /// Lane k of the answer is the sum of vector k's lanes.

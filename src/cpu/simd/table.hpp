@@ -47,8 +47,10 @@ const kernel_table& table() {
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
 #if defined(__AVX512F__)
+      .sum_columns = {sum_columns<f>, sum_columns<d>},
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
 #else
+      .sum_columns = {},
       .certify_rows = {},
 #endif
 #if defined(__AVX512F__)

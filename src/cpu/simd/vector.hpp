@@ -236,6 +236,11 @@ WF_INLINE void prefetch(const void* p, std::int64_t ahead = 2048) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(ahead)));
 }
 
+/// The same into the caches behind L1.
+WF_INLINE void prefetch_beyond_l1(const void* p, std::int64_t ahead) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(ahead)), 0, 2);
+}
+
 /// The same for all of the `Bytes` that begin there.
 template <int Bytes>
 WF_INLINE void prefetch_lines(const void* p) {

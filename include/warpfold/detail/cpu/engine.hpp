@@ -64,6 +64,10 @@ struct operands {
 WF_API void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
                 const context& c, void* out);
 
+/// The exact sum of few elements, to nearest, on the shortest way; false where another must be taken, and then `out` is as it was.
+WF_API bool sum_at_once(const float* x, std::int64_t n, float* out);
+WF_API bool sum_at_once(const double* x, std::int64_t n, double* out);
+
 /// One answer from all elements.
 WF_API void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out);
 

@@ -3,6 +3,7 @@
 /// answered before general code is asked; so are those of accuracy="fast", and on a GPU those that have an out= or a stream=. Everything else goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -21,12 +22,12 @@ namespace {
 
 constexpr std::int64_t worth_releasing = 1 << 13;  // elements; fewer are summed before another thread has begun
 
-// Set once, under the GIL, when NumPy is first needed, and kept for good.
-PyObject* ndarray_type = nullptr;
+// Set once, when NumPy is first needed, and kept for good; ndarray_type last, by which threads without a GIL see the others.
+std::atomic<PyObject*> ndarray_type = nullptr;
 std::array<PyObject*, wf::dtypes.size()> scalar_types{};
 std::array<PyObject*, wf::dtypes.size()> dtypes{};
 PyObject *exact_name, *fast_name, *nearest_name, *general, *empty;
-std::array<const device_call*, 8> on_devices{};  // those in use come first
+std::array<std::atomic<const device_call*>, 8> on_devices{};  // those in use come first
 
 enum argument { which, array, axis, type, keepdims, correction, accuracy, rounding, where, out, stream, arguments };
 
@@ -200,12 +201,15 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
   }
   const auto* const kind = reinterpret_cast<PyObject*>(Py_TYPE(a[array]));
   const device_call* on_device = nullptr;
-  for (std::size_t k = 0; k < on_devices.size() && on_devices[k] != nullptr; ++k)
-    if (on_devices[k]->kind == kind) on_device = on_devices[k];
+  for (const auto& each : on_devices) {
+    const device_call* const one = each.load(std::memory_order_acquire);
+    if (one == nullptr) break;
+    if (one->kind == kind) on_device = one;
+  }
   const bool exactly = is(a[accuracy], exact_name);
   int beyond = 0;  // 64 bits
   const long long divide = PyLong_CheckExact(a[correction]) ? PyLong_AsLongLongAndOverflow(a[correction], &beyond) : 0;
-  if (((ndarray_type != nullptr && kind == ndarray_type && a[out] == Py_None) || on_device != nullptr) && beyond == 0 && all_default(a, on_device != nullptr) &&
+  if (((kind == ndarray_type.load(std::memory_order_acquire) && a[out] == Py_None) || on_device != nullptr) && beyond == 0 && all_default(a, on_device != nullptr) &&
       (exactly || is(a[accuracy], fast_name))) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
@@ -240,7 +244,7 @@ PyMethodDef methods[] = {{"reduce", reinterpret_cast<PyCFunction>(reinterpret_ca
 
 }  // namespace
 
-bool numpy_is_known() noexcept { return ndarray_type != nullptr; }
+bool numpy_is_known() noexcept { return ndarray_type.load(std::memory_order_acquire) != nullptr; }
 
 PyObject* scalar_of(op o, dtype element, const void* p) {
   const wf::result_kind kind = wf::result_of_builtin(o, element);
@@ -264,16 +268,18 @@ void add_fast_path(nb::module_& m) {
   // A capsule of a device_call for its type in place of the one before; None: for none any more.
   m.def("use_device", [](nb::handle capsule) {
     if (capsule.is_none()) {
-      on_devices = {};
+      for (auto& each : on_devices) each.store(nullptr, std::memory_order_release);
       return;
     }
     const auto* const told = static_cast<const device_call*>(PyCapsule_GetPointer(capsule.ptr(), device_call::capsule));
     if (told == nullptr) throw nb::python_error();
-    for (const device_call*& to : on_devices)
-      if (to == nullptr || to->kind == told->kind) {
-        to = told;
+    for (auto& to : on_devices) {
+      const device_call* const there = to.load(std::memory_order_acquire);
+      if (there == nullptr || there->kind == told->kind) {
+        to.store(told, std::memory_order_release);
         return;
       }
+    }
   }, nb::arg("capsule").none());
   m.def("use_numpy", [](nb::object ndarray, nb::object make, nb::list types, nb::list scalars) {
     empty = make.release().ptr();
@@ -283,7 +289,7 @@ void add_fast_path(nb::module_& m) {
       nb::object one = scalars[k++];
       to = one.is_none() ? nullptr : one.release().ptr();
     }
-    ndarray_type = ndarray.release().ptr();
+    ndarray_type.store(ndarray.release().ptr(), std::memory_order_release);
   });
 }
 

@@ -159,19 +159,20 @@ State from_bytes(nb::bytes b) {
   return State::from_bytes({static_cast<const std::byte*>(b.data()), b.size()});
 }
 
+/// Every method locks its states, where Python has no GIL. Locks of add_view are given up while other threads run; it changes `to` after that.
 template <class State>
 nb::class_<State> add_common(nb::module_& m, const char* name) {
   return nb::class_<State>(m, name)
       .def(nb::init<>())
-      .def("add_view", add_view<State>, nb::arg("x"), nb::arg("mask").none() = nb::none())
-      .def("add_number", add_number<State>, nb::arg("x").none())
-      .def("merge", [](State& a, const State& b) { a.merge(State(b)); })
-      .def("unmerge", [](State& a, const State& b) { unmerge(a, b); })
-      .def("copy", [](const State& a) { return State(a); })
-      .def("equals", [](const State& a, const State& b) { return a == b; })
-      .def("hash", [](const State& a) { return static_cast<Py_hash_t>(a.hash() >> 1); })
-      .def_prop_ro("count", [](const State& a) { return a.count(); })
-      .def("to_bytes", bytes_of<State>)
+      .def("add_view", add_view<State>, nb::lock_self(), nb::arg("x"), nb::arg("mask").none() = nb::none())
+      .def("add_number", add_number<State>, nb::lock_self(), nb::arg("x").none())
+      .def("merge", [](State& a, const State& b) { a.merge(State(b)); }, nb::lock_self(), nb::arg("other").lock())
+      .def("unmerge", [](State& a, const State& b) { unmerge(a, b); }, nb::lock_self(), nb::arg("other").lock())
+      .def("copy", [](const State& a) { return State(a); }, nb::lock_self())
+      .def("equals", [](const State& a, const State& b) { return a == b; }, nb::lock_self(), nb::arg("other").lock())
+      .def("hash", [](const State& a) { return static_cast<Py_hash_t>(a.hash() >> 1); }, nb::lock_self())
+      .def_prop_ro("count", [](const State& a) { return a.count(); }, nb::lock_self())
+      .def("to_bytes", bytes_of<State>, nb::lock_self())
       .def_static("from_bytes", from_bytes<State>);
 }
 
@@ -184,17 +185,17 @@ void add_states(nb::module_& m) {
       .def("value", [](const exact_sum& s, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         return as_type(type, [&]<class U>() { return s.value<U>(r); });
-      }, nb::arg("rounding").none(), nb::arg("dtype"))
+      }, nb::lock_self(), nb::arg("rounding").none(), nb::arg("dtype"))
       .def("mean", [](const exact_sum& s, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         return as_type(type, [&]<class U>() { return s.mean<U>(r); });
-      }, nb::arg("rounding").none(), nb::arg("dtype"))
+      }, nb::lock_self(), nb::arg("rounding").none(), nb::arg("dtype"))
       .def("specials", [](const exact_sum& s) {
         const auto c = s.state().seen;
         return nb::make_tuple(c.nan, c.pos_inf, c.neg_inf, c.neg_zero);
-      });
+      }, nb::lock_self());
   add_common<exact_moments>(m, "Moments")
-      .def("finite", [](const exact_moments& s) { return s.state().first.seen.finite(); })
+      .def("finite", [](const exact_moments& s) { return s.state().first.seen.finite(); }, nb::lock_self())
       .def("answer", [](const exact_moments& s, const char* which, std::int64_t correction, nb::handle mode, int type) {
         const auto r = rounding_named(mode);
         const std::string name = which;
@@ -206,7 +207,7 @@ void add_states(nb::module_& m) {
           if (name == "var") return s.var<U>(correction, r);
           return s.std_dev<U>(correction, r);
         });
-      }, nb::arg("which"), nb::arg("correction"), nb::arg("rounding").none(), nb::arg("dtype"));
+      }, nb::lock_self(), nb::arg("which"), nb::arg("correction"), nb::arg("rounding").none(), nb::arg("dtype"));
 }
 
 }  // namespace wfpy

@@ -18,7 +18,18 @@ void for_each(nb::handle iterable, F f) {
   PyObject* const x = iterable.ptr();
   // A list may change while a number's own __float__ runs: its length is asked for again each time.
   if (PyList_CheckExact(x)) {
+#ifdef Py_GIL_DISABLED  // other threads may change it at any moment
+    for (Py_ssize_t i = 0; i < PyList_Size(x); ++i) {
+      const nb::object one = nb::steal(PyList_GetItemRef(x, i));
+      if (!one.is_valid()) {
+        PyErr_Clear();  // it has become shorter
+        return;
+      }
+      f(one);
+    }
+#else
     for (Py_ssize_t i = 0; i < PyList_Size(x); ++i) f(nb::borrow(PyList_GetItem(x, i)));
+#endif
     return;
   }
   const nb::object it = nb::steal(PyObject_GetIter(x));

@@ -2,6 +2,9 @@
 """The GIL, threads and fork()."""
 
 import os
+import subprocess
+import sys
+import sysconfig
 import threading
 import time
 
@@ -58,6 +61,86 @@ def test_threads_share_arrays_and_give_the_same_answers():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def in_threads(work, count=8):
+    """The results of work(k), begun by all threads at once."""
+    begin, found = threading.Barrier(count), [None] * count
+
+    def run(k):
+        begin.wait()
+        found[k] = work(k)
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return found
+
+
+@pytest.mark.parametrize("kind", [wf.ExactSum, wf.ExactMoments])
+def test_threads_share_states(kind):
+    """Nothing that they add and take out is lost, by the GIL or by locks of the states."""
+    values = np.random.default_rng(5).normal(size=(8, 500)) * 1e10
+    large = np.random.default_rng(6).normal(size=20_000)  # for which the GIL is released
+    shared, whole = kind([1.0]), kind([1.0])
+    pieces = [kind(values[k]) for k in range(8)]
+    for piece in pieces:
+        whole.merge(piece)
+
+    def work(k):
+        for one in values[k].tolist():
+            shared.add(one)
+            shared.add([one, 2.5])
+            shared.remove([2.5, one])
+        shared.add(large)
+        shared.merge(pieces[(k + 1) % 8])
+        shared.unmerge(pieces[(k + 1) % 8])
+        shared.remove(large)
+        return shared == shared and len(shared.to_bytes()) and shared.count > 0 and shared.mean() is not None
+    assert all(in_threads(work)) and shared == whole and shared.count == 4001
+
+
+def test_a_list_may_change_while_it_is_summed():
+    values = [1.0] * 10_000
+    stop = threading.Event()
+
+    def change():
+        while not stop.is_set():
+            del values[5_000:]
+            values.extend([1.0] * 5_000)
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        sums = {float(f(values)) for _ in range(200) for f in (wf.fsum, wf.fmean)}
+    finally:
+        stop.set()
+        other.join()
+    assert all(1.0 <= one <= 15_000.0 and one == int(one) for one in sums)
+
+
+FIRST_CALLS = """
+import sys, threading
+import warpfold as wf
+import numpy as np
+x, begin, wrong = np.arange(1000.0), threading.Barrier(8), []
+def run():
+    begin.wait()
+    if (wf.sum(x), wf.max(x), wf.sum(x.reshape(10, 100), axis=0)[0], wf.fsum(x)) != (499500.0, 999.0, 4500.0, 499500.0):
+        wrong.append(1)
+threads = [threading.Thread(target=run) for _ in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(len(wrong), getattr(sys, "_is_gil_enabled", lambda: True)())
+"""
+
+
+def test_first_calls_of_many_threads_at_once():
+    """What the package looks up of NumPy once is there for all of them; where Python has no GIL, none is asked for."""
+    without = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-W", "error", "-c", FIRST_CALLS], capture_output=True, text=True)
+        assert (done.stdout.split(), done.stderr) == (["0", str(not without)], "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")

@@ -64,7 +64,8 @@ op checked_op(int o) {
 }
 
 dtype checked_dtype(int d) {
-  if (d < 0 || d > WF_C128) refuse("element type " + std::to_string(d) + "; they are 0 to 14");
+  if (d < 0 || static_cast<std::size_t>(d) >= dtypes.size())
+    refuse("element type " + std::to_string(d) + "; they are 0 to " + std::to_string(dtypes.size() - 1));
   return static_cast<dtype>(d);
 }
 

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     }
     WF_CHECK(cudaStreamSynchronize(stream));
     const double launch = middle(calls.front().us);
-    text = "{\n  \"benchmark\": \"host's time of a call\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().device_name() +
+    text = "{\n  \"benchmark\": \"host's time of a call\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().trials->name() +
            "\",\n  \"results\": [\n";
     for (const call& c : calls) {
       const double us = middle(c.us);

@@ -97,7 +97,7 @@ void several_gpus(int devices, std::size_t n) {
     std::vector<std::span<const float>> spans;
     for (const int d : on) {
       library.use(d);
-      spans.emplace_back(static_cast<const float*>(library.allocate(n / on.size() * 4, pattern.data(), period * 4)), n / on.size());
+      spans.emplace_back(static_cast<const float*>(library.trials->allocate(n / on.size() * 4, pattern.data(), period * 4)), n / on.size());
     }
     const wf::gpus all{on};
     const auto pieces = wf::pieces(spans);
@@ -111,14 +111,14 @@ void several_gpus(int devices, std::size_t n) {
     }
     for (std::size_t k = 0; k < on.size(); ++k) {
       library.use(on[k]);
-      library.release(const_cast<float*>(spans[k].data()));
+      library.trials->release(const_cast<float*>(spans[k].data()));
     }
     library.use(0);
     return middle(us);
   };
   // What one GPU takes for the answer, without wf::gpus: the measure of what is linear.
   const auto alone = [&] {
-    const std::span<const float> x(static_cast<const float*>(library.allocate(n * 4, pattern.data(), period * 4)), n);
+    const std::span<const float> x(static_cast<const float*>(library.trials->allocate(n * 4, pattern.data(), period * 4)), n);
     double us = 0;
     {
       const wf::gpu place;
@@ -132,7 +132,7 @@ void several_gpus(int devices, std::size_t n) {
       }
       us = middle(all);
     }
-    library.release(const_cast<float*>(x.data()));
+    library.trials->release(const_cast<float*>(x.data()));
     return us;
   };
   const double by_place = alone(), one = time({0});
@@ -236,7 +236,7 @@ void whole_sums(const rank& me) {
   WF_CHECK(cudaMemset(eight, 0, 64));
   for (const std::size_t n : {std::size_t{1} << 20, std::size_t{1} << 30}) {
     const auto mine = pattern_of(me.index);
-    auto* x = static_cast<float*>(library.allocate(n * 4, mine.data(), period * 4));
+    auto* x = static_cast<float*>(library.trials->allocate(n * 4, mine.data(), period * 4));
     const std::span<const float> values(x, n);
     auto want = state_of(f, mine, n / period);
     for (int k = 0; k < me.ranks; ++k)
@@ -255,7 +255,7 @@ void whole_sums(const rank& me) {
       });
       time(me, "wf::nccl::sum", n * 4, calls, 15, graph, [&] { wf::nccl::sum(*me.place, me.comm, values, out); });
     }
-    library.release(x);
+    library.trials->release(x);
   }
   WF_CHECK(cudaFree(out));
   WF_CHECK(cudaFree(eight));
@@ -266,8 +266,8 @@ void tensors(const rank& me) {
   const auto& library = wf::cuda_library();
   const std::size_t most = std::size_t{1} << 26;
   const auto mine = pattern_of(me.index);
-  auto* x = static_cast<float*>(library.allocate(most * 4, mine.data(), period * 4));
-  auto* out = static_cast<float*>(library.allocate(most * 4, mine.data(), period * 4));
+  auto* x = static_cast<float*>(library.trials->allocate(most * 4, mine.data(), period * 4));
+  auto* out = static_cast<float*>(library.trials->allocate(most * 4, mine.data(), period * 4));
   std::vector<float> all;
   for (int k = 0; k < me.ranks; ++k) {
     const auto one = pattern_of(k);
@@ -323,8 +323,8 @@ void tensors(const rank& me) {
   time(me, "tensor, its sums", most * 4, 5, 15, false, [&] { wf::sum(*me.place, rows, out, wf::axis{0}); });
   time(me, "tensor, its gathering", most * 4, 5, 15, false,
        [&] { NCCL_CHECK(ncclAllGather(out + static_cast<std::size_t>(me.index) * share, out, share * 4, ncclUint8, me.comm, me.stream)); });
-  library.release(x);
-  library.release(out);
+  library.trials->release(x);
+  library.trials->release(out);
 }
 
 void over_ranks(int devices, const std::string& parts) {
@@ -384,7 +384,7 @@ int main(int argc, char** argv) {
   try {
     int nccl = 0;
     NCCL_CHECK(ncclGetVersion(&nccl));
-    text = "{\n  \"benchmark\": \"many GPUs\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().device_name() +
+    text = "{\n  \"benchmark\": \"many GPUs\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().trials->name() +
            "\", \"devices\": " + std::to_string(devices) + ", \"nccl\": " + std::to_string(nccl) + ",\n";
     if (parts.find("gpus") != std::string::npos) several_gpus(devices, std::size_t{1} << log2);
     over_ranks(devices, parts);

@@ -36,6 +36,13 @@ void sums() {
   expect(here.count() == 9 && here.value() == 6.5 && here.mean() == 6.5 / 9);
   expect(here.value<float>(wf::rounding::up) == 6.5F);
 
+  here.unmerge(there);                     // out again, and so exactly
+  here.remove(chunk[0]);                   // one element less
+  expect(here.count() == 7 && here.value() == 6 - chunk[0]);
+  here.add(chunk[0]);
+  expect(thrown_by<wf::error>([&] { wf::exact_sum().remove(1.0); }).code() == wf::errc::bad_argument);
+  here.merge(there);
+
   wf::exact_sum third;
   third.add(1e16);
   third.add(1);

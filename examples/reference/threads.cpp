@@ -38,9 +38,9 @@ int main() {
   c.executor = &two;
   expect(done == 10 && wf::sum(values, c) == right);
 
-  wf::cpu::inline_executor here;           // all on the caller's thread
-  here.run(3, 1, [](void* d, std::int64_t) { ++*static_cast<std::atomic<int>*>(d); }, &done);
-  expect(here.concurrency() == 1 && done == 13);
+  c.executor = nullptr;
+  c.threads = 1;                           // all on the caller's thread
+  expect(wf::sum(values, c) == right);
   wf::cpu::executor& usual = wf::cpu::default_executor();
   expect(usual.concurrency() >= 1);
 

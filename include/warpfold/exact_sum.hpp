@@ -3,6 +3,7 @@
 /// wf::exact_sum: a running exact sum that can be split, stored, sent and merged.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -114,6 +115,41 @@ class exact_sum {
     merge(o);
   }
 
+  /// As if its elements had never been added: what is left is exact, after any number of additions and removals. A sum that cannot be
+  /// a part of this one, since it has more elements, NaNs or infinities, throws wf::error (bad_argument), and nothing changes. Whether
+  /// only -0 is left is not known once a state was stored, or merged on its way: its sum is +0 then.
+  ///
+  ///     window.unmerge(oldest);
+  void unmerge(const exact_sum& other) {
+    state_type rest = state();
+    const state_type part = other.state();
+    if (part.seen.count > rest.seen.count || part.seen.nan > rest.seen.nan || part.seen.pos_inf > rest.seen.pos_inf ||
+        part.seen.neg_inf > rest.seen.neg_inf)
+      throw error(errc::bad_argument, "exact_sum: what is to be taken out of a sum of " + std::to_string(count()) + " elements is no part of it");
+    for (int k = 0; k < digits_format::digits; ++k) rest.sum.d[k] -= part.sum.d[k];
+    rest.sum.normalise();
+    rest.seen.count -= part.seen.count;
+    rest.seen.nan -= part.seen.nan;
+    rest.seen.pos_inf -= part.seen.pos_inf;
+    rest.seen.neg_inf -= part.seen.neg_inf;
+    rest.seen.neg_zero = std::max<std::int64_t>(state_.seen.neg_zero - other.state_.seen.neg_zero, 0);
+    state_ = rest;
+  }
+  /// One element less, which was added before: as unmerge().
+  template <exact_element T>
+  void remove(T x) {
+    exact_sum one;
+    one.add(x);
+    unmerge(one);
+  }
+  /// The elements of a vector, array, span or other contiguous range less: as unmerge().
+  template <std::ranges::contiguous_range R>
+    requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R>
+  void remove(const R& values) {
+    exact_sum some;
+    some.add(values);
+    unmerge(some);
+  }
   /// The true sum rounded once. Empty is +0.
   template <class U = double>
   U value(rounding mode = rounding::nearest) const noexcept {

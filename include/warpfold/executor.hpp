@@ -63,16 +63,6 @@ class WF_API thread_pool final : public executor {
   std::unique_ptr<pool_state> state_;
 };
 
-/// All on the caller's thread.
-class inline_executor final : public executor {
- public:
-  int concurrency() const noexcept override { return 1; }
-  /// The tasks in order. Throws nothing, as they do not.
-  void run(std::int64_t tasks, int, void (*task)(void*, std::int64_t), void* argument) override {
-    for (std::int64_t k = 0; k < tasks; ++k) task(argument, k);
-  }
-};
-
 /// The pool of a context that names none: started at first use, of as many threads as the process
 /// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and whoever
 /// reduces after that, as the destructor of a static object may, does so on its own thread. Throws nothing.

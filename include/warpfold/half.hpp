@@ -13,11 +13,11 @@ namespace wf {
 
 namespace exact {
 
-/// A 16-bit float of the given format. Conversions to float and double are exact; those from them
+/// A float of the given format, for which there is no arithmetic. Conversions to float and double are exact; those from them
 /// round once, ties to even (a double never passes through a float). NaNs become the quiet NaN.
 template <class Format>
 struct half_float {
-  std::uint16_t bits;  ///< sign, exponent and significand, 16 bits
+  typename Format::bits bits;  ///< sign, exponent and significand
 
   half_float() = default;
   /// The nearest such number, ties to even.
@@ -27,7 +27,7 @@ struct half_float {
   WF_HD explicit half_float(double x) noexcept
       : bits{convert<Format, ieee_f64>(__builtin_bit_cast(std::uint64_t, x))} {}
   /// The number with these bits.
-  static WF_HD half_float from_bits(std::uint16_t b) noexcept {
+  static WF_HD half_float from_bits(typename Format::bits b) noexcept {
     half_float x;
     x.bits = b;
     return x;

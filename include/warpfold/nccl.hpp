@@ -87,8 +87,8 @@ inline void check(ncclComm_t comm) {
 }
 
 /// Waits until the place's stream has done all that was enqueued. Throws nccl::failure where a collective of the communicator fails, or where the
-/// stream is not done in time, as when a rank is lost: then the communicator has been aborted and comm is null, what the stream was asked for since
-/// must not be used, and place and device go on to be usable. The first collectives of a communicator connect its ranks: those calls themselves wait for all.
+/// stream is not done in time, as when a rank is lost. The communicator has then been aborted, and comm is null. Nothing that the stream was asked for
+/// since may be used; the place and the device stay usable. The first collectives of a communicator connect its ranks: those calls themselves wait for all.
 template <class Place>
   requires(Place::is_place)
 void wait(const Place& place, ncclComm_t& comm, std::chrono::nanoseconds most) {

@@ -18,6 +18,12 @@ enum class op : std::uint8_t {
 #include <warpfold/operations.def>
 };
 
+namespace detail {
+/// A function of the library's, such as wf::sum: it says which operation it is.
+template <class F>
+concept names_operation = requires { F::operation; };
+}  // namespace detail
+
 /// What the states of an operation are. Kernels, checks of states and messages are chosen by it.
 enum class state_kind : std::uint8_t {
   sums,       ///< Σx or Σ|x|

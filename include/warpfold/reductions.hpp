@@ -410,7 +410,7 @@ struct transform {
 namespace detail {
 
 template <class F>
-inline constexpr bool is_builtin = requires { F::operation; };
+inline constexpr bool is_builtin = names_operation<F>;
 
 /// What a function makes of elements of T….
 template <class F, class... T>

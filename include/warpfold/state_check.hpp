@@ -37,24 +37,26 @@ struct rows_of_digits {
 /// Digits of sums of integers and of their squares that do not wrap: 128 + 64 bits.
 inline constexpr int digits_of_integers = 6;
 
+/// Digits of a sum of elements, and of one of their products: of integers as of f64.
+struct digit_lengths {
+  int sum, product;
+};
+struct lengths_of_digits {
+  template <class T>
+  constexpr digit_lengths operator()() const {
+    if constexpr (complex_number<T>) {
+      return (*this).template operator()<typename T::value_type>();
+    } else {
+      using format = exact::format<std::conditional_t<floating<T>, T, double>>;
+      return {format::digits, format::product_digits};
+    }
+  }
+};
+
 inline rows_of_digits rows_of(const state_form& f) {
-  struct lengths {
-    int sum, product;
-  };
-  const auto of = [](auto x) {
-    using format = exact::format<decltype(x)>;
-    return lengths{format::digits, format::product_digits};
-  };
   if (!f.adds || !f.canonical) return {};
   const bool whole_numbers = is_integer(f.element);
-  lengths n = of(double{});
-  switch (f.element) {
-    case dtype::f16: n = of(f16{}); break;
-    case dtype::bf16: n = of(bf16{}); break;
-    case dtype::f32:
-    case dtype::c64: n = of(float{}); break;
-    default: break;
-  }
+  const digit_lengths n = with_type(f.element, lengths_of_digits());
   const int parts = is_complex(f.element) ? 2 : 1;
   // Sums of integers that are answered mod 2^64 are a word.
   const bool is_word = whole_numbers && operation_of(f.what).wraps;

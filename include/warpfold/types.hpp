@@ -20,10 +20,16 @@ using c64 = std::complex<float>;
 /// A complex number of two doubles.
 using c128 = std::complex<double>;
 
+namespace detail {
+template <class T>
+inline constexpr bool is_half_float = false;
+template <class Format>
+inline constexpr bool is_half_float<exact::half_float<Format>> = true;
+}  // namespace detail
+
 /// Floating-point numbers.
 template <class T>
-concept floating = std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, float> ||
-                   std::same_as<T, double>;
+concept floating = detail::is_half_float<T> || std::same_as<T, float> || std::same_as<T, double>;
 /// Integers of up to 64 bits. bool is one: it counts.
 template <class T>
 concept integer = std::integral<T> && sizeof(T) <= 8;
@@ -77,17 +83,41 @@ struct var_result<T> { using type = typename T::value_type; };
 template <element T>
 using var_type = typename detail::var_result<T>::type;
 
+namespace detail {
+template <class... T>
+struct type_list {
+  /// Where T is; behind the last, if it is none of them.
+  template <class U>
+  static constexpr std::size_t index_of() {
+    std::size_t k = 0;
+    (void)((std::is_same_v<T, U> || (++k, false)) || ...);
+    return k;
+  }
+};
+/// The element types, in the order of `dtype`.
+using element_types = type_list<f16, bf16, float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                                std::uint32_t, std::uint64_t, bool, c64, c128>;
+
+template <class F, class... T>
+constexpr decltype(auto) with_type(dtype type, F& f, type_list<T...>) {
+  using answer = decltype(f.template operator()<double>());
+  constexpr answer (*of_type[])(F&) = {[](F& g) -> answer { return g.template operator()<T>(); }...};
+  return of_type[static_cast<std::size_t>(type)](f);
+}
+/// f.template operator()<T>() of the type that a dtype names.
+template <class F>
+constexpr decltype(auto) with_type(dtype type, F f) {
+  return with_type(type, f, element_types());
+}
+}  // namespace detail
+
 /// The `dtype` of an element type; that of a fundamental integer type by size and sign.
 template <element T>
 inline constexpr dtype dtype_of = [] {
-  if constexpr (std::same_as<T, f16>) return dtype::f16;
-  else if constexpr (std::same_as<T, bf16>) return dtype::bf16;
-  else if constexpr (std::same_as<T, float>) return dtype::f32;
-  else if constexpr (std::same_as<T, double>) return dtype::f64;
-  else if constexpr (std::same_as<T, bool>) return dtype::boolean;
-  else if constexpr (std::same_as<T, c64>) return dtype::c64;
-  else if constexpr (std::same_as<T, c128>) return dtype::c128;
-  else {
+  constexpr std::size_t listed = detail::element_types::index_of<T>();
+  if constexpr (listed < dtypes.size()) {
+    return static_cast<dtype>(listed);
+  } else {  // char, long long …
     constexpr dtype with_sign[] = {dtype::i8, dtype::i16, dtype::i32, dtype::i64};
     constexpr dtype without[] = {dtype::u8, dtype::u16, dtype::u32, dtype::u64};
     constexpr int log2_size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;

@@ -105,8 +105,8 @@ std::vector<double> bounds(wf::op what, const ladder::array& x, const ladder::ar
 class reduction_subject::memory {
  public:
   memory(const wf::device_library& kernels, std::size_t bytes, const void* pattern, std::size_t pattern_bytes)
-      : kernels_(kernels), at_(kernels.allocate(bytes, pattern, pattern_bytes)) {}
-  ~memory() { kernels_.release(at_); }
+      : kernels_(kernels), at_(kernels.trials->allocate(bytes, pattern, pattern_bytes)) {}
+  ~memory() { kernels_.trials->release(at_); }
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
   void* at() const { return at_; }
@@ -144,10 +144,10 @@ reduction_subject::~reduction_subject() = default;
 void reduction_subject::operator()(void* stream) {
   if (!place_) {
     place_ = std::make_unique<wf::device_place>(kernels_, stream);
-    wf::launch_choices c = kernels_.table_choices();
-    if (wf::has_tuning()) c = wf::read_tuning(kernels_.device_name()).value_or(c);
+    wf::launch_choices c = kernels_.trials->table_choices();
+    if (wf::has_tuning()) c = wf::read_tuning(kernels_.trials->name()).value_or(c);
     c.overlap = 0;  // else a kernel's time has what it waits for the one before
-    kernels_.choose(place_->scratch(), c);
+    kernels_.trials->choose(place_->scratch(), c);
   }
   wf::device_request r{what_, data_.type, how_, {}, {where_.loaded(), nullptr}, {1, 1}, static_cast<std::int64_t>(data_.n),
                        out_->at()};
@@ -165,7 +165,7 @@ reduction_subject::judgement reduction_subject::judge() const {
   const wf::options plain;
   std::vector<std::byte> got(most_result_bytes), want(cpu.result_size);
   wf::cpu::reduce_run(cpu, &plain, inputs, static_cast<std::int64_t>(data_.n), wf::context{}, want.data());
-  kernels_.copy_out(got.data(), out_->at(), got.size());
+  kernels_.trials->copy_out(got.data(), out_->at(), got.size());
 
   judgement j;
   const wf::result_kind kind = wf::result_of_builtin(what_, data_.type);

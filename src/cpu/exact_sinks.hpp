@@ -104,20 +104,27 @@ struct moment_sink {
   }
 };
 
-/// Calls f(widened x, widened y, n) for tiles of 16-bit floats, or once for what is wide enough.
+/// n floats of fewer bits as f32: f16 and bf16 by a kernel.
+template <class T>
+inline void widen(const void* x, std::int64_t n, float* to) {
+  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) kernels().widen_half[std::is_same_v<T, bf16>](x, n, to);
+  else for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(load_one<T>(x, i));
+}
+
+/// Calls f(widened x, widened y, n) for tiles of floats of fewer bits than 32, or once for what is wide enough.
 template <class T, class F>
 inline void for_carriers(const void* const* x, std::int64_t n, bool pairs, F f) {
   if constexpr (sizeof(T) >= 4) {
     f(x[0], pairs ? x[1] : nullptr, n);
   } else {
     const ieee_environment environment;  // widening f16 multiplies
-    constexpr bool is_bf16 = std::is_same_v<T, bf16>;
     alignas(64) float a[tile];
     alignas(64) float b[tile];
     for (std::int64_t i = 0; i < n; i += tile) {
       const std::int64_t m = std::min(tile, n - i);
-      kernels().widen_half[is_bf16](static_cast<const unsigned char*>(x[0]) + 2 * i, m, a);
-      if (pairs) kernels().widen_half[is_bf16](static_cast<const unsigned char*>(x[1]) + 2 * i, m, b);
+      constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+      widen<T>(static_cast<const unsigned char*>(x[0]) + size * i, m, a);
+      if (pairs) widen<T>(static_cast<const unsigned char*>(x[1]) + size * i, m, b);
       f(static_cast<const void*>(a), static_cast<const void*>(b), m);
     }
   }

@@ -244,7 +244,8 @@ void* make_stream() {
 void end_stream(void* s) noexcept { cudaStreamDestroy(static_cast<cudaStream_t>(s)); }
 
 constexpr device_machine functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", make_scratch, free_scratch, fail, take, give_back, copy_in, copy_back, reads,
-                                      devices, use, make_stream, end_stream, device_name, table_choices, choose, allocate, release, copy_out, microseconds_of};
+                                      devices, use, make_stream, end_stream};
+constexpr trial_device trial_functions = {device_name, table_choices, choose, allocate, release, copy_out, microseconds_of};
 
 }  // namespace
 
@@ -253,5 +254,6 @@ constexpr device_machine functions = {WF_LIBRARY_IS_SIMT ? "simt" : "cuda", make
 static_assert(no_such_kernel == static_cast<int>(cudaErrorNotSupported));
 
 const device_machine& device::built_kernels::machine() { return device::functions; }
+const trial_device& device::built_kernels::trials() { return device::trial_functions; }
 
 }  // namespace wf

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_added_floats.cuh
-/// Exact sums of floats by label, of many answers: an answer has slots, 64-bit whole numbers whose units lie `spacing` powers of 2 apart, and an element is added to
-/// the one in whose units it is whole, by one atomic operation. That is exact in any order, so that nothing is sorted and nothing is uncertain.
+/// Exact sums of floats by label, of many answers. An answer has slots: 64-bit whole numbers, whose units lie `spacing` powers of 2 apart. An element is added to
+/// the slot in whose units it is whole, by one atomic operation. That is exact in any order, so nothing is sorted and nothing is uncertain.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -30,7 +30,7 @@ using built_kernels = cuda_kernels;
     return f(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));                     \
   }
 
-/// f.template operator()<T>() for the element type: an enqueue_function or null.
+/// f.template operator()<T>() for the element type: an enqueue_function, or null of what kernels do not take (has_kernels()).
 template <class F>
 enqueue_function for_dtype(dtype t, F f) {
   switch (t) {
@@ -49,8 +49,8 @@ enqueue_function for_dtype(dtype t, F f) {
     case dtype::boolean: return f.template operator()<bool>();
     case dtype::c64: return f.template operator()<c64>();
     case dtype::c128: return f.template operator()<c128>();
+    default: return nullptr;
   }
-  return nullptr;
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -28,14 +28,14 @@ class trials {
     std::normal_distribution<float> normal;
     std::vector<float> pattern((std::uint64_t{32} << 20) / sizeof(float));
     for (auto& x : pattern) x = normal(g);
-    data_ = {kernels.allocate(bytes, pattern.data(), pattern.size() * sizeof(float)), kernels.release};
+    data_ = {kernels.trials->allocate(bytes, pattern.data(), pattern.size() * sizeof(float)), kernels.trials->release};
     const char zeros[64] = {};
-    out_ = {kernels.allocate(64, zeros, 64), kernels.release};
+    out_ = {kernels.trials->allocate(64, zeros, 64), kernels.trials->release};
   }
 
   /// The times of all workloads at three sizes.
   std::vector<double> run(const std::vector<workload>& work, const launch_choices& c) {
-    kernels_.choose(scratch_.get(), c);
+    kernels_.trials->choose(scratch_.get(), c);
     std::vector<double> us;
     for (const workload& w : work) {
       for (const int shrink : {4, 2, 0}) {
@@ -46,13 +46,26 @@ class trials {
         const auto* first = static_cast<const unsigned char*>(data_.get());
         const device_request r{w.what, w.element, w.accuracy, {}, {first, first + (two ? n * size : 0)}, {1, 1},
                                static_cast<std::int64_t>(n), out_.get()};
-        us.push_back(kernels_.microseconds(r, scratch_.get(), 7));
+        us.push_back(microseconds(r));
       }
     }
     return us;
   }
 
  private:
+  /// The median of seven runs.
+  double microseconds(const device_request& r) const {
+    struct asked {
+      const device_library* library;
+      const device_request* request;
+      void* scratch;
+    } const a{&kernels_, &r, scratch_.get()};
+    return kernels_.trials->microseconds_of(&a, [](const void* self) {
+      const auto& q = *static_cast<const asked*>(self);
+      q.library->run(*q.request, q.scratch, nullptr);
+    }, 7);
+  }
+
   struct free_scratch {
     const device_library* kernels;
     void operator()(void* p) const { kernels->free_scratch(p, nullptr); }
@@ -74,7 +87,7 @@ double mean_ratio(const std::vector<double>& a, const std::vector<double>& b) {
 tuning_result tune(const device_library& kernels, std::uint64_t bytes, const std::function<void(const tuning_trial&)>& told) {
   if (std::strcmp(kernels.name, "simt") == 0)
     throw error(errc::no_device, "tune: simt is no GPU: its times say nothing of one");
-  tuning_result result{kernels.device_name(), kernels.table_choices(), kernels.table_choices(), {}};
+  tuning_result result{kernels.trials->name(), kernels.trials->table_choices(), kernels.trials->table_choices(), {}};
   trials t(kernels, bytes);
   const auto compare = [&](const char* name, const std::vector<workload>& work, const std::vector<launch_choices>& tried) {
     double best = 0.99;

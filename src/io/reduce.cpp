@@ -132,7 +132,7 @@ std::size_t answers_of(const extents& shape, std::uint64_t elements, const std::
 reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
   const array_layout& layout = in[0].file.layout();
   const dtype type = layout.type;
-  if (given.context.threads < 0) detail::refuse_threads(given.context.threads);
+  if (given.context.threads < 0) wf::detail::refuse_threads(given.context.threads);
   const cpu::erased& plain = builtin(o, type, given.context.accuracy);
   if (static_cast<std::size_t>(plain.inputs) != in.size())
     refuse(std::string(properties_of(o).name) + ": " + std::to_string(in.size()) + " inputs; it takes " +
@@ -213,28 +213,19 @@ T read(const std::byte* p) {
 }  // namespace
 
 std::string value_text(dtype type, const std::byte* p) {
-  switch (type) {
-    case dtype::f16: return shortest(f16::from_bits(read<std::uint16_t>(p)));
-    case dtype::bf16: return shortest(bf16::from_bits(read<std::uint16_t>(p)));
-    case dtype::f32: return shortest(read<float>(p));
-    case dtype::f64: return shortest(read<double>(p));
-    case dtype::i8: return std::to_string(read<std::int8_t>(p));
-    case dtype::i16: return std::to_string(read<std::int16_t>(p));
-    case dtype::i32: return std::to_string(read<std::int32_t>(p));
-    case dtype::i64: return std::to_string(read<std::int64_t>(p));
-    case dtype::u8: return std::to_string(read<std::uint8_t>(p));
-    case dtype::u16: return std::to_string(read<std::uint16_t>(p));
-    case dtype::u32: return std::to_string(read<std::uint32_t>(p));
-    case dtype::u64: return std::to_string(read<std::uint64_t>(p));
-    case dtype::boolean: return read<std::uint8_t>(p) != 0 ? "true" : "false";
-    case dtype::c64:
-    case dtype::c128: {
-      const dtype part = type == dtype::c64 ? dtype::f32 : dtype::f64;
-      const std::string im = value_text(part, p + info(part).size);
-      return value_text(part, p) + (im.front() == '-' ? "" : "+") + im + "j";
+  return wf::detail::with_type(type, [p]<class T>() -> std::string {
+    if constexpr (complex_number<T>) {
+      using part = typename T::value_type;
+      const std::string im = value_text(dtype_of<part>, p + sizeof(part));
+      return value_text(dtype_of<part>, p) + (im.front() == '-' ? "" : "+") + im + "j";
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return read<std::uint8_t>(p) != 0 ? "true" : "false";
+    } else if constexpr (floating<T>) {
+      return shortest(read<T>(p));
+    } else {
+      return std::to_string(read<T>(p));
     }
-  }
-  return {};
+  });
 }
 
 std::string true_integer_text(dtype type, const checked<std::uint64_t>& c) {

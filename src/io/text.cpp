@@ -102,13 +102,16 @@ std::string shortest_native(T x) {
   return lay_out(std::signbit(x), shortest_digits(std::fabs(x)));
 }
 
+}  // namespace
+
 /// `mantissa_bits` counts stored bits: 10 in f16, 7 in bf16.
-std::string shortest_half(std::uint16_t bits, int mantissa_bits) {
-  const int bias = (1 << (14 - mantissa_bits)) - 1;
-  const int special = (1 << (15 - mantissa_bits)) - 1;
-  const int biased = (bits & 0x7fff) >> mantissa_bits;
-  const int stored = bits & ((1 << mantissa_bits) - 1);
-  const std::string sign = bits & 0x8000 ? "-" : "";
+std::string detail::shortest_half(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int special = (1 << exponent_bits) - 1;
+  const int biased = static_cast<int>(bits >> mantissa_bits) & special;
+  const int stored = static_cast<int>(bits) & ((1 << mantissa_bits) - 1);
+  const bool negative = (bits >> (exponent_bits + mantissa_bits) & 1) != 0;
+  const std::string sign = negative ? "-" : "";
   if (biased == special) return stored ? "nan" : sign + "inf";
   if (biased == 0 && stored == 0) return sign + "0";
 
@@ -117,8 +120,10 @@ std::string shortest_half(std::uint16_t bits, int mantissa_bits) {
   const bool near_below = stored == 0 && biased > 1;
   const interval wanted{std::ldexp(mantissa - (near_below ? 0.25 : 0.5), exponent),
                         std::ldexp(mantissa + 0.5, exponent), mantissa % 2 == 0};
-  return lay_out((bits & 0x8000) != 0, shortest_digits(std::ldexp(mantissa, exponent), wanted));
+  return lay_out(negative, shortest_digits(std::ldexp(mantissa, exponent), wanted));
 }
+
+namespace {
 
 constexpr char hex[] = "0123456789abcdef";
 
@@ -150,8 +155,6 @@ void append_escaped(std::string& out, unsigned char c) {
 
 std::string shortest(double x) { return shortest_native(x); }
 std::string shortest(float x) { return shortest_native(x); }
-std::string shortest(f16 x) { return shortest_half(std::bit_cast<std::uint16_t>(x), 10); }
-std::string shortest(bf16 x) { return shortest_half(std::bit_cast<std::uint16_t>(x), 7); }
 
 std::string quoted(std::string_view text, std::size_t most) {
   std::string out = "'";

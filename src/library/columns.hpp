@@ -422,7 +422,8 @@ constexpr const cpu::column_fold* columns_of_one() {
     else if constexpr (ask.kind == of_moments) return &columns_of_squares<R, T, true, root>::functions;
     else return nullptr;
   } else if constexpr (std::is_base_of_v<reductions::extreme_fold<T>, R>) {
-    return &columns_of_extremes<R, T>::functions;
+    if constexpr (reductions::has_lane<T>) return &columns_of_extremes<R, T>::functions;
+    else return nullptr;
   } else if constexpr (integer<T> && (std::is_same_v<R, reductions::sum<T, true>> || std::is_same_v<R, reductions::sum<T, false>>)) {
     return &columns_of_integers<R, T>::functions;
   } else if constexpr (integer<T> && sizeof(T) < 8 && (std::is_same_v<R, reductions::mean<T, true>> || std::is_same_v<R, reductions::mean<T, false>>)) {

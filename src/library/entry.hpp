@@ -129,14 +129,10 @@ using row = std::array<const cpu::erased*, dtypes.size()>;
 /// f.template operator()<T>() for each dtype: a pointer to functions, or null.
 template <class F>
 constexpr row for_dtypes(F f) {
-  return {f.template operator()<f16>(),           f.template operator()<bf16>(),
-          f.template operator()<float>(),         f.template operator()<double>(),
-          f.template operator()<std::int8_t>(),   f.template operator()<std::int16_t>(),
-          f.template operator()<std::int32_t>(),  f.template operator()<std::int64_t>(),
-          f.template operator()<std::uint8_t>(),  f.template operator()<std::uint16_t>(),
-          f.template operator()<std::uint32_t>(), f.template operator()<std::uint64_t>(),
-          f.template operator()<bool>(),          f.template operator()<c64>(),
-          f.template operator()<c128>()};
+  return [f]<class... T>(wf::detail::type_list<T...>) {
+    static_assert(sizeof...(T) == dtypes.size());
+    return row{f.template operator()<T>()...};
+  }(wf::detail::element_types());
 }
 
 /// WF_ROW(name, concept, reduction type of T, element types): one `row` of a translation unit.

@@ -14,7 +14,10 @@ namespace wf::reductions {
 
 using cpu::kernels;
 
+/// Those whose extremes, zeros and places kernels of the CPU find; others have the reductions' own loops.
 template <class T>
+concept has_lane = integer<T> || std::same_as<T, f16> || std::same_as<T, bf16> || std::same_as<T, float> || std::same_as<T, double>;
+template <has_lane T>
 constexpr int lane_of() {
   using cpu::lane;
   constexpr lane of_dtype[] = {lane::f16, lane::bf16, lane::f32, lane::f64, lane::i8,
@@ -197,7 +200,7 @@ struct in_runs {
         block(32768 / size / (apart != 0 ? cpu::runs : 1)) {}
 };
 
-template <real T>
+template <has_lane T>
 cpu::extremes extremes_in(const void* x, std::int64_t n, std::int64_t apart) {
   const cpu::ieee_environment environment;  // floats are compared as such, subnormals too
   cpu::extremes e = kernels().extremes_of[lane_of<T>()](x, n, apart);
@@ -211,7 +214,7 @@ cpu::extremes extremes_in(const void* x, std::int64_t n, std::int64_t apart) {
   return e;
 }
 
-template <real T>
+template <has_lane T>
 void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const void* const* x,
          std::int64_t n, std::int64_t) {
   if (n == 0) return;
@@ -225,7 +228,7 @@ void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const voi
   }
 }
 
-template <real T, bool Least>
+template <has_lane T, bool Least>
   requires(!std::is_same_v<T, bool>)
 void hot(const arg_fold<T, Least>& r, typename arg_fold<T, Least>::state& s, const void* const* x,
          std::int64_t n, std::int64_t first) {
@@ -264,7 +267,7 @@ void hot(const arg_fold<T, Least>& r, typename arg_fold<T, Least>::state& s, con
   }
 }
 
-template <real T>
+template <has_lane T>
 void hot(const nonzero_fold<T>&, std::int64_t& s, const void* const* x, std::int64_t n, std::int64_t) {
   s += kernels().count_nonzero[lane_of<T>()](x[0], n);
 }

@@ -43,16 +43,4 @@ void device_library::run(const device_request& r, void* scratch, void* stream) c
 
 void device_library::run_rows(const rows_request& r, void* scratch, void* stream) const { detail::run_rows(*this, kernels, r, scratch, stream); }
 
-double device_library::microseconds(const device_request& r, void* scratch, int runs) const {
-  struct asked {
-    const device_library* library;
-    const device_request* request;
-    void* scratch;
-  } const a{this, &r, scratch};
-  return microseconds_of(&a, [](const void* self) {
-    const auto& q = *static_cast<const asked*>(self);
-    q.library->run(*q.request, q.scratch, nullptr);
-  }, runs);
-}
-
 }  // namespace wf

@@ -14,7 +14,7 @@ const device_place& device_stream::with_all(const device_library& library) const
 bool device_library::takes(op o, dtype t, accuracy a) const noexcept { return family_of(o, t, a) != kernel_family::none; }
 
 bool device_library::takes_rows(op o, dtype t, accuracy a) const noexcept {
-  if (operation_of(o).state == state_kind::own) {
+  if (has_kernels(t) && operation_of(o).state == state_kind::own) {
     const cpu::erased* const on_cpu = find_builtin(o, t, a);
     return on_cpu != nullptr && on_cpu->state_size <= most_own_row_state;
   }

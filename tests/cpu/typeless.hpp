@@ -3,6 +3,7 @@
 // compiled once.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -15,21 +16,29 @@
 
 namespace wf::test {
 
-inline constexpr dtype float_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64};
-inline constexpr dtype real_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64, dtype::i8,  dtype::i16, dtype::i32,
-                                       dtype::i64, dtype::u8,   dtype::u16, dtype::u32, dtype::u64, dtype::boolean};
+/// The element types of some kinds, in their order.
+template <number_kind... Kinds>
+constexpr auto types_of() {
+  constexpr auto is_one = [](std::size_t k) { return ((dtypes[k].kind == Kinds) || ...); };
+  constexpr std::size_t count = [is_one] {
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < dtypes.size(); ++k) n += is_one(k) ? 1 : 0;
+    return n;
+  }();
+  std::array<dtype, count> all{};
+  for (std::size_t k = 0, at = 0; k < dtypes.size(); ++k)
+    if (is_one(k)) all[at++] = static_cast<dtype>(k);
+  return all;
+}
+inline constexpr auto float_types = types_of<number_kind::floating>();
+inline constexpr auto real_types = types_of<number_kind::floating, number_kind::integer>();
 
 inline std::string name(dtype t) { return std::string(info(t).name); }
 
-/// f.template operator()<T>() of a float type.
+/// f.template operator()<T>() of a float type; of others that of double.
 template <class F>
 auto with_float(dtype t, F f) {
-  switch (t) {
-    case dtype::f16: return f.template operator()<f16>();
-    case dtype::bf16: return f.template operator()<bf16>();
-    case dtype::f32: return f.template operator()<float>();
-    default: return f.template operator()<double>();
-  }
+  return detail::with_type(t, [&f]<class T>() { return f.template operator()<std::conditional_t<floating<T>, T, double>>(); });
 }
 
 /// The type of a complex number's parts; any other type itself.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operation that docs/adding.md adds, in a copy of the sources to which its diff was applied: by every door, against
-// the oracle of tests/cpu/judgement.cpp.
+// The operation, the element type and the GPU architecture that docs/adding.md adds, in a copy of the sources to which its diffs were
+// applied: by every door, against the oracles of tests/cpu.
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <vector>
 
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/gpu/launch_choices.hpp>
 #include <warpfold/detail/gpu/states.hpp>
+#include <warpfold/io/reduce.hpp>
+#include <warpfold/io/text.hpp>
 #include <warpfold/gpu.hpp>
 #include <warpfold/warpfold.h>
 #include <warpfold/warpfold.hpp>
@@ -45,6 +48,40 @@ void judged() {
           expect(right.accepts(op::prod_abs, got), "an answer");
         }
       }
+}
+
+/// The element type f8: the front door, C, its text, and every exact answer of each family of data against MPFR's.
+void of_f8() {
+  std::vector<wf::f8> x;
+  for (const float v : {1.0f, 1.75f, -0.5f, 57344.0f, 0x1p-16f, 3.1f}) x.push_back(wf::f8(v));
+  expect(static_cast<float>(x[5]) == 3.0f && x[3].bits == 0x7b && x[4].bits == 1, "f8 of a float");
+  expect(static_cast<float>(wf::sum(x)) == 57344 && static_cast<float>(wf::min(x)) == -0.5f && wf::argmax(x) == 3, "reductions of f8");
+  expect(static_cast<float>(wf::sum(std::span(x).first(3))) == 2 && static_cast<float>(wf::prod_abs(std::span(x).first(3))) == 0.875f, "sums and products of f8");
+  const auto rows = wf::sum(wf::view<wf::f8>(x.data(), {2, 3}), wf::axis{1});
+  expect(rows.values.size() == 2 && static_cast<float>(rows.values[0]) == 2, "wf::sum of rows of f8");
+  wf::f8 answer{};
+  const std::int64_t n = 3;
+  const wf_array array{x.data(), WF_F8, 1, &n, nullptr};
+  expect(wf_reduce(WF_MEAN, &array, nullptr, nullptr, &answer) == WF_OK && static_cast<float>(answer) == 0.75f, "wf_reduce of f8");
+  expect(wf::dtype_named("f8") == wf::dtype_of<wf::f8> && wf::io::value_text(wf::dtype::f8, reinterpret_cast<const std::byte*>(&x[1])) == "1.8" &&
+             wf::io::shortest(x[4]) == "2e-05", "its name and its text");
+  const wf::simulated_gpu place;
+  expect(!place.takes(op::sum, wf::dtype::f8, wf::accuracy::exact, wf::partition::kinds::whole, wf::output::answers), "that no kernel takes f8");
+  wf::test::generator random(5);
+  for (const wf::test::family k : wf::test::all_families)
+    for (const std::int64_t m : {0, 1, 3, 100, 5000}) {
+      const wf::test::numbers a = wf::test::make(wf::dtype::f8, k, m, random), b = wf::test::make(wf::dtype::f8, k, m, random);
+      for (const wf::rounding mode : {wf::rounding::nearest, wf::rounding::up}) {
+        wf::test::how h;
+        h.c.rounding = mode;
+        const wf::test::verdict right = wf::test::judge(a, b, mode, 0);
+        for (const op o : wf::test::exact_ops) {
+          const wf::test::answer got = wf::test::reduce(o, a, b, h);
+          for (int part = 0; part < got.kind.values; ++part)
+            expect(wf::test::same_number(got.number(part), wf::test::verdict_on(o, right, part)), (std::string(wf::op_names[static_cast<int>(o)]) + " of f8").c_str());
+        }
+      }
+    }
 }
 
 /// On simt: answers and states of arrays, rows and labels are the CPU's. Products of powers of two: every order gives the same bits.
@@ -124,6 +161,9 @@ int main() {
   wf::finish_states(form, {}, states[0].data(), 1, &answer);
   expect(answer == 12, "the answer of merged states");
   judged();
+  of_f8();
+  // The architecture 11.0, of which launches know how many threads a multiprocessor holds.
+  expect(wf::launch_choices_for(11, 0) == wf::launch_choices{256, 3, 2, 32}, "launches on 11.0");
   std::vector<double> powers;
   std::vector<std::int16_t> integers;
   for (int i = 0; i < 800; ++i) {
@@ -133,5 +173,5 @@ int main() {
   on_simt(powers);
   on_simt(integers);
   on_simt(std::vector<float>(powers.begin(), powers.end()));
-  std::printf("%d checks of wf::prod_abs\n", checks);
+  std::printf("%d checks of wf::prod_abs, wf::f8 and 11.0\n", checks);
 }

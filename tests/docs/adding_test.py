@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""adding_test.py SOURCE SCRATCH LIBRARY ORACLE SIMT IO -- COMPILER FLAG…: the diff that docs/adding.md shows is applied to a copy of
-the sources, what it changes is compiled and linked before the libraries as they were built, and tests/docs/adding.cpp runs, and the
-program `warpfold`. ORACLE is the archive of tests/cpu that knows element types at run time; SIMT are the archives of the kernels on
-simt and of simt, IO those of files, both apart by commas; behind FLAG… stand the libraries of the oracle.
+"""adding_test.py SOURCE SCRATCH LIBRARY SIMT IO NVCC -- COMPILER FLAG…: the diffs that docs/adding.md shows, of an operation, an element
+type and a GPU architecture, are applied to a copy of the sources, what they change is compiled and linked before the libraries as they
+were built, and tests/docs/adding.cpp runs, and the program `warpfold`. SIMT are the archives of the kernels on simt and of simt, IO those of
+files, both apart by commas; NVCC may be empty; behind FLAG… stand the libraries of the oracle.
 
-Before that: without the diff that program does not compile, or it would be none of the operation's."""
+Before that: without the diffs that program does not compile, or it would be none of what they add, and kernels are not limited as on 11.0."""
 import os
 import re
 import shutil
@@ -14,14 +14,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-source, scratch, library, oracle = (Path(a).resolve() for a in sys.argv[1:5])
-simt, io = (text.split(",") for text in sys.argv[5:7])
+source, scratch, library = (Path(a).resolve() for a in sys.argv[1:4])
+simt, io = (text.split(",") for text in sys.argv[4:6])
+nvcc = sys.argv[6]
 compiler, *flags = sys.argv[8:]
 libraries = [f for f in flags if f.startswith(("/", "-l")) and not f.startswith("-I")]
 flags = [f for f in flags if f not in libraries]
 page = (source / "docs/adding.md").read_text()
-diff = re.search(r"^```diff\n(.*?\n)```$", page, re.M | re.S).group(1)
-told = re.search(r"^```\n( include/.*?\n)```$", page, re.M | re.S).group(1)
+diffs = re.findall(r"^```diff\n(.*?\n)```$", page, re.M | re.S)
+told = re.findall(r"^```\n( [^`]*? changed,[^`]*\n)```$", page, re.M | re.S)
 
 
 def fail(what):
@@ -34,15 +35,14 @@ def run(command, **more):
 
 tree = scratch / "tree"
 shutil.rmtree(scratch, ignore_errors=True)
-for part in ("include", "src", "cli", "simt/include", "tests/cpu", "tests/exact", "tests/docs"):
+for part in ("include", "src", "cli", "cmake", "simt/include", "tests/cpu", "tests/exact", "tests/docs"):
     shutil.copytree(source / part, tree / part)
 for header in source.glob("tests/*.hpp"):
     shutil.copy(header, tree / "tests")
 
-# What names operations is compiled anew: whatever includes operations.def with others than the kernels of instruction sets.
-changed = [f"src/library/{f.name}" for f in sorted((source / "src/library").glob("*.cpp"))] + ["src/c_api.cpp", "tests/cpu/judgement.cpp"]
-untouched = {"adapted", "settings", "moments", "products", "order"}  # rows that stay as they are
-changed = [f for f in changed if Path(f).stem not in untouched]
+# What names operations or element types is compiled anew, which the kernels of instruction sets do not.
+changed = [f"src/library/{f.name}" for f in sorted((source / "src/library").glob("*.cpp"))] + \
+          ["src/c_api.cpp", "tests/cpu/judgement.cpp", "tests/cpu/typeless.cpp", "src/io/text.cpp", "src/io/reduce.cpp"]
 
 
 # The kernels of such operations, as simt has them, and the way there of requests made at run time.
@@ -67,22 +67,58 @@ def linked(objects, libraries, to):
 
 
 to, done = compiled("tests/docs/adding.cpp")
-if done.returncode == 0 or "prod_abs" not in done.stdout:
-    fail(f"without the diff, adding.cpp should not find prod_abs: {done.stdout[-2000:]}")
+if done.returncode == 0 or "prod_abs" not in done.stdout or "f8" not in done.stdout:
+    fail(f"without the diffs, adding.cpp should find neither prod_abs nor f8: {done.stdout[-2000:]}")
+
+KERNEL = """#include <warpfold/detail/gpu/kernels/fast_sum.cuh>
+template __global__ void wf::device::fast_sum_small_kernel<float, 512, 4, true>(wf::device::array_part<float>, float*);
+extern "C" __global__ void __launch_bounds__(512, wf::device::resident_blocks(512, 4)) limited(int* to) { *to = 1; }
+"""
+
+
+def asked_blocks():
+    """Of the new architecture's multiprocessors: how many blocks of 512 threads a kernel that wants four may ask for."""
+    (scratch / "kernel.cu").write_text(KERNEL)
+    done = run([nvcc, "-std=c++20", f"-I{tree}/include", "-ptx", "-arch=compute_110", str(scratch / "kernel.cu"), "-o", str(scratch / "kernel.ptx")])
+    if done.returncode:
+        fail(f"nvcc: {done.stdout[-2000:]}")
+    return int(re.search(r"entry limited\b.*?\.minnctapersm (\d+)", (scratch / "kernel.ptx").read_text(), re.S).group(1))
+
+
+known = run([nvcc, "--list-gpu-code"]).stdout.split() if nvcc else []
+if "sm_110" in known and asked_blocks() == 3:
+    fail("without the diff, kernels are limited as on 11.0")
 
 # A tree of its own, though a repository may be around it.
 away = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent), "GIT_DIR": str(scratch / "none")}
-(scratch / "adding.diff").write_text(diff)
-applied = run(["git", "apply", "--verbose", str(scratch / "adding.diff")], cwd=tree, env=away)
-if applied.returncode:
-    fail(f"the diff of docs/adding.md does not apply: {applied.stdout}")
-stat = run(["git", "apply", "--stat", str(scratch / "adding.diff")], cwd=tree, env=away).stdout
-if stat.split() != told.split():
-    fail(f"docs/adding.md shows another --stat than that of its diff:\n{stat}")
+if len(diffs) != 3 or len(told) != 3:
+    fail(f"docs/adding.md has {len(diffs)} diffs and {len(told)} --stats; it should have three of each")
+for number, (diff, stat) in enumerate(zip(diffs, told)):
+    file = scratch / f"adding_{number}.diff"
+    file.write_text(diff)
+    applied = run(["git", "apply", "--verbose", str(file)], cwd=tree, env=away)
+    if applied.returncode:
+        fail(f"a diff of docs/adding.md does not apply: {applied.stdout}")
+    found = run(["git", "apply", "--stat", str(file)], cwd=tree, env=away).stdout
+    if found.split() != stat.split():
+        fail(f"docs/adding.md shows another --stat than that of its diff:\n{found}")
 if "prod_abs" not in (tree / "include/warpfold/operations.def").read_text():
     fail("nothing was applied")
 
-io_sources = ["src/io/reduce.cpp"]
+# The architectures of the list: a kernel for each, but those that this nvcc does not know.
+listed = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([^)]*)\)", (tree / "cmake/cuda.cmake").read_text()).group(1).replace("-real", "").split()
+if "110" not in listed or len(listed) < 5:
+    fail(f"the list of architectures is {listed}")
+if "sm_110" in known:
+    if asked_blocks() != 3:
+        fail("with the diff, a multiprocessor of 11.0 should hold three blocks of 512")
+    code = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in listed if f"sm_{a}" in known]
+    done = run([nvcc, "-std=c++20", f"-I{tree}/include", "-fatbin", *code, str(scratch / "kernel.cu"), "-o", str(scratch / "kernel.fatbin")])
+    if done.returncode:
+        fail(f"nvcc: {done.stdout[-2000:]}")
+    print(f"a kernel for {len(code)} architectures")
+
+io_sources = ["src/io/npy.cpp", "src/io/array_file.cpp"]
 sources = [*changed, *kernels, "tests/docs/adding.cpp", *io_sources, *program_sources]
 with ThreadPoolExecutor(2) as pool:
     objects = dict(zip(sources, pool.map(compiled, sources)))
@@ -91,7 +127,7 @@ for to, done in objects.values():
         fail(f"{to.name}: {done.stdout[-3000:]}")
 of = {name: to for name, (to, _) in objects.items()}
 table = [of[name] for name in changed if not name.startswith("tests/")]
-linked([of[name] for name in [*changed, *kernels, "tests/docs/adding.cpp"]], [oracle, *simt, library, *libraries], scratch / "adding")
+linked([of[name] for name in [*changed, *kernels, "tests/docs/adding.cpp"]], [*simt, library, *libraries], scratch / "adding")
 done = run([str(scratch / "adding")])
 print(done.stdout, end="")
 if done.returncode:
@@ -113,4 +149,8 @@ if shown("prod_abs", "--dtype", "f64", array) != "12\n":
     fail("warpfold prod_abs does not answer 12")
 if "Π|x|" not in shown("prod_abs", "--help") or "--round" in shown("prod_abs", "--help"):
     fail("warpfold prod_abs --help does not tell what the table does")
-print("warpfold prod_abs answers")
+eighths = scratch / "x.f8"
+eighths.write_bytes(bytes([0x3c, 0x3f, 0xb8]))  # 1, 1.75, -0.5
+if (shown("sum", "--dtype", "f8", eighths), shown("prod_abs", "--dtype", "f8", eighths)) != ("2\n", "0.9\n"):
+    fail("warpfold does not answer 2 and 0.9 for floats of 8 bits")
+print("warpfold prod_abs answers, of f8 too")

@@ -46,6 +46,54 @@ TEST(exact_sum, takes_every_element_type_and_mixes_them) {
   EXPECT_EQ(s.count(), 1 + 1 + 1 + 2 + 2 + 1 + 1 + 3000 + 1 + 1 + 1 + 1);
 }
 
+/// Elements that come and go in any order leave the sum of those that are there, and its bytes.
+TEST(exact_sum, elements_are_taken_out_again) {
+  generator random(seed());
+  for (const family k : all_families) {
+    const std::vector<double> x = make<double>(k, 300, random);
+    std::vector<std::size_t> there;
+    exact_sum window;
+    for (std::size_t step = 0; step < 1500; ++step) {
+      const std::size_t at = random() % x.size();
+      if (const auto found = std::find(there.begin(), there.end(), at); found != there.end()) {
+        there.erase(found);
+        window.remove(x[at]);
+      } else {
+        there.push_back(at);
+        window.add(x[at]);
+      }
+      if (step % 50 != 0) continue;
+      exact_sum right;
+      for (const std::size_t i : there) right.add(x[i]);
+      ASSERT_EQ(window.to_bytes(), right.to_bytes()) << name(k) << ", step " << step;
+      ASSERT_EQ(window.count(), static_cast<std::int64_t>(there.size()));
+    }
+    exact_sum half, all;
+    half.add(std::span(x).first(100));
+    all.add(x);
+    all.unmerge(half);
+    exact_sum rest;
+    rest.add(std::span(x).subspan(100));
+    EXPECT_EQ(all.to_bytes(), rest.to_bytes()) << name(k);
+    all.remove(std::span(x).subspan(100));
+    EXPECT_EQ(all.to_bytes(), exact_sum().to_bytes()) << name(k);
+  }
+}
+
+TEST(exact_sum, refuses_to_take_out_what_is_no_part) {
+  exact_sum s;
+  s.add(std::array{1.0, 2.0});
+  const exact_sum before = s;
+  for (const double other : {NAN, INFINITY, -INFINITY}) EXPECT_THROW(s.remove(other), error) << other;
+  exact_sum three;
+  three.add(std::array{1.0, 1.0, 1.0});
+  EXPECT_THROW(s.unmerge(three), error);
+  EXPECT_EQ(s, before);
+  s.remove(std::array{2.0, 1.0});
+  EXPECT_TRUE(s.empty());
+  EXPECT_THROW(s.remove(0.0f), error);
+}
+
 TEST(exact_sum, integers_are_exact_and_have_no_negative_zero) {
   generator random(seed());
   std::vector<std::int64_t> x(10000);

@@ -31,11 +31,9 @@ void require_consistent(const io::array_layout& layout, std::size_t file_size) {
   require(layout.offset + layout.data_bytes() == file_size, "the data does not fill the file");
 }
 
-wf::cpu::inline_executor one_thread;
-
 io::reduced reduce(wf::op o, io::array_file file, bool along_the_first_axis) {
   io::reduce_options options;
-  options.context.executor = &one_thread;
+  options.context.threads = 1;
   options.check_overflow = true;
   if (along_the_first_axis) options.axes = wf::axis{0};
   return io::reduce(o, file, options);
@@ -47,7 +45,7 @@ std::optional<io::reduced> sum_of(Open open, std::size_t file_size) {
   try {
     io::array_file file = open();
     io::reduce_options options;
-    options.context.executor = &one_thread;
+    options.context.threads = 1;
     options.check_overflow = true;
     result = io::reduce(wf::op::sum, file, options);
     require_consistent(file.layout(), file_size);

@@ -83,7 +83,7 @@ TEST_P(types, added_again_by_the_blocks_that_are_there) {
     for (const std::uint32_t looks : {0u, 1u, 256u}) {
       if (wf::is_integer(GetParam()) || !chosen()) continue;
       c.looks = looks;
-      place_.kernels().choose(place_.scratch(), c);
+      place_.kernels().trials->choose(place_.scratch(), c);
       row("cancelling", {40001, looks, 1}, order);
       row("cancelling_octaves", {40001, looks, 1}, order);
     }
@@ -287,7 +287,7 @@ TEST(fused, of_columns_that_carry) {
   const wf::simulated_gpu place;
   wf::launch_choices few;
   few.exact_blocks = 1;
-  place.kernels().choose(place.scratch(), few);
+  place.kernels().trials->choose(place.scratch(), few);
   const auto check = [&]<class T>(T large, T small) {
     const std::int64_t n = 800000;
     std::vector<unsigned char> bytes(static_cast<std::size_t>(n) * sizeof(T));

@@ -53,14 +53,14 @@ class on_device {
  public:
   explicit on_device(const bytes& x) : size_(x.size()) {
     const bytes some = x.empty() ? bytes(8) : x;
-    p_ = library().allocate(some.size(), some.data(), some.size());
+    p_ = library().trials->allocate(some.size(), some.data(), some.size());
   }
-  ~on_device() { library().release(p_); }
+  ~on_device() { library().trials->release(p_); }
   on_device(const on_device&) = delete;
   void* get() const { return p_; }
   bytes back() const {
     bytes x(size_);
-    library().copy_out(x.data(), p_, size_);
+    library().trials->copy_out(x.data(), p_, size_);
     return x;
   }
 

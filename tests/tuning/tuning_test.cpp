@@ -139,10 +139,10 @@ TEST_F(tuning, launches_follow_the_file) {
   };
   const auto usual = launched();
   EXPECT_EQ(usual, 512u);
-  wf::write_tuning(path_, wf::simt_library().device_name(), {96, 2, 2, 32});
+  wf::write_tuning(path_, wf::simt_library().trials->name(), {96, 2, 2, 32});
   setenv("WARPFOLD_TUNE", path_.c_str(), 1);
   EXPECT_EQ(launched(), 96u);
-  wf::write_tuning(path_, wf::simt_library().device_name(), {128, 2, 2, 32});
+  wf::write_tuning(path_, wf::simt_library().trials->name(), {128, 2, 2, 32});
   EXPECT_EQ(launched(), 128u);
 }
 

@@ -83,9 +83,9 @@ struct block_states {
 };
 
 // Calls are qualified: a reduction that derives from something of wf would else find any_shape's too.
-/// The states of all threads of the block in order, in thread 0 only. A block of whole warps in one dimension, all of
-/// whose threads call: what kernels of the library are launched with; `room` holds a state a warp, is free before the call and may be used again
-/// after a barrier. One barrier.
+/// The states of all threads of the block in order, in thread 0 only. The block is of whole warps in one dimension, as kernels of the library
+/// are launched, and all its threads call. `room` holds a state per warp; it is free before the call, and may be used again after a barrier. Takes
+/// one barrier.
 template <class R>
 __device__ __forceinline__ state_of<R> block_reduce(const R& r, state_of<R> s, void* room) {
   using state = state_of<R>;

@@ -4,9 +4,9 @@
 ///
 /// An array is cut into packs of 16 bytes counted from its first element, whatever its address. Pack v
 /// belongs to thread v mod threads of the grid. So the assignment, and with it every bit of a sum in
-/// floating point, depends on n and the launch alone; only the way a pack is loaded depends on the
-/// address: one 16-byte load, or the two aligned loads that cover it and a shift (the second one hits
-/// in L1, where its neighbour's first one was).
+/// floating point, depends on n and the launch alone. Only the way a pack is loaded depends on the
+/// address: by one load of 16 bytes where it is aligned, else by two aligned loads and a shift. (The
+/// second of these hits in L1, since it is the first of the neighbour's.)
 #pragma once
 
 #include <cuda_bf16.h>

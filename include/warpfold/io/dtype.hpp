@@ -35,35 +35,48 @@ enum class dtype : std::uint8_t {
 };
 #pragma GCC diagnostic pop
 
+/// What kind of number an element is.
+enum class number_kind : std::uint8_t {
+  floating,  ///< f16, bf16, f32, f64
+  integer,   ///< i8 to u64, and bool: it counts
+  complex    ///< c64, c128
+};
+
 /// What is told of an element type.
 struct dtype_info {
   std::string_view name;  ///< as on the command line and in JSON
   std::string_view npy;   ///< kind and size in a .npy header, empty where numpy has no such type
   std::size_t size;       ///< bytes of an element
   std::size_t part;       ///< bytes of what is swapped when byte orders differ: half an element if complex
+  number_kind kind;       ///< floating, integer or complex
 };
 
 /// What is told of each element type, in the order of `dtype`.
-inline constexpr std::array<dtype_info, 15> dtypes{{
-    {"f16", "f2", 2, 2},
-    {"bf16", "", 2, 2},
-    {"f32", "f4", 4, 4},
-    {"f64", "f8", 8, 8},
-    {"i8", "i1", 1, 1},
-    {"i16", "i2", 2, 2},
-    {"i32", "i4", 4, 4},
-    {"i64", "i8", 8, 8},
-    {"u8", "u1", 1, 1},
-    {"u16", "u2", 2, 2},
-    {"u32", "u4", 4, 4},
-    {"u64", "u8", 8, 8},
-    {"bool", "b1", 1, 1},
-    {"c64", "c8", 8, 4},
-    {"c128", "c16", 16, 8},
-}};
+inline constexpr auto dtypes = std::to_array<dtype_info>({
+    {"f16", "f2", 2, 2, number_kind::floating},
+    {"bf16", "", 2, 2, number_kind::floating},
+    {"f32", "f4", 4, 4, number_kind::floating},
+    {"f64", "f8", 8, 8, number_kind::floating},
+    {"i8", "i1", 1, 1, number_kind::integer},
+    {"i16", "i2", 2, 2, number_kind::integer},
+    {"i32", "i4", 4, 4, number_kind::integer},
+    {"i64", "i8", 8, 8, number_kind::integer},
+    {"u8", "u1", 1, 1, number_kind::integer},
+    {"u16", "u2", 2, 2, number_kind::integer},
+    {"u32", "u4", 4, 4, number_kind::integer},
+    {"u64", "u8", 8, 8, number_kind::integer},
+    {"bool", "b1", 1, 1, number_kind::integer},
+    {"c64", "c8", 8, 4, number_kind::complex},
+    {"c128", "c16", 16, 8, number_kind::complex},
+});
 
 /// What is told of it: `info(dtype::f32).size` is 4.
 constexpr const dtype_info& info(dtype type) noexcept { return dtypes[static_cast<std::size_t>(type)]; }
+
+/// What kind of number it is; of what is none of them `integer`.
+constexpr number_kind kind_of(dtype type) noexcept {
+  return static_cast<std::size_t>(type) < dtypes.size() ? info(type).kind : number_kind::integer;
+}
 
 /// The type of that name (`f64`, not `f8`: numpy's codes are ambiguous with `i8`), or nothing.
 constexpr std::optional<dtype> dtype_named(std::string_view name) noexcept {
@@ -72,12 +85,12 @@ constexpr std::optional<dtype> dtype_named(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-/// c64 or c128.
-constexpr bool is_complex(dtype type) noexcept { return type == dtype::c64 || type == dtype::c128; }
-/// f16, bf16, f32 or f64.
-constexpr bool is_floating(dtype type) noexcept { return type <= dtype::f64; }
-/// i8 to u64, and bool: it counts.
-constexpr bool is_integer(dtype type) noexcept { return !is_complex(type) && !is_floating(type); }
+/// Whether it is c64 or c128.
+constexpr bool is_complex(dtype type) noexcept { return kind_of(type) == number_kind::complex; }
+/// Whether it is f16, bf16, f32 or f64.
+constexpr bool is_floating(dtype type) noexcept { return kind_of(type) == number_kind::floating; }
+/// Whether it is one of i8 to u64, or bool: it counts.
+constexpr bool is_integer(dtype type) noexcept { return kind_of(type) == number_kind::integer; }
 
 /// The order of the bytes of a number.
 enum class byte_order : std::uint8_t {

@@ -5,6 +5,7 @@
 
 #include <warpfold/half.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,10 +16,14 @@ namespace wf::io {
 std::string shortest(double x);
 /// The same of a float.
 std::string shortest(float x);
-/// The same of an f16.
-std::string shortest(f16 x);
-/// The same of a bf16.
-std::string shortest(bf16 x);
+namespace detail {
+std::string shortest_half(std::uint32_t bits, int exponent_bits, int mantissa_bits);
+}  // namespace detail
+/// The same of an f16 or a bf16.
+template <class Format>
+std::string shortest(exact::half_float<Format> x) {
+  return detail::shortest_half(x.bits, Format::exponent_bits, Format::mantissa_bits);
+}
 
 /// Text from outside on one line: at most `most` bytes in single quotes, anything but printable
 /// ASCII as `\xNN`. For what a file holds, so that a file cannot write control sequences to a

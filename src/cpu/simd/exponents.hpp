@@ -141,9 +141,9 @@ WF_INLINE void for_doubles(const unsigned char* x, const unsigned char* y, std::
   }
 }
 
-/// Do exponents repeat soon, or are many uncommon, by a look at a few places? A word waits 5 cycles for its own last
-/// store, and what is uncommon costs a branch that is told wrong: where one in 8 is zero or subnormal, or one in 4
-/// infinite or NaN, which buckets leave out at a greater cost, buckets are as fast.
+/// Looks at a few places: do exponents repeat soon, or are many uncommon? A word waits 5 cycles for its own last store, and an
+/// uncommon element costs a branch that was predicted wrong. Buckets are as fast where one element in 8 is zero or subnormal,
+/// or one in 4 is infinite or NaN (those cost buckets more).
 template <class T, bool Pairs>
 WF_INLINE bool crowded(const unsigned char* x, const unsigned char* y, std::int64_t n) {
   constexpr int looks = 32, places = looks / step, near = 3;

@@ -10,8 +10,8 @@
 ///
 /// The arithmetic is IEEE 754 to nearest with subnormals, and neither contracted nor reassociated. So this header belongs to
 /// code that is compiled with known flags: the library and its kernels. On the CPU the caller has set the environment, and
-/// -ffp-contract=off is a must wherever the processor has FMA: g++ makes one of s + x·y by itself, in C++20 too, the error
-/// of a two-sum is then wrong, and no macro tells.
+/// -ffp-contract=off is a must wherever the processor has FMA. Without it g++ makes an FMA of s + x·y, in C++20 too; the error
+/// of a two-sum is then wrong, and no macro tells that it was done.
 #pragma once
 
 #if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || \

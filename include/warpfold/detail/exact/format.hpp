@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file format.hpp
-/// What the exact code must know of an element type. Another type with an IEEE layout (__half)
-/// joins in one line, in namespace wf::exact:
-/// `template <> struct format<__half> : float_format<__half, ieee_f16> {};`
+/// What the exact code must know of an element type. A half_float of any layout has it already.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +22,7 @@ struct float_format : Layout {
   /// Bits of the largest finite value, counted in units of 2^min_exponent.
   static constexpr int range_bits = Layout::max_shift + Layout::mantissa_bits + 1;
   /// Digits of a sum; digit k weighs 2^(32k + min_exponent).
-  static constexpr int digits = digits_for(range_bits);
+  static constexpr int digits = digits_for(range_bits) < 4 ? 4 : digits_for(range_bits);
   /// The same for a sum of products, whose unit is 2^(2 min_exponent).
   static constexpr int product_digits = digits_for(2 * range_bits);
 
@@ -45,10 +43,8 @@ struct float_format : Layout {
 template <class T>
 struct format;  // defined for floating-point element types only
 
-template <>
-struct format<f16> : float_format<f16, ieee_f16> {};
-template <>
-struct format<bf16> : float_format<bf16, ieee_bf16> {};
+template <class Layout>
+struct format<half_float<Layout>> : float_format<half_float<Layout>, Layout> {};
 template <>
 struct format<float> : float_format<float, ieee_f32> {
   static constexpr int digits = 12;  // 11 would do; 12 words are three of 32 bytes

@@ -2,9 +2,10 @@
 /// \file rational.hpp
 /// Quotients and square roots of exact sums, rounded once: big integers of fixed size, no heap.
 ///
-/// Why truncated leading bits suffice: floor(floor(x)/n) = floor(x/n) and floor(sqrt(floor(x))) =
-/// floor(sqrt(x)), so a window of 256 bits, two divisions by 64-bit numbers (129 bits are left) and
-/// a root (64 are left) carry the leading bits of the true value, and `sticky` whether that is all.
+/// Why truncated leading bits suffice: floor(floor(x)/n) = floor(x/n), and floor(sqrt(floor(x))) =
+/// floor(sqrt(x)). So a window of 256 bits keeps the leading bits of the true value through two
+/// divisions by 64-bit numbers, which leave 129, and a root, which leaves 64. `sticky` says whether
+/// there is more behind them.
 #pragma once
 
 #include <cstdint>

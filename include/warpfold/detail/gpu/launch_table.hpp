@@ -51,8 +51,8 @@ constexpr fast_shape fast_shape_for(std::uint64_t bytes, std::uint32_t sm, std::
     // in place of four, and 0.91 of CUB's time in place of 0.8.
     const std::uint32_t two = at_most(2 * sm - 1, 256);
     const std::uint32_t rounds = divide_up(packs, std::uint64_t{two} * 512);
-    // What is first to go finds no place among what others left in L2, if it is more than a part of it:
-    // summed again and again, 2^22 floats took 8.5 µs so, 4.7 where they displace it, CUB 6.4.
+    // Loads that are the first to go from L2 do not displace what others left there. An array that is more than a part of L2
+    // then finds no place: summed again and again, 2^22 floats took 8.5 µs so, and 4.7 by loads that stay. CUB took 6.4.
     return {bytes <= l2_bytes / 6 ? fast_kind::grid_512 : fast_kind::grid_512_keep,
             divide_up(packs, std::uint64_t{rounds} * 512), 1};
   }

@@ -41,11 +41,15 @@ struct device_request {
 /// The families of kernels: src/gpu has a file for each.
 enum class kernel_family : std::uint8_t { none, order, integers, integer_moments, native, sums, products, moments, checked, own };
 
+/// Whether kernels are compiled for such elements: src/gpu/table.cuh and detail/gpu/accumulate/rows_any.cuh list them.
+constexpr bool has_kernels(dtype t) { return t <= dtype::c128; }
+
 /// The family that reduces whole arrays so; none if none does.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
+  if (!has_kernels(t)) return kernel_family::none;
   const operation& of = operation_of(o);
   const bool whole = is_integer(t), complex = is_complex(t), natively = a == accuracy::fast;
-  if (static_cast<std::size_t>(t) >= dtypes.size() || (complex && !of.of_complex)) return kernel_family::none;
+  if (complex && !of.of_complex) return kernel_family::none;
   const bool is_wide = of.answer != answer_kind::mean && of.answer != answer_kind::real_mean;  // of integers an integer
   switch (of.state) {
     case state_kind::count: case state_kind::nonzeros: case state_kind::extremes: case state_kind::places: return kernel_family::order;
@@ -68,7 +72,7 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
 }
 
 /// Whether whole arrays can be reduced to a wf::checked.
-constexpr bool is_checked_on_devices(op o, dtype t) { return is_integer(t) && operation_of(o).wraps && operation_of(o).state != state_kind::own; }
+constexpr bool is_checked_on_devices(op o, dtype t) { return has_kernels(t) && is_integer(t) && operation_of(o).wraps && operation_of(o).state != state_kind::own; }
 
 /// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
@@ -102,13 +106,16 @@ struct device_machine {
   int (*use)(int device);                 ///< it is the thread's from now on; the one before
   void* (*make_stream)();                 ///< of the current device
   void (*end_stream)(void*) noexcept;
-  // For tuning and profiling; all throw wf::error.
-  std::string (*device_name)();                                    ///< of the current device
-  launch_choices (*table_choices)();                               ///< of the current device
+};
+
+/// What tuning, profiling and tests want of a kind of device, and no request: its name, its choices, memory, time. All but release throw wf::error.
+struct trial_device {
+  std::string (*name)();              ///< of the current device
+  launch_choices (*table_choices)();  ///< of the current device
   void (*choose)(void* scratch, const launch_choices&);
   void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
   void (*release)(void*);
-  void (*copy_out)(void* to, const void* from, std::size_t bytes);  ///< from the device, after all its work
+  void (*copy_out)(void* to, const void* from, std::size_t bytes);                       ///< from the device, after all its work
   double (*microseconds_of)(const void* self, void (*work)(const void* self), int runs);  ///< the median, on the default stream
 };
 
@@ -117,12 +124,12 @@ struct device_library : device_machine {
   call_kernels kernels;
   order_labels_kernel order_labels;
   find_runs_kernel find_runs;
+  const trial_device* trials;
 
   WF_API bool takes(op o, dtype t, accuracy a) const noexcept;
   WF_API void run(const device_request& r, void* scratch, void* stream) const;  ///< throws wf::error
   WF_API bool takes_rows(op o, dtype t, accuracy a) const noexcept;
   WF_API void run_rows(const rows_request& r, void* scratch, void* stream) const;  ///< many answers; throws wf::error
-  WF_API double microseconds(const device_request& r, void* scratch, int runs) const;  ///< the median, on the default stream
 };
 
 namespace detail {
@@ -136,6 +143,7 @@ WF_API void run_rows(const device_machine&, const call_kernels&, const rows_requ
 /// What warpfold::gpu is made of, each but the whole in an object of its own.
 struct cuda_kernels {
   WF_API static const device_machine& machine();
+  static const trial_device& trials();
   WF_API static int order(const device_request&, void* scratch, void* stream);
   WF_API static int integers(const device_request&, void* scratch, void* stream);
   WF_API static int integer_moments(const device_request&, void* scratch, void* stream);
@@ -154,6 +162,7 @@ struct cuda_kernels {
 /// The same of warpfold_simt.
 struct simt_kernels {
   static const device_machine& machine();
+  static const trial_device& trials();
   static int order(const device_request&, void* scratch, void* stream);
   static int integers(const device_request&, void* scratch, void* stream);
   static int integer_moments(const device_request&, void* scratch, void* stream);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file anchored_doubles.cuh
-/// Exact sums of f64 at the speed of memory: a thread adds what lies near an anchor to two doubles in registers, where no addition rounds, and
-/// hands the rest to a row set (row_set_concept.cuh) that takes anything; so does what the doubles came to when their anchor moves.
+/// Exact sums of f64 at the speed of memory. A thread adds what lies near an anchor to two doubles in registers, where no addition rounds. The rest it
+/// hands to a row set (row_set_concept.cuh), which takes anything; when the anchor moves, it hands over what the doubles came to.
 ///
-/// s = 1.5·2^k + (a sum) takes x rounded to its last place; (s + x) - s is exact, and so is what it leaves of x, which goes to the next level, whose
-/// last place is 42 bits further down (Dekker 1971; Rump, Ogita and Oishi 2008; in bins Demmel and Nguyen 2013). A pack is taken so only if all its
-/// elements are zero or between two bounds 31 binades apart, which leave nothing below the last level: two integer operations an element, where a look
-/// at what is left would be two of FP64.
+/// s = 1.5·2^k + (a sum) takes x rounded to its last place. (s + x) - s is exact, and so is what it leaves of x. That goes to the next level, whose
+/// last place is 42 bits further down (Dekker 1971; Rump, Ogita and Oishi 2008; in bins Demmel and Nguyen 2013). A pack is taken so only if each of its
+/// elements is zero or lies between two bounds 31 binades apart: such elements leave nothing below the last level. To compare with the bounds takes two
+/// integer operations per element; to look at what is left would take two of FP64.
 #pragma once
 
 #include <cuda_runtime.h>

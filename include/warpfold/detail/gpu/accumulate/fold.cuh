@@ -18,8 +18,8 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// A fold that keeps something in shared memory beside the states that warps have there: `shared_bytes` of it, a multiple of 16,
-/// which fill(shared) writes, by all threads of the block before a barrier; start(shared) stands in place of start().
+/// A fold that keeps something in shared memory, beside the states that warps have there: `shared_bytes` bytes, a multiple of 16. All
+/// threads of the block call fill(shared), which writes them, before a barrier. start(shared) stands in place of start().
 template <class F>
 concept keeps_shared = requires(const F& f, unsigned char* shared) {
   { F::shared_bytes } -> std::convertible_to<std::size_t>;
@@ -68,12 +68,9 @@ __device__ __forceinline__ typename Fold::running start_fold(const Fold& fold, c
   if constexpr (keeps_shared<Fold>) return fold.start(shared);
   else return fold.start();
 }
-/// Whether a fold must be given the elements in their order.
+/// A fold that must be given the elements in their order, and says so.
 template <class Fold>
-inline constexpr bool keeps_order = false;
-template <class Fold>
-  requires requires { Fold::ordered; }
-inline constexpr bool keeps_order<Fold> = Fold::ordered;
+concept keeps_order = requires { requires Fold::ordered; };
 
 /// Any reduction as a fold. Small states are kept several times over, so that one element need not
 /// wait for the one before it.

@@ -19,8 +19,8 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Doubles in shared memory, each sixteen times side by side: a copy for each lane of half a warp, which is what
-/// one access of 64 bits serves, so lanes never get in each other's way whatever they look up.
+/// Doubles in shared memory, each sixteen times side by side: a copy for each lane of half a warp. One access of 64 bits serves
+/// half a warp, so lanes never get in each other's way, whatever they look up.
 template <int Entries>
 struct lane_table {
   static constexpr std::uint32_t entry_bytes = 128;

@@ -33,12 +33,21 @@ struct placed_reduction {
   WF_HD result_of<R> finish(const state_of<R>& s, std::int64_t n) const { return r.finish(s, n); }
 };
 
+/// A state of digits, and one that has a state of digits for each part of a complex number: they have a canonical form.
+template <class State>
+concept has_digits = requires(State& s) { s.normalise(); };
+template <class State>
+concept has_parts_of_digits = requires(State& s) {
+  s.re.normalise();
+  s.im.normalise();
+};
+
 /// Writes a state as the host does (backend.hpp): n, then its own words in canonical form.
 template <class State>
 __device__ __forceinline__ void put_own_state(State s, std::uint64_t n, std::uint64_t* words) {
-  if constexpr (requires { s.normalise(); }) {
+  if constexpr (has_digits<State>) {
     s.normalise();
-  } else if constexpr (requires { s.re.normalise(); }) {
+  } else if constexpr (has_parts_of_digits<State>) {
     s.re.normalise();
     s.im.normalise();
   }

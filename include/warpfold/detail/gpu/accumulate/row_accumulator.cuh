@@ -43,6 +43,21 @@ concept alone_accumulator = requires { requires A::alone_elements != 0; };
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
 template <class A>
 concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;
+/// An accumulator whose states a whole warp puts together by a way of its own.
+template <class A>
+concept merges_by_warp = requires(const A& acc, const typename A::state& s) {
+  { acc.warp_together(s) } -> std::convertible_to<typename A::state>;
+};
+/// An accumulator that keeps rows of several pieces by another one, `streamed`, into whose states its own are lengthened.
+template <class A>
+concept lengthens_rows = requires(const A& acc, const typename A::state& s, std::uint64_t n) {
+  { acc.lengthened(s, n) } -> std::convertible_to<typename A::streamed::state>;
+};
+/// An accumulator whose answers all have one size, known at compile time.
+template <class A>
+concept fixed_answers = requires {
+  { A::answer_size } -> std::convertible_to<std::size_t>;
+};
 /// An accumulator of rows.
 template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,

@@ -95,8 +95,8 @@ __device__ __forceinline__ void written_before_copies() {
 template <int Threads, int Each>
 inline constexpr int bulk_chunk = 16 * Threads * Each;
 
-/// Feeds this thread's packs to add(packs, count), whose first `count` packs are there: chunk c belongs to block
-/// c mod `workers`, the blocks 0, 1, … that call it, and pack t + k·Threads of it to thread t, whatever the array's address. All threads of a block call
+/// Feeds this thread's packs to add(packs, count), of which the first `count` are there. The blocks 0 … workers - 1 call it: chunk c belongs to block
+/// c mod workers, and pack t + k·Threads of it to thread t, whatever the array's address. All threads of a block call
 /// start(), and add() as often, once at least. Chunks that reach over an end of an array that is not aligned, and what is
 /// no whole chunk, are loaded by the threads.
 template <int Threads, int Each, int Stages, bool Aligned, class T, class Start, class Add>

@@ -91,16 +91,24 @@ __device__ __forceinline__ void make_numbers(shared_number (&number)[numbers_of<
   }
 }
 
-/// Whether quotients may be asked for, and roots: what a row set says, if it does.
+/// What says whether quotients may be asked of it, or roots. Of others they may.
+template <class R>
+concept tells_of_quotients = requires {
+  { R::has_quotients } -> std::convertible_to<bool>;
+};
+template <class R>
+concept tells_of_roots = requires {
+  { R::has_roots } -> std::convertible_to<bool>;
+};
 template <digit_rows Rows>
 inline constexpr bool may_divide = true;
 template <digit_rows Rows>
-  requires requires { Rows::has_quotients; }
+  requires tells_of_quotients<Rows>
 inline constexpr bool may_divide<Rows> = Rows::has_quotients;
 template <digit_rows Rows>
 inline constexpr bool may_have_roots = true;
 template <digit_rows Rows>
-  requires requires { Rows::has_roots; }
+  requires tells_of_roots<Rows>
 inline constexpr bool may_have_roots<Rows> = Rows::has_roots;
 
 /// The answers to a question. Out is the type of one number of the answer.

@@ -46,8 +46,8 @@ struct as_they_are {
   __device__ __forceinline__ const T& operator()(const T& x) const { return x; }
 };
 
-/// Any number of blocks call it, each with all its threads, up to binned_threads, once *board.next is 0: they take chunks of the arrays as long as there are some, so that it does not matter
-/// who takes part. give(rows, watch, elements…) adds elements of the arrays to bins of E. All threads of the block that is done last call answer(digits, kinds), behind a barrier.
+/// Any number of blocks call it, each with all its threads, at most binned_threads, once *board.next is 0. They take chunks of the arrays as long as there are some, so it does not matter
+/// which blocks take part. give(rows, watch, elements…) adds elements of the arrays to bins of E. All threads of the block that is done last call answer(digits, kinds), behind a barrier.
 /// Returns what this block found in place of a chunk: the number of chunks, or more.
 template <terms Terms, class E, class T, class... Ts, class Give, class Answer>
 __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof...(Ts)>& a, bool finite_only, const binned_board& board, std::uint32_t& chunks, Give give, Answer answer) {

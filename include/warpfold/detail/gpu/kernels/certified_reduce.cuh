@@ -414,8 +414,8 @@ inline constexpr int certified_small_packs_each = 4;
 /// Packs that one block takes, whose numbers do not overflow bins.
 inline constexpr std::uint64_t certified_small_packs = 2048;
 
-/// Blocks and threads of an array of several blocks: in L2 (`near`) few blocks of few threads where the messages are what takes time, at last two blocks
-/// a multiprocessor; beyond, `far` blocks of half the threads a multiprocessor.
+/// Blocks and threads of an array of several blocks. In L2 (`near`): few blocks of few threads while messages take most of the time, at most two blocks
+/// per multiprocessor. Beyond L2: `far` blocks per multiprocessor, of half the threads.
 constexpr certified_shape certified_shape_for(std::uint64_t work, bool near, bool bulk, std::uint32_t far, std::uint32_t sm) {
   if (bulk) return {false, true, sm - 1, certified_bulk_threads};
   if (!near) return {false, false, at_most(divide_up(work, certified_threads / 2), far * sm - 1), certified_threads / 2};

@@ -3,12 +3,12 @@
 /// The exact sum of an array that one block takes in one batch, where each step between the loads and the
 /// answer is seen.
 ///
-/// Where a warp's elements lie so close together that doubles add a thread's without rounding, the threads'
-/// sums are integers in units of the last place of the least element, and the warp's total is a word: that
-/// is most data. Else the warp adds its elements to bins in shared memory, by atomics that wait for nothing.
-/// The first warp puts it together: of words alone a word, rounded by the conversion of integers; else the
-/// bins. Packs that are not there are -0 and added like others: a branch would keep the elements behind it
-/// waiting for those before it, and at these sizes all that is done is waiting.
+/// Most data lie so close together that doubles add a thread's elements without rounding. The threads' sums are then
+/// integers, in units of the last place of the warp's least element, and the warp's total is a word. Else the warp adds
+/// its elements to bins in shared memory, by atomics that wait for nothing. The first warp puts the warps together: where
+/// all have words, in a word, which is rounded as an integer is converted; else in the bins. Packs that are not there are
+/// -0 and are added like others: behind a branch elements would wait for those before it, and at these sizes waiting is
+/// all that takes time.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -98,8 +98,8 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
   std::size_t shared = Accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors(), each = workers / sm;
   if (scratch.overlaps() && each > 1 && workers == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
-    // No more blocks a multiprocessor than it is to have: the next kernel's would fill the others' room while the last
-    // block is at work, and those with one too many take longest: 2^23 floats in L2 took 1.1 times as long.
+    // So much shared memory that a multiprocessor holds no more blocks than it is to have. Else blocks of the next kernel come while this
+    // one's last block is at work, and a multiprocessor that has one too many takes longest: 2^23 floats in L2 took 1.1 times as long.
     const std::size_t least = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
     shared = shared < least ? least : shared;
   }

@@ -26,7 +26,7 @@ namespace wf::device::inline WF_BUILD {
 /// The operation of a part of a fused reduction; of a user's reduction op::count, which is not asked of row sets.
 template <class F>
 inline constexpr op operation_of_part = [] {
-  if constexpr (requires { F::operation; }) {
+  if constexpr (wf::detail::names_operation<F>) {
     static_assert(!F::is_checked, "reductions that are checked for overflow run on the CPU alone");
     static_assert(inputs_of(F::operation) == 1, "dot has two inputs: it cannot be fused");
     return F::operation;
@@ -256,14 +256,14 @@ struct fusion {
   template <std::size_t I>
   using part = std::tuple_element_t<I, std::tuple<F...>>;
   template <std::size_t I>
-  static constexpr bool is_fold = !requires { part<I>::operation; } || !from_rows<T>(operation_of_part<part<I>>, plan);
+  static constexpr bool is_fold = !wf::detail::names_operation<part<I>> || !from_rows<T>(operation_of_part<part<I>>, plan);
 
   /// What part I gives the fold: nothing, if the sums or an earlier part's fold answer it.
   template <std::size_t I>
   auto fold_of() const {
     if constexpr (!is_fold<I>) {
       return std::tuple<>();
-    } else if constexpr (!requires { part<I>::operation; }) {
+    } else if constexpr (!wf::detail::names_operation<part<I>>) {
       return std::tuple(placed_fold<plain_fold<part<I>, T>>{{std::get<I>(parts)}, {out[I]}, {}});
     } else {
       constexpr op what = operation_of_part<part<I>>;
@@ -289,7 +289,7 @@ struct fusion {
   }
   template <class Fold, std::size_t K>
   static constexpr bool is_same_fold() {
-    if constexpr (!is_fold<K> || !requires { part<K>::operation; }) return false;
+    if constexpr (!is_fold<K> || !wf::detail::names_operation<part<K>>) return false;
     else return std::is_same_v<Fold, decltype(fold_of_operation<operation_of_part<part<K>>, T>())>;
   }
   /// Among the first `End` parts.

@@ -263,8 +263,8 @@ __device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>
   }
 }
 
-/// Blocks that a multiprocessor is to hold: fewer of those that prove long rows, so that their threads have registers for all loads that are to be on
-/// their way; with fewer registers ptxas moves loads behind additions.
+/// Blocks that a multiprocessor is to hold. Kernels that prove long rows have fewer, so that their threads have registers for all loads that are to be on
+/// their way: with fewer registers ptxas moves loads behind additions.
 template <class Acc>
 inline constexpr int rows_blocks = Acc::proves && !quick_accumulator<Acc> ? 6 : 8;
 

@@ -73,7 +73,7 @@ struct row_fusion {
   template <std::size_t I>
   auto other() const {
     using part = std::tuple_element_t<I, std::tuple<F...>>;
-    if constexpr (!requires { part::operation; }) {
+    if constexpr (!wf::detail::names_operation<part>) {
       return std::tuple(reduction_part<part>{std::get<I>(reductions), answers(I)});
     } else {
       constexpr op what = operation_of_part<part>;

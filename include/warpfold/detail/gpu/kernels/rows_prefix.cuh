@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_prefix.cuh
-/// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings its elements 1024 or 2048 at a time to shared memory, and ahead of them where segments end;
-/// each lane adds those of 64 to 256 bytes that lie side by side and keeps what lies before each 16 bytes, a scan says what lies before each lane, and a segment's sum is then a difference of two such sums:
-/// 32 segments at once, whatever their lengths. Integers are exact modulo 2^64. Sums of floats in doubles are exact where the magnitudes' sum and the least magnitude's exponent
-/// say so (rows_quick.cuh), and so are their differences; in other tiles they are near, and what that does not decide goes the way of rows_ragged.cuh.
+/// Sums of segments of any lengths as differences of prefix sums. Shares are those of rows_ragged.cuh. A warp brings a tile of 1024 or 2048 elements
+/// to shared memory, and before it the places where segments end. Each lane adds 64 to 256 bytes that lie side by side, and keeps the sum before each
+/// 16 bytes. A scan gives each lane the sum before its first element. A segment's sum is then the difference of two such sums: a warp has 32 segments at once, whatever their lengths.
+///
+/// Integers are exact modulo 2^64. Sums of floats in doubles are exact where the sum of magnitudes and the exponent of the least one prove it
+/// (rows_quick.cuh), and then their differences are exact too. In other tiles they are near; where that does not decide an answer, the segment is added as in rows_ragged.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -389,8 +391,8 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
   if (lane_index() == 0) share.open = acc.combine(share.open, s);
 }
 
-/// The share's tile, of which sums in doubles are not exact: its segments by sums that are near, or apart where that does not decide an answer; of the last one what
-/// the tile has goes to `open`. Whether the share has more tiles.
+/// Answers the segments of a tile whose sums in doubles are not exact: by sums that are near, and each by itself where these do not decide the answer. What the tile has of
+/// the last segment goes to `open`. Returns whether the share has more tiles.
 template <class Acc>
 __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {

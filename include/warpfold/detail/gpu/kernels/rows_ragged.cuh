@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_ragged.cuh
-/// Segments of any lengths, and rows of one that are long, balanced: what there is to do is counted in units, one for each element and `segment_units` for each segment,
-/// and each warp takes as many of them as any other, wherever segments begin and end (Merrill and Garland, "Merge-based parallel sparse
-/// matrix-vector multiplication", SC 2016). A warp finds its first segment by a search of the offsets. Segments that it has whole
-/// are answered by lanes, by groups of 8 or by all of it, as they are long. What it has of cut ones is put together in
-/// order: by the block in shared memory, and of segments that blocks share by the last of them that is done.
+/// Segments of any lengths, and long rows, balanced. Work is counted in units: one for each element, and `segment_units` for each segment. Each warp takes
+/// as many units as any other, wherever segments begin and end (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication",
+/// SC 2016). A warp finds its first segment by a search of the offsets. Segments that it has whole are answered by a lane, by a group
+/// of 8 lanes or by the whole warp, depending on their length. The parts of a segment that is cut are put together in order: by the block, in
+/// shared memory; where blocks share the segment, by the last of them that is done.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -317,8 +317,8 @@ __device__ __forceinline__ void add_whole_segments(const Acc& acc, const row_vie
   }
 }
 
-/// Segments that warps and blocks share, put together; by all threads. Of each warp `heads` and `tails` have what it added of its first segment and of the one that it
-/// does not end, `firsts` and `nexts` say which these are; the latter is `firsts` where it ends none. `merges`: states that a warp merged one after another, at most.
+/// Puts together the segments that warps and blocks share; all threads call it. `heads` has what each warp added of its first segment, `tails` what it added of the one
+/// that it does not end. `firsts` and `nexts` say which segments these are; where a warp ends none, both are the same. `merges`: how many states a warp merged one after another, at most.
 template <class Acc>
 __device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, const unit_line<Acc>& line,
                                               typename Acc::state (&heads)[ragged_warps], const typename Acc::state (&tails)[ragged_warps],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_stream.cuh
 /// Rows that lie one after the other, by way of shared memory: the copy engine of the multiprocessor (bulk.cuh) brings a warp's rows, 4 KiB at a
-/// time, while the warp adds those before. So what is on its way does not wait for registers, loads are whole lines whatever the length of a row, and
-/// few lanes share a short row: what they tell each other costs more than reading it.
+/// time, while the warp adds those before. So copies do not wait for registers, and they are of whole lines whatever the length of a row. Few lanes
+/// share a short row, since what they would tell each other costs more than reading it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -54,7 +54,7 @@ __device__ __forceinline__ State state_beside(const State& s, int mask) {
 template <class Acc>
 struct streamed_by { using type = Acc; };
 template <class Acc>
-  requires requires { typename Acc::streamed; }
+  requires lengthens_rows<Acc>
 struct streamed_by<Acc> { using type = typename Acc::streamed; };
 
 template <class Acc>
@@ -71,7 +71,7 @@ __device__ __forceinline__ typename streamed_by<Acc>::type::state lengthened(con
 /// What all lanes of each group of 2^log2 have together, in each of them.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state lanes_together(const Acc& acc, typename Acc::state s, int log2) {
-  if constexpr (requires { acc.warp_together(s); }) {
+  if constexpr (merges_by_warp<Acc>) {
     if (log2 == 5) return acc.warp_together(s);
   }
 #pragma unroll

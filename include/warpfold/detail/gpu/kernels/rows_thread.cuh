@@ -55,7 +55,7 @@ __device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, i
 /// What a thread keeps of neighbouring rows' answers, to be written at once; of accumulators whose answers have one size.
 template <class Acc, int Rows>
 struct lone_answers {
-  static constexpr bool at_once = requires { Acc::answer_size; };
+  static constexpr bool at_once = fixed_answers<Acc>;
   static constexpr std::size_t size = [] {
     if constexpr (at_once) return Acc::answer_size;
     else return std::size_t{1};
@@ -285,8 +285,8 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), out);
     return true;
   }
-  // Columns in whole loads: half as many threads as the device can hold, of few elements each; or any number of threads, of so few elements that a block for
-  // each tile of columns, as rows_columns.cuh has it, does little but put its warps together (2 rows of 2^18 f32 took 30 µs there, and take 3 here).
+  // Columns in whole loads pay in two cases. With few elements each, from half as many threads on as the device can hold. With very few, for any number of
+  // threads: a block of rows_columns.cuh would do little but put its warps together (2 rows of 2^18 f32 took 30 µs there, and take 3 here).
   const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each;
   if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 || v.n > 512 ||
       (threads < resident * lone_threads / 2 && v.n > lone_few) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {

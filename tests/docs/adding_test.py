@@ -127,7 +127,7 @@ for to, done in objects.values():
         fail(f"{to.name}: {done.stdout[-3000:]}")
 of = {name: to for name, (to, _) in objects.items()}
 table = [of[name] for name in changed if not name.startswith("tests/")]
-linked([of[name] for name in [*changed, *kernels, "tests/docs/adding.cpp"]], [*simt, library, *libraries], scratch / "adding")
+linked([of[name] for name in [*changed, *kernels, "tests/docs/adding.cpp"]], [*simt, *io, library, *libraries], scratch / "adding")
 done = run([str(scratch / "adding")])
 print(done.stdout, end="")
 if done.returncode:

@@ -13,7 +13,11 @@ namespace {
 evidence gather_all(const erased& r, const void* const* x, std::int64_t n, const context& c, bool again, int scale) {
   std::size_t bytes = 0;
   for (int k = 0; k < r.inputs; ++k) bytes += r.element_sizes[k];
-  const std::int64_t chunk = chunk_size(n, bytes), chunks = (n + chunk - 1) / chunk;
+  // What is proved does not depend on chunks, so they are as large as leaves enough of them: each begins by looking for memory in four places.
+  constexpr std::int64_t enough = 128;
+  std::int64_t chunk = chunk_size(n, bytes);
+  while (chunk * static_cast<std::int64_t>(bytes) < 8 * good_chunk && n / chunk >= 2 * enough) chunk *= 2;
+  const std::int64_t chunks = (n + chunk - 1) / chunk;
   evidence all;
   all.scale = scale;
   all.first = true;

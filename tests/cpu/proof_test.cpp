@@ -422,6 +422,29 @@ TEST(proofs_of_extremes, in_four_runs) {
   }
 }
 
+// Sums begin at whole cache lines: real and imaginary parts, which are told by their places, stay what they are, wherever an array begins.
+TEST(proofs_of_extremes, at_any_address) {
+  generator random(seed() + 5);
+  for (const dtype type : {dtype::f64, dtype::c128})
+    for (const int n : {300, 600, 20011}) {
+      const numbers x = make(type, family::normal, n, random);
+      for (const op o : {op::sum, op::mean}) {
+        const options with{rounding::nearest, 0};
+        const auto want = by_states(o, x, x, with);
+        for (std::size_t by = 0; by < 128; by += by < 24 ? 4 : 8) {
+          std::vector<std::byte> memory(x.bytes.size() + 128);
+          std::memcpy(memory.data() + by, x.bytes.data(), x.bytes.size());
+          const void* at[] = {memory.data() + by, nullptr};
+          for_each_target([&] {
+            std::vector<std::byte> out(want.size());
+            ASSERT_TRUE(cpu::prove(builtin(o, type, accuracy::exact), &with, at, n, {}, out.data()));
+            ASSERT_EQ(out, want) << properties_of(o).name << " of " << n << " " << name(type) << ", " << by << " bytes further";
+          });
+        }
+      }
+    }
+}
+
 // Squares that underflow, or whose low halves do, and elements that are left of nothing else.
 TEST(columns, of_squares_that_underflow) {
   for (const int exponent : {-475, -485, -520, -540, -1000, -1074, 400, 505, 1000}) {

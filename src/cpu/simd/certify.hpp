@@ -15,10 +15,11 @@
 /// by half the least subnormal. So r loses what a plain sum of terms below ρ loses: about 2^-40 of the plain sums' loss. Four operations
 /// a term, whatever the exponents; two-sums would take seven, and ten for products.
 ///
-/// Enclosed, for f64 where an instruction names its own rounding (AVX-512): anchored, with two sums of what t does not take, one rounded down and one up, which have
-/// the true one between them. Nothing is asked of a term's size: as long as t stays in [2^k, 2^(k+1)) it is a multiple of 2^(k-52), the difference of two such t's is a
-/// double, and so is what it leaves of v: a multiple of v's last place (or v itself) of at most 2^(k-53). Whether t stayed its bits tell, those of sign and exponent,
-/// or-ed together. Four streams' t less the anchor are at most 2^(k-1) each, so their sum has 53 bits of 2^(k-52). What a tile lost lies between the two rests.
+/// Enclosed, for sums where an instruction names its own rounding (AVX-512). Of f32 two sums in place of the plain one, rounded down and up: the true one lies between. Of
+/// f64 anchored, with two such sums of what t does not take. Nothing is asked of a term's size: as long as t stays in [2^k, 2^(k+1)) it is a multiple of 2^(k-52), the
+/// difference of two such t's is a double, and so is what it leaves of v: a multiple of v's last place (or v itself) of at most 2^(k-53). Whether t stayed its bits tell,
+/// those of sign and exponent, or-ed together. Four streams' t less the anchor are at most 2^(k-1) each, so their sum has 53 bits of 2^(k-52). What a tile lost is at most
+/// the difference of the two.
 ///
 /// Sums of tiles go to pairs by two-sums, and what the second halves lose is itself added up.
 #pragma once
@@ -194,7 +195,7 @@ class certifier {
   static constexpr bool wide = sizeof(T) == 8;
   static constexpr bool split = wide && of_products && !has_fma;  // products by their two halves
 #if defined(__AVX512F__)
-  static constexpr bool enclosing = wide && Term == term::value && How == adding::anchored;
+  static constexpr bool enclosing = Term == term::value && How == (wide ? adding::anchored : adding::plain);
 #else
   static constexpr bool enclosing = false;
 #endif
@@ -261,37 +262,50 @@ class certifier {
 
 #if defined(__AVX512F__)
   struct enclosed_sums {
-    f64s t[streams];
+    f64s t[Anchored ? streams : 1];
     enclosed rest[streams];
     i64s left;  // bits of t that changed: those of sign and exponent tell that it left
     f64s one, anchor;
 
     WF_INLINE void begin(int bound) {
       one = unknown_one();
-      anchor = all_lanes<f64s>(1.5 * power_of_two(bound + log2_adds + 2));
+      anchor = all_lanes<f64s>(Anchored ? 1.5 * power_of_two(bound + log2_adds + 2) : 0.0);
       left = i64s{};
       for (f64s& v : t) v = anchor;
       for (enclosed& r : rest) r = {f64s{}, f64s{}};
     }
     WF_INLINE void add_value(int k, f64s v) {
-      const f64s before = t[k];
-      t[k] = add_by_fma(v, before, one);
-      rest[k].add(v - (t[k] - before), one);
-      left |= (i64s)t[k] ^ (i64s)anchor;
+      if constexpr (Anchored) {
+        const f64s before = t[k];
+        t[k] = add_by_fma(v, before, one);
+        rest[k].add(v - (t[k] - before), one);
+        left |= (i64s)t[k] ^ (i64s)anchor;
+      } else {
+        rest[k].add(v, one);
+      }
     }
     WF_INLINE bool has_left() const { return any_lane((i64s)(~(i64s)((u64s)left < 0x0010000000000000u))); }
     /// Are all sums zero? Not if this is false.
     WF_INLINE bool nothing() const {
       i64s all = ~i64s{};
-      for (int k = 0; k < streams; ++k) all &= (i64s)(t[k] == anchor) & (i64s)(rest[k].low == 0.0) & (i64s)(rest[k].high == 0.0);
+      for (const f64s& v : t) all &= (i64s)(v == anchor);
+      for (const enclosed& r : rest) all &= (i64s)(r.low == 0.0) & (i64s)(r.high == 0.0);
       return !any_lane(~all);
     }
-    WF_INLINE void give(lane_pairs<width>& to) const {
+    /// Adds the tile to `to`; false if a rest is infinite or no number.
+    WF_INLINE bool give(lane_pairs<width>& to) const {
       enclosed all = rest[0];
       for (int k = 1; k < streams; ++k) all.add(rest[k]);
-      to.add(((t[0] - anchor) + (t[1] - anchor)) + ((t[2] - anchor) + (t[3] - anchor)));
-      to.add_rest(all.high);
-      to.lost += all.high - all.low;
+      const f64s lost = all.high - all.low;
+      if (any_lane((i64s)(lost - lost != 0.0))) return false;
+      if constexpr (Anchored) {
+        to.add(((t[0] - anchor) + (t[1] - anchor)) + ((t[2] - anchor) + (t[3] - anchor)));
+        to.add_rest(all.high);
+      } else {
+        to.add(all.high);
+      }
+      to.lost += lost;
+      return true;
     }
   };
   using value_sums = std::conditional_t<enclosing, enclosed_sums, sums>;
@@ -472,12 +486,12 @@ class certifier {
         for (;;) {
           value_.begin(bound_x_);
           for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group(a, b); });
-          if (!value_.has_left()) break;
+          if (!Anchored || !value_.has_left()) break;
           const ranges r = look();
           if (r.top_x <= bound_x_) return refuse(evidence::hopeless);  // a NaN
           if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);
         }
-        value_.give(values);
+        if (!value_.give(values)) return refuse(evidence::hopeless);
         if (out.zeros && (!value_.nothing() || look().top_x != seen::no_top)) out.zeros = false;
         continue;
       }

@@ -16,9 +16,10 @@ inline constexpr std::int64_t rows_at_once = 16;
 template <class V, class T, class F>
 WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f) {
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
-  // The next rows, which are more than L1 holds until they are used, or the next columns.
+  // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than this, or the next columns.
+  const bool next_rows = here < rows || 2 * count * size > stride;
   const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
-    if (here < rows) prefetch_beyond_l1(p, rows_at_once * stride);
+    if (next_rows) prefetch_beyond_l1(p, here * stride);
     else prefetch(p, 1024);
   };
   const auto* at = static_cast<const unsigned char*>(x);
@@ -266,7 +267,7 @@ struct whole_sum {
 };
 
 /// The sums of whole columns, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not serve; then nothing
-/// is told. While the last rows are read, the first ones of the next columns are asked for.
+/// is told.
 template <class T>
 bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out) {
   constexpr bool wide = sizeof(T) == 8;
@@ -278,8 +279,9 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   for (std::int64_t i = 0; i < rows; i += rows_at_once) {
     const std::int64_t here = rows - i < rows_at_once ? rows - i : rows_at_once;
     const bool first = i == 0, last = i + here == rows;
-    // A few rows are streams that the processor reads ahead by itself. Of more, too much is read before it is used for L1.
-    const std::int64_t ahead = rows <= rows_at_once ? 0 : last ? count * size - i * stride : rows_at_once * stride;
+    // Too much is read before it is used for L1. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the
+    // next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    const std::int64_t ahead = !last || 2 * count * size > stride ? here * stride : rows <= rows_at_once ? 0 : count * size - i * stride;
     /// read(k, v): row k's vector v of those from column j on; write(v, answers).
     const auto add = [&](std::int64_t j, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {

@@ -215,6 +215,7 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
         context c;
         c.threads = 1;  // for the count
         accumulated = 0;
+        std::ranges::fill(out, std::byte{0x5a});
         cpu::reduce_axes(counted, &with, of_rows, first, c, out.data());
         for (std::int64_t k = 0; k < columns; ++k) {
           const auto& want = wanted[static_cast<std::size_t>(k)];
@@ -222,6 +223,7 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
               << properties_of(o).name << " of row " << k << " of " << columns << ", " << rows << " " << name(type) << " each, rounding " << static_cast<int>(mode);
         }
         accumulated = 0;
+        std::ranges::fill(out, std::byte{0x5a});
         cpu::reduce_axes(counted, &with, x, first, c, out.data());
         if (ordinary && (r->columns != nullptr || r->proves != nullptr)) {
           EXPECT_EQ(accumulated, 0) << properties_of(o).name << " of " << name(type);

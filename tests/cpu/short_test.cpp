@@ -55,10 +55,32 @@ void check() {
         ASSERT_EQ(f::to_bits(got), f::to_bits(want.template value<T>(mode)))
             << x.size() << " elements, spread " << spread << ", case " << k;
       }
+      ASSERT_EQ(f::to_bits(wf::sum(x)), f::to_bits(want.template value<T>(rounding::nearest))) << x.size() << " elements, without settings, spread " << spread << ", case " << k;
     }
 }
 
+/// Numbers of one sign that outgrow the first one, from which the anchor of few is made, by up to 2^40, and sums of these that need all of their bits.
+template <class T>
+void check_growing() {
+  using f = exact::format<T>;
+  std::mt19937_64 random(22);
+  for (int k = 0; k < 100'000; ++k) {
+    std::vector<T> x(2 + random() % 15);
+    const int by = static_cast<int>(random() % 41);
+    auto want = exact::sum_state<T>::identity();
+    for (T& v : x) {
+      v = static_cast<T>(std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, &v == x.data() ? 0 : by));
+      want.add(v);
+    }
+    ASSERT_EQ(f::to_bits(wf::sum(x)), f::to_bits(want.template value<T>(rounding::nearest))) << x.size() << " elements, 2^" << by << ", case " << k;
+  }
+}
+
 TEST(short_sums, of_f64) { check<double>(); }
+TEST(short_sums, that_grow) {
+  check_growing<double>();
+  check_growing<float>();
+}
 TEST(short_sums, of_f32) { check<float>(); }
 
 /// A sum whose first number is small beside the others, or large; zeros between; elements that differ in their last bits alone; ties.

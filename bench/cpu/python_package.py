@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python package costs beside NumPy, math.fsum, xsum and accupy: calls on small arrays, the import, and large exact sums.
 
-    python bench/cpu/python_package.py [--elements N] [OUT.json]
+    python bench/cpu/python_package.py [--elements N] [--parts calls,import,sums,twins] [OUT.json]
 
 How far each answer is from the exact one is told beside its time. Times of one run may be compared, never those of two. They are the processor's, of all
 threads together, and of some repetitions the least, since others may use the machine; `load` says how many did. xsum and accupy
@@ -14,6 +14,7 @@ import importlib
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -100,21 +101,50 @@ def large_sums(n):
     return rows
 
 
+def twins():
+    """The standard library's functions and ours, of one list of floats, and ours of an array of them."""
+    rows = []
+    x = np.random.default_rng(2).standard_normal(100_000) + 3.0
+    pairs = [(n, getattr(statistics, n), getattr(wf.statistics, n)) for n in ("mean", "fmean", "variance", "pvariance", "stdev", "pstdev")]
+    pairs.append(("fsum", math.fsum, wf.fsum))
+    for n in (100, x.size):
+        array, numbers = x[:n], x[:n].tolist()
+        for name, theirs, ours in pairs:
+            assert ours(numbers) == ours(array) and math.isclose(ours(numbers), theirs(numbers), rel_tol=4e-16), name
+            rows.append({"function": name, "elements": n, "standard_ns": least(lambda: theirs(numbers)) / n * 1e9,
+                         "list_ns": least(lambda: ours(numbers)) / n * 1e9, "array_ns": least(lambda: ours(array)) / n * 1e9})
+        theirs = getattr(math, "sumprod", lambda p, q: math.fsum(a * b for a, b in zip(p, q)))  # before Python 3.12
+        rows.append({"function": "sumprod" if hasattr(math, "sumprod") else "sumprod beside fsum of products", "elements": n,
+                     "standard_ns": least(lambda: theirs(numbers, numbers)) / n * 1e9, "list_ns": least(lambda: wf.sumprod(numbers, numbers)) / n * 1e9})
+    return rows
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--elements", type=int, default=100_000_000)
+    a.add_argument("--parts", default="calls,import,sums,twins")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
     told = {"command": " ".join(["bench/cpu/python_package.py", *sys.argv[1:]]), "python": sys.version.split()[0], "numpy": np.__version__, "warpfold": wf.__version__,
             "target": importlib.import_module("warpfold._core").cpu_target(), "cores": os.cpu_count(), "load_before": os.getloadavg()[0],
-            "date": time.strftime("%Y-%m-%d"), "calls": small_calls(), "import_ms": import_ms(), "sums": large_sums(given.elements)}
+            "date": time.strftime("%Y-%m-%d")}
+    parts = {"calls": ("calls", small_calls), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "twins": ("twins", twins)}
+    for part in given.parts.split(","):
+        if part not in parts:
+            a.error(f"--parts: {part!r} is none of {', '.join(parts)}")
+        key, run = parts[part]
+        told[key] = run()
     told["load_after"] = os.getloadavg()[0]
-    for r in told["calls"]:
+    for r in told.get("calls", ()):
         print(f"{r['elements']:>5} {r['dtype']}: wf.sum {r['wf.sum_us']:.2f} µs, numpy.sum {r['numpy.sum_us']:.2f}, x.sum {r['ndarray.sum_us']:.2f}, "
               f"nothing {r['nothing_us']:.2f}")
-    print("import: {warpfold:.1f} ms, numpy {numpy:.1f} ms".format_map(told["import_ms"]))
-    for r in told["sums"]:
+    if "import_ms" in told:
+        print("import: {warpfold:.1f} ms, numpy {numpy:.1f} ms".format_map(told["import_ms"]))
+    for r in told.get("sums", ()):
         print(f"{r['dtype']} {r['elements']:>11,} {r['what']:32} {r['ns_per_element']:8.3f} ns per element, {r['ulps_off']:.3g} ulps off")
+    for r in told.get("twins", ()):
+        print(f"{r['function']:32} of {r['elements']:>7,}: standard library {r['standard_ns']:8.1f} ns per number, here {r['list_ns']:6.1f}" +
+              (f", of an array {r['array_ns']:.2f}" if "array_ns" in r else ""))
     print(f"load {told['load_before']:.1f} before, {told['load_after']:.1f} after, of {told['cores']} cores")
     if given.out:
         with open(given.out, "w") as f:

@@ -181,6 +181,24 @@ def test_statistics_of_arrays_are_their_elements():
         wf.fmean(np.zeros(0))
 
 
+@pytest.mark.parametrize("dtype", ["float64", ">f8", "float32", "float16", "int64", "uint8", "bool"])
+def test_statistics_of_arrays_are_rounded_once(dtype):
+    """Whatever the type, the layout and the mask: by the kernels of arrays or by states."""
+    x = (np.random.default_rng(4).normal(3, 40, (30, 20)) + (0 if dtype == "float16" else 1e6)).astype(dtype)
+    for some in (x, x[::-2, 1::3], x.T, np.ma.masked_array(x, np.arange(600).reshape(30, 20) % 3 == 0), x[:1, :2], np.ma.masked_array(x[0, :2], [False, True])):
+        values = [Fraction(float(one)) for one in np.ma.compressed(some).tolist()]
+        assert wf.statistics.mean(some) == wf.fmean(some) == float(sum(values) / len(values))
+        assert wf.statistics.pvariance(some) == float(standard.pvariance(values))
+        if len(values) == 1:
+            with pytest.raises(standard.StatisticsError):
+                wf.statistics.variance(some)
+        else:
+            assert wf.statistics.variance(some) == float(standard.variance(values))
+    with pytest.raises(standard.StatisticsError):
+        wf.fmean(np.ma.masked_array(x, True))
+    assert math.isnan(wf.statistics.mean(np.array([math.inf, -math.inf]))) and wf.statistics.mean(np.array([math.inf, 1.0])) == math.inf
+
+
 def test_text_and_complex_numbers_are_no_real_ones():
     for call in (lambda: wf.fmean(["1.5"]), lambda: wf.fmean([1.0], weights=["2"]), lambda: wf.fmean([b"1", 2.0]), lambda: wf.fsum(["1"])):
         with pytest.raises(TypeError, match="must be real number, not"):

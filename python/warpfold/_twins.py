@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def _is_array(x: Any) -> bool:
     kind = type(x)
+    if kind is list or kind is tuple:
+        return False
     protocols = ("__dlpack__", "__array_interface__", "__array__", "__arrow_c_stream__", "__arrow_c_array__")
     return any(hasattr(kind, p) for p in protocols)
 
@@ -135,7 +137,7 @@ def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
         from .statistics import mean
         return float(mean(data))
     state = _core.Sum()
-    values = list(data)
+    values = data if type(data) is list else list(data)
     if not values:
         from statistics import StatisticsError
         raise StatisticsError("fmean requires at least one data point")
@@ -143,7 +145,9 @@ def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
         state = _core.Sum()
         for one in values:
             state.add_number(as_float(one))
-    _, above, below, _ = state.specials()
-    if above and below:
-        raise ValueError("-inf + inf in fsum")
-    return state.mean("nearest", 3) + 0.0
+    answer = state.mean("nearest", 3)
+    if answer != answer:
+        _, above, below, _ = state.specials()
+        if above and below:
+            raise ValueError("-inf + inf in fsum")
+    return answer + 0.0

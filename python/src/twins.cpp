@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the twins of math.fsum, math.sumprod and statistics need: Python's own numbers, one after the other.
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/exact_sum.hpp>
@@ -58,10 +60,58 @@ double fsum_of(const wf::exact_sum& s) {
   return value + 0.0;
 }
 
+/// Finite doubles by the kernels of arrays, a tile at a time: their sum, or with two of each call that of products.
+template <wf::op Op>
+class tiles {
+ public:
+  void add(double x, double y = 0) {
+    x_[n_] = x;
+    if constexpr (Op == wf::op::dot) y_[n_] = y;
+    if (++n_ == x_.size()) put();
+  }
+  double value() {
+    double answer = 0;
+    if (before_) {
+      put();
+      before_->finish(&answer);
+    } else {
+      const wf::options nearest;
+      const void* const both[] = {x_.data(), y_.data()};
+      wf::cpu::reduce_run(wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact), &nearest, both, static_cast<std::int64_t>(n_), {}, &answer);
+    }
+    return answer;
+  }
+
+ private:
+  void put() {
+    if (!before_) {
+      request asked;
+      asked.ops.push_back(Op);
+      before_.emplace(asked, wf::dtype::f64, false);
+    }
+    before_->add(x_.data(), y_.data(), static_cast<std::int64_t>(n_));
+    n_ = 0;
+  }
+
+  static constexpr std::size_t size = 1024;
+  std::array<double, size> x_;
+  std::array<double, Op == wf::op::dot ? size : 1> y_;
+  std::size_t n_ = 0;
+  std::optional<plan> before_;
+};
+
 double fsum(nb::handle iterable) {
-  wf::exact_sum s;
-  for_each(iterable, [&](const nb::object& x) { s.add(float_of(x)); });
-  return fsum_of(s);
+  tiles<wf::op::sum> finite;
+  wf::exact_sum others;
+  for_each(iterable, [&](const nb::object& x) {
+    const double value = float_of(x);
+    if (std::isfinite(value)) finite.add(value);
+    else others.add(value);
+  });
+  if (others.count() != 0) return fsum_of(others);
+  const double value = finite.value();
+  if (std::isinf(value)) raise(PyExc_OverflowError, "the sum is larger than the largest float");
+  return value + 0.0;
 }
 
 /// An int that a double holds, too. False for others, and other types.
@@ -78,18 +128,26 @@ bool exact_float(nb::handle x, double& value) {
   return overflow == 0 && whole <= most && whole >= -most;
 }
 
-/// Σ p·q of two lists of one length, or None where they are not floats and small ints with a float among them.
+/// Σ p·q of two lists of one length that nobody else has, or None where they are not floats and small ints with a float among them.
 nb::object sumprod(nb::list p, nb::list q) {
-  wf::exact_dot s;
-  bool floats = false;
-  for (std::size_t i = 0; i < p.size() && i < q.size(); ++i) {
+  tiles<wf::op::dot> finite;
+  wf::exact_dot others;
+  bool floats = false, all_finite = true;
+  const auto n = static_cast<Py_ssize_t>(p.size());
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const nb::handle left = PyList_GetItem(p.ptr(), i), right = PyList_GetItem(q.ptr(), i);
     double x = 0, y = 0;
-    if (!exact_float(p[i], x) || !exact_float(q[i], y)) return nb::none();
-    floats = floats || PyFloat_CheckExact(nb::object(p[i]).ptr()) || PyFloat_CheckExact(nb::object(q[i]).ptr());
-    s.add(x, y);
+    if (!exact_float(left, x) || !exact_float(right, y)) return nb::none();
+    floats = floats || PyFloat_CheckExact(left.ptr()) || PyFloat_CheckExact(right.ptr());
+    if (std::isfinite(x) && std::isfinite(y)) {
+      finite.add(x, y);
+    } else {
+      others.add(x, y);
+      all_finite = false;
+    }
   }
   if (!floats) return nb::none();
-  return nb::float_(s.value());
+  return nb::float_(all_finite ? finite.value() : others.value());  // an infinite or NaN product decides alone
 }
 
 /// Adds what is a float or a small int. False, and the state is of no use, if there is anything else, or no float at all.

@@ -199,6 +199,25 @@ def test_statistics_of_arrays_are_rounded_once(dtype):
     assert math.isnan(wf.statistics.mean(np.array([math.inf, -math.inf]))) and wf.statistics.mean(np.array([math.inf, 1.0])) == math.inf
 
 
+@pytest.mark.parametrize("n", [0, 1, 100, 1023, 1024, 1025, 2048, 3001])
+def test_lists_longer_than_a_tile(n):
+    """Tiles of 1024 numbers: none is lost or counted twice at their ends, and what is not finite decides."""
+    r = random.Random(n)
+    p, q = ([r.uniform(-1, 1) * 2.0**r.randint(-400, 400) for _ in range(n)] for _ in range(2))
+    total = float(sum(map(Fraction, p)))
+    assert wf.fsum(p) == wf.fsum(iter(p)) == total
+    if n:
+        assert wf.sumprod(p, q) == float(sum(Fraction(a) * Fraction(b) for a, b in zip(p, q)))
+        for k in {0, n // 2, n - 1}:
+            with_inf = [*p[:k], -math.inf, *p[k + 1:]]
+            assert wf.fsum(with_inf) == -math.inf and wf.sumprod(with_inf, [1.0] * n) == -math.inf
+            assert math.isnan(wf.fsum([*p[:k], math.nan, *p[k:]])) and math.isnan(wf.sumprod(with_inf, [0.0] * n))
+        with pytest.raises(ValueError, match="-inf [+] inf"):
+            wf.fsum([math.inf, *p, -math.inf])
+    with pytest.raises(OverflowError):
+        wf.fsum([1.7976931348623157e308, *p, 1.7976931348623157e308])
+
+
 def test_text_and_complex_numbers_are_no_real_ones():
     for call in (lambda: wf.fmean(["1.5"]), lambda: wf.fmean([1.0], weights=["2"]), lambda: wf.fmean([b"1", 2.0]), lambda: wf.fsum(["1"])):
         with pytest.raises(TypeError, match="must be real number, not"):

@@ -79,6 +79,24 @@ def test_large_arrays_masks_segments_labels_and_pieces():
     assert int(horner_of(pieces)) == horner([1, 2, 3])
 
 
+@given(st.data(), st.integers(0, 300), st.integers(0, 12), st.booleans(), st.integers(-2, 2).filter(bool), st.sampled_from([np.int64, np.uint8, np.dtype(">i4")]))
+def test_labels_and_segments_keep_the_order_of_their_elements(data, n, answers, masked, step, kind):
+    """Of a reduction that does not commute, beside a loop in Python: empty labels, strides, masks, types of labels."""
+    r = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    x = r.integers(-9, 9, n * abs(step)).astype(np.int16)[::step][:n]
+    labels = r.integers(0, max(answers, 1), n).astype(kind) if answers else np.zeros(0, kind)
+    x = x[:labels.size]
+    hidden = r.random(x.size) < 0.3 if masked else np.zeros(x.size, bool)
+    given_, counts = np.ma.masked_array(x, hidden) if masked else x, ~hidden
+    expected = [horner(x[counts & (labels == k)]) for k in range(answers)]
+    assert wf.reduce_by_label(horner_of, given_, labels, answers).tolist() == expected
+    seen = max(labels.tolist(), default=-1) + 1
+    assert wf.reduce_by_label(horner_of, given_, labels).tolist() == expected[:seen]
+    offsets = np.sort(r.integers(0, x.size + 1, answers + 1))
+    pairs = list(zip(offsets[:-1], offsets[1:]))
+    assert wf.segment_reduce(horner_of, given_, offsets).tolist() == [horner(x[a:b][counts[a:b]]) for a, b in pairs]
+
+
 def test_answers_of_several_values_two_inputs_halves_and_complex():
     both = wf.Reduction(state="T", identity="T(0)", combine="a + b", finish="std::array<T, 2>{s, s / T(n)}")
     assert both(np.array([[1, 2], [3, 6]], np.float32), axis=1).tolist() == [[3.0, 1.5], [9.0, 4.5]]

@@ -17,7 +17,9 @@ set(WF_LENS_OBJCOPY --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=_
 # A static library whose sources are CUDA C++ compiled by the host compiler against simt's own
 # <cuda_runtime.h>. Plain: optimised, to run kernels. LENS: instrumented, so that every memory access
 # and basic block is seen (docs/simt.md); it defines SIMT_LENS and links the same runtime. LINES: its faults
-# are told by the line alone, not through what was inlined, which a dev build compiles in two thirds of the time.
+# are told by the line alone, not through what was inlined, which a dev build compiles in two thirds of the time; and, but in a release
+# and instrumented, __forceinline__ is not heeded (called_kernels.hpp), which takes half of that. What is marked by it must lie in a
+# namespace of its build (WF_BUILD). Instrumented it stays: of calls rows_races reported reads of what nobody had written.
 function(wf_add_simt_library name)
   cmake_parse_arguments(arg "LENS;LINES" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -29,10 +31,13 @@ function(wf_add_simt_library name)
     # g++ 12 -O3 does not see what bounds a lane's index, nor that an answer which is not sure is not read.
     "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-array-bounds;-Wno-maybe-uninitialized>"
     "$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed;${WF_SIMT_OPTIONS_Clang}>")
+  if(arg_LINES AND NOT arg_LENS)
+    target_compile_options(${name} PRIVATE "$<$<CONFIG:RelWithDebInfo>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/called_kernels.hpp>")
+  endif()
   set(in_dev $<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>)
   if(NOT arg_LENS)
     # Faults are blamed through what was inlined, of which g++ -g1 says nothing.
-    target_compile_options(${name} PRIVATE $<${in_dev}:-O1$<SEMICOLON>-g$<$<BOOL:${arg_LINES}>:1>>)
+    target_compile_options(${name} PRIVATE $<${in_dev}:-O$<IF:$<BOOL:${arg_LINES}>,g,1>$<SEMICOLON>-g$<$<BOOL:${arg_LINES}>:1>>)
     target_link_libraries(${name} PRIVATE wf_sanitize_kernels)
     if(WARPFOLD_SANITIZE)
       # Kernels are unrolled and inlined whole: with the sanitizers' checks in them, optimising takes

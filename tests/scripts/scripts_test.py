@@ -95,6 +95,33 @@ class Commands:
         self.stand_in("apt-cache", '[[ $* != *libcapstone-dev* ]] || { echo "  Candidate: (none)"; exit; }\necho "  Candidate: 1"')
         expect(installs(["ninja-build", "libcapstone-dev"]) == ["ninja-build"], "it installs what this release has not")
 
+    def check(self):
+        """./check builds and runs the drawn third, all of a preset that is named, and says beforehand that the disk is too small."""
+        for name in ("cmake", "ctest", "apt-get", "sudo"):
+            self.stand_in(name)
+        self.stand_in("dpkg-query", "echo -n installed")
+        self.stand_in("df", 'echo Avail; echo "${FREE_MB:-99999}"')
+        self.stand_in("clang++")
+
+        def asked(*arguments, status=0, **env):
+            done = subprocess.run([self.sources / "check", *arguments], env=self.env | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            expect(done.returncode == status, f"status {done.returncode}: {done.stdout}")
+            return done.stdout, [line for line in self.was_asked() if line.startswith(("cmake --build --preset", "ctest --preset"))]
+
+        for draw in (7, 9):
+            built = asked(WARPFOLD_TEST_DRAW=str(draw))[1]
+            for preset in ("dev", "sanitize"):
+                # With a GPU all of its tests are built, and none is left out.
+                expect(re.fullmatch(rf"cmake --build --preset {preset} --target third_{draw % 3}( gpu_tests)?", built[0]), f"draw {draw} builds by {built[0]}")
+                expect(re.fullmatch(rf"ctest --preset {preset} -LE \^(\(gpu_\)\?)?third_\[\^{draw % 3}\]\$ --parallel \d+", built[1]), f"draw {draw} tests by {built[1]}")
+                expect(("gpu_tests" in built[0]) != ("gpu_" in built[1]), f"of a GPU's tests other ones are built than are run: {built}")
+                built = built[2:]
+            expect(built[0] == "cmake --build --preset threads", f"{built}")
+        built = asked("dev")[1]
+        expect(built[0] == "cmake --build --preset dev" and re.fullmatch(r"ctest --preset dev --parallel \d+", built[1]), f"./check dev builds and tests by {built}")
+        said, built = asked(status=1, FREE_MB="300")
+        expect(re.search(r"check: not enough room on the disk: build/ wants about \d+ MB more, and 300 MB are free\n$", said) and not built, said)
+
     def quickstart(self):
         """./quickstart ends as README says. The program is the one that was built already, where CMake's configuration has its target."""
         self.without_installing()
@@ -152,7 +179,7 @@ grep -q '^build cli/warpfold: CXX_EXECUTABLE_LINKER' "$2/build.ninja" && [[ "$3 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=("dependencies", "quickstart", "cpu", "exact_scalar"))
+    parser.add_argument("case", choices=("dependencies", "quickstart", "check", "cpu", "exact_scalar"))
     for option in ("source", "scratch", "cmake", "cc", "cxx", "library"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--program")

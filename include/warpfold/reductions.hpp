@@ -278,7 +278,7 @@ struct function {
   template <input X, class... S>
     requires(inputs_of(O) == 1)
   auto operator()(const X& x, const S&... s) const {
-    if constexpr (O == op::sum && sizeof...(S) == 0 && !is_view<X>) {
+    if constexpr (O == op::sum && !is_checked && sizeof...(S) == 0 && !is_view<X>) {
       using T = builtin_element_of<X>;
       if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
         T out;

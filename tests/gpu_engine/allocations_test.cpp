@@ -225,6 +225,18 @@ taken most_of_panels(const question& q) {
   return {wf::inputs_of(q.what) + 1, elements + 16 * 4096};
 }
 
+/// Adds to `all` the question by offsets and by equal segments; q is the last of them.
+void add_segments(question& q, std::vector<question>& all) {
+  q.kind = kinds::segments;
+  q.shape = {3000};
+  q.indexes = {0, 5, 5, 1000, 3000};
+  q.count = 4;
+  all.push_back(q);
+  q.kind = kinds::equal_segments;
+  q.length = 64;
+  all.push_back(q);
+}
+
 TEST(allocations, of_a_few_answers_on_the_cpu_are_none) {
   int done = 0;
   for_all([&](question q) {
@@ -236,14 +248,7 @@ TEST(allocations, of_a_few_answers_on_the_cpu_are_none) {
         q.axis = axis;
         all.push_back(q);
       }
-    q.kind = kinds::segments;
-    q.shape = {3000};
-    q.indexes = {0, 5, 5, 1000, 3000};
-    q.count = 4;
-    all.push_back(q);
-    q.kind = kinds::equal_segments;
-    q.length = 64;
-    all.push_back(q);
+    add_segments(q, all);
     for (const question& each : all) {
       asked a(each, true);
       const bool panels = each.kind == kinds::axes && each.axis == 0;
@@ -350,14 +355,7 @@ TEST(allocations, on_the_way_to_kernels_are_none) {
       q.axis = axis;
       all.push_back(q);
     }
-    q.kind = kinds::segments;
-    q.shape = {3000};
-    q.indexes = {0, 5, 5, 1000, 3000};
-    q.count = 4;
-    all.push_back(q);
-    q.kind = kinds::equal_segments;
-    q.length = 64;
-    all.push_back(q);
+    add_segments(q, all);
     q.kind = kinds::labels;
     q.indexes.assign(3000, 1);
     all.push_back(q);

@@ -111,7 +111,7 @@ class Commands:
         for draw in (7, 9):
             built = asked(WARPFOLD_TEST_DRAW=str(draw))[1]
             for preset in ("dev", "sanitize"):
-                # With a GPU all of its tests are built, and none is left out.
+                # On a machine with a GPU, ./check builds and runs every test that wants one.
                 expect(re.fullmatch(rf"cmake --build --preset {preset} --target third_{draw % 3}( gpu_tests)?", built[0]), f"draw {draw} builds by {built[0]}")
                 expect(re.fullmatch(rf"ctest --preset {preset} -LE \^(\(gpu_\)\?)?third_\[\^{draw % 3}\]\$ --parallel \d+", built[1]), f"draw {draw} tests by {built[1]}")
                 expect(("gpu_tests" in built[0]) != ("gpu_" in built[1]), f"of a GPU's tests other ones are built than are run: {built}")

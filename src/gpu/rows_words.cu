@@ -8,7 +8,7 @@ namespace wf::device::inline WF_BUILD {
 
 rows_function find_rows_words(op o, dtype t) {
   if (is_complex(t) || t == dtype::boolean) return nullptr;
-  const std::size_t size = info(t).size;
+  const std::size_t size = element_size(t);
   if (o == op::sum && is_integer(t)) return rows_of_size<whole_sum_rows>(size);
   if (operation_of(o).state == state_kind::extremes) return rows_of_size<extreme_rows>(size);
   return operation_of(o).state == state_kind::places ? rows_of_size<arg_rows>(size) : nullptr;

@@ -49,7 +49,7 @@ cudaError_t answer(const states_request& r, cudaStream_t stream) {
       default: return answer_floats<double>(r, stream);
     }
   }
-  key_answer q{r.what, static_cast<int>(info(r.element).size), is_floating(r.element), r.element == dtype::u64 ? INT64_MIN : 0, 0};
+  key_answer q{r.what, static_cast<int>(element_size(r.element)), is_floating(r.element), r.element == dtype::u64 ? INT64_MIN : 0, 0};
   switch (r.element) {
     case dtype::f16: q.nan = nan_bits<f16>(); break;
     case dtype::bf16: q.nan = nan_bits<bf16>(); break;

@@ -73,6 +73,9 @@ inline constexpr auto dtypes = std::to_array<dtype_info>({
 /// What is told of it: `info(dtype::f32).size` is 4.
 constexpr const dtype_info& info(dtype type) noexcept { return dtypes[static_cast<std::size_t>(type)]; }
 
+/// Bytes of an element; 0 for a value that is no element type.
+constexpr std::size_t element_size(dtype type) noexcept { return static_cast<std::size_t>(type) < dtypes.size() ? info(type).size : 0; }
+
 /// What kind of number it is; of what is none of them `integer`.
 constexpr number_kind kind_of(dtype type) noexcept {
   return static_cast<std::size_t>(type) < dtypes.size() ? info(type).kind : number_kind::integer;

@@ -99,6 +99,8 @@ std::vector<T> awkward(std::mt19937_64& random) {
   if (kind == 3)
     for (T& v : x) v = f::from_bits(f::to_bits(T{1}) + static_cast<typename f::bits>(random() % 8));
   if (kind == 4) x.back() = f::from_bits(static_cast<typename f::bits>(random()));  // anything
+  if (kind == 5)  // near 2^-828, below which doubles are lifted, and near the least numbers
+    for (T& v : x) v = static_cast<T>(std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, (n % 2 == 0 ? -850 : -1076) + static_cast<int>(random() % 40)) * (random() % 2 == 0 ? 1 : -1));
   return x;
 }
 

@@ -8,7 +8,8 @@
 /// summed down and up.
 ///
 /// Whether subnormals are flushed is the one thing that an instruction cannot name: elements (but zeros) are 2^-960 or more, so that every number
-/// here is a multiple of 2^-1012; floats are not subnormal, nor is the answer.
+/// here is a multiple of 2^-1012; floats are not subnormal, nor is the answer. Smaller doubles are lifted to 2^1024 times themselves by their bits: no number is
+/// subnormal then, which on many processors takes a hundred times as long as another.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +53,27 @@ struct few_anchor {
     limit = (i64s)_mm512_maskz_max_epi64(0xff, (__m512i)(end - least), __m512i{});  // 0 where the one magnitude is so small
   }
 };
+
+/// Numbers below this magnitude are lifted: v·2^1024, whose field is 1024 more. A sum of at most 128 of them is below 2^-814.
+inline constexpr std::int64_t lifted_below = 195 * few_anchor::one;
+
+/// v·2^1024 where |v| is below that: what is subnormal has the field 1025 for 0, and 2^2 taken off.
+WF_INLINE f64s lifted_few(f64s v) {
+  constexpr std::int64_t one = few_anchor::one;
+  const __mmask8 small = _mm512_cmplt_epu64_mask((__m512i)((i64s)v & INT64_MAX), _mm512_set1_epi64(one));
+  const i64s up = (i64s)v | 1024 * one;
+  const i64s scaled = (i64s)_mm512_mask_add_epi64((__m512i)up, small, (__m512i)up, _mm512_set1_epi64(one));
+  return (f64s)_mm512_mask_sub_round_pd((__m512d)scaled, small, (__m512d)scaled, (__m512d)(scaled & -one), near);
+}
+
+/// A lifted sum as it is: below 4 it is a multiple of 2^-50, since all elements are multiples of 2^-1074, and so it was not rounded.
+WF_INLINE std::int64_t lowered_few(std::int64_t bits) {
+  constexpr std::int64_t one = few_anchor::one;
+  const std::int64_t magnitude = bits & INT64_MAX;
+  if (magnitude >= 1025 * one) return bits - 1024 * one;
+  const auto units = _mm_cvttsd_si64(_mm_castsi128_pd(_mm_cvtsi64_si128(magnitude + 50 * one)));
+  return static_cast<std::int64_t>(units) | (bits & INT64_MIN);
+}
 
 /// Doubles cut at an anchor.
 struct few_parts {
@@ -100,20 +122,57 @@ __attribute__((noinline)) inline bool sum_by_largest(const double* x, std::int64
   return p.round(out);
 }
 
-/// Up to 16 doubles, if the first one is of ordinary size and none is 2^11 times that. A = 2^k·(1.5 + 2^-9), so that A + v has A's upper bits for |v| < 2^(k-9) and for no other
-/// v. The sum T of all t's is exact. r's are at most 2^(k-53), and their sum R, of four additions one after the other, is off by at most 2^(k-100): at each of the four
-/// sums of 16·2^(k-53) in all are rounded. What is flushed of numbers below 2^-1022 is less by far, k being above -900. So the sum lies within 2^(k-99) of T + R.
+/// Any such number of doubles that are lifted first, at the anchor of the largest one.
+__attribute__((noinline)) inline bool sum_of_lifted(const double* x, std::int64_t n, void* out) {
+  const auto each = [&](auto take) __attribute__((always_inline)) {
+    for (std::int64_t i = 0; i < n; i += 8) take(_mm512_maskz_loadu_pd(static_cast<__mmask8>(_bzhi_u32(0xff, static_cast<unsigned>(n - i))), x + i));
+  };
+  i64s greatest{};
+  each([&](f64s v) __attribute__((always_inline)) { greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)((i64s)v & INT64_MAX)); });
+  const auto greater = [&](f64s others) __attribute__((always_inline)) { greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)others); };
+  greater(other_half((f64s)greatest));
+  greater(other_pair((f64s)greatest));
+  greater(other_lane((f64s)greatest));
+  const std::int64_t most = greatest[0];
+  if (most == 0 || most >= lifted_below) return false;
+  const few_anchor at((i64s)lifted_few((f64s)(i64s{} + most)));
+  few_parts p{};
+  each([&](f64s unlifted) __attribute__((always_inline)) {
+    const f64s v = lifted_few(unlifted), t = subtract_as<near>(add_as<near>(at.anchor, v), at.anchor), r = subtract_as<near>(v, t);
+    p.t = add_as<near>(p.t, t);
+    p.low = add_as<down>(p.low, r);
+    p.minus_high = subtract_as<down>(p.minus_high, r);
+  });
+  std::int64_t sum;
+  if (!p.round(&sum)) return false;
+  sum = lowered_few(sum);
+  __builtin_memcpy(out, &sum, sizeof sum);
+  return true;
+}
+
+/// Up to 16 doubles, if the first one is of ordinary size (or, of what is lifted, normal) and none is 2^11 times that. A = 2^k·(1.5 + 2^-9), so that A + v has A's upper bits for
+/// |v| < 2^(k-9) and for no other v. The sum T of all t's is exact. r's are at most 2^(k-53), and their sum R, of four additions one after the other, is off by at most 2^(k-100): at each
+/// of the four sums of 16·2^(k-53) in all are rounded. What is flushed of numbers below 2^-1022 is less by far, k being above -900. So the sum lies within 2^(k-99) of T + R.
+template <bool Lifted>
 WF_INLINE bool sum_by_first(const double* p, std::uint64_t first, std::int64_t n, void* out) {
-  constexpr std::uint64_t one = std::uint64_t{1} << 52, least = 200 * one, most = 2000 * one;
-  const std::uint64_t field = first & (2047 * one);
+  constexpr std::uint64_t one = std::uint64_t{1} << 52, least = (Lifted ? 1 : 200) * one, most = (Lifted ? 184 : 2000) * one;
+  std::uint64_t field = first & (2047 * one);
   if (field - least >= most - least) return false;
+  if (Lifted) field += 1024 * one;
   const f64s anchor = (f64s)_mm512_set1_epi64(static_cast<std::int64_t>(field + 20 * one + one / 2 + (one >> 9)));
   const auto here = _bzhi_u32(0xffff, static_cast<unsigned>(n));
-  const f64s a = _mm512_maskz_loadu_pd(static_cast<__mmask8>(here), p), s = add_as<near>(anchor, a);
+  i64s great{};  // magnitudes that are too large to be lifted show in the upper bits
+  const auto load = [&](std::uint32_t which, const double* from) __attribute__((always_inline)) {
+    const f64s v = _mm512_maskz_loadu_pd(static_cast<__mmask8>(which), from);
+    if constexpr (!Lifted) return v;
+    great = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)great, (__m512i)((i64s)v & INT64_MAX));
+    return lifted_few(v);
+  };
+  const f64s a = load(here, p), s = add_as<near>(anchor, a);
   f64s t = subtract_as<near>(s, anchor), r = subtract_as<near>(a, t);
   i64s changed = (i64s)s ^ (i64s)anchor;
   if (n > 8) {
-    const f64s b = _mm512_maskz_loadu_pd(static_cast<__mmask8>(here >> 8), p + 8), s_b = add_as<near>(anchor, b), t_b = subtract_as<near>(s_b, anchor);
+    const f64s b = load(here >> 8, p + 8), s_b = add_as<near>(anchor, b), t_b = subtract_as<near>(s_b, anchor);
     r = add_as<near>(r, subtract_as<near>(b, t_b));
     t = add_as<near>(t, t_b);
     changed |= (i64s)s_b ^ (i64s)anchor;
@@ -125,10 +184,19 @@ WF_INLINE bool sum_by_first(const double* p, std::uint64_t first, std::int64_t n
   const __m128d sum = __builtin_shufflevector(both, both, 0, 1), rest = __builtin_shufflevector(both, both, 4, 5);
   const __m128d off = _mm_set_sd(__builtin_bit_cast(double, field + (20 - 99) * one));
   const __m128d low = add(sum, _mm_sub_round_sd(rest, off, near)), high = add(sum, add(rest, off));
-  const std::int64_t answer = _mm_cvtsi128_si64(_mm_castpd_si128(low));
+  std::int64_t answer = _mm_cvtsi128_si64(_mm_castpd_si128(low));
   if (answer != _mm_cvtsi128_si64(_mm_castpd_si128(high)) || _mm512_cmpge_epu64_mask((__m512i)changed, _mm512_set1_epi64(std::int64_t{1} << 44)) != 0) return false;
+  if constexpr (Lifted) {
+    if (_mm512_cmpge_epu64_mask((__m512i)great, _mm512_set1_epi64(lifted_below)) != 0) return false;
+    answer = lowered_few(answer);
+  }
   __builtin_memcpy(out, &answer, sizeof answer);
   return true;
+}
+
+/// Doubles whose first one is small, or zero.
+__attribute__((noinline)) inline bool sum_of_small(const double* p, std::uint64_t first, std::int64_t n, void* out) {
+  return (n <= 16 && sum_by_first<true>(p, first, n, out)) || sum_of_lifted(p, n, out) || sum_by_largest(p, n, out);
 }
 
 template <>
@@ -136,7 +204,9 @@ inline bool few_sum<double>(const void* x, std::int64_t n, void* out) {
   const auto* const p = static_cast<const double*>(x);
   double first;
   __builtin_memcpy(&first, x, sizeof first);  // at any address
-  if (n <= 16 && sum_by_first(p, __builtin_bit_cast(std::uint64_t, first), n, out)) return true;
+  const auto first_bits = __builtin_bit_cast(std::uint64_t, first);
+  if ((first_bits & INT64_MAX) < 184 * few_anchor::one) return sum_of_small(p, first_bits, n, out);
+  if (n <= 16 && sum_by_first<false>(p, first_bits, n, out)) return true;
   const few_anchor at((i64s)_mm512_set1_pd(first));  // most data have no number 2^11 times their first
   struct block {
     few_parts sum;

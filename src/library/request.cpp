@@ -109,6 +109,12 @@ class on_the_cpu final : public backend {
     const library::adapted a(f, &r.options, {r.element, r.swapped, r.first, r.wanted == output::states, r.progress});
     cpu::run(a.functions(), a.self(), r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
   }
+  void clear(const state_form& f, void* states, std::int64_t count) const override { clear_states(f, states, count); }
+  void merge(const state_form& f, void* to, const void* later, std::int64_t count) const override { merge_states(f, to, later, count); }
+  void unmerge(const state_form& f, void* to, const void* later, std::int64_t count) const override { unmerge_states(f, to, later, count); }
+  void finish(const state_form& f, const options& o, const void* states, std::int64_t count, void* out) const override {
+    finish_states(f, o, states, count, out);
+  }
 };
 
 }  // namespace
@@ -160,6 +166,7 @@ state_form form_of_states(op what, dtype element, accuracy a) {
 
 void clear_states(const state_form& form, void* states, std::int64_t count) {
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{states, "states"}});
   const aligned_state s(r);
   r.identity(nullptr, s.get());
   for (std::int64_t k = 0; k < count; ++k) {
@@ -172,6 +179,7 @@ void clear_states(const state_form& form, void* states, std::int64_t count) {
 void merge_states(const state_form& form, void* to, const void* later, std::int64_t count) {
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
   const aligned_state a(r), b(r);
   for (std::int64_t k = 0; k < count; ++k) {
     std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
@@ -192,6 +200,7 @@ void unmerge_states(const state_form& form, void* to, const void* later, std::in
   const cpu::erased& r = functions_of(form);
   if (!form.adds)
     throw error(errc::unsupported, std::string(who) + ": its states cannot be taken out of one another; those of sums can");
+  check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
   const aligned_state a(r);
   const std::size_t words = form.bytes / 8;
   std::vector<std::uint64_t> rest(words), part(words);
@@ -213,6 +222,7 @@ void unmerge_states(const state_form& form, void* to, const void* later, std::in
 void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out) {
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{states, "states"}, {out, "out"}});
   const aligned_state a(r);
   for (std::int64_t k = 0; k < count; ++k) {
     const std::byte* x = static_cast<const std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;

@@ -97,11 +97,8 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   const view<char> check(nullptr, shape);  // lengths
   if (check.size() > 0) require(a.data, "array: data");
   const bool given = a.strides != nullptr;
-  to.strides[static_cast<std::size_t>(k)] =
-      detail::byte_strides(shape, given ? extents(a.strides, a.strides + a.rank) : row_major(shape), given ? 1 : size);
-  if (k == 0) to.shape = shape;
-  else if (shape != to.shape) refuse("two inputs of the shapes " + detail::text_of(to.shape) + " and " + detail::text_of(shape) + "; they must be the same");
-  to.data[static_cast<std::size_t>(k)] = a.data;
+  detail::add_input(to, static_cast<std::size_t>(k), a.data, given ? 1 : static_cast<std::size_t>(size), shape,
+                    given ? extents(a.strides, a.strides + a.rank) : row_major(shape));
 }
 
 /// Operation, inputs and options.

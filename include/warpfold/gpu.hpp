@@ -229,18 +229,6 @@ struct first_type { using type = First; };
 template <class... A>
 using first_of = typename first_type<A...>::type;
 
-inline request asked(op what, dtype element, const cpu::operands& inputs, const settings& told, bool checked) {
-  request r;
-  r.what = what;
-  r.element = element;
-  r.options = told.options;
-  r.context = told.context;
-  r.inputs = inputs;
-  r.by = told.by;
-  if (checked) r.wanted = output::checked;
-  return r;
-}
-
 /// The calls of a place. Self::kernels_for<operation, element, checked, native, rows>() says by which kernels: `native` and `rows`
 /// where those may be needed.
 template <class Self>

@@ -21,7 +21,7 @@ cudaError_t answer_rows(const states_request& r, cudaStream_t stream) {
                   static_cast<Out*>(r.out));
 }
 
-/// Of elements whose parts are of type T. Squares of complex numbers are sums of both parts' in one row.
+/// Elements have parts of type T. Squares of complex numbers are sums of both parts' in one row.
 template <class T, int Parts = 1>
 cudaError_t answer_floats(const states_request& r, cudaStream_t stream) {
   using f = exact::format<T>;

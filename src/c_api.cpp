@@ -11,6 +11,7 @@
 #include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
 #include <warpfold/detail/cpu/fusion.hpp>
+#include <warpfold/reductions.hpp>
 #include <warpfold/results.hpp>
 #include <warpfold/target.hpp>
 
@@ -57,6 +58,13 @@ void require(const void* p, const char* what) {
   if (p == nullptr) refuse(std::string(what) + " is null");
 }
 
+/// A struct that begins with its size and version.
+void check_struct(const char* what, std::size_t size, int version, std::size_t own_size, int own_version) {
+  if (size != own_size || version != own_version)
+    refuse(std::string(what) + ": size " + std::to_string(size) + " and version " + std::to_string(version) + "; this library's are " +
+           std::to_string(own_size) + " and " + std::to_string(own_version));
+}
+
 op checked_op(int o) {
   if (o < 0 || o >= op_count)
     refuse("operation " + std::to_string(o) + "; they are 0 to " + std::to_string(op_count - 1));
@@ -89,11 +97,8 @@ void add_input(cpu::operands& to, const wf_array& a, int k) {
   const view<char> check(nullptr, shape);  // lengths
   if (check.size() > 0) require(a.data, "array: data");
   const bool given = a.strides != nullptr;
-  to.strides[static_cast<std::size_t>(k)] =
-      detail::byte_strides(shape, given ? extents(a.strides, a.strides + a.rank) : row_major(shape), given ? 1 : size);
-  if (k == 0) to.shape = shape;
-  else if (shape != to.shape) refuse("two inputs of the shapes " + detail::text_of(to.shape) + " and " + detail::text_of(shape) + "; they must be the same");
-  to.data[static_cast<std::size_t>(k)] = a.data;
+  detail::add_input(to, static_cast<std::size_t>(k), a.data, given ? 1 : static_cast<std::size_t>(size), shape,
+                    given ? extents(a.strides, a.strides + a.rank) : row_major(shape));
 }
 
 /// Operation, inputs and options.
@@ -151,10 +156,21 @@ state_form form_of(int o, int element, int a) {
   return form_of_states(checked_op(o), checked_dtype(element), a == WF_EXACT ? accuracy::exact : accuracy::fast);
 }
 
-void check_states(const void* states, std::int64_t count) {
-  if (count < 0) refuse("count is " + std::to_string(count) + "; it is 0 or more");
-  if (count > 0) require(states, "states");
-}
+/// States of a call of C, as a backend takes them.
+struct told_states {
+  state_form form;
+  wf::options options;
+  const backend& on;
+
+  static told_states of(const wf_states* s) {
+    require(s, "states");
+    check_struct("states", s->size, s->version, sizeof(wf_states), WF_STATES_VERSION);
+    request r;
+    take(r, &s->options);
+    return {form_of_states(checked_op(s->op), checked_dtype(s->dtype), r.context.accuracy), r.options,
+            s->place != nullptr ? *s->place->backend : cpu_backend()};
+  }
+};
 
 }  // namespace
 
@@ -177,9 +193,7 @@ extern "C" {
 int wf_run(const wf_request* q) {
   return guarded([&] {
     require(q, "request");
-    if (q->size != sizeof(wf_request) || q->version != WF_REQUEST_VERSION)
-      refuse("request: size " + std::to_string(q->size) + " and version " + std::to_string(q->version) + "; this library's are " +
-             std::to_string(sizeof(wf_request)) + " and " + std::to_string(WF_REQUEST_VERSION));
+    check_struct("request", q->size, q->version, sizeof(wf_request), WF_REQUEST_VERSION);
     request r = request_of(q->op, q->x, q->y, &q->options);
     if (q->output < WF_ANSWERS || q->output > WF_STATES) refuse("output " + std::to_string(q->output) + "; they are 0 to 2");
     switch (q->partition) {
@@ -217,36 +231,31 @@ int wf_state_size(int o, int element, int a, size_t* bytes, int* adds) {
   });
 }
 
-int wf_clear(int o, int element, int a, void* states, int64_t count) {
+int wf_clear(const wf_states* states) {
   return guarded([&] {
-    check_states(states, count);
-    clear_states(form_of(o, element, a), states, count);
+    const told_states s = told_states::of(states);
+    s.on.clear(s.form, states->states, states->count);
   });
 }
 
-int wf_merge(int o, int element, int a, void* to, const void* later, int64_t count) {
+int wf_merge(const wf_states* to, const void* later) {
   return guarded([&] {
-    check_states(to, count);
-    check_states(later, count);
-    merge_states(form_of(o, element, a), to, later, count);
+    const told_states s = told_states::of(to);
+    s.on.merge(s.form, to->states, later, to->count);
   });
 }
 
-int wf_unmerge(int o, int element, int a, void* to, const void* later, int64_t count) {
+int wf_unmerge(const wf_states* from, const void* later) {
   return guarded([&] {
-    check_states(to, count);
-    check_states(later, count);
-    unmerge_states(form_of(o, element, a), to, later, count);
+    const told_states s = told_states::of(from);
+    s.on.unmerge(s.form, from->states, later, from->count);
   });
 }
 
-int wf_finish(int o, int element, const wf_options* options, const void* states, int64_t count, void* out) {
+int wf_finish(const wf_states* states, void* out) {
   return guarded([&] {
-    check_states(states, count);
-    check_states(out, count);
-    request r;
-    take(r, options);
-    finish_states(form_of_states(checked_op(o), checked_dtype(element), r.context.accuracy), r.options, states, count, out);
+    const told_states s = told_states::of(states);
+    s.on.finish(s.form, s.options, states->states, states->count, out);
   });
 }
 

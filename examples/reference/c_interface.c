@@ -105,12 +105,22 @@ static void states(void) {
   int adds;
   wf_request q;
   void *state, *other;
+  wf_states s;
   float sum;
   EXPECT(wf_state_size(WF_SUM, WF_F32, WF_EXACT, &bytes, &adds) == WF_OK && bytes % 8 == 0 && adds == 1);
   state = malloc(bytes);
   other = malloc(bytes);
   EXPECT(state != NULL && other != NULL);
-  EXPECT(wf_clear(WF_SUM, WF_F32, WF_EXACT, state, 1) == WF_OK);
+  memset(&s, 0, sizeof s);
+  s.size = sizeof s;
+  s.version = WF_STATES_VERSION;
+  s.op = WF_SUM;
+  s.dtype = WF_F32;
+  s.states = state;
+  s.count = 1;
+  s.options.rounding = WF_ROUND_UP;
+  s.place = NULL;
+  EXPECT(wf_clear(&s) == WF_OK);
   memset(&q, 0, sizeof q);
   q.size = sizeof q;
   q.version = WF_REQUEST_VERSION;
@@ -118,9 +128,9 @@ static void states(void) {
   q.output = WF_STATES;
   q.out = other;
   EXPECT(wf_run(&q) == WF_OK);
-  EXPECT(wf_merge(WF_SUM, WF_F32, WF_EXACT, state, other, 1) == WF_OK && wf_merge(WF_SUM, WF_F32, WF_EXACT, state, other, 1) == WF_OK);
-  EXPECT(wf_finish(WF_SUM, WF_F32, NULL, state, 1, &sum) == WF_OK && sum == 42);
-  EXPECT(wf_unmerge(WF_SUM, WF_F32, WF_EXACT, state, other, 1) == WF_OK && memcmp(state, other, bytes) == 0);
+  EXPECT(wf_merge(&s, other) == WF_OK && wf_merge(&s, other) == WF_OK);
+  EXPECT(wf_finish(&s, &sum) == WF_OK && sum == 42);
+  EXPECT(wf_unmerge(&s, other) == WF_OK && memcmp(state, other, bytes) == 0);
   free(state);
   free(other);
 }

@@ -102,6 +102,14 @@ void states() {
   wf::unmerge_states(form, two.data(), whole.data(), 1);
   expect(two == nothing);
 
+  const wf::backend& place = wf::cpu_backend();                       // or a wf::gpu, and states in its memory
+  place.clear(form, two.data(), 1);
+  place.merge(form, two.data(), whole.data(), 1);
+  place.merge(form, two.data(), whole.data(), 1);
+  place.unmerge(form, two.data(), whole.data(), 1);
+  place.finish(form, wf::options{}, two.data(), 1, &answer);
+  expect(answer == 21 && two == whole);
+
   const std::vector<std::byte> few = wf::compact_states(form, whole);  // to store or to send
   expect(few.size() < 16 && wf::expand_states(form, few) == whole);
   // What comes from outside is looked at before it is merged.

@@ -7,6 +7,7 @@
 ///     wf::cpu_backend().run(r);                       // a state instead of an answer
 ///     wf::merge_states(form, a, b, 1);                // two arrays' states become one
 ///     wf::finish_states(form, options, a, 1, out);    // the answer of both arrays
+///     place.merge(form, device_a, device_b, 1);       // the same on a GPU, of states in its memory
 ///
 /// A state is what was reduced so far: `form.bytes` bytes, a multiple of 8, in words of 64 bits:
 ///
@@ -43,8 +44,8 @@ inline constexpr int state_version = 2;
 
 /// Throws wf::error (unsupported) for element types that the operation does not take.
 WF_API state_form form_of_states(op what, dtype element, accuracy a = accuracy::exact);
-/// Writes `count` states of no elements, form.bytes bytes each. Throws wf::error (unsupported) of a form that is none of
-/// form_of_states(), as those below do.
+/// Writes `count` states of no elements, form.bytes bytes each. Throws wf::error: unsupported of a form that is none of
+/// form_of_states(), bad_argument of a negative count and of null pointers to some states. Those below do so too.
 WF_API void clear_states(const state_form& form, void* states, std::int64_t count);
 /// to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory, of any alignment.
 /// Throws wf::error (capacity) where a state would have more than 2^63 - 1 elements; states up to there are merged.
@@ -74,6 +75,18 @@ class WF_API backend {
   /// Answers or states go to r.out. A GPU's are there when the stream has come to them. Throws wf::error: what check()
   /// says, and unsupported for what takes() denies.
   virtual void run(const request& r) const = 0;
+
+  /// Writes states of no elements, as clear_states() does and throws, to memory that requests are carried out in; of a GPU all that is done with states
+  /// waits in the stream for what came before, and throws of a CUDA call that fails (device). States there are aligned to 8 bytes.
+  virtual void clear(const state_form& form, void* states, std::int64_t count) const = 0;
+  /// Merges as merge_states() does and throws, but a GPU does not look at numbers of elements. States of native floating point go by way of the host, and
+  /// the call waits.
+  virtual void merge(const state_form& form, void* to, const void* later, std::int64_t count) const = 0;
+  /// Takes out as unmerge_states() does and throws, but a GPU does not look at numbers of elements.
+  virtual void unmerge(const state_form& form, void* to, const void* later, std::int64_t count) const = 0;
+  /// Answers as finish_states() does and throws; `out` is such memory too. The states stay what they are. States of native floating point go by way of the
+  /// host, and the call waits.
+  virtual void finish(const state_form& form, const options& o, const void* states, std::int64_t count, void* out) const = 0;
 
  protected:
   backend() = default;

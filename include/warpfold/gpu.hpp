@@ -229,18 +229,6 @@ struct first_type { using type = First; };
 template <class... A>
 using first_of = typename first_type<A...>::type;
 
-inline request asked(op what, dtype element, const cpu::operands& inputs, const settings& told, bool checked) {
-  request r;
-  r.what = what;
-  r.element = element;
-  r.options = told.options;
-  r.context = told.context;
-  r.inputs = inputs;
-  r.by = told.by;
-  if (checked) r.wanted = output::checked;
-  return r;
-}
-
 /// The calls of a place. Self::kernels_for<operation, element, checked, native, rows>() says by which kernels: `native` and `rows`
 /// where those may be needed.
 template <class Self>
@@ -336,6 +324,11 @@ class place_on : public device_calls<Self> {
   using device_calls<Self>::run;
   /// Enqueues a request. Throws wf::error as wf::backend does.
   void run(const request& r) const;
+  /// What wf::backend does with states, in the device's memory.
+  void clear(const state_form& form, void* states, std::int64_t n) const;
+  void merge(const state_form& form, void* to, const void* later, std::int64_t n) const;                         ///< the same
+  void unmerge(const state_form& form, void* to, const void* later, std::int64_t n) const;                       ///< the same
+  void finish(const state_form& form, const options& o, const void* states, std::int64_t n, void* out) const;  ///< the same
   /// Whether it carries out such requests, whatever their shapes and pointers.
   bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept;
 
@@ -372,6 +365,10 @@ class WF_API device_place : public backend, public detail::device_calls<device_p
   /// Enqueues a request: what wf::sum and the others do. Throws wf::error as wf::backend says, and of a CUDA call that fails (device).
   void run(const request& r) const override;
   using device_calls::run;
+  void clear(const state_form& form, void* states, std::int64_t n) const override;                        ///< wf::backend's
+  void merge(const state_form& form, void* to, const void* later, std::int64_t n) const override;         ///< wf::backend's
+  void unmerge(const state_form& form, void* to, const void* later, std::int64_t n) const override;       ///< wf::backend's
+  void finish(const state_form& form, const options& o, const void* states, std::int64_t n, void* out) const override;  ///< wf::backend's
   const device_library& kernels() const noexcept { return *kernels_; }  ///< the compiled kernels
   /// \cond
   order_labels_kernel order_labels() const { return kernels_->order_labels; }  ///< those that sort labels
@@ -382,6 +379,7 @@ class WF_API device_place : public backend, public detail::device_calls<device_p
   friend device_stream;
   friend detail::device_calls<device_place>;
   device_place(const device_library& kernels, const same& other) : device_calls(other), kernels_(&kernels) {}
+  void fold(const state_form& form, void* to, const void* later, std::int64_t n, bool take_out) const;
   template <op, class, bool, bool, bool>
   const call_kernels& kernels_for() const { return kernels_->kernels; }
 
@@ -395,6 +393,22 @@ void place_on<Self, Kernels>::run(const request& r) const { this->with_all(Kerne
 template <class Self, class Kernels>
 bool place_on<Self, Kernels>::takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept {
   return this->with_all(Kernels::library()).takes(what, element, a, by, wanted);
+}
+template <class Self, class Kernels>
+void place_on<Self, Kernels>::clear(const state_form& form, void* states, std::int64_t n) const {
+  this->with_all(Kernels::library()).clear(form, states, n);
+}
+template <class Self, class Kernels>
+void place_on<Self, Kernels>::merge(const state_form& form, void* to, const void* later, std::int64_t n) const {
+  this->with_all(Kernels::library()).merge(form, to, later, n);
+}
+template <class Self, class Kernels>
+void place_on<Self, Kernels>::unmerge(const state_form& form, void* to, const void* later, std::int64_t n) const {
+  this->with_all(Kernels::library()).unmerge(form, to, later, n);
+}
+template <class Self, class Kernels>
+void place_on<Self, Kernels>::finish(const state_form& form, const options& o, const void* states, std::int64_t n, void* out) const {
+  this->with_all(Kernels::library()).finish(form, o, states, n, out);
 }
 
 }  // namespace detail

@@ -143,7 +143,7 @@ void all_reduce(const Place& place, ncclComm_t comm, const state_form& form, voi
 /// A request of this rank's piece; the answers, or the states, of all pieces are written to r.out, which is the device's, on the place's stream.
 /// Pieces of axes are cut along those that are reduced; segments and labels are joined with those of the same number. argmin and argmax want
 /// request::first, the index of the piece's first element in the whole, which ranks do not tell each other. Throws wf::error:
-/// unsupported too for answers of complex numbers, whose states (output::states) the host finishes, and for wf::checked.
+/// unsupported too for wf::checked.
 template <class Place>
   requires(Place::is_place)
 void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
@@ -152,8 +152,6 @@ void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
     throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
   const state_form form = known_form(r.what, r.element, r.context.accuracy);
   states_request q = wf::detail::states_of(form, r.options, *wf::detail::product(wf::check(r)));
-  if (r.wanted == output::answers && is_complex(r.element) && q.rows.sums != 0)
-    throw error(errc::unsupported, who + " over ranks: of complex numbers a device writes states (output::states) alone");
   const bool places = q.kind == state_kind::places;
   if (places && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
     throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");

@@ -27,6 +27,7 @@
 #include <string>
 #include <tuple>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
 #include <warpfold/context.hpp>
 #include <warpfold/detail/cpu/engine.hpp>
@@ -180,8 +181,7 @@ WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::si
 WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n);
 
 template <class... X>
-cpu::operands operands_of(const X&... x) {
-  cpu::operands o;
+void add_inputs(cpu::operands& o, const X&... x) {
   std::size_t k = 0;
   const auto add = [&](const auto& one) {
     using One = std::remove_cvref_t<decltype(one)>;
@@ -205,6 +205,11 @@ cpu::operands operands_of(const X&... x) {
     ++k;
   };
   (add(x), ...);
+}
+template <class... X>
+cpu::operands operands_of(const X&... x) {
+  cpu::operands o;
+  add_inputs(o, x...);
   return o;
 }
 
@@ -219,6 +224,39 @@ void make_room(array<Result>& answers, const extents& shape, const char* who) {
   answers.shape = shape;
   answers.values.resize(n);
 }
+/// The request of a call.
+inline void ask(request& r, op what, dtype element, const settings& told, bool checked) {
+  r.what = what;
+  r.element = element;
+  r.options = told.options;
+  r.context = told.context;
+  r.by = told.by;
+  if (checked) r.wanted = output::checked;
+}
+inline request asked(op what, dtype element, const cpu::operands& inputs, const settings& told, bool checked) {
+  request r;
+  r.inputs = inputs;
+  ask(r, what, element, told, checked);
+  return r;
+}
+/// What it answers on the CPU.
+template <class Result, bool Many>
+auto answer(request& r, const settings& s) {
+  if constexpr (Many) {
+    const char* const who = op_names[static_cast<int>(r.what)];
+    array<Result> out;
+    make_room(out, shape_of_answers(r.inputs, s, who), who);
+    r.out = out.values.data();
+    cpu_backend().run(r);
+    return out;
+  } else {
+    Result out;
+    r.out = &out;
+    cpu_backend().run(r);
+    return out;
+  }
+}
+/// The answer of a reduction that no request names: one of the caller's own, or of what a function makes of the elements.
 template <class Result, bool Many, class... X>
 auto answer(const cpu::erased& r, const void* self, const settings& s, const char* who, const X&... x) {
   if constexpr (Many) {
@@ -229,17 +267,9 @@ auto answer(const cpu::erased& r, const void* self, const settings& s, const cha
     return out;
   } else {
     Result out;
-    if constexpr ((!is_view<X> && ...)) {
-      const std::array<std::size_t, sizeof...(X)> sizes{std::ranges::size(x)...};
-      for (const std::size_t n : sizes)
-        if (n != sizes[0])
-          throw error(errc::bad_argument, std::string(who) + ": inputs of " + std::to_string(sizes[0]) +
-                                              " and " + std::to_string(n) + " elements; they must be as long");
-      const void* const p[] = {std::ranges::data(x)...};
-      cpu::reduce_run(r, self, p, static_cast<std::int64_t>(sizes[0]), s.context, &out);
-    } else {
-      cpu::reduce_all(r, self, operands_of(x...), s.context, &out);
-    }
+    const cpu::operands o = operands_of(x...);
+    if constexpr ((!is_view<X> && ...)) cpu::reduce_run(r, self, o.data.data(), o.shape[0], s.context, &out);
+    else cpu::reduce_all(r, self, o, s.context, &out);
     return out;
   }
 }
@@ -308,9 +338,11 @@ struct function {
     static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
-    const cpu::erased& r = Answer::template functions<T>(s);
-    return answer<typename Answer::template type<T>, places<S...> == 1>(r, &s.options, s, op_names[static_cast<int>(O)], x,
-                                                                             y...);
+    if constexpr (is_checked) static_assert(integer<T>, "only reductions of integers can overflow");
+    request r;
+    add_inputs(r.inputs, x, y...);
+    ask(r, O, dtype_of<T>, s, is_checked);
+    return answer<typename Answer::template type<T>, places<S...> == 1>(r, s);
   }
 };
 

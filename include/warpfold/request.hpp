@@ -55,7 +55,7 @@ struct request {
   op what = op::sum;                      ///< the operation
   dtype element = dtype::f64;             ///< the type of the elements
   wf::options options{};                  ///< rounding, correction
-  cpu::operands inputs{};                 ///< one shape; strides in bytes; a second input for dot
+  cpu::operands inputs;                   ///< one shape; strides in bytes; a second input for dot
   std::array<bool, cpu::max_inputs> swapped{};  ///< bytes of the other order than the machine's
   partition by{};                         ///< how elements are shared among answers
   /// The index of the first element of each answer: pieces of an array of which argmin is asked keep their places.

@@ -27,7 +27,8 @@ class per_dimension {
   using iterator = T*;              ///< to a value
   using const_iterator = const T*;  ///< to a value that is only read
 
-  per_dimension() = default;
+  /// None. Not `= default`, with which `{}` would clear all 32.
+  per_dimension() noexcept {}
   /// That many values.
   explicit per_dimension(std::size_t n, T value = T()) { resize(n, value); }
   /// Those values.

@@ -169,19 +169,40 @@ WF_API int wf_run(const wf_request* request);
  * number of elements. The same elements give the same bytes on every machine, in any order, but for native floating
  * point (WF_FAST, WF_LOGSUMEXP, WF_PROD of floats). Where `adds` is 1, states are merged by adding their words as int64.
  * WF_UNSUPPORTED: an element type that the operation does not take; WF_BAD_ARGUMENT: a null pointer, no wf_op, wf_dtype or
- * wf_accuracy. The functions of states that follow return the same. */
+ * wf_accuracy. */
 WF_API int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* adds);
-/** Writes `count` states of no elements to host memory. WF_BAD_ARGUMENT: a null pointer, a negative count. */
-WF_API int wf_clear(int op, int dtype, int accuracy, void* states, int64_t count);
-/** to[k] becomes the state of its elements and of those of later[k], which come after them. Host memory.
- * WF_CAPACITY: more than 2^63 - 1 elements; WF_BAD_ARGUMENT as wf_clear. */
-WF_API int wf_merge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/** to[k] becomes the state that it was before later[k] was merged into it, where states add; else
- * WF_UNSUPPORTED. WF_BAD_ARGUMENT: later[k] has more elements than to[k], or as wf_clear. */
-WF_API int wf_unmerge(int op, int dtype, int accuracy, void* to, const void* later, int64_t count);
-/** The answers of `count` states: `out` has room for as many of what wf_result_type says. Host memory, of
- * any alignment. WF_BAD_ARGUMENT as wf_clear, and of options that are none; WF_UNSUPPORTED as wf_state_size. */
-WF_API int wf_finish(int op, int dtype, const wf_options* options, const void* states, int64_t count, void* out);
+/** The version of wf_states. */
+#define WF_STATES_VERSION 1
+/** States of one kind, one after the other, in memory of a place. Zeroed, then `size` and `version` set, it holds the defaults: exact sums on the CPU.
+ *
+ *     wf_states sums = {sizeof sums, WF_STATES_VERSION};
+ *     sums.dtype = WF_F32;
+ *     sums.states = a;
+ *     sums.count = 1;
+ *     if (wf_merge(&sums, b) != WF_OK || wf_finish(&sums, &sum) != WF_OK) puts(wf_last_error());
+ */
+typedef struct wf_states {
+  size_t size;            /**< sizeof(wf_states) */
+  int version;            /**< of this struct: WF_STATES_VERSION */
+  int op;                 /**< wf_op */
+  int dtype;              /**< wf_dtype of the elements */
+  void* states;           /**< the first; of any alignment on the CPU, of 8 bytes on a place */
+  int64_t count;          /**< how many states */
+  wf_options options;     /**< their accuracy; rounding and correction of answers */
+  const wf_place* place;  /**< the place whose memory they are in; null: the CPU */
+} wf_states;
+/** They become states of no elements. Returns WF_BAD_ARGUMENT of a size or version that this library does not know, a null pointer, a negative
+ * count, options that are none; WF_UNSUPPORTED of an element type that the operation does not take. Those below return the same. On a GPU the
+ * work is done when the stream has come to it; states of native floating point go by way of the host, and the call waits. */
+WF_API int wf_clear(const wf_states* states);
+/** State k becomes that of its elements and of those of later[k], which come after them; `later` is memory of the place.
+ * WF_CAPACITY: more than 2^63 - 1 elements, but on a place nobody looks. */
+WF_API int wf_merge(const wf_states* to, const void* later);
+/** State k becomes that which it was before later[k] was merged into it, where states add; else WF_UNSUPPORTED. WF_BAD_ARGUMENT: later[k] has
+ * more elements, but on a place nobody looks. */
+WF_API int wf_unmerge(const wf_states* from, const void* later);
+/** Their answers: `out`, memory of the place, has room for as many of what wf_result_type says. The states stay what they are. WF_BAD_ARGUMENT and WF_UNSUPPORTED as wf_clear. */
+WF_API int wf_finish(const wf_states* states, void* out);
 
 /** A place on a GPU. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
  * kernels and of simt. One host thread at a time uses a place. WF_BAD_ARGUMENT: `place` is null; WF_OUT_OF_MEMORY. A GPU that is not

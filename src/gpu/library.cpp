@@ -23,7 +23,7 @@ int run_any(const device_request& r, void* scratch, void* stream) {
 }  // namespace
 
 const device_library& built::library() {
-  static const device_library it{built::machine(), {{run_any, run_any}, built::checked, built::rows}, built::order_labels, built::find_runs, &built::trials()};
+  static const device_library it{built::machine(), {{run_any, run_any}, built::checked, built::rows}, built::order_labels, built::find_runs, built::states, &built::trials()};
   return it;
 }
 

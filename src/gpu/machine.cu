@@ -179,7 +179,7 @@ struct staged_on_stream {
   }
   std::byte* pinned(int lane, int buffer) const { return memory + staged::piece_bytes * static_cast<std::size_t>(lane * staged::buffers + buffer); }
   int enqueue(void* to, std::size_t bytes, int lane, int buffer) {
-    cudaError_t e = cudaMemcpyAsync(to, pinned(lane, buffer), bytes, cudaMemcpyHostToDevice, stream);
+    cudaError_t e = cudaMemcpyAsync(to, pinned(lane, buffer), bytes, cudaMemcpyDefault, stream);
     if (e == cudaSuccess) e = cudaEventRecord(event(lane, buffer), stream);
     return static_cast<int>(e);
   }
@@ -200,12 +200,12 @@ void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
       return;
     }
   }
-  fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s)), "an input");
+  fail(static_cast<int>(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s)), "an input");
 }
 
 void copy_back(void* to, const void* from, std::size_t bytes, void* stream) {
   const auto s = static_cast<cudaStream_t>(stream);
-  cudaError_t e = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s);
+  cudaError_t e = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s);
   if (e == cudaSuccess) e = cudaStreamSynchronize(s);
   fail(static_cast<int>(e), "an answer");
 }

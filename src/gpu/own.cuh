@@ -42,7 +42,8 @@ cudaError_t enqueue_operation_rows(const rows_request& r, workspace& w, cudaStre
 /// Merges and answers states of R, a thread a state (detail/gpu/states.hpp).
 template <class R>
 __global__ void __launch_bounds__(128)
-    operation_states_kernel(R r, std::int64_t* states, const std::int64_t* from, std::int64_t sets, std::int64_t count, int words, result_of<R>* out) {
+    operation_states_kernel(R r, std::int64_t* states, const std::int64_t* from, std::int64_t sets, std::int64_t count, int words, bool into,
+                            result_of<R>* out) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (k >= count) return;
   const auto load = [](const std::int64_t* at) {
@@ -51,8 +52,9 @@ __global__ void __launch_bounds__(128)
     return s;
   };
   std::int64_t* const to = states + k * words;
-  std::int64_t n = sets > 0 ? 0 : to[0];
-  state_of<R> s = sets > 0 ? r.identity() : load(to);
+  const bool kept = sets <= 0 || into;
+  std::int64_t n = kept ? to[0] : 0;
+  state_of<R> s = kept ? load(to) : r.identity();
   for (std::int64_t set = 0; set < sets; ++set) {
     const std::int64_t* const at = from + (set * count + k) * words;
     n += at[0];
@@ -66,7 +68,7 @@ cudaError_t enqueue_operation_states(const states_request& r, cudaStream_t strea
   using reduction = placed_reduction<R, T...>;
   if (r.count == 0) return cudaSuccess;
   return launch(operation_states_kernel<reduction>, {static_cast<unsigned>((r.count + 127) / 128), 128, 0, stream}, reduction::of(r.options, 0), r.states,
-                r.from, r.sets, r.count, static_cast<int>(r.words), static_cast<result_of<R>*>(r.out));
+                r.from, r.sets, r.count, static_cast<int>(r.words), r.into, static_cast<result_of<R>*>(r.out));
 }
 
 /// The functions of R, or null where its states are too large for rows.

@@ -11,22 +11,24 @@ namespace {
 
 cudaError_t launched(const launch_config& c, auto kernel, auto... a) { return c.blocks == 0 ? cudaSuccess : launch(kernel, c, a...); }
 
-template <class F, bool Products, bool Moments, class Out, int Digits = Products ? F::product_digits : F::digits>
+template <class F, bool Products, bool Moments, class Out, int Parts = 1, int Digits = Products ? F::product_digits : F::digits>
 cudaError_t answer_rows(const states_request& r, cudaStream_t stream) {
-  using rows = rows_in_states<F, Products, Moments, Digits>;
-  if (rows::digits0 != r.rows.digits || (Moments ? rows::digits1 : 0) != r.rows.squares) return cudaErrorInvalidValue;
+  using rows = rows_in_states<F, Products, Moments, Parts, Digits>;
+  if (Parts != r.rows.sums || rows::digits0 != r.rows.digits || rows::squares != r.rows.squares) return cudaErrorInvalidValue;
   const exact_question q{r.what, r.options.rounding, r.options.correction};
-  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_states_kernel<rows, Out>, r.states, static_cast<int>(r.words), q,
-                  r.what == op::mean_var ? 2 : 1, static_cast<Out*>(r.out));
+  const int values = r.what == op::mean_var ? Parts + 1 : is_spread(r.what) ? 1 : Parts;
+  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_states_kernel<rows, Out>, r.states, static_cast<int>(r.words), q, values,
+                  static_cast<Out*>(r.out));
 }
 
-template <class T>
+/// Elements have parts of type T. Squares of complex numbers are sums of both parts' in one row.
+template <class T, int Parts = 1>
 cudaError_t answer_floats(const states_request& r, cudaStream_t stream) {
   using f = exact::format<T>;
   switch (r.kind) {
-    case state_kind::sums: return answer_rows<f, false, false, T>(r, stream);
-    case state_kind::dots: return answer_rows<f, true, false, T>(r, stream);
-    case state_kind::moments: return answer_rows<f, false, true, T>(r, stream);
+    case state_kind::sums: return answer_rows<f, false, false, T, Parts>(r, stream);
+    case state_kind::dots: return r.rows.sums == 1 ? answer_rows<f, true, false, T>(r, stream) : answer_rows<f, true, false, T, Parts>(r, stream);
+    case state_kind::moments: return answer_rows<f, false, true, T, Parts>(r, stream);
     default: return cudaErrorNotSupported;
   }
 }
@@ -35,17 +37,18 @@ template <class T>
 std::int64_t nan_bits() { return static_cast<std::int64_t>(exact::format<T>::quiet_nan); }
 
 cudaError_t answer(const states_request& r, cudaStream_t stream) {
-  if (r.rows.sums > 1 || (is_complex(r.element) && r.rows.sums != 0)) return cudaErrorNotSupported;
-  if (r.rows.sums == 1) {
+  if (r.rows.sums != 0) {
     using f64 = exact::format<double>;
     if (is_integer(r.element)) {
       if (r.kind == state_kind::moments) return answer_rows<f64, false, true, double>(r, stream);
-      return answer_rows<f64, false, false, double, wf::detail::digits_of_integers>(r, stream);
+      return answer_rows<f64, false, false, double, 1, wf::detail::digits_of_integers>(r, stream);
     }
     switch (r.element) {
       case dtype::f16: return answer_floats<f16>(r, stream);
       case dtype::bf16: return answer_floats<bf16>(r, stream);
       case dtype::f32: return answer_floats<float>(r, stream);
+      case dtype::c64: return answer_floats<float, 2>(r, stream);
+      case dtype::c128: return answer_floats<double, 2>(r, stream);
       default: return answer_floats<double>(r, stream);
     }
   }
@@ -63,9 +66,10 @@ cudaError_t answer(const states_request& r, cudaStream_t stream) {
 
 cudaError_t merge(const states_request& r, cudaStream_t stream) {
   if (r.rows.sums == 0 && r.sets == 0) return cudaSuccess;  // sums of words are canonical
-  if (r.sets == 0) {
+  if (r.sets == 0 || (r.adds && r.into)) {
+    if (r.sets > 1) return cudaErrorNotSupported;
     const form_words f{static_cast<int>(r.words), r.rows.sums, r.rows.digits, r.rows.squares, r.rows.terms};
-    return launched({static_cast<unsigned>(r.count), 32, 0, stream}, settle_kernel, r.states, f);
+    return launched({static_cast<unsigned>(r.count), 32, 0, stream}, settle_kernel, r.states, r.sets == 0 ? nullptr : r.from, r.take_out, f);
   }
   state_merge how{};
   switch (r.kind) {
@@ -75,7 +79,7 @@ cudaError_t merge(const states_request& r, cudaStream_t stream) {
     default: return cudaErrorNotSupported;
   }
   return launched({static_cast<unsigned>((r.count + 127) / 128), 128, 0, stream}, merge_sets_kernel, r.states, r.from, r.sets, r.count,
-                  static_cast<int>(r.words), how, r.nothing[0], r.nothing[1]);
+                  static_cast<int>(r.words), how, r.nothing[0], r.nothing[1], r.into);
 }
 
 cudaError_t run(const states_request& r, cudaStream_t stream) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that take any request. A program that makes none links nothing of this.
+#include <cstddef>
+#include <vector>
+
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/gpu/states.hpp>
 #include <warpfold/gpu.hpp>
+
+#include "shapes.hpp"
 
 namespace wf {
 
@@ -37,6 +43,87 @@ void device_place::run(const request& r) const {
   check(r);
   const bool states = r.wanted == output::states && takes(r.what, r.element, r.context.accuracy, partition::kinds::axes, r.wanted);
   device_stream::run(r, kernels_->kernels, states ? form_of_states(r.what, r.element, r.context.accuracy).bytes : 0);
+}
+
+// ---- States. The functions of the host are asked for none first: they refuse what no place takes.
+
+namespace {
+
+std::size_t bytes_of(const state_form& form, std::int64_t n) { return form.bytes * static_cast<std::size_t>(n); }
+
+/// States that no kernel merges or answers, which come to the host.
+std::vector<std::byte> on_the_host(const device_stream& place, const void* states, std::size_t bytes) {
+  std::vector<std::byte> here(bytes);
+  place.machine().copy_back(here.data(), states, bytes, place.stream());
+  return here;
+}
+
+void look_at_states(const device_stream& place, const void* to, const void* other, std::int64_t n, op what) {
+  cpu::operands read;
+  read.data[0] = other;
+  place.look_at(read, n, n == 0 ? nullptr : to, op_names[static_cast<int>(what)]);
+}
+
+}  // namespace
+
+void device_place::clear(const state_form& form, void* states, std::int64_t n) const {
+  clear_states(form, nullptr, 0);
+  check_states_call(form.what, n, {{states, "states"}});
+  if (n == 0) return;
+  look_at_states(*this, states, nullptr, n, form.what);
+  std::vector<std::byte> none(bytes_of(form, n));
+  clear_states(form, none.data(), n);
+  machine().copy_in(states, none.data(), none.size(), stream());
+}
+
+void device_place::fold(const state_form& form, void* to, const void* later, std::int64_t n, bool take_out) const {
+  check_states_call(form.what, n, {{to, "to"}, {later, "later"}});
+  if (n == 0) return;
+  look_at_states(*this, to, later, n, form.what);
+  const bool own = operation_of(form.what).state == state_kind::own;
+  if (!form.canonical || (take_out && own)) {
+    std::vector<std::byte> here = on_the_host(*this, to, bytes_of(form, n));
+    const std::vector<std::byte> others = on_the_host(*this, later, here.size());
+    (take_out ? unmerge_states : merge_states)(form, here.data(), others.data(), n);
+    machine().copy_in(to, here.data(), here.size(), stream());
+    return;
+  }
+  states_request r = detail::states_of(form, {}, n);
+  r.states = static_cast<std::int64_t*>(to);
+  r.from = static_cast<const std::int64_t*>(later);
+  r.sets = 1;
+  r.into = true;
+  r.take_out = take_out;
+  machine().fail(kernels_->states(r, stream()), op_names[static_cast<int>(form.what)]);
+}
+
+void device_place::merge(const state_form& form, void* to, const void* later, std::int64_t n) const {
+  merge_states(form, nullptr, nullptr, 0);
+  fold(form, to, later, n, false);
+}
+
+void device_place::unmerge(const state_form& form, void* to, const void* later, std::int64_t n) const {
+  unmerge_states(form, nullptr, nullptr, 0);
+  fold(form, to, later, n, true);
+}
+
+void device_place::finish(const state_form& form, const options& o, const void* states, std::int64_t n, void* out) const {
+  finish_states(form, o, nullptr, 0, nullptr);
+  check_states_call(form.what, n, {{states, "states"}, {out, "out"}});
+  if (n == 0) return;
+  look_at_states(*this, out, states, n, form.what);
+  if (!form.canonical) {
+    const std::vector<std::byte> here = on_the_host(*this, states, bytes_of(form, n));
+    std::vector<std::byte> answers(builtin(form.what, form.element, form.accuracy).result_size * static_cast<std::size_t>(n));
+    finish_states(form, o, here.data(), n, answers.data());
+    machine().copy_in(out, answers.data(), answers.size(), stream());
+    return;
+  }
+  states_request r = detail::states_of(form, o, n);
+  r.states = const_cast<std::int64_t*>(static_cast<const std::int64_t*>(states));  // which are read alone
+  r.sets = -1;
+  r.out = out;
+  machine().fail(kernels_->states(r, stream()), op_names[static_cast<int>(form.what)]);
 }
 
 }  // namespace wf

@@ -16,13 +16,22 @@
 
 namespace wf {
 
-extents check(const request& r) {
-  const char* const who = op_names[static_cast<int>(r.what)];
+namespace {
+
+/// The functions of what is asked, which is refused where there are none.
+const cpu::erased& functions_of(const request& r) {
   if (r.context.threads < 0) detail::refuse_threads(r.context.threads);
-  builtin(r.what, r.element, r.context.accuracy);
-  if (r.wanted == output::checked && find_checked(r.what, r.element) == nullptr)
-    throw error(errc::unsupported, std::string(who) + " of " + std::string(info(r.element).name) +
-                                       " cannot overflow; sum, prod, sum_of_squares, norm1 and dot of integers can");
+  const cpu::erased& answers = builtin(r.what, r.element, r.context.accuracy);
+  if (r.wanted != output::checked) return answers;
+  if (const cpu::erased* const f = find_checked(r.what, r.element)) return *f;
+  throw error(errc::unsupported, std::string(op_names[static_cast<int>(r.what)]) + " of " + std::string(info(r.element).name) +
+                                     " cannot overflow; sum, prod, sum_of_squares, norm1 and dot of integers can");
+}
+
+}  // namespace
+
+extents check(const request& r) {
+  functions_of(r);
   return check_shapes(r);
 }
 
@@ -103,11 +112,20 @@ class on_the_cpu final : public backend {
     return wanted == output::checked ? find_checked(what, element) != nullptr : find_builtin(what, element, a) != nullptr;
   }
   void run(const request& r) const override {
-    check(r);
-    const cpu::erased& f = r.wanted == output::checked ? *find_checked(r.what, r.element)
-                                                       : *find_builtin(r.what, r.element, r.context.accuracy);
+    const cpu::erased& f = functions_of(r);
+    check_shapes(r);
+    if (r.first == 0 && r.wanted != output::states && !r.swapped[0] && !r.swapped[1] && r.progress == nullptr) {  // a few ns of a small array's time
+      cpu::run(f, &r.options, r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
+      return;
+    }
     const library::adapted a(f, &r.options, {r.element, r.swapped, r.first, r.wanted == output::states, r.progress});
     cpu::run(a.functions(), a.self(), r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
+  }
+  void clear(const state_form& f, void* states, std::int64_t count) const override { clear_states(f, states, count); }
+  void merge(const state_form& f, void* to, const void* later, std::int64_t count) const override { merge_states(f, to, later, count); }
+  void unmerge(const state_form& f, void* to, const void* later, std::int64_t count) const override { unmerge_states(f, to, later, count); }
+  void finish(const state_form& f, const options& o, const void* states, std::int64_t count, void* out) const override {
+    finish_states(f, o, states, count, out);
   }
 };
 
@@ -160,6 +178,7 @@ state_form form_of_states(op what, dtype element, accuracy a) {
 
 void clear_states(const state_form& form, void* states, std::int64_t count) {
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{states, "states"}});
   const aligned_state s(r);
   r.identity(nullptr, s.get());
   for (std::int64_t k = 0; k < count; ++k) {
@@ -172,6 +191,7 @@ void clear_states(const state_form& form, void* states, std::int64_t count) {
 void merge_states(const state_form& form, void* to, const void* later, std::int64_t count) {
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
   const aligned_state a(r), b(r);
   for (std::int64_t k = 0; k < count; ++k) {
     std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
@@ -192,6 +212,7 @@ void unmerge_states(const state_form& form, void* to, const void* later, std::in
   const cpu::erased& r = functions_of(form);
   if (!form.adds)
     throw error(errc::unsupported, std::string(who) + ": its states cannot be taken out of one another; those of sums can");
+  check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
   const aligned_state a(r);
   const std::size_t words = form.bytes / 8;
   std::vector<std::uint64_t> rest(words), part(words);
@@ -213,6 +234,7 @@ void unmerge_states(const state_form& form, void* to, const void* later, std::in
 void finish_states(const state_form& form, const options& o, const void* states, std::int64_t count, void* out) {
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
+  check_states_call(form.what, count, {{states, "states"}, {out, "out"}});
   const aligned_state a(r);
   for (std::int64_t k = 0; k < count; ++k) {
     const std::byte* x = static_cast<const std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;

@@ -57,6 +57,13 @@ extents shape_of_answers(const extents& shape, const partition& by, const char* 
   return {by.count};
 }
 
+void check_states_call(op o, std::int64_t count, std::initializer_list<std::pair<const void*, const char*>> pointers) {
+  const char* const who = op_names[static_cast<int>(o)];
+  if (count < 0) refuse(std::string(who) + ": " + std::to_string(count) + " states; there must be 0 or more");
+  for (const auto& [p, what] : pointers)
+    if (p == nullptr && count != 0) refuse(std::string(who) + ": " + what + " is null, but there are " + std::to_string(count) + " states");
+}
+
 extents check_shapes(const request& r) {
   const char* const who = op_names[static_cast<int>(r.what)];
   const auto elements = detail::product(r.inputs.shape);

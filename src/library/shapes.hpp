@@ -3,7 +3,10 @@
 /// What of a request can be checked without knowing its reduction.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include <warpfold/error.hpp>
 #include <warpfold/request.hpp>
@@ -14,5 +17,8 @@ namespace wf {
 
 /// As check(), of an operation and an element type that are known to be taken.
 extents check_shapes(const request& r);
+
+/// Throws wf::error (bad_argument) of a negative number of states, and of null pointers to some: `what` says to what.
+void check_states_call(op o, std::int64_t count, std::initializer_list<std::pair<const void*, const char*>> pointers);
 
 }  // namespace wf

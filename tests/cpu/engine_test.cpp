@@ -514,7 +514,7 @@ TEST(errors, say_what_where_and_what_would_be_right) {
             }),
             "context: threads is -3; it is 0 or more, and 0 means all");
   EXPECT_EQ(message_of([&] { wf::dot(x, std::vector<double>(1)); }),
-            "dot: inputs of 6 and 1 elements; they must be as long");
+            "two inputs of the shapes (6,) and (1,); they must be the same");
   EXPECT_EQ(message_of([&] { wf::dot(m, view<double>(x.data(), {3, 2})); }),
             "two inputs of the shapes (2, 3) and (3, 2); they must be the same");
   EXPECT_EQ(message_of([&] { m.transposed(0, 5); }), "view: transposed(0, 5) of 2 dimensions, which count from 0");

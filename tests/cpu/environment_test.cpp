@@ -189,14 +189,17 @@ TEST_F(environment_of_the_caller, is_kept_by_states_and_by_checked_answers) {
         q.options = {accuracy, WF_ROUND_UP, 1, 2};
         expect_kept("states, " + what, [&] {
           std::string states(3 * bytes, '\0'), answer(64, '\0');
-          EXPECT_EQ(wf_clear(o, x.dtype, accuracy, states.data(), 3), WF_OK);
+          wf_states s{sizeof(wf_states), WF_STATES_VERSION, o, x.dtype, states.data(), 3, q.options, nullptr};
+          EXPECT_EQ(wf_clear(&s), WF_OK);
+          s.count = 2;
           for (const std::size_t k : {0, 1}) {
             q.out = states.data() + k * bytes;
             EXPECT_EQ(wf_run(&q), WF_OK) << what;
           }
-          EXPECT_EQ(wf_merge(o, x.dtype, accuracy, states.data(), states.data() + bytes, 2), WF_OK);
-          EXPECT_EQ(wf_finish(o, x.dtype, &q.options, states.data(), 1, answer.data()), WF_OK);
-          EXPECT_EQ(wf_unmerge(o, x.dtype, accuracy, states.data(), states.data() + bytes, 1), adds != 0 ? WF_OK : WF_UNSUPPORTED);
+          EXPECT_EQ(wf_merge(&s, states.data() + bytes), WF_OK);
+          s.count = 1;
+          EXPECT_EQ(wf_finish(&s, answer.data()), WF_OK);
+          EXPECT_EQ(wf_unmerge(&s, states.data() + bytes), adds != 0 ? WF_OK : WF_UNSUPPORTED);
           return states + answer;
         });
         if (x.dtype < WF_I8 || x.dtype > WF_U64) return;

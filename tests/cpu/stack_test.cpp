@@ -146,9 +146,10 @@ TEST_F(stack, of_the_stated_size_is_enough_for_every_reduction) {
                 EXPECT_EQ(wf_run(&q), WF_OK);
               }
               char out[64];
-              EXPECT_EQ(wf_merge(o, dtype, accuracy, held.data(), held.data() + bytes, 1), WF_OK);
-              EXPECT_EQ(wf_finish(o, dtype, &q.options, held.data(), 1, out), WF_OK);
-              EXPECT_EQ(wf_unmerge(o, dtype, accuracy, held.data(), held.data() + bytes, 1), adds != 0 ? WF_OK : WF_UNSUPPORTED);
+              const wf_states s{sizeof(wf_states), WF_STATES_VERSION, o, dtype, held.data(), 1, q.options, nullptr};
+              EXPECT_EQ(wf_merge(&s, held.data() + bytes), WF_OK);
+              EXPECT_EQ(wf_finish(&s, out), WF_OK);
+              EXPECT_EQ(wf_unmerge(&s, held.data() + bytes), adds != 0 ? WF_OK : WF_UNSUPPORTED);
               const state_form form = form_of_states(static_cast<op>(o), static_cast<wf::dtype>(dtype), static_cast<wf::accuracy>(accuracy));
               const std::span<const std::byte> one(held.data() + bytes, bytes);
               EXPECT_TRUE(std::ranges::equal(expand_states(form, compact_states(form, one)), one));

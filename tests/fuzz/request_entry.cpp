@@ -31,13 +31,16 @@ int shorter(const wf_request& q, const std::vector<std::int64_t>& indexes, std::
   }
 }
 
+int finished(const wf_states& s, const memory& out) { return wf_finish(&s, out.bytes.get()); }
+
 void require_same(const wf_request& q, const memory& out, const std::vector<std::int64_t>& indexes, std::int64_t answers, std::size_t answer, std::size_t each) {
   const auto n = static_cast<std::size_t>(answers);
   memory want(n * answer + 1), got(n * answer + 1);
   require(shorter(q, indexes, answers, want.bytes.get()) == WF_OK, "a request is carried out, and refused otherwise");
   std::memset(got.bytes.get(), 0, got.size);
   if (q.output == WF_STATES)
-    require(wf_finish(q.op, q.x->dtype, &q.options, out.bytes.get(), answers, got.bytes.get()) == WF_OK, "states that have no answers");
+    require(finished({sizeof(wf_states), WF_STATES_VERSION, q.op, q.x->dtype, out.bytes.get(), answers, q.options, nullptr}, got) == WF_OK,
+            "states that have no answers");
   else
     std::memcpy(got.bytes.get(), out.bytes.get(), n * each);
   for (std::size_t k = 0; finds_places(q.op) && k < n; ++k) {  // the index in the whole
@@ -152,7 +155,9 @@ void check_states(taker& in, const drawn_call& c) {
   require_told(known);
   memory to(bytes * 4 + 1), later(bytes * 4 + 1), before(bytes * 4 + 1);
   void* const states = odd == 3 ? nullptr : to.bytes.get();
-  const int cleared = wf_clear(c.op, c.type, accuracy, states, count);
+  wf_states all_of_them{sizeof(wf_states), WF_STATES_VERSION, c.op, c.type, states, count, {}, nullptr};
+  all_of_them.options.accuracy = accuracy;
+  const int cleared = wf_clear(&all_of_them);
   require_told(cleared);
   require((cleared == WF_OK) == (known == WF_OK && count >= 0 && (states != nullptr || count == 0)), "states are cleared that are none, or others not");
   if (cleared != WF_OK || states == nullptr || count == 0) return;
@@ -173,17 +178,18 @@ void check_states(taker& in, const drawn_call& c) {
   }
   const std::size_t all = bytes * static_cast<std::size_t>(count);
   std::memcpy(before.bytes.get(), to.bytes.get(), all);
-  require(wf_merge(c.op, c.type, accuracy, states, later.bytes.get(), count) == WF_OK, "states are not merged");
+  require(wf_merge(&all_of_them, later.bytes.get()) == WF_OK, "states are not merged");
   const bool native = accuracy == WF_FAST || c.op == WF_LOGSUMEXP || c.op == WF_PROD;
   if (!native) require(std::memcmp(states, later.bytes.get(), all) == 0, "merging into nothing changes a state");
   const auto size = result_size(c.op, c.type);
   require(size.has_value(), "states without answers");
   memory answers(*size * 4 + 1), want(*size + 1);
-  require(wf_finish(c.op, c.type, &q.options, states, count, answers.bytes.get()) == WF_OK, "states are not finished");
+  all_of_them.options = q.options;
+  require(wf_finish(&all_of_them, answers.bytes.get()) == WF_OK, "states are not finished");
   require(wf_reduce(c.op, q.x, q.y, &q.options, want.bytes.get()) == WF_OK, "a state, but no answer");
   for (std::int64_t k = 0; k < count && !native; ++k)
     require(std::memcmp(answers.bytes.get() + static_cast<std::size_t>(k) * *size, want.bytes.get(), *size) == 0, "another answer of a state");
-  const int taken = wf_unmerge(c.op, c.type, accuracy, states, later.bytes.get(), count);
+  const int taken = wf_unmerge(&all_of_them, later.bytes.get());
   require_told(taken);
   require((taken == WF_OK) == (adds != 0), "states are taken out that do not add, or others not");
   if (taken == WF_OK) require(std::memcmp(states, before.bytes.get(), all) == 0, "something is left where all was taken out");

@@ -73,6 +73,70 @@ struct states_of_type {
     return s;
   }
 
+  /// Some states on the machine, for a scope.
+  struct held {
+    const machine& m;
+    unsigned char* at;
+    std::size_t bytes;
+    held(const machine& on, const std::vector<unsigned char>& states) : m(on), at(static_cast<unsigned char*>(on.allocate(states.size()))), bytes(states.size()) {
+      EXPECT_EQ(m.upload(at, states.data(), bytes), "");
+    }
+    ~held() { m.free(at); }
+    held(const held&) = delete;
+    std::vector<unsigned char> back() const {
+      std::vector<unsigned char> s(bytes);
+      EXPECT_EQ(m.download(s.data(), at, bytes), "");
+      return s;
+    }
+  };
+
+  /// What the machine does with states is what the CPU does: two and two merged, taken out again, answered, cleared.
+  void check_work(const wf::state_form& f, const std::vector<std::vector<unsigned char>>& pieces) {
+    const std::int64_t pairs = static_cast<std::int64_t>(pieces.size() / 2);
+    std::vector<unsigned char> first, second;
+    for (std::int64_t k = 0; k < 2 * pairs; ++k) {
+      auto& to = k % 2 == 0 ? first : second;
+      to.insert(to.end(), pieces[static_cast<std::size_t>(k)].begin(), pieces[static_cast<std::size_t>(k)].end());
+    }
+    if (pairs == 0) return;
+    const bool defined = f.canonical || every_order_;
+    const held to(m, first), later(m, second);
+    auto merged = first;
+    wf::merge_states(f, merged.data(), second.data(), pairs);
+    place.merge(f, to.at, later.at, pairs);
+    EXPECT_EQ(to.back(), merged) << "states merged on the machine";
+    EXPECT_EQ(later.back(), second);
+
+    const auto size = wf::builtin(f.what, f.element, f.accuracy).result_size;
+    for (const auto rounding : {wf::rounding::nearest, wf::rounding::down}) {
+      wf::options told;
+      told.rounding = rounding;
+      told.correction = 1;
+      const auto padded = std::vector<unsigned char>(size * static_cast<std::size_t>(pairs), 0x5a);
+      auto want = padded;
+      wf::finish_states(f, told, merged.data(), pairs, want.data());
+      const held out(m, padded);
+      place.finish(f, told, to.at, pairs, out.at);
+      if (defined) {
+        EXPECT_EQ(out.back(), want) << "answered on the machine";
+      }
+      EXPECT_EQ(to.back(), merged);
+    }
+
+    if (f.adds) {
+      auto rest = merged;
+      wf::unmerge_states(f, rest.data(), second.data(), pairs);
+      place.unmerge(f, to.at, later.at, pairs);
+      EXPECT_EQ(to.back(), rest) << "states taken out on the machine";
+    } else {
+      EXPECT_THROW(place.unmerge(f, to.at, later.at, pairs), wf::error);
+    }
+    auto nothing = first;
+    wf::clear_states(f, nothing.data(), pairs);
+    place.clear(f, to.at, pairs);
+    EXPECT_EQ(to.back(), nothing) << "cleared on the machine";
+  }
+
   void check(wf::op o, wf::accuracy a) {
     if (!place.takes(o, t, a, wf::partition::kinds::whole, wf::output::states)) return;
     const wf::state_form f = wf::form_of_states(o, t, a);
@@ -97,6 +161,7 @@ struct states_of_type {
       pieces.push_back(random() % 2 != 0 ? on_cpu(f, at, count) : on_machine(f, at, count));
       at += count;
     }
+    check_work(f, pieces);
     const auto kept = pieces;
     while (pieces.size() > 1) {
       const std::size_t k = random() % (pieces.size() - 1);

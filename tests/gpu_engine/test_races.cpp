@@ -55,6 +55,16 @@ TEST_P(races, none_in_any_operation) {
   }
 }
 
+/// States of small arrays, merged, taken out again and answered by kernels.
+TEST_P(races, none_in_work_on_states) {
+  for (const auto order : orders) {
+    const wf::simulated_gpu place;
+    const watched w(order);
+    check_states(simt_machine(), place, GetParam(), families_of(GetParam())[0], 90, 10);
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(races, none_in_states_of_long_arrays) {
   if (!wf::is_floating(GetParam())) return;
   const auto many = static_cast<std::int64_t>(16 / wf::info(GetParam()).size) * 2100 + 1;

@@ -215,11 +215,12 @@ TEST(c_interface, reduces_rows_and_gives_states_on_a_place) {
   q.out = here.data();
   ASSERT_EQ(wf_run(&q), WF_OK) << wf_last_error();
   EXPECT_EQ(here, there);
-  ASSERT_EQ(wf_merge(WF_SUM, WF_F32, WF_EXACT, here.data(), there.data(), 1), WF_OK);
+  const wf_states sums{sizeof(wf_states), WF_STATES_VERSION, WF_SUM, WF_F32, here.data(), 1, {}, place};
+  ASSERT_EQ(wf_merge(&sums, there.data()), WF_OK);
   float sum = 0;
-  ASSERT_EQ(wf_finish(WF_SUM, WF_F32, nullptr, here.data(), 1, &sum), WF_OK);
+  ASSERT_EQ(wf_finish(&sums, &sum), WF_OK);
   EXPECT_EQ(sum, 14);
-  ASSERT_EQ(wf_unmerge(WF_SUM, WF_F32, WF_EXACT, here.data(), there.data(), 1), WF_OK);
+  ASSERT_EQ(wf_unmerge(&sums, there.data()), WF_OK);
   EXPECT_EQ(here, there);
   const std::int32_t integers[] = {1, 2};
   const std::int64_t two = 2;

@@ -55,7 +55,7 @@ struct erased {
 struct operands {
   std::array<const void*, max_inputs> data{};  ///< of each input the element whose indexes are all 0
   extents shape;                               ///< a length for each dimension, in elements
-  std::array<extents, max_inputs> strides{};   ///< of each input one for each dimension, in bytes
+  std::array<extents, max_inputs> strides;     ///< of each input one for each dimension, in bytes
 };
 
 /// \cond

@@ -78,6 +78,8 @@ constexpr bool is_checked_on_devices(op o, dtype t) { return has_kernels(t) && i
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
 using run_rows_kernel = int (*)(const rows_request&, void* scratch, void* stream);
 using find_runs_kernel = int (*)(const runs_request&, void* scratch, void* stream);
+/// Merges and answers states (states.hpp).
+using states_kernel = int (*)(const states_request&, void* stream);
 /// As cudaErrorNotSupported.
 inline constexpr int no_such_kernel = 801;
 
@@ -98,8 +100,8 @@ struct device_machine {
   // For calls that wait; all but give_back throw wf::error.
   void* (*take)(std::size_t bytes, void* stream);                  ///< memory of the device, in the stream's order
   void (*give_back)(void*, void* stream) noexcept;                 ///< in the stream's order
-  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it
-  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host; waits for the stream
+  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it, to what the device writes
+  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host, of what the device reads; waits for the stream
   bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
   // For several devices (gpus.hpp); all but end_stream throw wf::error.
   int (*devices)();                       ///< how many there are
@@ -124,6 +126,7 @@ struct device_library : device_machine {
   call_kernels kernels;
   order_labels_kernel order_labels;
   find_runs_kernel find_runs;
+  states_kernel states;
   const trial_device* trials;
 
   WF_API bool takes(op o, dtype t, accuracy a) const noexcept;

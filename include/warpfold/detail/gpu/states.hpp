@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file states.hpp
 /// How host code asks the compiled kernels to merge states and to answer them, in the device's memory: what is left to do after an
-/// all-reduce of their words (nccl.hpp), and among the devices of one process (gpus.hpp).
+/// all-reduce of their words (nccl.hpp), and what a place does with states (backend.hpp).
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,13 @@ struct states_request {
   std::int64_t words;       ///< of a state
   std::int64_t count;
   /// Where `sets` is 0, sums of the words of up to 2^31 canonical states, which become canonical; where it is -1, canonical states, to be
-  /// answered. Else they become what the states of all sets are merged to, in the order of the sets.
+  /// answered. Else they become what the states of all sets are merged to, in the order of the sets. States that add are merged into, one set at a time.
   std::int64_t* states;
   const std::int64_t* from;  ///< sets · count states: a set after the other
   std::int64_t sets;
+  bool adds;      ///< states are merged by adding their words
+  bool into;      ///< `states` are the set before the first
+  bool take_out;  ///< the set is taken out of `states`, which add
   void* out;  ///< null, or where their answers go
 };
 
@@ -52,6 +55,7 @@ inline states_request states_of(const state_form& told, const options& o, std::i
   r.kind = operation_of(form.what).state;
   r.words = static_cast<std::int64_t>(form.bytes / 8);
   r.count = n;
+  r.adds = form.adds;
   std::vector<std::int64_t> nothing(form.bytes / 8);
   clear_states(form, nothing.data(), 1);
   for (std::size_t k = 0; k < 2 && k + 1 < nothing.size(); ++k) r.nothing[k] = nothing[k + 1];

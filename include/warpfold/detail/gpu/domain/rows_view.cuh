@@ -5,13 +5,24 @@
 
 #include <cuda_runtime.h>
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/rows.hpp>
 
 namespace wf::device::inline WF_BUILD {
+
+/// A domain of rows, which a kernel takes by value.
+template <class D, int Inputs>
+concept row_domain = std::is_trivially_copyable_v<D> && requires(const D& d, const unsigned char* (&p)[Inputs], std::uint64_t i, int input) {
+  { d.rows } -> std::convertible_to<std::uint64_t>;
+  { d.begin(i, p) } -> std::same_as<std::uint64_t>;          // where row i of each input begins, and how many elements it has
+  { d.element(i, input) } -> std::same_as<std::int64_t>;     // how far element i of a row lies behind that, in bytes
+  { d.first_of(i) } -> std::same_as<std::uint64_t>;          // elements that come before row i
+};
 
 /// i divided by `length`; the rest is given back. 32 bits where they do.
 __device__ __forceinline__ std::uint64_t take_index(std::uint64_t& i, std::uint64_t length) {

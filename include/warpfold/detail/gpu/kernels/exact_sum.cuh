@@ -14,7 +14,7 @@
 #include <warpfold/detail/gpu/accumulate/exact_bf16.cuh>
 #include <warpfold/detail/gpu/accumulate/exact_thread.cuh>
 #include <warpfold/detail/gpu/accumulate/thread_sum.cuh>
-#include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/domain/domain.cuh>
 #include <warpfold/detail/gpu/kernels/exact_doubles.cuh>
 #include <warpfold/detail/gpu/kernels/exact_small.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
@@ -42,45 +42,19 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
   answer_of_blocks<Accumulator::unit>(v, kinds, out, rows);
 }
 
-template <class T, thread_sum Accumulator, int Threads, class Walk, bool Aligned, int MinBlocks, class To>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
+template <class T, thread_sum Accumulator, pack_domain<T> Domain, int MinBlocks, class To>
+__global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, MinBlocks))
     exact_sum_kernel(array_part<T> part, To out, std::uint64_t* rows) {
+  if constexpr (!is_built<Domain>) return;
   await_stream();
   __shared__ struct {
     typename Accumulator::room room;
-    std::uint32_t kinds_of_warp[Threads / 32];
+    std::uint32_t kinds_of_warp[Domain::threads / 32];
   } shared;
-  auto& room = shared.room;
-  auto& kinds_of_warp = shared.kinds_of_warp;
   Accumulator a;
-  const auto add = [&](const pack& p) { a.add(p); };
-  const auto after = [&] { a.after_batch(Walk::loads); };
-  const std::uint32_t thread = blockIdx.x * Threads + threadIdx.x;
-  for_each_pack<Walk, Aligned>(part, thread, [&] { a.start(); }, add, after);
-  answer_of_accumulators<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
-}
-
-/// The same by way of shared memory, see bulk.cuh.
-template <class T, thread_sum Accumulator, int Threads, int Each, int Stages, bool Aligned, int MinBlocks, class To>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_sum_bulk_kernel(array_part<T> part, To out, std::uint64_t* rows) {
-  if constexpr (!has_bulk_copies) return;
-  await_stream();
-  using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;
-  __shared__ typename ring::barriers barriers;
-  __shared__ typename Accumulator::room room;
-  __shared__ std::uint32_t kinds_of_warp[Threads / 32];
-  Accumulator a;
-  for_each_pack_bulk<Threads, Each, Stages, Aligned>(
-      part, ring(wf_dynamic_shared + Accumulator::shared_bytes, barriers), [&] { a.start(); },
-      [&](const pack(&p)[Each], int count) {
-#pragma unroll
-        for (int u = 0; u < Each; ++u) {
-          if (u < count) a.add(p[u]);
-        }
-        a.after_batch(Each);
-      });
-  answer_of_accumulators<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
+  Domain::walk(
+      part, wf_dynamic_shared + Accumulator::shared_bytes, [&] { a.start(); }, [&](const pack& p) { a.add(p); }, [&](int packs) { a.after_batch(packs); });
+  answer_of_accumulators<Domain::threads>(a, shared.room, shared.kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
 }
 
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
@@ -93,8 +67,8 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
   const auto part = cut_array(x, n, workers * Threads, kept);
   const auto kernel =
       reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-          ? exact_sum_kernel<T, Accumulator, Threads, Walk, true, MinBlocks, To>
-          : exact_sum_kernel<T, Accumulator, Threads, Walk, false, MinBlocks, To>;
+          ? exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, true>, MinBlocks, To>
+          : exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, false>, MinBlocks, To>;
   std::size_t shared = Accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors(), each = workers / sm;
   if (scratch.overlaps() && each > 1 && workers == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
@@ -114,9 +88,9 @@ cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, To out, workspace& scrat
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, true, MinBlocks, To>
-                          : exact_sum_bulk_kernel<T, Accumulator, Threads, Each, Stages, false, MinBlocks, To>;
-  constexpr std::size_t shared = Accumulator::shared_bytes + bulk_ring<bulk_chunk<Threads, Each>, Stages>::shared_bytes;
+                          ? exact_sum_kernel<T, Accumulator, by_copies<Threads, Each, Stages, true>, MinBlocks, To>
+                          : exact_sum_kernel<T, Accumulator, by_copies<Threads, Each, Stages, false>, MinBlocks, To>;
+  constexpr std::size_t shared = Accumulator::shared_bytes + by_copies<Threads, Each, Stages, true>::shared_bytes;
   return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
                 out, scratch.tally());
 }

@@ -9,8 +9,9 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/domain/domain.cuh>
 #include <warpfold/detail/gpu/launch_table.hpp>
+#include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/block.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/launch.cuh>
@@ -94,17 +95,17 @@ __device__ __forceinline__ V one_nan(V v) {
 }
 
 /// All threads of each block call it, with its sum in thread 0: the last block writes *out.
-template <int Threads, int Readers, class V>
+template <int Threads, int Readers, class V, value_merge<V> Merge = mailbox<V>>
 __device__ __forceinline__ void answer_of_sums(V sum, bool empty, V* out, std::uint64_t* boxes) {
   constexpr V nothing = std::is_integral_v<V> ? V(0) : V(-0.0);
   if (gridDim.x > 1) {
     if (!is_last_block()) {
-      if (threadIdx.x == 0) mailbox<V>::post(boxes, sum);
+      if (threadIdx.x == 0) Merge::post(boxes, sum);
       return;
     }
     if (Readers == Threads || threadIdx.x < Readers) {
       if (threadIdx.x != 0) sum = nothing;
-      sum = mailbox<V>::template collect<Readers == 32 ? 8 : 2>(boxes, gridDim.x - 1, threadIdx.x, Readers, sum);
+      sum = Merge::template collect<Readers == 32 ? 8 : 2>(boxes, gridDim.x - 1, threadIdx.x, Readers, sum);
       if constexpr (Readers == 32) {
         sum = warp_sum(sum);
       } else {
@@ -118,42 +119,19 @@ __device__ __forceinline__ void answer_of_sums(V sum, bool empty, V* out, std::u
 
 /// Readers: the threads of the last block that look into the mailbox, 32 or all. The launch bound lets
 /// 2048 threads share a multiprocessor (1280 with more than four loads in flight).
-template <class T, int Threads, class Walk, bool Aligned, int Readers>
-__global__ void __launch_bounds__(
-    Threads, resident_blocks(Threads, (Walk::loads * (Walk::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Threads /
-                                          (Readers == 32 ? 2 : 1)))
+template <class T, pack_domain<T> Domain, int Readers>
+__global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, (Domain::loads * (Domain::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Domain::threads /
+                                                                                        (Readers == 32 ? 2 : 1)))
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
+  if constexpr (!is_built<Domain>) return;
   await_stream();
   using value = fast_t<T>;
-  __shared__ block_room<value, Threads> room;
+  __shared__ block_room<value, Domain::threads> room;
   fast_fold<T> fold;
-  for_each_pack<Walk, Aligned>(
-      part, blockIdx.x * Threads + threadIdx.x, [&] { fold.start(); },
-      [&](const pack& p) { fold.add(p); }, [] {});
-  const value sum = block_sum<Threads>(fold.total(), room);
-  answer_of_sums<Threads, Readers>(sum, part.last == 0 && part.rest == 0, out, boxes);
-}
-
-/// The same by way of shared memory, see bulk.cuh: chunks of four packs a thread.
-template <class T, int Threads, int Stages, bool Aligned>
-__global__ void __launch_bounds__(Threads, resident_blocks(Threads, 1024 / Threads))
-    fast_sum_bulk_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
-  if constexpr (!has_bulk_copies) return;
-  await_stream();
-  using ring = bulk_ring<bulk_chunk<Threads, 4>, Stages>;
-  __shared__ block_room<fast_t<T>, Threads> room;
-  __shared__ typename ring::barriers barriers;
-  fast_fold<T> fold;
-  for_each_pack_bulk<Threads, 4, Stages, Aligned>(
-      part, ring(wf_dynamic_shared, barriers), [&] { fold.start(); },
-      [&](const pack(&p)[4], int count) {
-#pragma unroll
-        for (int u = 0; u < 4; ++u) {
-          if (u < count) fold.add(p[u]);
-        }
-      });
-  const fast_t<T> sum = block_sum<Threads>(fold.total(), room);
-  answer_of_sums<Threads, 32>(sum, part.last == 0 && part.rest == 0, out, boxes);
+  Domain::walk(
+      part, wf_dynamic_shared, [&] { fold.start(); }, [&](const pack& p) { fold.add(p); }, [](int) {});
+  const value sum = block_sum<Domain::threads>(fold.total(), room);
+  answer_of_sums<Domain::threads, Readers>(sum, part.last == 0 && part.rest == 0, out, boxes);
 }
 
 /// One block, at most Loads packs a thread.
@@ -178,8 +156,8 @@ cudaError_t fast_sum_shaped(const T* x, std::uint64_t n, fast_t<T>* out, workspa
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   const auto part = cut_array(x, n, workers * Threads, kept);
   const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? fast_sum_kernel<T, Threads, Walk, true, Readers>
-                          : fast_sum_kernel<T, Threads, Walk, false, Readers>;
+                          ? fast_sum_kernel<T, by_loads<Threads, Walk, true>, Readers>
+                          : fast_sum_kernel<T, by_loads<Threads, Walk, false>, Readers>;
   return launch(kernel, {workers + (collector ? 1u : 0u), Threads, 0, stream, scratch.overlaps()}, part, out,
                 scratch.mailbox());
 }
@@ -189,9 +167,9 @@ cudaError_t fast_sum_bulk(const T* x, std::uint64_t n, fast_t<T>* out, workspace
                           std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? fast_sum_bulk_kernel<T, Threads, Stages, true>
-                                                                    : fast_sum_bulk_kernel<T, Threads, Stages, false>;
-  constexpr std::size_t shared = bulk_ring<bulk_chunk<Threads, 4>, Stages>::shared_bytes;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? fast_sum_kernel<T, by_copies<Threads, 4, Stages, true>, 32>
+                                                                    : fast_sum_kernel<T, by_copies<Threads, 4, Stages, false>, 32>;
+  constexpr std::size_t shared = by_copies<Threads, 4, Stages, true>::shared_bytes;
   return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
                 out, scratch.mailbox());
 }

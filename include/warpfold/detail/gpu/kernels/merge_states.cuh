@@ -36,12 +36,16 @@ __device__ __forceinline__ void carry_digits(std::int64_t* d, int count) {
   d[count - 1] += carry;
 }
 
-/// Sums of words to canonical form.
-__global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, form_words f) {
+/// Sums of words to canonical form; before that, other states are added to them, or taken out, where there are any.
+__global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, const std::int64_t* from, bool take_out, form_words f) {
   __shared__ std::int64_t room[most_state_words];
-  std::int64_t* const state = states + static_cast<std::int64_t>(blockIdx.x) * f.words;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * f.words;
+  std::int64_t* const state = states + at;
   const int lane = lane_index();
-  for (int k = lane; k < f.words; k += warp_lanes) room[k] = state[k];
+  for (int k = lane; k < f.words; k += warp_lanes) {
+    const auto word = static_cast<std::uint64_t>(state[k]), other = from == nullptr ? 0 : static_cast<std::uint64_t>(from[at + k]);
+    room[k] = static_cast<std::int64_t>(take_out ? word - other : word + other);
+  }
   __syncwarp();
   const int row_words = f.digits + 5 + f.squares;
   if (lane < f.sums) {
@@ -58,14 +62,14 @@ __global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, form_w
 /// How states that are not added merge.
 enum class state_merge : int { extremes, first_least, first_greatest, products };
 
-/// The states of all sets, in their order, a thread a state.
+/// The states of all sets, in their order, a thread a state. `into`: those that `to` has are before them.
 __global__ void __launch_bounds__(128) merge_sets_kernel(std::int64_t* to, const std::int64_t* from, std::int64_t sets, std::int64_t count, int words,
-                                                         state_merge how, std::int64_t nothing0, std::int64_t nothing1) {
+                                                         state_merge how, std::int64_t nothing0, std::int64_t nothing1, bool into) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (k >= count) return;
   std::int64_t n = 0, a = nothing0, b = nothing1, c = 0;
-  for (std::int64_t set = 0; set < sets; ++set) {
-    const std::int64_t* const s = from + (set * count + k) * words;
+  for (std::int64_t set = into ? -1 : 0; set < sets; ++set) {
+    const std::int64_t* const s = set < 0 ? to + k * words : from + (set * count + k) * words;
     n += s[0];
     if (how == state_merge::products) {
       a = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(s[1]));
@@ -94,12 +98,15 @@ __global__ void __launch_bounds__(128) merge_sets_kernel(std::int64_t* to, const
   state[3] = c;
 }
 
-/// Rows of digits as they lie in states: those of Σ, and of Σx² behind them.
-template <class F, bool Products, bool Moments, int Digits = Products ? F::product_digits : F::digits>
+/// Rows of digits of states: Σ of each part of the elements, and Σ|x|² behind them. In a state, the squares of a part are behind its sum.
+template <class F, bool Products, bool Moments, int Parts = 1, int Digits = Products ? F::product_digits : F::digits>
 struct rows_in_states {
-  static constexpr int rows = Moments ? 2 : 1, watches = 1;
-  static constexpr int digits0 = Digits, digits1 = Moments ? F::product_digits : 0;
-  static constexpr int unit0 = Digits == 6 ? 0 : Products ? 2 * F::min_exponent : F::min_exponent, unit1 = 2 * F::min_exponent;
+  static constexpr int rows = Parts + (Moments ? 1 : 0), watches = Parts;
+  static constexpr int squares = Moments ? F::product_digits : 0;
+  static constexpr int digits0 = Digits, digits1 = Parts == 2 ? Digits : squares, digits2 = squares;
+  static constexpr int unit0 = Digits == 6 ? 0 : Products ? 2 * F::min_exponent : F::min_exponent;
+  static constexpr int unit1 = Parts == 2 ? unit0 : 2 * F::min_exponent, unit2 = 2 * F::min_exponent;
+  static constexpr int part_words = Digits + 5 + squares;
 };
 
 /// Answers of sums, products and moments, a warp a state.
@@ -108,13 +115,19 @@ __global__ void __launch_bounds__(32) answer_states_kernel(const std::int64_t* s
   __shared__ std::int64_t room[all_digits<Rows> + spread_digits<Rows> + 1];
   const std::int64_t* const state = states + static_cast<std::int64_t>(blockIdx.x) * words;
   const int lane = lane_index();
-  constexpr int first = digits_of_row<Rows>(0);
-  for (int k = lane; k < all_digits<Rows>; k += warp_lanes) room[k] = state[1 + k + (k < first ? 0 : 5)];
-  const std::int64_t* const counters = state + 1 + first;
-  const std::uint32_t kinds = (counters[1] != 0 ? special::nan : 0u) | (counters[2] != 0 ? special::pos_inf : 0u) |
-                              (counters[3] != 0 ? special::neg_inf : 0u) | (counters[4] != counters[0] ? special::ordinary : 0u);
+  std::uint32_t kinds[Rows::watches];
+  for (int k = lane; k < Rows::squares; k += warp_lanes) room[Rows::watches * Rows::digits0 + k] = 0;
+#pragma unroll
+  for (int part = 0; part < Rows::watches; ++part) {
+    const std::int64_t* const digits = state + 1 + part * Rows::part_words;
+    const std::int64_t* const counters = digits + Rows::digits0;
+    for (int k = lane; k < Rows::digits0; k += warp_lanes) room[part * Rows::digits0 + k] = digits[k];
+    for (int k = lane; k < Rows::squares; k += warp_lanes) room[Rows::watches * Rows::digits0 + k] += counters[5 + k];
+    kinds[part] = (counters[1] != 0 ? special::nan : 0u) | (counters[2] != 0 ? special::pos_inf : 0u) |
+                  (counters[3] != 0 ? special::neg_inf : 0u) | (counters[4] != counters[0] ? special::ordinary : 0u);
+  }
   __syncwarp();
-  answer_of_rows<Rows, Out>(room, &kinds, static_cast<std::uint64_t>(state[0]), q, out + static_cast<std::int64_t>(blockIdx.x) * values);
+  answer_of_rows<Rows, Out>(room, kinds, static_cast<std::uint64_t>(state[0]), q, out + static_cast<std::int64_t>(blockIdx.x) * values);
 }
 
 /// How a key of 64 bits becomes an answer.

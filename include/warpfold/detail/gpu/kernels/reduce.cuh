@@ -11,7 +11,8 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/fold.cuh>
-#include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/domain/domain.cuh>
+#include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
 #include <warpfold/device/shared_memory.cuh>
@@ -65,19 +66,19 @@ __device__ __forceinline__ void write_fold(const Fold& fold, const typename Fold
 
 inline constexpr int most_reduce_threads = 512;
 
+/// The domain of a fold.
+template <class Fold>
+using turns_of = in_turn<Fold::loads, Fold::item_size, Fold::packs>;
 /// For reductions that commute: threads take packs in turn.
 template <class Fold, class... T>
-  requires fold_of<Fold, T...>
+  requires fold_of<Fold, T...> && item_domain<turns_of<Fold>, sizeof...(T)> && state_merge_of<state_boxes<typename Fold::state>, typename Fold::state>
 __global__ void __launch_bounds__(most_reduce_threads, resident_blocks(most_reduce_threads, 2))
     reduce_kernel(Fold fold, arrays<sizeof...(T)> a, void* out, written what, std::uint64_t* boxes) {
   unsigned char* const room = prepare(fold);
   auto running = start_fold(fold, wf_dynamic_shared);
-  for_each_share<Fold::loads, Fold::item_size, Fold::packs>(
+  turns_of<Fold>::walk(
       a, [&](const pack(&p)[sizeof...(T)], std::uint64_t v) { fold.add(running, p, v); },
-      [&](std::uint64_t i) {
-        add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>());
-      },
-      [] {});
+      [&](std::uint64_t i) { add_one<Fold, T...>(fold, running, a, i, std::index_sequence_for<T...>()); });
   auto s = device::block_reduce(fold, fold.total(running, a), room);
   if (grid_reduce(fold, s, room, boxes)) write_fold(fold, s, a.n, what, out);
 }

@@ -269,6 +269,7 @@ template <class Acc>
 inline constexpr int rows_blocks = Acc::proves && !quick_accumulator<Acc> ? 6 : 8;
 
 template <class Acc>
+  requires row_domain<row_view<Acc::inputs>, Acc::inputs>
 __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, rows_blocks<Acc>))
     rows_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ row_walk w, const __grid_constant__ Acc acc,
                 const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {

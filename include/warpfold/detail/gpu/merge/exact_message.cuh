@@ -10,6 +10,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/epilogue/sum_state.cuh>
+#include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/warp.cuh>
 
@@ -41,26 +42,25 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
 
 /// The first warp of each block calls it, with the digits of its sum, digits_a_lane a lane, and its special values: the
 /// last block writes to `out`, a T* or a sum_state_to<T>. Unit: the exponent of the weight of the first digit.
-template <int Unit, class To>
+template <int Unit, class To, word_merge Merge = digit_tally<summed_t<To>>>
 __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<summed_t<To>>], std::uint32_t kinds, const To& out,
                                                  std::uint64_t* rows) {
   using T = summed_t<To>;
   constexpr int per_lane = digits_a_lane<T>, lanes = digit_lanes<T>;
-  using message = digit_tally<T>;
   if (gridDim.x > 1) {
     const int first = lane_index() * per_lane;
     if (!is_last_block()) {
       settle(v);
       if (lane_index() < lanes) {
 #pragma unroll
-        for (int j = 0; j < per_lane; ++j) message::post(rows, first + j, v[j]);
+        for (int j = 0; j < per_lane; ++j) Merge::post(rows, first + j, v[j]);
       } else if (lane_index() == lanes) {
-        message::post(rows, first, spread_kinds(kinds));
+        Merge::post(rows, first, spread_kinds(kinds));
       }
       return;
     }
     std::int64_t others[per_lane];
-    message::template collect<per_lane>(rows, first, gridDim.x - 1, others);
+    Merge::template collect<per_lane>(rows, first, gridDim.x - 1, others);
     kinds |= gather_kinds(__shfl_sync(all_lanes, others[0], lanes));
     if (lane_index() < lanes) {
 #pragma unroll

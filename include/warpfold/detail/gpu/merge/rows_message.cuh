@@ -10,6 +10,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
 #include <warpfold/detail/gpu/merge/exact_message.cuh>
+#include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/workspace.cuh>
 
@@ -26,14 +27,13 @@ struct rows_message {
 };
 
 /// The blocks' digits and kinds into those of the last one: true there.
-template <digit_rows Rows, int Threads>
+template <digit_rows Rows, int Threads, word_merge Merge = typename rows_message<Rows>::tally_type>
 __device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_t* kinds, std::uint64_t* tallies) {
   using message = rows_message<Rows>;
-  using tally_type = typename message::tally_type;
   if (gridDim.x == 1) return true;
   if (!is_last_block()) {
     for (int k = static_cast<int>(threadIdx.x); k < message::words; k += Threads) {
-      tally_type::post(tallies, k, k < message::digits ? settled<Rows>(digits, k) : spread_kinds(kinds[k - message::digits]));
+      Merge::post(tallies, k, k < message::digits ? settled<Rows>(digits, k) : spread_kinds(kinds[k - message::digits]));
     }
     return false;
   }
@@ -41,7 +41,7 @@ __device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_
   const int first = static_cast<int>(threadIdx.x) * each;
   if (first < message::words) {
     std::int64_t others[each];
-    tally_type::template collect<each>(tallies, first, gridDim.x - 1, others);
+    Merge::template collect<each>(tallies, first, gridDim.x - 1, others);
 #pragma unroll
     for (int j = 0; j < each; ++j) {
       const int k = first + j;

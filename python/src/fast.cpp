@@ -224,6 +224,7 @@ class quick_call {
   void rounded() {
     functions_ = find_rounded(r_.what == op::mean, element_, final_);
     how_ = conversion::none;
+    rounded_ = true;
   }
 
   bool read_mask() {
@@ -330,23 +331,35 @@ class quick_call {
     else run_axes(*functions_, r_.options, x, axes, to);
   }
 
-  /// Sums along axes of some of the elements, and of f32 as f64: a copy of some rows at a time is summed by the kernels of axes. False if it cannot be so.
+  /// Whether no neighbours in memory are neighbours along an axis, or those that are belong to different answers, which lie the other way round.
+  static bool apart(const layout& x, const std::vector<int>& axes) {
+    const auto size = static_cast<std::int64_t>(wf::info(x.type).size);
+    for (std::size_t d = 0; d < x.shape.size(); ++d) {
+      const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
+      if (x.shape[d] != 1 && (reduced ? std::abs(x.strides[d]) : x.strides[d] < 0 ? size + 1 : x.strides[d]) <= size) return false;
+    }
+    return true;
+  }
+
+  /// Sums along axes of some of the elements, and of f32 as f64, and reductions of elements that lie apart: a copy of some rows at a time is reduced by the kernels of axes. False
+  /// if it cannot be so.
   bool run_copied(const layout& x, const std::vector<int>& axes, void* to) const {
-    constexpr std::int64_t together = 1 << 15;  // elements
+    constexpr std::int64_t together = 1 << 16;  // elements
     const bool widens = how_ == conversion::none && element_ == dtype::f32 && final_ == dtype::f64;
     const bool some = mask_ || (r_.skip_nans && !wf::is_integer(element_));
     const dtype as = widens ? dtype::f64 : element_;
-    if ((!widens && !some) || (some && (r_.what != op::sum || r_.options.rounding != wf::rounding::nearest)) || r_.how != wf::accuracy::exact || n_ == 0 ||
-        !can_copy(element_, as))
+    if ((!widens && !some && !apart(x, axes)) || (some && (r_.what != op::sum || r_.options.rounding != wf::rounding::nearest)) ||
+        ((widens || some) && r_.how != wf::accuracy::exact) || n_ == 0 || !can_copy(element_, as))
       return false;
     std::size_t across = 0;  // the first dimension that is kept
     while (across < x.shape.size() && (x.shape[across] == 1 || std::find(axes.begin(), axes.end(), static_cast<int>(across)) != axes.end())) ++across;
     if (across == x.shape.size()) return false;
     const std::int64_t length = x.shape[across], each = n_ / length;
     if (each > together) return false;
-    const wf::cpu::erased& f = *wf::find_builtin(r_.what, as, wf::accuracy::exact);
+    const wf::cpu::erased& f = widens ? *wf::find_builtin(r_.what, as, wf::accuracy::exact) : *functions_;
     const std::int64_t step = std::min(length, together / each);
-    const auto size = wf::info(as).size;
+    const dtype given = widens ? as : rounded_ ? final_ : kind_.type;  // by f
+    const auto size = wf::info(as).size, size_given = wf::info(given).size;
     const std::unique_ptr<std::byte[]> copy(new std::byte[static_cast<std::size_t>(step * each) * size]);
     const auto part_of = [across](const layout& a, std::int64_t begin, std::int64_t count) {
       layout part = a;
@@ -369,11 +382,11 @@ class quick_call {
       const auto n = static_cast<std::size_t>(answers() / length * count);
       auto* const sums = out + static_cast<std::size_t>(i * (answers() / length)) * f.result_size;
       run_copy(f, as, sums);
-      if (!some || wf::is_integer(as) || !any_minus_zero(sums, as, n)) continue;
+      if (!some || wf::is_integer(as) || !any_minus_zero(sums, given, n)) continue;
       std::vector<std::int64_t> counts(n);  // 0 of sums of nothing
       run_copy(*wf::find_builtin(op::sum, dtype::boolean, wf::accuracy::exact), dtype::boolean, counts.data());
       for (std::size_t k = 0; k < n; ++k)
-        if (counts[k] == 0) std::memset(sums + k * size, 0, size);
+        if (counts[k] == 0) std::memset(sums + k * size_given, 0, size_given);
     }
     return true;
   }
@@ -386,7 +399,11 @@ class quick_call {
       }
       return false;
     };
-    return type == dtype::f64 ? any(std::uint64_t{1} << 63) : any(std::uint32_t{1} << 31);
+    switch (wf::info(type).size) {
+      case 8: return any(std::uint64_t{1} << 63);
+      case 4: return any(std::uint32_t{1} << 31);
+      default: return any(std::uint16_t{1} << 15);
+    }
   }
 
   PyObject* into_theirs() {
@@ -468,7 +485,7 @@ class quick_call {
   wf::result_kind kind_{};
   const wf::cpu::erased* functions_ = nullptr;
   std::int64_t n_ = 1;
-  bool gaps_ = false, one_axis_ = false, cut_ = false, cast_ = false, whole_ = false;
+  bool gaps_ = false, one_axis_ = false, cut_ = false, cast_ = false, rounded_ = false, whole_ = false;
   enum class conversion { none, of_answers, of_whole_sums } how_ = conversion::none;
   std::vector<int> axes_;
   alignas(16) std::array<std::byte, 64> answer_;

@@ -64,20 +64,20 @@ class tiles {
     if constexpr (Op == wf::op::dot) y_[n_] = y;
     if (++n_ == x_.size()) put();
   }
-  /// The mean, of tiles<op::mean>. Of few numbers: the true sum is s + e, where e is the rounded rest; the true mean is then q + (r + e) / n, where r = s - q n is
+  /// The mean, of tiles<op::mean>. Of 1, 2, 4, … numbers it is the rounded sum over their number, which rounds nothing more. Of few others: the true sum is s + e, where e is the rounded rest; the true mean is then q + (r + e) / n, where r = s - q n is
   /// exact. Both ends of the interval that the errors of e, of r + e and of the quotient leave are added to q: if that gives one number, it is the mean rounded
   /// once. Else, and of many numbers, the kernel of means gives it.
   double mean() {
     if (before_ || n_ > 1000) return value();
     const auto n = static_cast<double>(n_);
-    const double s = of_few();
-    x_[n_] = -s;
-    ++n_;
-    const double e = of_few();
-    --n_;
-    const double q = s / n, magnitude = std::fabs(q);
-    if (s == 0 && e == 0) return 0;
+    const double s = of_few(), q = s / n, magnitude = std::fabs(q);
+    if (s == 0) return 0;
     if (magnitude > 0x1p-900 && magnitude < 0x1p1000) {
+      if ((n_ & (n_ - 1)) == 0) return q;
+      x_[n_] = -s;
+      ++n_;
+      const double e = of_few();
+      --n_;
       const double r = std::fma(-q, n, s), add = (r + e) / n, error = (std::fabs(r) + std::fabs(e)) / n * 0x1p-50;
       const double low = q + (add - error), high = q + (add + error);
       if (low == high) return low;

@@ -84,6 +84,11 @@ def test_narrower_answers_are_rounded_once(to):
     x = neighbours_of_halfway(to, np.random.default_rng(3), 300)
     expected = [nearest(sum(map(Fraction, row.tolist())), np.dtype(to), False) for row in x]
     same(wf.sum(x, axis=1, dtype=to), np.array(expected, to))
+    same(wf.sum(x, axis=1, dtype=to, where=np.array([True, True, True])), np.array(expected, to))
+    wide = np.concatenate([x, np.full_like(x, np.nan)], axis=1)[:, [0, 3, 1, 4, 2, 5]]
+    same(wf.nansum(wide, axis=1, dtype=to), np.array(expected, to))
+    same(wf.sum(wide[:, ::2], axis=1, dtype=to), np.array(expected, to))
+    same(wf.sum(x.T, axis=0, dtype=to, where=np.ones((3, 1), bool)), np.array(expected, to))
     for row, e in zip(x[:100], expected):
         same(wf.sum(row, dtype=to), np.asarray(e, to))
     # beyond the largest number, and at the middle between that and the next
@@ -119,6 +124,17 @@ def test_many_rows_a_piece_at_a_time():
         same(wf.sum(x, axis=axis, where=m), wf.sum(np.where(m, x, np.float32(0)), axis=axis))
         same(wf.mean(x, axis=axis, dtype="float64"), wf.mean(x.astype("float64"), axis=axis))
     same(wf.sum(x, dtype="float64"), wf.sum(x.astype("float64")))
+
+
+def test_elements_that_lie_apart():
+    rng = np.random.default_rng(4)
+    for dtype in ("float64", "float32", "int16", "bool", "complex64", "float16"):
+        x = (rng.standard_normal((40, 6, 90)) * 9).astype(dtype)
+        for y in (x[:, :, ::3], x[::2, :, ::-2], x[:, 1:2, ::9], x[:, :, :1]):
+            for name in ("sum", "mean", "var", "count_nonzero", *(("argmax", "min", "minmax") if dtype != "complex64" else ())):
+                for axis in (0, 1, 2):
+                    for a, b in zip(*(one if isinstance(one, tuple) else (one,) for one in (getattr(wf, name)(y, axis=axis), getattr(wf, name)(y.copy(), axis=axis)))):
+                        same(a, b)
 
 
 def test_out_that_shares_memory():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python package costs beside NumPy, math.fsum, xsum and accupy: calls on small arrays, the import, and large exact sums.
+"""What the Python package costs beside NumPy, math.fsum, xsum and accupy: calls on small arrays, with nothing but the array and with
+options, the import, and large exact sums.
 
-    python bench/cpu/python_package.py [--elements N] [--parts calls,import,sums,twins] [OUT.json]
+    python bench/cpu/python_package.py [--elements N] [--parts calls,options,import,sums,twins] [OUT.json]
 
 How far each answer is from the exact one is told beside its time. Times of one run may be compared, never those of two. They are the processor's, of all
 threads together, and of some repetitions the least, since others may use the machine; `load` says how many did. xsum and accupy
@@ -44,6 +45,44 @@ def small_calls():
             assert wf.sum(x) == x.sum()
             rows.append({"elements": n, "dtype": dtype, "nothing_us": least(lambda: None) * 1e6, "wf.sum_us": least(lambda: wf.sum(x)) * 1e6,
                          "numpy.sum_us": least(lambda: np.sum(x)) * 1e6, "ndarray.sum_us": least(lambda: x.sum()) * 1e6})
+    return rows
+
+
+def calls_with_options():
+    """What a call says more than its array, beside the same call of NumPy's."""
+    rows = []
+    rng = np.random.default_rng(3)
+    for shape in ((10,), (1000,), (10, 100), (1000, 1000)):
+        x = rng.standard_normal(shape)
+        f, i, m, axis = x.astype("float32"), (x * 100).astype("int32"), x > 0, len(shape) - 1
+        how = {"axis": axis} if axis else {}
+        out = np.empty(shape[:-1])
+        pairs = [("sum(x)", lambda: wf.sum(x, **how), lambda: np.sum(x, **how)),
+                 ("sum(x, out=o)", lambda: wf.sum(x, out=out, **how), lambda: np.sum(x, out=out, **how)),
+                 ("sum(x, where=m)", lambda: wf.sum(x, where=m, **how), lambda: np.sum(x, where=m, **how)),
+                 ("mean(x, where=m)", lambda: wf.mean(x, where=m, **how), lambda: np.mean(x, where=m, **how)),
+                 ("var(x, where=m)", lambda: wf.var(x, where=m, **how), lambda: np.var(x, where=m, **how)),
+                 ("max(x, where=m)", lambda: wf.max(x, where=m, **how), lambda: np.max(x, where=m, initial=-np.inf, **how)),
+                 ("sum of f32, dtype=float64", lambda: wf.sum(f, dtype=np.float64, **how), lambda: np.sum(f, dtype=np.float64, **how)),
+                 ("mean of f32, dtype=float64", lambda: wf.mean(f, dtype=np.float64, **how), lambda: np.mean(f, dtype=np.float64, **how)),
+                 ("sum of f64, dtype=float32", lambda: wf.sum(x, dtype=np.float32, **how), lambda: np.sum(x, dtype=np.float32, **how)),
+                 ("sum of i32, dtype=float64", lambda: wf.sum(i, dtype=np.float64, **how), lambda: np.sum(i, dtype=np.float64, **how)),
+                 ("sum of i32, dtype=int32", lambda: wf.sum(i, dtype=np.int32, **how), lambda: np.sum(i, dtype=np.int32, **how)),
+                 ("sum(x, keepdims=True)", lambda: wf.sum(x, keepdims=True, **how), lambda: np.sum(x, keepdims=True, **how)),
+                 ("sum(x[..., ::2])", lambda: wf.sum(x[..., ::2], **how), lambda: np.sum(x[..., ::2], **how)),
+                 ("nansum(x)", lambda: wf.nansum(x, **how), lambda: np.nansum(x, **how)),
+                 ("argmax(x)", lambda: wf.argmax(x, **how), lambda: np.argmax(x, **how))]
+        if not axis:
+            ends, labels, numbers = np.arange(0, x.size + 1, 5), np.arange(x.size) % 7, x.tolist()
+            pairs += [("sum(x, rounding='up'), beside sum(x)", lambda: wf.sum(x, rounding="up"), lambda: np.sum(x)), ("dot(x, x), beside vdot", lambda: wf.dot(x, x), lambda: np.vdot(x, x)),
+                      ("minmax(x), beside min and max", lambda: wf.minmax(x), lambda: (np.min(x), np.max(x))), ("sum of a list", lambda: wf.sum(numbers), lambda: np.sum(numbers)),
+                      ("segment_sum, beside add.reduceat", lambda: wf.segment_sum(x, ends), lambda: np.add.reduceat(x, ends[:-1])),
+                      ("sum_by_label, beside bincount", lambda: wf.sum_by_label(x, labels), lambda: np.bincount(labels, x)),
+                      ("fuse of sum, min, max, beside the three", lambda f=wf.fuse(["sum", "min", "max"]): f(x), lambda: (np.sum(x), np.min(x), np.max(x)))]
+        for name, ours, theirs in pairs:
+            a, b = (np.asarray(c(), np.float64) for c in (ours, theirs))
+            assert np.allclose(a, b, rtol=1e-4, atol=1e-3), (name, shape)
+            rows.append({"call": name, "shape": list(shape), "axis": axis or None, "wf_us": least(ours, 0.1) * 1e6, "numpy_us": least(theirs, 0.1) * 1e6})
     return rows
 
 
@@ -107,7 +146,7 @@ def twins():
     x = np.random.default_rng(2).standard_normal(100_000) + 3.0
     pairs = [(n, getattr(statistics, n), getattr(wf.statistics, n)) for n in ("mean", "fmean", "variance", "pvariance", "stdev", "pstdev")]
     pairs.append(("fsum", math.fsum, wf.fsum))
-    for n in (100, x.size):
+    for n in (2, 10, 100, x.size):
         array, numbers = x[:n], x[:n].tolist()
         for name, theirs, ours in pairs:
             assert ours(numbers) == ours(array) and math.isclose(ours(numbers), theirs(numbers), rel_tol=4e-16), name
@@ -122,13 +161,13 @@ def twins():
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--elements", type=int, default=100_000_000)
-    a.add_argument("--parts", default="calls,import,sums,twins")
+    a.add_argument("--parts", default="calls,options,import,sums,twins")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
     told = {"command": " ".join(["bench/cpu/python_package.py", *sys.argv[1:]]), "python": sys.version.split()[0], "numpy": np.__version__, "warpfold": wf.__version__,
             "target": importlib.import_module("warpfold._core").cpu_target(), "cores": os.cpu_count(), "load_before": os.getloadavg()[0],
             "date": time.strftime("%Y-%m-%d")}
-    parts = {"calls": ("calls", small_calls), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "twins": ("twins", twins)}
+    parts = {"calls": ("calls", small_calls), "options": ("options", calls_with_options), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "twins": ("twins", twins)}
     for part in given.parts.split(","):
         if part not in parts:
             a.error(f"--parts: {part!r} is none of {', '.join(parts)}")
@@ -138,6 +177,8 @@ def main():
     for r in told.get("calls", ()):
         print(f"{r['elements']:>5} {r['dtype']}: wf.sum {r['wf.sum_us']:.2f} µs, numpy.sum {r['numpy.sum_us']:.2f}, x.sum {r['ndarray.sum_us']:.2f}, "
               f"nothing {r['nothing_us']:.2f}")
+    for r in told.get("options", ()):
+        print(f"{'x'.join(map(str, r['shape'])):>9} {r['call']:40} {r['wf_us']:9.2f} µs, NumPy {r['numpy_us']:9.2f}: {r['wf_us'] / r['numpy_us']:.2f}")
     if "import_ms" in told:
         print("import: {warpfold:.1f} ms, numpy {numpy:.1f} ms".format_map(told["import_ms"]))
     for r in told.get("sums", ()):

@@ -3,6 +3,8 @@
 /// (https://arrow.apache.org/docs/format/CDataInterface.html), whose three structures are these.
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nanobind/stl/optional.h>
@@ -70,6 +72,20 @@ std::optional<dtype> type_of(const char* format) {
   return at == nullptr ? std::nullopt : std::optional(types[at - codes]);
 }
 
+/// What people call a type that is refused, by its format; the format itself of types that are newer than this.
+std::string name_of(const std::string& format) {
+  static constexpr std::pair<std::string_view, const char*> whole[] = {
+      {"n", "null"}, {"z", "binary"}, {"Z", "large_binary"}, {"vz", "binary_view"}, {"u", "string"}, {"U", "large_string"}, {"vu", "string_view"},
+      {"tdD", "date32"}, {"tdm", "date64"}, {"+l", "list"}, {"+L", "large_list"}, {"+vl", "list_view"}, {"+vL", "large_list_view"}, {"+m", "map"}, {"+r", "run_end_encoded"}};
+  static constexpr std::pair<std::string_view, const char*> begins[] = {{"d:", "decimal"}, {"w:", "fixed_size_binary"}, {"tt", "time"}, {"ts", "timestamp"},
+                                                                        {"tD", "duration"}, {"ti", "interval"}, {"+w:", "fixed_size_list"}, {"+u", "union"}};
+  for (const auto& [text, name] : whole)
+    if (format == text) return name;
+  for (const auto& [text, name] : begins)
+    if (format.starts_with(text)) return name;
+  return format;
+}
+
 /// The name of an extension type; none: empty. Metadata are a number of pairs, and each of their texts begins with its length.
 std::string extension_of(const char* metadata) {
   if (metadata == nullptr) return {};
@@ -106,9 +122,9 @@ shape shape_of(const ArrowSchema& s) {
     throw wf::error(wf::errc::unsupported, "elements of Arrow's extension type '" + other + "', which are more than numbers; convert them");
   const auto type = column.dictionary == nullptr ? type_of(column.format) : std::nullopt;
   if (!type)
-    throw wf::error(wf::errc::unsupported, std::string("elements of Arrow's type '") + column.format +
-                                               (column.dictionary == nullptr ? "'" : "' in a dictionary") +
-                                               "; they may be bool, integers to 64 bits, and floats");
+    throw wf::error(wf::errc::unsupported, column.dictionary != nullptr ? "a dictionary, whose numbers are codes; decode it, as dictionary_decode() of pyarrow does"
+                                                                       : "elements of Arrow's type " + name_of(column.format) +
+                                                                             "; they may be bool, integers to 64 bits, and floats");
   return {*type, table};
 }
 

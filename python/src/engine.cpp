@@ -152,6 +152,27 @@ void run_axes(const cpu::erased& f, const options& o, const layout& x, std::span
   cpu::reduce_axes(f, &o, operands_of(x, nullptr), axes, c, out);
 }
 
+void run_pair(const cpu::erased& f, const options& o, const layout& x, const layout& y, void* out) {
+  context c;
+  c.rounding = o.rounding;
+  if (x.contiguous() && y.contiguous()) {
+    const void* const both[] = {x.data, y.data};
+    cpu::reduce_run(f, &o, both, x.size(), c, out);
+  } else {
+    cpu::reduce_all(f, &o, operands_of(x, &y), c, out);
+  }
+}
+void run_segments(const cpu::erased& f, const options& o, const layout& x, std::span<const std::int64_t> offsets, void* out) {
+  context c;
+  c.rounding = o.rounding;
+  cpu::reduce_segments(f, &o, operands_of(x, nullptr), offsets, c, out);
+}
+void run_labels(const cpu::erased& f, const options& o, const layout& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
+  context c;
+  c.rounding = o.rounding;
+  cpu::reduce_labels(f, &o, operands_of(x, nullptr), labels, answers, c, out);
+}
+
 namespace {
 
 /// A reduction of what counts of the elements, for as long as one call takes.
@@ -185,6 +206,17 @@ void run_counted(const cpu::erased& f, const void* self, const layout& x, const 
                  std::int64_t answers, void* out) {
   const of_some r(f, self, x.type, c);
   cpu::reduce_labels(*r.functions, r.self, operands_of(x, c.mask), labels, answers, r.how, out);
+}
+
+void run_all(const cpu::erased& f, const options& o, const layout& x, const counted& c, void* out) {
+  of_some r(f, &o, x.type, c);
+  r.how.rounding = o.rounding;
+  if (x.contiguous() && (c.mask == nullptr || c.mask->contiguous())) {
+    const void* const both[] = {x.data, c.mask == nullptr ? nullptr : c.mask->data};
+    cpu::reduce_run(*r.functions, r.self, both, x.size(), r.how, out);
+  } else {
+    cpu::reduce_all(*r.functions, r.self, operands_of(x, c.mask), r.how, out);
+  }
 }
 
 void run_selected(const selected& s, const layout& x, const layout& mask, void* out) {

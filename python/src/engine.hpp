@@ -79,6 +79,13 @@ inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void
   wf::cpu::reduce_run(f, &o, p, n, c, out);
 }
 
+/// The same of two arrays of one shape, with gaps or without.
+void run_pair(const wf::cpu::erased& f, const wf::options& o, const layout& x, const layout& y, void* out);
+
+/// An answer for each segment, or for each label. Throw wf::error (bad_argument).
+void run_segments(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const std::int64_t> offsets, void* out);
+void run_labels(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out);
+
 class selected;
 /// One answer from the elements of x that the mask, of its shape, names.
 void run_selected(const selected& s, const layout& x, const layout& mask, void* out);
@@ -93,6 +100,9 @@ struct counted {
 void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const int> axes, void* out);
 void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const std::int64_t> labels,
                  std::int64_t answers, void* out);
+
+/// One answer of what counts of a built-in reduction's elements.
+void run_all(const wf::cpu::erased& f, const wf::options& o, const layout& x, const counted& c, void* out);
 
 /// An answer for each position along the axes that are not in `axes`, in C order.
 void run_axes(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const int> axes, void* out);

@@ -15,5 +15,6 @@ NB_MODULE(_core, m) {
   add_state_arrays(m);
   add_twins(m);
   add_fast_path(m);
+  add_fast_parts(m);
   m.def("cpu_target", [] { return wf::cpu::name(wf::cpu::active_target()).data(); });
 }

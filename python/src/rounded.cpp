@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include <warpfold/builtin.hpp>
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/types.hpp>
 
@@ -74,6 +75,38 @@ const functions* of_element(wf::dtype element) {
   }
 }
 
+/// Sums and means of f32 as f64: by the states of f64, which take a tile at a time.
+template <wf::op Op>
+void accumulate_widened(const void* self, void* s, const void* const* x, std::int64_t n, std::int64_t first) {
+  constexpr std::int64_t tile = 4096;
+  alignas(64) std::array<double, tile> wide;
+  const functions& inner = wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact);
+  for (std::int64_t i = 0; i < n; i += tile) {
+    const std::int64_t m = std::min(tile, n - i);
+    for (std::int64_t k = 0; k < m; ++k) {
+      float one;
+      std::memcpy(&one, static_cast<const std::byte*>(x[0]) + (i + k) * static_cast<std::int64_t>(sizeof one), sizeof one);
+      wide[static_cast<std::size_t>(k)] = static_cast<double>(one);
+    }
+    const void* const tiles[wf::cpu::max_inputs] = {wide.data(), nullptr};
+    inner.accumulate(self, s, tiles, m, first + i);
+  }
+}
+template <wf::op Op>
+const functions* widened() {
+  static const functions made = [] {
+    functions f = wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact);
+    f.element_sizes = {sizeof(float)};
+    f.accumulate = accumulate_widened<Op>;
+    f.short_run = nullptr;
+    f.few_run = nullptr;
+    f.proves = nullptr;
+    f.columns = nullptr;
+    return f;
+  }();
+  return &made;
+}
+
 template <class U>
 const functions* to_type(bool mean, wf::dtype element) {
   return mean ? of_element<exact_sum, sizeof(U), finish<U, true>>(element) : of_element<exact_sum, sizeof(U), finish<U, false>>(element);
@@ -82,6 +115,7 @@ const functions* to_type(bool mean, wf::dtype element) {
 }  // namespace
 
 const functions* find_rounded(bool mean, wf::dtype element, wf::dtype to) noexcept {
+  if (element == wf::dtype::f32 && to == wf::dtype::f64) return mean ? widened<wf::op::mean>() : widened<wf::op::sum>();
   switch (to) {
     case wf::dtype::f16: return to_type<wf::f16>(mean, element);
     case wf::dtype::bf16: return to_type<wf::bf16>(mean, element);

@@ -18,8 +18,6 @@ namespace wfpy {
 
 namespace {
 
-constexpr std::int64_t worth_releasing = 1 << 13;
-
 template <class State>
 void add_view(State& to, const view& v, const view* mask) {
   constexpr bool sum = std::is_same_v<State, wf::exact_sum>;
@@ -44,12 +42,7 @@ void add_view(State& to, const view& v, const view* mask) {
       run_axes(*f, none, v.at, all, more);
     }
   };
-  if (n < worth_releasing) {
-    run();
-  } else {
-    const nb::gil_scoped_release others_run;
-    run();
-  }
+  run_beside_others(n, run);
   State found;
   std::memcpy(static_cast<void*>(&found), more, sizeof found);
   to.merge(found);

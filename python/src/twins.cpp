@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the twins of math.fsum, math.sumprod and statistics need: Python's own numbers, one after the other.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -20,18 +22,11 @@ void for_each(nb::handle iterable, F f) {
   PyObject* const x = iterable.ptr();
   // A list may change while a number's own __float__ runs: its length is asked for again each time.
   if (PyList_CheckExact(x)) {
-#ifdef Py_GIL_DISABLED  // other threads may change it at any moment
     for (Py_ssize_t i = 0; i < PyList_Size(x); ++i) {
-      const nb::object one = nb::steal(PyList_GetItemRef(x, i));
-      if (!one.is_valid()) {
-        PyErr_Clear();  // it has become shorter
-        return;
-      }
+      const nb::object one = item_of_list(x, i);
+      if (!one.is_valid()) return;
       f(one);
     }
-#else
-    for (Py_ssize_t i = 0; i < PyList_Size(x); ++i) f(nb::borrow(PyList_GetItem(x, i)));
-#endif
     return;
   }
   const nb::object it = nb::steal(PyObject_GetIter(x));
@@ -60,7 +55,7 @@ double fsum_of(const wf::exact_sum& s) {
   return value + 0.0;
 }
 
-/// Finite doubles by the kernels of arrays, a tile at a time: their sum, or with two of each call that of products.
+/// Finite doubles by the kernels of arrays, a tile at a time: their sum or mean, or with two of each call the sum of products.
 template <wf::op Op>
 class tiles {
  public:
@@ -69,7 +64,31 @@ class tiles {
     if constexpr (Op == wf::op::dot) y_[n_] = y;
     if (++n_ == x_.size()) put();
   }
+  /// The mean, of tiles<op::mean>. Of 1, 2, 4, … numbers it is the rounded sum over their number, which rounds nothing more. Of few others: the true sum is s + e, where e is the rounded rest; the true mean is then q + (r + e) / n, where r = s - q n is
+  /// exact. Both ends of the interval that the errors of e, of r + e and of the quotient leave are added to q: if that gives one number, it is the mean rounded
+  /// once. Else, and of many numbers, the kernel of means gives it.
+  double mean() {
+    if (before_ || n_ > 1000) return value();
+    const auto n = static_cast<double>(n_);
+    const double s = of_few(), q = s / n, magnitude = std::fabs(q);
+    if (s == 0) return 0;
+    if (magnitude > 0x1p-900 && magnitude < 0x1p1000) {
+      if ((n_ & (n_ - 1)) == 0) return q;
+      x_[n_] = -s;
+      ++n_;
+      const double e = of_few();
+      --n_;
+      const double r = std::fma(-q, n, s), add = (r + e) / n, error = (std::fabs(r) + std::fabs(e)) / n * 0x1p-50;
+      const double low = q + (add - error), high = q + (add + error);
+      if (low == high) return low;
+    }
+    return value();
+  }
   double value() {
+    if constexpr (Op == wf::op::dot) {
+      double few = 0;
+      if (!before_ && products_of_few(few)) return few;
+    }
     double answer = 0;
     if (before_) {
       put();
@@ -83,6 +102,26 @@ class tiles {
   }
 
  private:
+  /// Of few products: each is two numbers, what it is rounded to and what that lacks, where neither is lost, and the sum of all of them is rounded once.
+  bool products_of_few(double& answer) const {
+    tiles<wf::op::sum> parts;
+    if (n_ > size / 2 - 1) return false;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double p = x_[i] * y_[i], magnitude = std::fabs(p);
+      if (!(magnitude > 0x1p-900 && magnitude < 0x1p1000)) return false;
+      parts.add(p);
+      parts.add(std::fma(x_[i], y_[i], -p));
+    }
+    answer = parts.value();
+    return true;
+  }
+  double of_few() const {
+    double answer = 0;
+    const wf::options nearest;
+    const void* const both[] = {x_.data(), nullptr};
+    wf::cpu::reduce_run(wf::builtin(wf::op::sum, wf::dtype::f64, wf::accuracy::exact), &nearest, both, static_cast<std::int64_t>(n_), {}, &answer);
+    return answer;
+  }
   void put() {
     if (!before_) {
       request asked;
@@ -100,18 +139,84 @@ class tiles {
   std::optional<plan> before_;
 };
 
+/// All numbers of an iterable: those that are finite, and a state of the others.
+template <wf::op Op>
+struct numbers {
+  tiles<Op> finite;
+  std::optional<wf::exact_sum> others;
+  bool any = false;
+
+  explicit numbers(nb::handle iterable) {
+    for_each(iterable, [this](const nb::object& x) {
+      const double value = float_of(x);
+      any = true;
+      if (std::isfinite(value)) {
+        finite.add(value);
+      } else {
+        if (!others) others.emplace();
+        others->add(value);
+      }
+    });
+  }
+};
+
 double fsum(nb::handle iterable) {
-  tiles<wf::op::sum> finite;
-  wf::exact_sum others;
-  for_each(iterable, [&](const nb::object& x) {
-    const double value = float_of(x);
-    if (std::isfinite(value)) finite.add(value);
-    else others.add(value);
-  });
-  if (others.count() != 0) return fsum_of(others);
-  const double value = finite.value();
+  numbers<wf::op::sum> given(iterable);
+  if (given.others) return fsum_of(*given.others);
+  const double value = given.finite.value();
   if (std::isinf(value)) raise(PyExc_OverflowError, "the sum is larger than the largest float");
   return value + 0.0;
+}
+
+/// statistics.StatisticsError, which nobody else needs.
+[[noreturn]] void raise_statistics_error(const char* what) {
+  const nb::object module = nb::steal(PyImport_ImportModule("statistics"));
+  if (!module.is_valid()) throw nb::python_error();
+  raise(nb::object(module.attr("StatisticsError")).ptr(), what);
+}
+
+/// The mean, rounded once.
+double fmean(nb::handle iterable) {
+  numbers<wf::op::mean> given(iterable);
+  if (!given.any) raise_statistics_error("fmean requires at least one data point");
+  return given.others ? fsum_of(*given.others) : given.finite.mean() + 0.0;
+}
+
+/// As a list that nobody else changes.
+nb::object list_of(nb::handle iterable) {
+  nb::object made = nb::steal(PySequence_List(iterable.ptr()));
+  if (!made.is_valid()) throw nb::python_error();
+  return made;
+}
+
+/// The rounded sum of products over the rounded sum of weights.
+double weighted_mean(nb::handle data, nb::handle weights) {
+  const nb::object x = list_of(data), w = list_of(weights);
+  tiles<wf::op::dot> products;
+  tiles<wf::op::sum> whole;
+  std::optional<wf::exact_dot> others;
+  std::optional<wf::exact_sum> other_weights;
+  const Py_ssize_t n = PyList_Size(x.ptr()), m = PyList_Size(w.ptr());
+  for (Py_ssize_t i = 0; i < std::min(n, m); ++i) {
+    const double a = float_of(PyList_GetItem(x.ptr(), i)), b = float_of(PyList_GetItem(w.ptr(), i));
+    if (std::isfinite(b)) {
+      whole.add(b);
+    } else {
+      if (!other_weights) other_weights.emplace();
+      other_weights->add(b);
+    }
+    if (std::isfinite(a) && std::isfinite(b)) {
+      products.add(a, b);
+    } else {
+      if (!others) others.emplace();
+      others->add(a, b);
+    }
+  }
+  if (n != m) raise_statistics_error("data and weights must be the same length");
+  if (n == 0) raise_statistics_error("fmean requires at least one data point");
+  const double divisor = other_weights ? fsum_of(*other_weights) : whole.value();
+  if (divisor == 0) raise_statistics_error("sum of weights must be non-zero");
+  return (others ? others->value() : products.value()) / divisor;
 }
 
 /// An int that a double holds, too. False for others, and other types.
@@ -163,10 +268,125 @@ bool add_all(State& s, nb::handle list) {
   return known && floats;
 }
 
+PyObject* of_arrays = nullptr;  // what answers for arrays: (name, array)
+
+bool is_array(PyObject* x) {
+  if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) return false;
+  static constexpr const char* protocols[] = {"__dlpack__", "__array_interface__", "__array__", "__arrow_c_stream__", "__arrow_c_array__"};
+  return std::any_of(std::begin(protocols), std::end(protocols), [x](const char* name) { return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(x)), name) != 0; });
+}
+
+template <class F>
+PyObject* as_python(F f) noexcept {
+  try {
+    return f();
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
+PyObject* python_fsum(PyObject*, PyObject* x) {
+  if (is_array(x)) return PyObject_CallFunction(of_arrays, "sO", "fsum", x);
+  return as_python([x] { return PyFloat_FromDouble(fsum(x)); });
+}
+
+/// fmean(data, weights=None)
+PyObject* python_fmean(PyObject*, PyObject* const* a, Py_ssize_t n, PyObject* names) {
+  PyObject* given[] = {nullptr, Py_None};
+  static constexpr const char* parameters[] = {"data", "weights"};
+  if (n > 2) {
+    PyErr_Format(PyExc_TypeError, "fmean() takes from 1 to 2 positional arguments but %zd were given", n);
+    return nullptr;
+  }
+  std::copy_n(a, n, given);
+  for (Py_ssize_t k = 0; names != nullptr && k < PyTuple_Size(names); ++k) {
+    PyObject* const name = PyTuple_GetItem(names, k);
+    const auto* const at = std::find_if(std::begin(parameters), std::end(parameters), [name](const char* p) { return PyUnicode_CompareWithASCIIString(name, p) == 0; });
+    const auto place = at - std::begin(parameters);
+    if (place == 2 || place < n) {
+      PyErr_Format(PyExc_TypeError, place == 2 ? "fmean() got an unexpected keyword argument '%U'" : "fmean() got multiple values for argument '%U'", name);
+      return nullptr;
+    }
+    given[place] = a[n + k];
+  }
+  if (given[0] == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "fmean() missing 1 required positional argument: 'data'");
+    return nullptr;
+  }
+  if (is_array(given[0]) && given[1] == Py_None) return PyObject_CallFunction(of_arrays, "sO", "fmean", given[0]);
+  return as_python([&] { return PyFloat_FromDouble(given[1] == Py_None ? fmean(given[0]) : weighted_mean(given[0], given[1])); });
+}
+
+PyMethodDef methods[] = {
+    {"fsum", python_fsum, METH_O, R"(fsum(iterable, /)
+--
+
+The sum, as `math.fsum`, but that nothing overflows on the way.
+
+Parameters
+----------
+iterable : iterable of real numbers
+    Each is converted to a float first. An array is summed where it lies, as it is, without
+    nulls and masked elements.
+
+Returns
+-------
+float
+    The true sum, rounded once.
+
+Raises
+------
+OverflowError
+    The sum is beyond the largest float, or a number is.
+ValueError
+    Infinities of both signs.
+
+Examples
+--------
+>>> import warpfold as wf
+>>> wf.fsum([1e308, 1e308, -1e308])
+1e+308
+)"},
+    {"fmean", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(python_fmean)), METH_FASTCALL | METH_KEYWORDS, R"(fmean(data, weights=None)
+--
+
+The mean, as `statistics.fmean`, rounded once.
+
+Parameters
+----------
+data : iterable of real numbers
+    Each is converted to a float first. The elements of an array are taken as they are.
+weights : iterable of real numbers, optional
+    One for each of the data.
+
+Returns
+-------
+float
+    With weights, the rounded sum of products over the rounded sum of weights.
+
+Raises
+------
+statistics.StatisticsError
+    There are no data, or weights are not as many, or add up to 0.
+
+Examples
+--------
+>>> import warpfold as wf
+>>> wf.fmean([3.5, 4.0, 5.25])
+4.25
+)"},
+    {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 void add_twins(nb::module_& m) {
-  m.def("fsum", fsum, nb::arg("iterable").none());
+  PyModule_AddFunctions(m.ptr(), methods);
+  m.def("use_arrays", [](nb::object f) { of_arrays = f.release().ptr(); });
   m.def("fsum_of", fsum_of);
   m.def("sumprod", sumprod);
   m.def("sum_all", [](wf::exact_sum& s, nb::list x) { return add_all(s, x); });

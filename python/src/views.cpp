@@ -33,16 +33,9 @@ std::optional<dtype> type_of_format(const char* f, Py_ssize_t size) noexcept {
 }
 
 std::optional<view> view_of_buffer(PyObject* x) {
-  struct buffer {
-    Py_buffer b{};
-    ~buffer() { PyBuffer_Release(&b); }
-  };
   if (!PyObject_CheckBuffer(x)) return std::nullopt;
-  auto held = std::make_shared<buffer>();
-  if (PyObject_GetBuffer(x, &held->b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
+  auto held = std::make_shared<buffer>(x, PyBUF_STRIDES | PyBUF_FORMAT);
+  if (!held->held) return std::nullopt;
   const Py_buffer& b = held->b;
   const auto type = type_of_format(b.format, b.itemsize);
   if (!type || wf::info(*type).size != static_cast<std::size_t>(b.itemsize) || b.ndim > wf::max_rank) return std::nullopt;

@@ -130,7 +130,7 @@ def test_refusals():
     with pytest.raises(TypeError, match="2 columns"):
         wf.sum(pa.table({"x": [1], "y": [2]}))
     for bad in (pa.array(["a"]), pa.array([None]), pa.array([1]).dictionary_encode(), pa.array([[1]])):
-        with pytest.raises(TypeError, match="Arrow's type"):
+        with pytest.raises(TypeError, match="Arrow's type|a dictionary"):
             wf.sum(bad)
     nothing = pa.chunked_array([pa.nulls(2, pa.float64()), pa.nulls(1, pa.float64())])
     with pytest.raises(ValueError, match="^max: there are no elements"):

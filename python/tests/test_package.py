@@ -38,6 +38,28 @@ def test_every_function_is_documented_with_an_example(name):
         assert section in doc, section
 
 
+@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
+def test_every_parameter_is_documented(name):
+    import re
+    f = getattr(wf, name)
+    section = re.search(r"Parameters\n-{10}\n(.*?)(?:\n\n[A-Z][a-z]+\n-{3,}\n|\Z)", inspect.getdoc(f), re.S).group(1)
+    told = [n.strip(" *") for line in section.splitlines() if (m := re.match(r"(\w[\w, *]*) : ", line)) for n in m[1].split(",")]
+    assert sorted(told) == sorted(inspect.signature(f).parameters)
+
+
+def test_the_stub_of_the_compiled_part_names_what_is_there():
+    import ast
+    from warpfold import _core
+    tree = ast.parse((HERE / "_core.pyi").read_text())
+    names = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    variables = {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)}
+    assert {*names, *variables} == {n for n in dir(_core) if not n.startswith("_")}
+    for name, node in names.items():
+        if isinstance(node, ast.ClassDef):
+            assert ({n.name for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("__")} ==
+                    {n for n in vars(getattr(_core, name)) if not n.startswith("__")}), name
+
+
 def test_every_operation_of_the_library_has_a_function():
     from warpfold import _core, _functions
     assert "count" in _functions.OF_TABLE  # which nobody wrote

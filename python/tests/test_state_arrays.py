@@ -73,7 +73,7 @@ def test_pieces_are_the_bytes_of_the_whole(x_axis, reduction, skip, data):
         return
     answers = form.values(whole, correction=1 if reduction in ("var", "std", "mean_var") else 0)
     want = _general.reduce(form.op, native(x), axis, None, False, 1 if reduction in ("var", "std", "mean_var") else None, "exact", "nearest",
-                           None, None, skip)
+                           None, None, None, skip)
     for a, b in zip(answers, want) if isinstance(want, tuple) else [(answers, want)]:
         same(a, np.asarray(b))
     assert form.dtype == pickle.loads(pickle.dumps(form)).dtype and pickle.loads(pickle.dumps(whole)).dtype == form.dtype

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-_reduce = _core.reduce
+_reduce, _dot, _parted, _fused = _core.reduce, _core.dot, _core.parted, _core.fused
 
 
 def _general() -> Any:
@@ -23,7 +23,7 @@ def _general() -> Any:
 
 
 def _first(*request: Any) -> Any:
-    return _general().reduce(*request[:-1], False, request[-1])
+    return _general().reduce(*request)
 
 
 _core.use_general(_first)
@@ -57,6 +57,16 @@ _PARAMETERS = {
     "stream": """stream : stream, optional
         Where the reduction of elements on a GPU is put: a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
         current one of the array's library. Nothing waits for it.""",
+    "y": """y : array_like
+        The other factors: broadcast against x, of a type that holds both exactly, and on a GPU of the same type and there too.""",
+    "reduction": """reduction : callable, str or Reduction
+        A function of this package that takes one array, its name, or one of the caller's own.""",
+    "labels": """labels : array_like of int
+        One for each element, 0 or more.""",
+    "answers": """answers : int, optional
+        How many there are; labels are less. By default the largest label and one; of labels on a GPU it must be told.""",
+    "keys": """keys : array_like
+        One for each element; whatever NumPy sorts.""",
     "offsets": """offsets : int or array_like of int
         Segment k is x[offsets[k]:offsets[k + 1]]; an int is the length of each, the last may be shorter.""",
 }
@@ -115,7 +125,7 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
     >>> float(wf.sum([1.0, 2.0**-60], rounding="up"))
     1.0000000000000002
     """
-    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream)
+    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "where", "out", "stream")
 def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, where: Any = None, out:
@@ -140,7 +150,7 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     >>> int(wf.prod([1, 2, 3, 4]))
     24
     """
-    return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
@@ -163,7 +173,7 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     >>> float(wf.mean([1e308, 1e308]))
     1e+308
     """
-    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream)
+    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
 def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
@@ -186,7 +196,7 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> float(wf.var([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16], correction=1))
     30.0
     """
-    return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream)
+    return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
 def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
@@ -209,7 +219,7 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> float(wf.std([1, 3]))
     1.0
     """
-    return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream)
+    return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "stream")
 def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
@@ -232,7 +242,7 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     >>> float(mean), float(var)
     (2.0, 1.0)
     """
-    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None, stream)
+    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
@@ -255,7 +265,7 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     >>> float(wf.sum_of_squares([3.0, 4.0]))
     25.0
     """
-    return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
+    return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
@@ -278,7 +288,7 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     >>> float(wf.norm([1e200, 0.0]))
     1e+200
     """
-    return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
+    return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
@@ -301,7 +311,7 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> float(wf.norm1([3.0, -4.0]))
     7.0
     """
-    return _reduce(_NORM1, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
+    return _reduce(_NORM1, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
@@ -324,7 +334,7 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     >>> float(wf.norm_inf([3.0, -4.0]))
     4.0
     """
-    return _reduce(_NORM_INF, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_NORM_INF, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -347,7 +357,7 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> int(wf.min([3, 1, 2]))
     1
     """
-    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -370,7 +380,7 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> int(wf.max([3, 1, 2]))
     3
     """
-    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "stream")
 def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, stream: Any = None) -> Any:
@@ -393,7 +403,7 @@ def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> int(low), int(high)
     (1, 3)
     """
-    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None, stream)
+    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None, stream, False)
 
 @_document("x", "one_axis", "keepdims", "out", "stream")
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
@@ -416,7 +426,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmin([3, 1, 2]))
     1
     """
-    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream)
+    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream, False)
 
 @_document("x", "one_axis", "keepdims", "out", "stream")
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
@@ -439,7 +449,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmax([3, 1, 2]))
     0
     """
-    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream)
+    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -461,7 +471,7 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> bool(wf.any([0, 0, 3]))
     True
     """
-    return _reduce(_ANY, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_ANY, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -483,7 +493,7 @@ def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     >>> bool(wf.all([0, 0, 3]))
     False
     """
-    return _reduce(_ALL, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_ALL, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any =
@@ -506,7 +516,7 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
     >>> int(wf.count_nonzero([0, 5, 3]))
     2
     """
-    return _reduce(_COUNT_NONZERO, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_COUNT_NONZERO, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
@@ -529,7 +539,7 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     >>> bool(abs(wf.logsumexp([1000.0, 1000.0]) - 1000.6931471805599) < 1e-12)
     True
     """
-    return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+    return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
 def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
@@ -551,7 +561,7 @@ def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any =
     >>> float(wf.nansum([1.0, float("nan"), 2.0]))
     3.0
     """
-    return _general().reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, True)
+    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, None, True)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
 def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
@@ -573,7 +583,7 @@ def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any 
     >>> float(wf.nanmean([1.0, float("nan"), 2.0]))
     1.5
     """
-    return _general().reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, True)
+    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, None, True)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
 def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
@@ -596,7 +606,7 @@ def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     1.0
     """
     divide = None if correction == 0 else correction
-    return _general().reduce(_VAR, x, axis, None, keepdims, divide, accuracy, rounding, where, out, True)
+    return _reduce(_VAR, x, axis, None, keepdims, divide, accuracy, rounding, where, out, None, True)
 
 @_document("x", "axis", "keepdims", "where", "out")
 def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
@@ -618,7 +628,7 @@ def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> float(wf.nanmin([1.0, float("nan"), 2.0]))
     1.0
     """
-    return _general().reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, True)
+    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, None, True)
 
 @_document("x", "axis", "keepdims", "where", "out")
 def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
@@ -640,9 +650,9 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> float(wf.nanmax([1.0, float("nan"), 2.0]))
     2.0
     """
-    return _general().reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, True)
+    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, None, True)
 
-@_document("x", "axis", "keepdims", "accuracy", "rounding", "stream")
+@_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "stream")
 def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
         rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
@@ -669,7 +679,8 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
     1.0
     """
-    return _general().dot(x, y, axis, keepdims, accuracy, rounding, stream)
+    found = _dot(x, y, axis, keepdims, accuracy, rounding, stream)
+    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, stream)
 
 
 def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
@@ -709,13 +720,18 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
 class _Fused:
     """What `fuse` gives: an object that can be pickled, and so sent to other processes."""
 
-    __slots__ = ("_names",)
+    __slots__ = ("_names", "_ops")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
+        self._ops = tuple(builtins.map(_core.op_names.index, names))
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
                  accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
+        if axis is None and keepdims is False and where is None and stream is None:
+            found: tuple[Any, ...] = _fused(self._ops, x, correction, accuracy, rounding)
+            if found is not NotImplemented:
+                return found
         answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
         return answers
 
@@ -733,11 +749,11 @@ def _of_table(op: int) -> Callable[..., Any]:
     if rounds:
         def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest",
               where: Any = None, out: Any = None, stream: Any = None) -> Any:
-            return _reduce(op, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream)
+            return _reduce(op, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
     else:
         def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any =
               None) -> Any:
-            return _reduce(op, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream)
+            return _reduce(op, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"""{summary}.
 
@@ -789,7 +805,7 @@ def _name_of(reduction: Any, who: str) -> str:
     return _BY_NAME[given]
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
+@_document("reduction", "x", "offsets", "correction", "accuracy", "rounding", "stream")
 def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
                    rounding: str = "nearest", stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
@@ -819,6 +835,10 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
 
 def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
               stream: Any = None) -> Any:
+    if stream is None and offsets is not None:
+        found = _parted(_core.op_names.index(name), x, offsets, None, None, correction, accuracy, rounding)
+        if found is not NotImplemented:
+            return found
     general = _general()
     who = "segment_" + general.PUBLIC[name]
     return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets, stream=stream)[0]
@@ -1112,7 +1132,7 @@ def segment_logsumexp(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     return _segments("logsumexp", x, offsets, stream=stream)
 
 
-@_document("x", "correction", "accuracy", "rounding", "stream")
+@_document("reduction", "x", "labels", "answers", "correction", "accuracy", "rounding", "stream")
 def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
                     "exact",
                     rounding: str = "nearest", stream: Any = None) -> Any:
@@ -1141,12 +1161,20 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     """
     if _is_own(reduction, "reduce_by_label", correction, accuracy, rounding):
         return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction, stream=stream)[0]
-    general, name = _general(), _name_of(reduction, "reduce_by_label")
-    return general.parted([general.OP[name]], x, correction, accuracy, rounding, "reduce_by_label", labels=labels,
-                          answers=answers, stream=stream)[0]
+    name = _name_of(reduction, "reduce_by_label")
+    return _labels(name, x, labels, answers, correction, accuracy, rounding, stream, "reduce_by_label")
 
 
-@_document("x", "accuracy", "rounding", "stream")
+def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str) -> Any:
+    if stream is None and labels is not None:
+        found = _parted(_core.op_names.index(name), x, None, labels, answers, correction, accuracy, rounding)
+        if found is not NotImplemented:
+            return found
+    general = _general()
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, labels=labels, answers=answers, stream=stream)[0]
+
+
+@_document("x", "labels", "answers", "accuracy", "rounding", "stream")
 def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
     """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
 
@@ -1168,11 +1196,10 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
     >>> wf.sum_by_label([1e308, 2.0, -1e308, 3.0], [0, 1, 0, 0]).tolist()
     [3.0, 2.0]
     """
-    general = _general()
-    return general.parted([_SUM], x, None, accuracy, rounding, "sum_by_label", labels=labels, answers=answers, stream=stream)[0]
+    return _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label")
 
 
-@_document("x", "accuracy", "rounding")
+@_document("x", "keys", "accuracy", "rounding")
 def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> tuple[Any, Any]:
     """The sum of the elements of each key, which may be anything that NumPy sorts.
 

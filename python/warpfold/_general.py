@@ -154,7 +154,7 @@ def into(out: Any, answer: Any, who: str) -> Any:
     if out.shape != given.shape:
         raise ValueError(f"{who}: out= has the shape {out.shape}; the answer has {given.shape}")
     if out.dtype.newbyteorder("=") != given.dtype:
-        raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {given.dtype}, which would be rounded or read another time")
+        raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {given.dtype}, and they must be the same; dtype=, where there is one, says what the answer is")
     if not out.flags.writeable:
         raise ValueError(f"{who}: out= is read-only")
     out[...] = given
@@ -162,7 +162,7 @@ def into(out: Any, answer: Any, who: str) -> Any:
 
 
 def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
-           out: Any, skip_nans: bool = False, stream: Any = None) -> Any:
+           out: Any, stream: Any = None, skip_nans: bool = False) -> Any:
     name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
     check_keepdims(keepdims, name)
     if type(x) is not np.ndarray and lies_on_gpu(x):
@@ -305,6 +305,8 @@ def converted(op: int, element: int, want: int, who: str) -> str:
     if is_complex(element) and not is_complex(want):
         raise TypeError(f"{who}: dtype={NAMES[want]} of {NAMES[element]}; the imaginary part would be lost")
     if op == PROD:
+        if want == BF16:
+            raise TypeError(f"{who}: dtype=bfloat16 of {NAMES[element]}; convert the array before")
         return "cast"
     return "parts" if is_complex(want) else "round"
 

@@ -18,7 +18,7 @@ from statistics import StatisticsError
 from typing import Any
 
 from . import _core
-from ._twins import _is_array, as_float, fsum, sumprod
+from ._twins import _is_array, fmean
 
 __all__ = ["StatisticsError", "fmean", "mean", "pstdev", "pvariance", "stdev", "variance"]
 
@@ -43,7 +43,7 @@ def _of_array(data: Any, which: str, correction: int) -> float:
     view = _core.view_of_buffer(data)
     if view is None or _core.answer_of(_OPS[which], view.dtype) != _F64:
         return math.nan
-    return float(_core.reduce(_OPS[which], data, None, None, False, correction or None, "exact", "nearest", None, None, None))
+    return float(_core.reduce(_OPS[which], data, None, None, False, correction or None, "exact", "nearest", None, None, None, False))
 
 
 def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> Any:
@@ -122,26 +122,3 @@ def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
     if mu is not None:
         return standard.pstdev(data, mu)
     return _answer(data, "std", 0, 1, standard.pstdev)
-
-
-def weighted_mean(data: Iterable[Any], weights: Iterable[Any]) -> float:
-    values, given = [as_float(x) for x in data], [as_float(w) for w in weights]
-    if len(values) != len(given):
-        raise StatisticsError("data and weights must be the same length")
-    if not values:
-        raise StatisticsError("fmean requires at least one data point")
-    whole = fsum(given)
-    if not whole:
-        raise StatisticsError("sum of weights must be non-zero")
-    return float(sumprod(values, given)) / whole
-
-
-def fmean(data: Iterable[Any], weights: Iterable[Any] | None = None) -> float:
-    """The mean, as `statistics.fmean`: `warpfold.fmean`.
-
-    >>> from warpfold import statistics
-    >>> statistics.fmean([1.0, 2.0])
-    1.5
-    """
-    from ._twins import fmean as twin
-    return twin(data, weights)

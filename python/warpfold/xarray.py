@@ -47,11 +47,11 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
     if x.dtype.kind in "fc" and (skip or fewest is not None) and lies_on_gpu(x):
         return _by_states(x, axis, reduction, skip, keepdims, dtype, correction, rounding, fewest)
     if fewest is None or x.dtype.kind not in "fc":
-        return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
+        return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, None, skip)
     axes = _general.axes_of(axis, x.ndim, reduction)
     if extreme and math.prod(x.shape[d] for d in axes) == 0:
         return _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None)  # refused
-    with_nans = _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, skip)
+    with_nans = _general.reduce(op, x, axis, dtype, keepdims, correction, "exact", rounding, None, None, None, skip)
     count = _general.of_source([_general.COUNT], take(x, reduction), axis, None, keepdims, None, "exact", "nearest", None, skip, reduction)
     return np.where(np.asarray(count[0]) < fewest, np.asarray(np.nan, with_nans.dtype), with_nans)[()]
 

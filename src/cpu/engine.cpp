@@ -266,7 +266,7 @@ answered_groups answer_rows(const erased& r, const void* self, const problem& p,
 
 /// Many answers of few elements each, which lie near each other: they are turned into columns, where that is done.
 answered_groups answer_turned(const erased& r, const void* self, const problem& p, const grouping& g, const context& c, std::byte* out) {
-  if (g.panels || r.columns == nullptr || p.elements < 2 || p.elements > r.columns->turned || p.reduced.size() != 1 || p.kept.empty() || p.kept.back().length < 16) return {};
+  if (g.panels || r.columns == nullptr || p.elements > r.columns->turned || p.reduced.size() > 1 || p.kept.empty() || p.kept.back().length < 16) return {};
   const column_fold& f = *r.columns;
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
   constexpr std::int64_t good = 16384;  // bytes: in L1 beside what is read
@@ -280,7 +280,8 @@ answered_groups answer_turned(const erased& r, const void* self, const problem& 
     alignas(64) std::byte turned[good];
     for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
       const std::int64_t at = b % blocks_a_row * block, answer = b / blocks_a_row * a_row + at, width = std::min(block, a_row - at);
-      side_by_side(turned, at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced[0].strides[0], width, p.elements, r.element_sizes[0]);
+      side_by_side(turned, at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced.empty() ? size : p.reduced[0].strides[0], width, p.elements,
+                   r.element_sizes[0]);
       f.begin(sums, width);
       f.add(sums, turned, width * size, p.elements, width, false);
       f.finish(self, sums, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, answered.data() + answer);
@@ -384,7 +385,8 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
           if (answered.has(a)) continue;
           const pointers q = at_index(p.base, p.kept, a, r.inputs);
           const void* x[max_inputs] = {q[0], q[1]};
-          r.short_run(self, x, p.elements, out + static_cast<std::size_t>(a) * r.result_size);
+          std::byte* const to = out + static_cast<std::size_t>(a) * r.result_size;
+          if (r.few_run == nullptr || !r.few_run(self, x, p.elements, to)) r.short_run(self, x, p.elements, to);
         }
         return;
       }
@@ -587,6 +589,45 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
     solve(r, self, of_segment(k), c, to + static_cast<std::size_t>(k) * r.result_size);
 }
 
+namespace {
+
+[[noreturn]] void refuse_label(std::int64_t label, std::int64_t i, std::int64_t answers) {
+  refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
+}
+
+/// Of so few elements that all of them are brought together by label at once, and no answer needs a state but that of nothing.
+void reduce_few_by_label(const erased& r, const void* self, const operands& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
+  const std::int64_t n = x.shape[0];
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(answers) + 1, 0);  // of the answers before; then of each
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (labels[i] < 0 || labels[i] >= answers) refuse_label(labels[i], i, answers);
+    ++ends[static_cast<std::size_t>(labels[i]) + 1];
+  }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::array<std::vector<std::byte>, max_inputs> gathered;
+  for (int k = 0; k < r.inputs; ++k) gathered[k].resize(static_cast<std::size_t>(n) * r.element_sizes[k]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t to = ends[static_cast<std::size_t>(labels[i])]++;
+    for (int k = 0; k < r.inputs; ++k)
+      std::memcpy(gathered[k].data() + static_cast<std::size_t>(to) * r.element_sizes[k], static_cast<const std::byte*>(x.data[k]) + x.strides[k][0] * i, r.element_sizes[k]);
+  }
+  const states nothing(r, 1);
+  r.identity(self, nothing[0]);
+  for (std::int64_t a = 0, begin = 0; a < answers; begin = ends[static_cast<std::size_t>(a++)]) {
+    const std::int64_t count = ends[static_cast<std::size_t>(a)] - begin;
+    void* const to = static_cast<std::byte*>(out) + static_cast<std::size_t>(a) * r.result_size;
+    if (count == 0) {
+      r.finish(self, nothing[0], 0, to);
+      continue;
+    }
+    const void* p[max_inputs] = {};
+    for (int k = 0; k < r.inputs; ++k) p[k] = gathered[k].data() + static_cast<std::size_t>(begin) * r.element_sizes[k];
+    if (r.few_run == nullptr || !r.few_run(self, p, count, to)) r.short_run(self, p, count, to);
+  }
+}
+
+}  // namespace
+
 void reduce_labels(const erased& r, const void* self, const operands& x,
                    std::span<const std::int64_t> labels, std::int64_t answers, const context& c,
                    void* out) {
@@ -601,6 +642,10 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
   if (answers > std::numeric_limits<std::int64_t>::max() / each)
     refuse("labels: " + std::to_string(answers) + " answers; no memory holds so many");
   const ieee_environment environment;
+  if (n <= gather_size && r.short_run != nullptr) {
+    reduce_few_by_label(r, self, x, labels, answers, out);
+    return;
+  }
   // A stable counting sort of a block at a time brings an answer's elements together; answers are
   // then shared out among the threads.
   const states s(r, answers);
@@ -613,9 +658,7 @@ void reduce_labels(const erased& r, const void* self, const operands& x,
     const std::int64_t count = std::min(block, n - begin);
     starts.assign(static_cast<std::size_t>(answers) + 2, 0);
     for (std::int64_t i = begin; i < begin + count; ++i) {
-      if (labels[i] < 0 || labels[i] >= answers)
-        refuse("labels: label " + std::to_string(labels[i]) + " of element " + std::to_string(i) +
-               "; labels are 0 to " + std::to_string(answers - 1));
+      if (labels[i] < 0 || labels[i] >= answers) refuse_label(labels[i], i, answers);
       ++starts[static_cast<std::size_t>(labels[i]) + 2];
     }
     std::partial_sum(starts.begin(), starts.end(), starts.begin());

@@ -276,6 +276,26 @@ void hot(const count<T>&, std::int64_t& s, const void* const*, std::int64_t n, s
   s += n;
 }
 
+/// Places among few elements, one after the other: the kernels of many take longer to be called than this does. False where that does not do.
+template <class T, bool Least>
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+bool short_hot(const arg_fold<T, Least>&, const void* const* x, std::int64_t n, void* out) {
+  if (n < 1 || n > 24) return false;
+  std::int64_t place = 0;
+  T best = cpu::detail::load_any<T>(x[0], 0);
+  bool nan = best != best;
+  for (std::int64_t i = 1; i < n; ++i) {
+    const T one = cpu::detail::load_any<T>(x[0], i);
+    const bool better = Least ? one < best : one > best;
+    place = better ? i : place;
+    best = better ? one : best;
+    nan = nan || one != one;
+  }
+  if (nan) return false;
+  std::memcpy(out, &place, sizeof place);
+  return true;
+}
+
 /// Short sums of f32 and f64: one extraction, no state. False where that does not do.
 template <class T>
   requires(std::same_as<T, float> || std::same_as<T, double>)

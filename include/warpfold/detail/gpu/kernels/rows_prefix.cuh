@@ -76,9 +76,9 @@ __device__ __forceinline__ bool quotient(const certified::exact_sum_of& x, doubl
   }
   const double m = certified::magnitude(x.sum);
   if (!(m > 0x1p-900 && m < 0x1p1000)) return false;
-  const double q = x.sum / n;
+  const double by = 1 / n, q = certified::multiply(x.sum, by);
   const certified::exact_sum_of rest = certified::two_sum(certified::multiply_add(-q, n, x.sum), x.error);
-  const double d = rest.sum / n, e = certified::multiply(0x1p-51, certified::magnitude(d));
+  const double d = certified::multiply(rest.sum, by), e = certified::multiply(0x1p-50, certified::magnitude(d));
   const certified::exact_sum_of t = certified::two_sum(q, d);
   to = t.sum;
   return certified::add(t.sum, certified::subtract(t.error, e)) == t.sum && certified::add(t.sum, certified::add(t.error, e)) == t.sum;
@@ -160,22 +160,26 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   static constexpr std::size_t answer_bytes = sizeof(T);
   static bool fits(const acc& x) { return quick_of<acc>::fits(x); }
   static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
-  __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i) const { return __float_as_uint(to_float(item_of<T>(p, i))) & base::kept(); }
+  /// An element without its sign for norm1; 0 in place of infinities and NaNs if `finite`.
+  __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i, bool finite) const {
+    const std::uint32_t bits = __float_as_uint(to_float(item_of<T>(p, i))) & base::kept();
+    return finite && (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
+  }
   /// The first `many` items of a pack, or all, with what is known of those.
-  __device__ __forceinline__ double sum_of(const pack& p, unsigned many) const {
+  __device__ __forceinline__ double sum_of(const pack& p, unsigned many, bool finite = false) const {
     double s = 0;
 #pragma unroll
     for (int i = 0; i < base::items; ++i) {
-      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i))));
+      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i, finite))));
     }
     return s;
   }
-  __device__ __forceinline__ double sum_of_all(part& q, const pack& p) const {
+  __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
     double s[base::items];
     float m[base::items];
 #pragma unroll
     for (int i = 0; i < base::items; ++i) {
-      const std::uint32_t bits = bits_of(p, i);
+      const std::uint32_t bits = bits_of(p, i, finite);
       s[i] = static_cast<double>(__uint_as_float(bits));
       if constexpr (!half) {
         m[i] = fabsf(__uint_as_float(bits));
@@ -204,6 +208,8 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     if constexpr (half) return f.magnitudes <= 0x1p13f;  // so many multiples of 2^-24 below 2^16
     else return static_cast<double>(f.magnitudes) < base::units(f.least);
   }
+  /// Whether a tile may have infinities or NaNs.
+  static __device__ __forceinline__ bool is_infinite(const facts& f) { return (__float_as_uint(f.magnitudes) & 0x7f800000u) == 0x7f800000u; }
   /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
   /// 2^-53 of the tile's magnitudes, and the rest of that is more than what a float's sum of these lost.
   static constexpr std::uint64_t near_additions = 64;
@@ -224,7 +230,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   }
   __device__ __forceinline__ void answer(double s, void* to) const { *static_cast<T*>(to) = base::rounded(s); }
   __device__ __attribute__((noinline)) bool answer(double s, std::uint64_t n, const facts& f, void* to) const {
-    if (what == op::mean && n != 0 && is_exact(f)) {
+    if (n != 0 && what == op::mean && is_exact(f)) {
       *static_cast<T*>(to) = base::rounded(quotient_to_odd(s, static_cast<double>(n)));
       return true;
     }
@@ -259,21 +265,23 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
   static constexpr std::size_t answer_bytes = sizeof(double);
   static bool fits(const acc& x) { return quick_of<acc>::fits(x); }
   static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
-  __device__ __forceinline__ double item_at(const pack& p, int i) const {
+  /// An element without its sign for norm1; 0 in place of infinities and NaNs if `finite`.
+  __device__ __forceinline__ double item_at(const pack& p, int i, bool finite) const {
     const double x = item_of<double>(p, i);
-    return __hiloint2double(static_cast<int>(static_cast<std::uint32_t>(__double2hiint(x)) & base::kept()), __double2loint(x));
+    const std::uint32_t high = static_cast<std::uint32_t>(__double2hiint(x)) & base::kept();
+    return finite && (high & 0x7ff00000u) == 0x7ff00000u ? 0 : __hiloint2double(static_cast<int>(high), __double2loint(x));
   }
   /// The first `many` items of a pack, or both, with what is known of those.
-  __device__ __forceinline__ number sum_of(const pack& p, unsigned many) const {
-    const double x = item_at(p, 0);
+  __device__ __forceinline__ number sum_of(const pack& p, unsigned many, bool finite = false) const {
+    const double x = item_at(p, 0, finite);
     if (many == 1) return {x, 0};
-    const certified::exact_sum_of t = certified::two_sum(x, item_at(p, 1));
+    const certified::exact_sum_of t = certified::two_sum(x, item_at(p, 1, finite));
     return {t.sum, t.error};
   }
-  __device__ __forceinline__ number sum_of_all(part& q, const pack& p) const {
-    q.extent.add_bits(certified::extent_bits(item_of<double>(p, 0)));
-    q.extent.add_bits(certified::extent_bits(item_of<double>(p, 1)));
-    return sum_of(p, 2);
+  __device__ __forceinline__ number sum_of_all(part& q, const pack& p, bool finite = false) const {
+    q.extent.add_bits(certified::extent_bits(item_at(p, 0, finite)));
+    q.extent.add_bits(certified::extent_bits(item_at(p, 1, finite)));
+    return sum_of(p, 2, finite);
   }
   __device__ __forceinline__ facts warp_facts(const part& p, const number&) const { return {{warp_max(p.extent.greatest), warp_min(p.extent.least)}, 1}; }
   static __device__ __forceinline__ facts joined(const facts& a, const facts& b) {
@@ -291,6 +299,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
     const int grown = tile_bits + 2 * (32 - __clz(static_cast<int>(f.tiles - 1))), high = high_of(f);
     return high + grown < 2040 && high - low_of(f) <= 46 - grown;
   }
+  static __device__ __forceinline__ bool is_infinite(const facts& f) { return high_of(f) == 0x7ff; }
   /// Each of those 49 operations loses less than 2 · 50 · 2^-106 · M, 2^13 · 2^-106 · M in all. Bounds must not underflow, nor what state_of() tells overflow.
   static constexpr int near_bits = 13;
   static __device__ __forceinline__ bool is_near(const facts& f) { return high_of(f) > 200 && high_of(f) < 2000; }
@@ -307,8 +316,12 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
   }
   __device__ __forceinline__ void answer(const number& x, void* to) const { *static_cast<double*>(to) = x.c == 0 ? x.s : certified::add(x.s, x.c); }
   __device__ __attribute__((noinline)) bool answer(const number& x, std::uint64_t n, const facts& f, void* to) const {
+    if (n == 0) {
+      *static_cast<double*>(to) = what == op::mean ? exact::format<double>::from_bits(exact::format<double>::quiet_nan) : 0;
+      return true;
+    }
     const bool exact = is_exact(f);
-    if (what == op::mean && n != 0 && exact && quotient(x.rounded(), static_cast<double>(n), *static_cast<double*>(to))) return true;
+    if (what == op::mean && exact && quotient(x.rounded(), static_cast<double>(n), *static_cast<double*>(to))) return true;
     return base::round(certified::known_of(x.rounded(), exact ? 0 : near_error(f)), exact, n, base::facts(n, 1, 0), to);
   }
   bool asks_count() const { return what == op::mean; }
@@ -352,7 +365,8 @@ struct prefix_room {
   static constexpr int size = Acc::fixed_size, items = 16 / size;
   static constexpr unsigned tile = sums::each * warp_lanes, lane_packs = sums::each * size / 16, packs = lane_packs * warp_lanes;
   static constexpr unsigned stage_bytes = packs * 16;
-  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number) + prefix_ends * sizeof(std::uint32_t);
+  static constexpr unsigned special_bytes = Acc::proves ? 2 * warp_lanes * sizeof(std::uint64_t) : 0;
+  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number) + prefix_ends * sizeof(std::uint32_t) + special_bytes;
 
   unsigned char* room;
 
@@ -360,6 +374,8 @@ struct prefix_room {
   __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< what lies before a pack in its lane; a column a lane
   __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< what lies before each lane
   __device__ __forceinline__ std::uint32_t* ends() const { return reinterpret_cast<std::uint32_t*>(before() + warp_lanes); }  ///< where segments end, by their number
+  /// Bits of each lane's elements: which are +inf or NaN; behind 32 words, which are -inf or NaN.
+  __device__ __forceinline__ std::uint64_t* specials() const { return reinterpret_cast<std::uint64_t*>(ends() + prefix_ends); }
   /// Where pack c of a tile lies: turned, so that 8 lanes that read their packs meet no bank twice.
   static __device__ __forceinline__ unsigned place(unsigned c) {
     const unsigned key = lane_packs >= 8 ? c / lane_packs % 8 : c / 8 % lane_packs;
@@ -404,6 +420,34 @@ struct prefix_room {
     const unsigned c = (many - 1) / items;
     const number here = sum(load_bytes(stage(k) + place(c), 16), (many - 1) % items + 1);
     return before()[c / lane_packs] + within()[c % lane_packs * warp_lanes + c / lane_packs] + here;
+  }
+  /// Notes which elements of the tile are infinities and NaNs. All lanes call it.
+  __device__ __forceinline__ void find_specials(unsigned k, bool magnitudes) const {
+    using format = exact::format<typename sums::item>;
+    const auto lane = static_cast<unsigned>(lane_index());
+    std::uint64_t above = 0, below = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < sums::each; ++i) {
+      const auto bits = format::to_bits(item_of<typename sums::item>(item_pack(k, lane * sums::each + i), 0));
+      if (format::layout::is_finite(bits)) continue;
+      const bool nan = format::layout::is_nan(bits), minus = !magnitudes && format::layout::negative(bits);
+      above |= std::uint64_t{nan || !minus} << i;
+      below |= std::uint64_t{nan || minus} << i;
+    }
+    specials()[lane] = above;
+    specials()[warp_lanes + lane] = below;
+  }
+  /// Which there are from element `from` to `end`: 1 for +inf, 2 for -inf, both for what adds up to a NaN.
+  __device__ __forceinline__ unsigned specials_of(unsigned from, unsigned end) const {
+    bool above = false, below = false;
+    while (from < end) {
+      const unsigned l = from / sums::each, first = from % sums::each, many = min(end, (l + 1) * sums::each) - from;
+      const std::uint64_t bits = ~std::uint64_t{0} >> (64 - many) << first;
+      above = above || (specials()[l] & bits) != 0;
+      below = below || (specials()[warp_lanes + l] & bits) != 0;
+      from += many;
+    }
+    return (above ? 1u : 0u) | (below ? 2u : 0u);
   }
   /// Element i of the tile, as the first item of a pack.
   __device__ __forceinline__ pack item_pack(unsigned k, unsigned i) const { return load_bytes(stage(k) + place(i / items) + i % items * size, size); }
@@ -558,14 +602,27 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {
   if constexpr (Acc::proves) {
     const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
-    const typename prefix_of<Acc>::facts facts = share.facts;
+    typename prefix_of<Acc>::facts facts = share.facts;
     unsigned k = share.k;
     bool opens = share.opens;
     using sums = prefix_of<Acc>;
     const sums adds = sums::of(acc);
     const auto lane = static_cast<unsigned>(lane_index());
-    const bool near = sums::is_near(facts);
-    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
+    // Infinities and NaNs are left out of the sums: they alone decide the answers of their segments.
+    using format = exact::format<typename sums::item>;
+    const bool finite = sums::is_infinite(facts);
+    if (finite) {
+      typename sums::part part;
+      const typename sums::number all = room.scan(stage, [&](const pack& p) { return adds.sum_of_all(part, p, true); });
+      facts = adds.warp_facts(part, all);
+      room.find_specials(stage, !adds.has_signs());
+      __syncwarp();
+    }
+    const auto special = [&](unsigned kinds) {
+      return format::from_bits(kinds == 3 ? format::quiet_nan : kinds == 1 ? format::infinity : static_cast<typename format::bits>(format::infinity | format::sign_mask));
+    };
+    const bool whole = sums::is_exact(facts), known = whole || sums::is_near(facts);
+    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, finite); }); };
     segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.asked, share.there};
     unsigned at = share.at;
     typename sums::sum before = sum_of(at);
@@ -573,8 +630,17 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     const auto add_piece = [&](const typename sums::sum& value, unsigned elements) {
       if (elements == 0) return;
       opens = true;
-      if (!near || is_zero(value)) keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);  // it may be of -0
-      else if (lane == 0) share.open = acc.combine(share.open, adds.state_of(value, facts, true));
+      const unsigned kinds = finite ? room.specials_of(at, at + elements) : 0;
+      if (kinds == 0 && (!known || is_zero(value))) {  // it may be of -0
+        keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);
+      } else if (lane == 0) {
+        typename Acc::state s = kinds == 0 ? adds.state_of(value, facts, !whole) : acc.identity();
+        if (kinds != 0) {
+          s.pair[0].s = kinds == 3 ? certified::power(1024) - certified::power(1024) : kinds == 1 ? certified::power(1024) : -certified::power(1024);
+          s.extent.add_bits(certified::extent_bits(special(1)));
+        }
+        share.open = acc.combine(share.open, s);
+      }
     };
 #pragma unroll 1
     while (true) {
@@ -603,7 +669,13 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       }
       bool apart = mine;
       unsigned char* const to = out + (share.first + k + lane) * w.answer_bytes;
-      if (mine && near && (!is_zero(value) || my_begin == my_end)) apart = !adds.answer(value, my_end - my_begin, facts, to);
+      const unsigned kinds = finite && mine ? room.specials_of(my_begin, my_end) : 0;
+      if (kinds != 0) {
+        *reinterpret_cast<typename sums::item*>(to) = special(kinds);
+        apart = false;
+      } else if (mine && known && (!is_zero(value) || my_begin == my_end)) {
+        apart = !adds.answer(value, my_end - my_begin, facts, to);
+      }
       if (apart && my_end - my_begin <= lone_elements) apart = !answer_from_tile(acc, room, stage, my_begin, my_end, to);
       __syncwarp();
       if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, share, exact, share.first + k, apart, share.origin + tile + my_begin, my_end - my_begin, out);

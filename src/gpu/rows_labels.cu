@@ -462,6 +462,7 @@ cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request& r,
     case dtype::f16: if (adds_float_labels<f16>(r)) return enqueue_added_float_labels<f16>(r, scratch, stream); break;
     case dtype::bf16: if (adds_float_labels<bf16>(r)) return enqueue_added_float_labels<bf16>(r, scratch, stream); break;
     case dtype::f32: if (adds_float_labels<float>(r)) return enqueue_added_float_labels<float>(r, scratch, stream); break;
+    case dtype::f64: if (adds_float_labels<double>(r)) return enqueue_added_float_labels<double>(r, scratch, stream); break;
     default: break;
   }
   if (adds_labels(r)) {

@@ -147,7 +147,7 @@ TEST(prefix_sum_races, none) {
   const auto before = simt::current_options();
   std::mt19937_64 g(4);
   int k = 0;
-  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::bf16, wf::dtype::i8}) {
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::bf16, wf::dtype::i8}) {
     for (const char* family : {"normal", "octaves", "bits", "minus_zeros"}) {
       row_case c = ragged_case(g, k % 2 == 0 ? wf::op::sum : wf::op::mean, t, static_cast<ragged>(k % 4), 22000);
       c.family = wf::is_integer(t) ? "bits" : family;

@@ -620,12 +620,15 @@ TEST(labels, of_floats_that_are_added) {
   const auto before = simt::current_options();
   std::mt19937_64 g(number_of_environment("WF_ROWS_SEED", 1));
   int k = 0;
+  constexpr wf::op asked[] = {wf::op::sum, wf::op::sum, wf::op::norm1, wf::op::mean};
   for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f16, wf::dtype::bf16}) {
-    for (const auto& family : row_families(t)) {
+    auto families = row_families(t);
+    families.push_back("octaves");
+    for (const auto& family : families) {
       if (!chosen()) continue;
       row_case c;
       c.type = t;
-      c.what = g() % 4 == 0 ? wf::op::norm1 : wf::op::sum;
+      c.what = asked[g() % 4];
       c.family = family;
       c.seed = g() % 1000;
       c.options.rounding = static_cast<wf::rounding>(g() % 5);
@@ -640,6 +643,32 @@ TEST(labels, of_floats_that_are_added) {
       simt::current_options().order = orders[k++ % 3];
       EXPECT_EQ(difference(simt_rows(), c), "") << c.name() << ": " << simt::last_fault().text;
     }
+  }
+  simt::current_options() = before;
+}
+
+/// f64, each of whose elements goes to two of many slots: so many elements that these take no more memory than a sort.
+TEST(labels, of_f64_that_are_added) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(3 * number_of_environment("WF_ROWS_SEED", 1));
+  int k = 0;
+  for (const auto& [what, family] : std::initializer_list<std::pair<wf::op, const char*>>{{wf::op::sum, "octaves"}, {wf::op::mean, "normal"}, {wf::op::norm1, "wide"}, {wf::op::mean, "finite_bits"}, {wf::op::sum, "bits"}}) {
+    if (!chosen()) continue;
+    row_case c;
+    c.type = wf::dtype::f64;
+    c.what = what;
+    c.family = family;
+    c.seed = g() % 1000;
+    c.options.rounding = static_cast<wf::rounding>(k == 0 ? 0 : g() % 5);
+    c.answers = 16384;
+    constexpr std::int64_t n = 1200000;
+    for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % 16384));
+    c.shape = {n};
+    c.axes = {0};
+    c.strides[0] = {1};
+    c.count[0] = n;
+    simt::current_options().order = orders[k++ % 3];
+    EXPECT_EQ(difference(simt_rows(), c), "") << c.name() << ": " << simt::last_fault().text;
   }
   simt::current_options() = before;
 }

@@ -5,7 +5,8 @@
 /// 16 bytes. A scan gives each lane the sum before its first element. A segment's sum is then the difference of two such sums: a warp has 32 segments at once, whatever their lengths.
 ///
 /// Integers are exact modulo 2^64. Sums of floats in doubles are exact where the sum of magnitudes and the exponent of the least one prove it
-/// (rows_quick.cuh), and then their differences are exact too. In other tiles they are near; where that does not decide an answer, the segment is added as in rows_ragged.cuh.
+/// (rows_quick.cuh), and then their differences are exact too; f64 in pairs of doubles. In other tiles they are near; where that does not decide an answer, a lane adds a short segment from shared
+/// memory, and others are added as in rows_ragged.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,16 +22,69 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Elements of a lane, and of a warp.
-template <int Size>
-inline constexpr unsigned prefix_each = Size <= 2 ? 64 : 32;
-template <int Size>
-inline constexpr unsigned prefix_tile = prefix_each<Size> * warp_lanes;
 inline constexpr int prefix_stages = 2;       ///< tiles of a warp that are there or on their way
 inline constexpr unsigned prefix_ends = 256;  ///< segments whose ends are there or on their way
 inline constexpr unsigned prefix_ahead = prefix_ends - warp_lanes;  ///< of these, ones that are not ended
 
-/// How an accumulator's elements are added in prefix sums, if they are.
+/// A sum of doubles and what its additions lost.
+struct prefix_pair {
+  double s, c;
+
+  friend __device__ __forceinline__ prefix_pair operator+(const prefix_pair& a, const prefix_pair& b) {
+    certified::pair p{a.s, a.c};
+    p.merge({b.s, b.c});
+    return {p.s, p.c};
+  }
+  friend __device__ __forceinline__ prefix_pair operator-(const prefix_pair& a, const prefix_pair& b) { return a + prefix_pair{-b.s, -b.c}; }
+  __device__ __forceinline__ prefix_pair& operator+=(const prefix_pair& b) { return *this = *this + b; }
+  /// The nearest double, and the rest.
+  __device__ __forceinline__ certified::exact_sum_of rounded() const { return c == 0 ? certified::exact_sum_of{s, 0} : certified::two_sum(s, c); }  // and so -0 stays
+};
+template <class Number>
+__device__ __forceinline__ Number number_of_lane(const Number& x, int lane) {
+  return __shfl_sync(all_lanes, x, lane);
+}
+template <>
+__device__ __forceinline__ prefix_pair number_of_lane(const prefix_pair& x, int lane) {
+  return {__shfl_sync(all_lanes, x.s, lane), __shfl_sync(all_lanes, x.c, lane)};
+}
+template <class Number>
+__device__ __forceinline__ Number number_from_below(const Number& x, unsigned lanes) {
+  return __shfl_up_sync(all_lanes, x, lanes);
+}
+template <>
+__device__ __forceinline__ prefix_pair number_from_below(const prefix_pair& x, unsigned lanes) {
+  return {__shfl_up_sync(all_lanes, x.s, lanes), __shfl_up_sync(all_lanes, x.c, lanes)};
+}
+__device__ __forceinline__ bool is_zero(double x) { return x == 0; }
+__device__ __forceinline__ bool is_zero(const prefix_pair& x) { return certified::add(x.s, x.c) == 0; }
+__device__ __forceinline__ void make_minus_zero(double& x) { x = -0.0; }
+__device__ __forceinline__ void make_minus_zero(prefix_pair& x) { x = {-0.0, 0}; }
+
+/// s / n to odd (certified.hpp), of a sum that is not so small that the rest underflows.
+__device__ __forceinline__ double quotient_to_odd(double s, double n) {
+  const double q = s / n, rest = certified::multiply_add(-q, n, s);
+  auto b = __double_as_longlong(q);
+  if (rest == 0 || (b & 1) != 0) return q;
+  return __longlong_as_double((rest < 0) == (q < 0) ? b + 1 : b - 1);
+}
+/// A sum over n, rounded; false if that is uncertain.
+__device__ __forceinline__ bool quotient(const certified::exact_sum_of& x, double n, double& to) {
+  if (x.sum == 0) {
+    to = x.sum;
+    return true;
+  }
+  const double m = certified::magnitude(x.sum);
+  if (!(m > 0x1p-900 && m < 0x1p1000)) return false;
+  const double by = 1 / n, q = certified::multiply(x.sum, by);
+  const certified::exact_sum_of rest = certified::two_sum(certified::multiply_add(-q, n, x.sum), x.error);
+  const double d = certified::multiply(rest.sum, by), e = certified::multiply(0x1p-50, certified::magnitude(d));
+  const certified::exact_sum_of t = certified::two_sum(q, d);
+  to = t.sum;
+  return certified::add(t.sum, certified::subtract(t.error, e)) == t.sum && certified::add(t.sum, certified::add(t.error, e)) == t.sum;
+}
+
+/// How an accumulator's elements are added in prefix sums, if they are. `each`: elements of a lane.
 template <class Acc>
 struct prefix_of {
   static constexpr bool there = false;
@@ -46,6 +100,7 @@ struct prefix_of<whole_sum_rows<Size>> {
   using item = word_of<Size>;
   struct part {};
   struct facts {};
+  static constexpr unsigned each = Size <= 2 ? 64 : 32;
   acc a;
 
   static constexpr std::size_t answer_bytes = 8;
@@ -101,25 +156,30 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     std::uint32_t least;  ///< bits of the least but zero, doubled, less 1
   };
 
+  static constexpr unsigned each = sizeof(T) <= 2 ? 64 : 32;
   static constexpr std::size_t answer_bytes = sizeof(T);
   static bool fits(const acc& x) { return quick_of<acc>::fits(x); }
   static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
-  __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i) const { return __float_as_uint(to_float(item_of<T>(p, i))) & base::kept(); }
+  /// An element without its sign for norm1; 0 in place of infinities and NaNs if `finite`.
+  __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i, bool finite) const {
+    const std::uint32_t bits = __float_as_uint(to_float(item_of<T>(p, i))) & base::kept();
+    return finite && (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
+  }
   /// The first `many` items of a pack, or all, with what is known of those.
-  __device__ __forceinline__ double sum_of(const pack& p, unsigned many) const {
+  __device__ __forceinline__ double sum_of(const pack& p, unsigned many, bool finite = false) const {
     double s = 0;
 #pragma unroll
     for (int i = 0; i < base::items; ++i) {
-      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i))));
+      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i, finite))));
     }
     return s;
   }
-  __device__ __forceinline__ double sum_of_all(part& q, const pack& p) const {
+  __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
     double s[base::items];
     float m[base::items];
 #pragma unroll
     for (int i = 0; i < base::items; ++i) {
-      const std::uint32_t bits = bits_of(p, i);
+      const std::uint32_t bits = bits_of(p, i, finite);
       s[i] = static_cast<double>(__uint_as_float(bits));
       if constexpr (!half) {
         m[i] = fabsf(__uint_as_float(bits));
@@ -139,7 +199,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   }
   /// All lanes call it; `all`: the sum of the tile.
   __device__ __forceinline__ facts warp_facts(const part& p, double all) const {
-    if constexpr (half) return {base::is_finite(all) ? static_cast<float>(prefix_tile<base::size>) : __uint_as_float(0x7fc00000u), 0};
+    if constexpr (half) return {base::is_finite(all) ? static_cast<float>(each * warp_lanes) : __uint_as_float(0x7fc00000u), 0};
     else return {warp_lanes * __uint_as_float(warp_max(__float_as_uint(p.magnitudes))), warp_min(p.least)};
   }
   static __device__ __forceinline__ facts joined(const facts& a, const facts& b) { return {__fadd_rn(a.magnitudes, b.magnitudes), min(a.least, b.least)}; }
@@ -148,6 +208,8 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     if constexpr (half) return f.magnitudes <= 0x1p13f;  // so many multiples of 2^-24 below 2^16
     else return static_cast<double>(f.magnitudes) < base::units(f.least);
   }
+  /// Whether a tile may have infinities or NaNs.
+  static __device__ __forceinline__ bool is_infinite(const facts& f) { return (__float_as_uint(f.magnitudes) & 0x7f800000u) == 0x7f800000u; }
   /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
   /// 2^-53 of the tile's magnitudes, and the rest of that is more than what a float's sum of these lost.
   static constexpr std::uint64_t near_additions = 64;
@@ -168,8 +230,99 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   }
   __device__ __forceinline__ void answer(double s, void* to) const { *static_cast<T*>(to) = base::rounded(s); }
   __device__ __attribute__((noinline)) bool answer(double s, std::uint64_t n, const facts& f, void* to) const {
+    if (n != 0 && what == op::mean && is_exact(f)) {
+      *static_cast<T*>(to) = base::rounded(quotient_to_odd(s, static_cast<double>(n)));
+      return true;
+    }
     if constexpr (half) return base::answer({s}, n, base::facts(n, 1, 0), to);
     else return base::answer({s, f.magnitudes, f.least}, n, base::facts(n, near_additions, 0), to);
+  }
+  bool asks_count() const { return what == op::mean; }
+  __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
+};
+
+/// Sums of f64 in pairs of doubles.
+template <>
+struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false> {
+  static constexpr bool there = true;
+  using acc = certified_rows<double, terms::sum>;
+  using base = quick_rows<double, false>;
+  using base::what;
+  using number = prefix_pair;
+  using sum = prefix_pair;
+  using item = double;
+  struct part {
+    certified::extent extent = certified::extent::nothing();
+  };
+  struct facts {
+    certified::extent extent;
+    std::uint32_t tiles;  ///< that the sums are of, one after the other
+  };
+
+  static constexpr unsigned each = 32;
+  static constexpr int tile_bits = 10;  ///< 2^10 elements a tile
+  static_assert(each * warp_lanes == 1u << tile_bits);
+  static constexpr std::size_t answer_bytes = sizeof(double);
+  static bool fits(const acc& x) { return quick_of<acc>::fits(x); }
+  static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
+  /// An element without its sign for norm1; 0 in place of infinities and NaNs if `finite`.
+  __device__ __forceinline__ double item_at(const pack& p, int i, bool finite) const {
+    const double x = item_of<double>(p, i);
+    const std::uint32_t high = static_cast<std::uint32_t>(__double2hiint(x)) & base::kept();
+    return finite && (high & 0x7ff00000u) == 0x7ff00000u ? 0 : __hiloint2double(static_cast<int>(high), __double2loint(x));
+  }
+  /// The first `many` items of a pack, or both, with what is known of those.
+  __device__ __forceinline__ number sum_of(const pack& p, unsigned many, bool finite = false) const {
+    const double x = item_at(p, 0, finite);
+    if (many == 1) return {x, 0};
+    const certified::exact_sum_of t = certified::two_sum(x, item_at(p, 1, finite));
+    return {t.sum, t.error};
+  }
+  __device__ __forceinline__ number sum_of_all(part& q, const pack& p, bool finite = false) const {
+    q.extent.add_bits(certified::extent_bits(item_at(p, 0, finite)));
+    q.extent.add_bits(certified::extent_bits(item_at(p, 1, finite)));
+    return sum_of(p, 2, finite);
+  }
+  __device__ __forceinline__ facts warp_facts(const part& p, const number&) const { return {{warp_max(p.extent.greatest), warp_min(p.extent.least)}, 1}; }
+  static __device__ __forceinline__ facts joined(const facts& a, const facts& b) {
+    facts f{a.extent, a.tiles + b.tiles};
+    f.extent.merge(b.extent);
+    return f;
+  }
+  /// Biased exponents of the greatest and of the least.
+  static __device__ __forceinline__ int high_of(const facts& f) { return static_cast<int>(f.extent.greatest >> 21); }
+  static __device__ __forceinline__ int low_of(const facts& f) { return max(static_cast<int>((f.extent.least + 1) >> 21), 1); }
+  /// Whether nothing is lost (docs/exact.md). Magnitudes of a tile add up to M < 2^(10 + high - 1022), and all are multiples of 2^(low - 1075). A term goes through 24 additions at most, so
+  /// that a difference of two prefix sums has a second half below 50 · 2^-53 · M, and the sum of t of them, one after the other, one below 51 · t² · 2^-53 · M. Nothing is lost where
+  /// 2^7 · t² · 2^-53 · M is no more than 2^53 units.
+  static __device__ __forceinline__ bool is_exact(const facts& f) {
+    const int grown = tile_bits + 2 * (32 - __clz(static_cast<int>(f.tiles - 1))), high = high_of(f);
+    return high + grown < 2040 && high - low_of(f) <= 46 - grown;
+  }
+  static __device__ __forceinline__ bool is_infinite(const facts& f) { return high_of(f) == 0x7ff; }
+  /// Each of those 49 operations loses less than 2 · 50 · 2^-106 · M, 2^13 · 2^-106 · M in all. Bounds must not underflow, nor what state_of() tells overflow.
+  static constexpr int near_bits = 13;
+  static __device__ __forceinline__ bool is_near(const facts& f) { return high_of(f) > 200 && high_of(f) < 2000; }
+  static __device__ __forceinline__ double near_error(const facts& f) { return __hiloint2double((high_of(f) + 1 + near_bits - 106 + tile_bits) << 20, 0); }
+  /// Elements whose sum this is, exactly or nearly. The second half is then below 2^-53 of the first, as if it were one term. Where it is near, the extent is made so great that certified::loss_of_pairs
+  /// allows for what it lost: of n elements that are n pieces at most, n · 2^14 · 2^-106 times a power of 2 that is 2^(10 + 1) times that above the greatest.
+  __device__ __forceinline__ typename acc::state state_of(const number& x, const facts& f, bool near = false) const {
+    const certified::exact_sum_of t = x.rounded();
+    typename acc::state s{};
+    s.pair[0] = {certified::multiply(t.sum, certified::shrink), certified::multiply(t.error, certified::shrink)};
+    s.extent = f.extent;
+    if (near) s.extent = {f.extent.greatest + (static_cast<std::uint32_t>(tile_bits + 1) << 21), 0};
+    return s;
+  }
+  __device__ __forceinline__ void answer(const number& x, void* to) const { *static_cast<double*>(to) = x.c == 0 ? x.s : certified::add(x.s, x.c); }
+  __device__ __attribute__((noinline)) bool answer(const number& x, std::uint64_t n, const facts& f, void* to) const {
+    if (n == 0) {
+      *static_cast<double*>(to) = what == op::mean ? exact::format<double>::from_bits(exact::format<double>::quiet_nan) : 0;
+      return true;
+    }
+    const bool exact = is_exact(f);
+    if (what == op::mean && exact && quotient(x.rounded(), static_cast<double>(n), *static_cast<double*>(to))) return true;
+    return base::round(certified::known_of(x.rounded(), exact ? 0 : near_error(f)), exact, n, base::facts(n, 1, 0), to);
   }
   bool asks_count() const { return what == op::mean; }
   __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
@@ -210,9 +363,10 @@ struct prefix_room {
   using sums = prefix_of<Acc>;
   using number = typename sums::number;
   static constexpr int size = Acc::fixed_size, items = 16 / size;
-  static constexpr unsigned tile = prefix_tile<size>, lane_packs = prefix_each<size> * size / 16, packs = lane_packs * warp_lanes;
+  static constexpr unsigned tile = sums::each * warp_lanes, lane_packs = sums::each * size / 16, packs = lane_packs * warp_lanes;
   static constexpr unsigned stage_bytes = packs * 16;
-  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number) + prefix_ends * sizeof(std::uint32_t);
+  static constexpr unsigned special_bytes = Acc::proves ? 2 * warp_lanes * sizeof(std::uint64_t) : 0;
+  static constexpr unsigned bytes = prefix_stages * stage_bytes + (packs + warp_lanes) * sizeof(number) + prefix_ends * sizeof(std::uint32_t) + special_bytes;
 
   unsigned char* room;
 
@@ -220,6 +374,8 @@ struct prefix_room {
   __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< what lies before a pack in its lane; a column a lane
   __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< what lies before each lane
   __device__ __forceinline__ std::uint32_t* ends() const { return reinterpret_cast<std::uint32_t*>(before() + warp_lanes); }  ///< where segments end, by their number
+  /// Bits of each lane's elements: which are +inf or NaN; behind 32 words, which are -inf or NaN.
+  __device__ __forceinline__ std::uint64_t* specials() const { return reinterpret_cast<std::uint64_t*>(ends() + prefix_ends); }
   /// Where pack c of a tile lies: turned, so that 8 lanes that read their packs meet no bank twice.
   static __device__ __forceinline__ unsigned place(unsigned c) {
     const unsigned key = lane_packs >= 8 ? c / lane_packs % 8 : c / 8 % lane_packs;
@@ -237,7 +393,7 @@ struct prefix_room {
     const auto lane = static_cast<unsigned>(lane_index());
     number* const in = within() + lane;
     const unsigned char* const from = stage(k);
-    number s = 0, up;
+    number s{}, up;
 #pragma unroll
     for (unsigned j = 0; j < lane_packs; ++j) {
       in[j * warp_lanes] = s;
@@ -246,25 +402,60 @@ struct prefix_room {
     up = s;
 #pragma unroll
     for (unsigned m = 1; m < warp_lanes; m *= 2) {
-      const number below = __shfl_up_sync(all_lanes, up, m);
+      const number below = number_from_below(up, m);
       if (lane >= m) up += below;
     }
-    before()[lane] = up - s;
-    return __shfl_sync(all_lanes, up, warp_lanes - 1);
+    if constexpr (std::is_same_v<number, prefix_pair>) {  // a difference would have lost what both have
+      const number below = number_from_below(up, 1);
+      before()[lane] = lane == 0 ? number{} : below;
+    } else {
+      before()[lane] = up - s;
+    }
+    return number_of_lane(up, warp_lanes - 1);
   }
   /// The sum of the tile's first `many` elements, where sum(pack, n) is that of a pack's first n items.
   template <class Sum>
   __device__ __forceinline__ number sum_of(unsigned k, unsigned many, Sum sum) const {
-    if (many == 0) return 0;
+    if (many == 0) return {};
     const unsigned c = (many - 1) / items;
     const number here = sum(load_bytes(stage(k) + place(c), 16), (many - 1) % items + 1);
     return before()[c / lane_packs] + within()[c % lane_packs * warp_lanes + c / lane_packs] + here;
   }
-  /// Whether element i of the tile is -0.
+  /// Notes which elements of the tile are infinities and NaNs. All lanes call it.
+  __device__ __forceinline__ void find_specials(unsigned k, bool magnitudes) const {
+    using format = exact::format<typename sums::item>;
+    const auto lane = static_cast<unsigned>(lane_index());
+    std::uint64_t above = 0, below = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < sums::each; ++i) {
+      const auto bits = format::to_bits(item_of<typename sums::item>(item_pack(k, lane * sums::each + i), 0));
+      if (format::layout::is_finite(bits)) continue;
+      const bool nan = format::layout::is_nan(bits), minus = !magnitudes && format::layout::negative(bits);
+      above |= std::uint64_t{nan || !minus} << i;
+      below |= std::uint64_t{nan || minus} << i;
+    }
+    specials()[lane] = above;
+    specials()[warp_lanes + lane] = below;
+  }
+  /// Which there are from element `from` to `end`: 1 for +inf, 2 for -inf, both for what adds up to a NaN.
+  __device__ __forceinline__ unsigned specials_of(unsigned from, unsigned end) const {
+    bool above = false, below = false;
+    while (from < end) {
+      const unsigned l = from / sums::each, first = from % sums::each, many = min(end, (l + 1) * sums::each) - from;
+      const std::uint64_t bits = ~std::uint64_t{0} >> (64 - many) << first;
+      above = above || (specials()[l] & bits) != 0;
+      below = below || (specials()[warp_lanes + l] & bits) != 0;
+      from += many;
+    }
+    return (above ? 1u : 0u) | (below ? 2u : 0u);
+  }
+  /// Element i of the tile, as the first item of a pack.
+  __device__ __forceinline__ pack item_pack(unsigned k, unsigned i) const { return load_bytes(stage(k) + place(i / items) + i % items * size, size); }
+  /// Whether it is -0.
   __device__ __forceinline__ bool is_minus_zero(unsigned k, unsigned i) const {
     if constexpr (Acc::proves) {
-      const unsigned char* const p = stage(k) + place(i / items) + i % items * size;
-      return __float_as_uint(to_float(item_of<typename sums::item>(load_bytes(p, size), 0))) == 0x80000000u;
+      using format = exact::format<typename sums::item>;
+      return format::to_bits(item_of<typename sums::item>(item_pack(k, i), 0)) == format::sign_mask;
     } else {
       return false;
     }
@@ -339,6 +530,19 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
   __syncwarp();
 }
 
+/// One lane's segment, which lies in a tile from `from` to `end`, added from shared memory: false if that does not decide its answer. Not inlined: most tiles have none.
+template <class Acc>
+__device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
+  using lone = typename lone_of<Acc>::type;
+  const lone a = lone_of<Acc>::of(acc);
+  typename lone::running r = a.start();
+#pragma unroll 1
+  for (unsigned i = from; i < end; ++i) a.add_item(r, {room.item_pack(stage, i)}, i - from);
+  const std::uint64_t n = end - from;
+  const auto facts = a.facts(n, n, 0);
+  return a.answer(total_of(a, r, facts), n, facts, to);
+}
+
 /// Whether all elements of a tile from `from` to `end` are -0: of a warp.
 template <class Acc>
 __device__ __forceinline__ bool are_minus_zeros(const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end) {
@@ -398,23 +602,45 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {
   if constexpr (Acc::proves) {
     const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
-    const typename prefix_of<Acc>::facts facts = share.facts;
+    typename prefix_of<Acc>::facts facts = share.facts;
     unsigned k = share.k;
     bool opens = share.opens;
     using sums = prefix_of<Acc>;
     const sums adds = sums::of(acc);
     const auto lane = static_cast<unsigned>(lane_index());
-    const bool near = sums::is_near(facts);
-    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
+    // Infinities and NaNs are left out of the sums: they alone decide the answers of their segments.
+    using format = exact::format<typename sums::item>;
+    const bool finite = sums::is_infinite(facts);
+    if (finite) {
+      typename sums::part part;
+      const typename sums::number all = room.scan(stage, [&](const pack& p) { return adds.sum_of_all(part, p, true); });
+      facts = adds.warp_facts(part, all);
+      room.find_specials(stage, !adds.has_signs());
+      __syncwarp();
+    }
+    const auto special = [&](unsigned kinds) {
+      return format::from_bits(kinds == 3 ? format::quiet_nan : kinds == 1 ? format::infinity : static_cast<typename format::bits>(format::infinity | format::sign_mask));
+    };
+    const bool whole = sums::is_exact(facts), known = whole || sums::is_near(facts);
+    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, finite); }); };
     segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.asked, share.there};
     unsigned at = share.at;
-    double before = sum_of(at);
+    typename sums::sum before = sum_of(at);
     bool beginning = true;
-    const auto add_piece = [&](double value, unsigned elements) {
+    const auto add_piece = [&](const typename sums::sum& value, unsigned elements) {
       if (elements == 0) return;
       opens = true;
-      if (!near || value == 0) keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);  // it may be of -0
-      else if (lane == 0) share.open = acc.combine(share.open, adds.state_of(value, facts, true));
+      const unsigned kinds = finite ? room.specials_of(at, at + elements) : 0;
+      if (kinds == 0 && (!known || is_zero(value))) {  // it may be of -0
+        keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);
+      } else if (lane == 0) {
+        typename Acc::state s = kinds == 0 ? adds.state_of(value, facts, !whole) : acc.identity();
+        if (kinds != 0) {
+          s.pair[0].s = kinds == 3 ? certified::power(1024) - certified::power(1024) : kinds == 1 ? certified::power(1024) : -certified::power(1024);
+          s.extent.add_bits(certified::extent_bits(special(1)));
+        }
+        share.open = acc.combine(share.open, s);
+      }
     };
 #pragma unroll 1
     while (true) {
@@ -423,17 +649,18 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       const auto some = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
       if (some == 0) break;
       const unsigned my_end = next - tile;
-      const double upto = ends ? sum_of(my_end) : 0;
-      double less = __shfl_up_sync(all_lanes, upto, 1);
+      typename sums::sum upto{};
+      if (ends) upto = sum_of(my_end);
+      typename sums::sum less = number_from_below(upto, 1);
       unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
       if (lane == 0) {
         less = before;
         my_begin = at;
       }
-      const double value = certified::subtract(upto, less);
+      const typename sums::sum value = upto - less;
       bool mine = ends;
       if (beginning) {
-        add_piece(__shfl_sync(all_lanes, value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
+        add_piece(number_of_lane(value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
         end_open(acc, share, share.first + k);
         __syncwarp();
         answer_ended(acc, v, w, share, exact, out);
@@ -441,15 +668,24 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
         mine = ends && lane != 0;
       }
       bool apart = mine;
-      if (mine && near && (value != 0 || my_begin == my_end)) apart = !adds.answer(value, my_end - my_begin, facts, out + (share.first + k + lane) * w.answer_bytes);
+      unsigned char* const to = out + (share.first + k + lane) * w.answer_bytes;
+      const unsigned kinds = finite && mine ? room.specials_of(my_begin, my_end) : 0;
+      if (kinds != 0) {
+        *reinterpret_cast<typename sums::item*>(to) = special(kinds);
+        apart = false;
+      } else if (mine && known && (!is_zero(value) || my_begin == my_end)) {
+        apart = !adds.answer(value, my_end - my_begin, facts, to);
+      }
+      if (apart && my_end - my_begin <= lone_elements) apart = !answer_from_tile(acc, room, stage, my_begin, my_end, to);
+      __syncwarp();
       if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, share, exact, share.first + k, apart, share.origin + tile + my_begin, my_end - my_begin, out);
-      before = __shfl_sync(all_lanes, upto, static_cast<int>(some) - 1);
+      before = number_of_lane(upto, static_cast<int>(some) - 1);
       at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
       k += some;
       if (some < warp_lanes) break;
     }
     const unsigned to = min(share.stop, tile_end) - tile;
-    add_piece(certified::subtract(sum_of(to), before), to - at);
+    add_piece(sum_of(to) - before, to - at);
     __syncwarp();
     if (lane == 0) {
       share.k = k;
@@ -603,10 +839,11 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
       }
       const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
-      number before = at == 0 ? 0 : sum_of(at);
+      number before{};
+      if (at != 0) before = sum_of(at);
       bool beginning = true;  // no segment ended in this tile yet
       // `elements` elements of segment k, whose sum is `value`, are the next that it has.
-      const auto add_to_carry = [&](sum value, unsigned elements) {
+      const auto add_to_carry = [&](const sum& value, unsigned elements) {
         if (elements == 0) return;
         carry = carried ? carry + value : value;
         carry_facts = joined;
@@ -619,9 +856,9 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         const auto some = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
         if (some == 0) break;
         const unsigned my_end = next - tile;
-        number upto = 0;
+        number upto{};
         if (ends) upto = sum_of(my_end);
-        number less = __shfl_up_sync(all_lanes, upto, 1);
+        number less = number_from_below(upto, 1);
         unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
         if (lane == 0) {
           less = before;
@@ -629,17 +866,17 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
         auto value = static_cast<sum>(static_cast<number>(upto - less));
         if constexpr (Acc::proves) {  // all of them may be -0
-          if (value == 0 && ends && my_begin != my_end && adds.has_signs()) {
+          if (is_zero(value) && ends && my_begin != my_end && adds.has_signs()) {
             unsigned i = my_begin;
             while (i < my_end && room.is_minus_zero(stage, i)) ++i;
-            if (i == my_end) value = -value;
+            if (i == my_end) make_minus_zero(value);
           }
           __syncwarp();
         }
         bool answers = ends;
         const bool longer = beginning && carried && lane == 0;  // than what it has of this tile
         if (beginning && (k == 0 || open)) {
-          add_to_carry(__shfl_sync(all_lanes, value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
+          add_to_carry(number_of_lane(value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
           if (carried) keep();
           end_open(acc, share, here + k);
           open = false;
@@ -663,7 +900,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
         carried = beginning = false;
         joined = facts;
-        before = __shfl_sync(all_lanes, upto, static_cast<int>(some) - 1);
+        before = number_of_lane(upto, static_cast<int>(some) - 1);
         at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
         k += some;
         if constexpr (Counts) began = tile + at;
@@ -673,7 +910,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       if (const unsigned to = min(stop, tile_end) - tile; to > at) {
         auto value = static_cast<sum>(static_cast<number>((to == tile_size ? all : sum_of(to)) - before));
         if constexpr (Acc::proves) {
-          if (value == 0 && adds.has_signs() && are_minus_zeros(room, stage, at, to)) value = -value;
+          if (is_zero(value) && adds.has_signs() && are_minus_zeros(room, stage, at, to)) make_minus_zero(value);
         }
         add_to_carry(value, to - at);
       }

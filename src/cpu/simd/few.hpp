@@ -122,35 +122,41 @@ __attribute__((noinline)) inline bool sum_by_largest(const double* x, std::int64
   return p.round(out);
 }
 
-/// Any such number of doubles that are lifted first, at the anchor of the largest one.
-__attribute__((noinline)) inline bool sum_of_lifted(const double* x, std::int64_t n, void* out) {
-  const auto each = [&](auto take) __attribute__((always_inline)) {
-    for (std::int64_t i = 0; i < n; i += 8) take(_mm512_maskz_loadu_pd(static_cast<__mmask8>(_bzhi_u32(0xff, static_cast<unsigned>(n - i))), x + i));
-  };
-  i64s greatest{};
-  each([&](f64s v) __attribute__((always_inline)) { greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)((i64s)v & INT64_MAX)); });
-  const auto greater = [&](f64s others) __attribute__((always_inline)) { greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)others); };
-  greater(other_half((f64s)greatest));
-  greater(other_pair((f64s)greatest));
-  greater(other_lane((f64s)greatest));
-  const std::int64_t most = greatest[0];
-  if (most == 0 || most >= lifted_below) return false;
-  const few_anchor at((i64s)lifted_few((f64s)(i64s{} + most)));
-  few_parts p{};
-  each([&](f64s unlifted) __attribute__((always_inline)) {
-    const f64s v = lifted_few(unlifted), t = subtract_as<near>(add_as<near>(at.anchor, v), at.anchor), r = subtract_as<near>(v, t);
-    p.t = add_as<near>(p.t, t);
-    p.low = add_as<down>(p.low, r);
-    p.minus_high = subtract_as<down>(p.minus_high, r);
-  });
-  std::int64_t sum;
-  if (!p.round(&sum)) return false;
-  sum = lowered_few(sum);
-  __builtin_memcpy(out, &sum, sizeof sum);
-  return true;
+/// Any such number of doubles that are lifted first, at the anchor of the first one, or else of the largest.
+__attribute__((noinline)) inline bool sum_of_lifted(const double* x, std::uint64_t first, std::int64_t n, void* out) {
+  constexpr std::int64_t one = few_anchor::one;
+  std::int64_t most = static_cast<std::int64_t>(first & (2047 * std::uint64_t{one})), limit = most + 11 * one;
+  if (most == 0) most = limit = one;  // a subnormal number, or zero: for other subnormal ones
+  for (;;) {
+    const few_anchor at((i64s)lifted_few((f64s)(i64s{} + most)));
+    few_parts p{};
+    i64s greatest{};
+    for (std::int64_t i = 0; i < n; i += 8) {
+      const f64s unlifted = _mm512_maskz_loadu_pd(static_cast<__mmask8>(_bzhi_u32(0xff, static_cast<unsigned>(n - i))), x + i);
+      greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)((i64s)unlifted & INT64_MAX));
+      const f64s v = lifted_few(unlifted), t = subtract_as<near>(add_as<near>(at.anchor, v), at.anchor), r = subtract_as<near>(v, t);
+      p.t = add_as<near>(p.t, t);
+      p.low = add_as<down>(p.low, r);
+      p.minus_high = subtract_as<down>(p.minus_high, r);
+    }
+    if (_mm512_cmpge_epu64_mask((__m512i)greatest, _mm512_set1_epi64(limit)) == 0) {
+      std::int64_t sum;
+      if (!p.round(&sum)) return false;
+      sum = lowered_few(sum);
+      __builtin_memcpy(out, &sum, sizeof sum);
+      return true;
+    }
+    const auto greater = [&](f64s others) __attribute__((always_inline)) { greatest = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)greatest, (__m512i)others); };
+    greater(other_half((f64s)greatest));
+    greater(other_pair((f64s)greatest));
+    greater(other_lane((f64s)greatest));
+    most = greatest[0];
+    if (most >= lifted_below) return false;
+    limit = lifted_below;
+  }
 }
 
-/// Up to 16 doubles, if the first one is of ordinary size (or, of what is lifted, normal) and none is 2^11 times that. A = 2^k·(1.5 + 2^-9), so that A + v has A's upper bits for
+/// Up to 16 doubles, if the first one is of ordinary size (or, of what is lifted, all are normal or zero) and none is 2^11 times that. A = 2^k·(1.5 + 2^-9), so that A + v has A's upper bits for
 /// |v| < 2^(k-9) and for no other v. The sum T of all t's is exact. r's are at most 2^(k-53), and their sum R, of four additions one after the other, is off by at most 2^(k-100): at each
 /// of the four sums of 16·2^(k-53) in all are rounded. What is flushed of numbers below 2^-1022 is less by far, k being above -900. So the sum lies within 2^(k-99) of T + R.
 template <bool Lifted>
@@ -161,12 +167,15 @@ WF_INLINE bool sum_by_first(const double* p, std::uint64_t first, std::int64_t n
   if (Lifted) field += 1024 * one;
   const f64s anchor = (f64s)_mm512_set1_epi64(static_cast<std::int64_t>(field + 20 * one + one / 2 + (one >> 9)));
   const auto here = _bzhi_u32(0xffff, static_cast<unsigned>(n));
-  i64s great{};  // magnitudes that are too large to be lifted show in the upper bits
+  i64s raw{};  // numbers of 2 and more have bit 62, which lifting leaves as it is; what else is too large for the anchor shows in the sums
+  unsigned subnormal = 0;  // whether there is one that is not zero
   const auto load = [&](std::uint32_t which, const double* from) __attribute__((always_inline)) {
     const f64s v = _mm512_maskz_loadu_pd(static_cast<__mmask8>(which), from);
     if constexpr (!Lifted) return v;
-    great = (i64s)_mm512_maskz_max_epu64(0xff, (__m512i)great, (__m512i)((i64s)v & INT64_MAX));
-    return lifted_few(v);
+    raw |= (i64s)v;
+    const __mmask8 normal = _mm512_test_epi64_mask((__m512i)v, _mm512_set1_epi64(static_cast<std::int64_t>(2047 * one)));
+    subnormal |= _mm512_mask_test_epi64_mask(static_cast<__mmask8>(~normal), (__m512i)v, _mm512_set1_epi64(INT64_MAX));
+    return (f64s)_mm512_maskz_or_epi64(normal, (__m512i)v, _mm512_set1_epi64(static_cast<std::int64_t>(1024 * one)));
   };
   const f64s a = load(here, p), s = add_as<near>(anchor, a);
   f64s t = subtract_as<near>(s, anchor), r = subtract_as<near>(a, t);
@@ -187,16 +196,11 @@ WF_INLINE bool sum_by_first(const double* p, std::uint64_t first, std::int64_t n
   std::int64_t answer = _mm_cvtsi128_si64(_mm_castpd_si128(low));
   if (answer != _mm_cvtsi128_si64(_mm_castpd_si128(high)) || _mm512_cmpge_epu64_mask((__m512i)changed, _mm512_set1_epi64(std::int64_t{1} << 44)) != 0) return false;
   if constexpr (Lifted) {
-    if (_mm512_cmpge_epu64_mask((__m512i)great, _mm512_set1_epi64(lifted_below)) != 0) return false;
+    if ((subnormal | _mm512_test_epi64_mask((__m512i)raw, _mm512_set1_epi64(std::int64_t{1} << 62))) != 0) return false;
     answer = lowered_few(answer);
   }
   __builtin_memcpy(out, &answer, sizeof answer);
   return true;
-}
-
-/// Doubles whose first one is small, or zero.
-__attribute__((noinline)) inline bool sum_of_small(const double* p, std::uint64_t first, std::int64_t n, void* out) {
-  return (n <= 16 && sum_by_first<true>(p, first, n, out)) || sum_of_lifted(p, n, out) || sum_by_largest(p, n, out);
 }
 
 template <>
@@ -205,7 +209,8 @@ inline bool few_sum<double>(const void* x, std::int64_t n, void* out) {
   double first;
   __builtin_memcpy(&first, x, sizeof first);  // at any address
   const auto first_bits = __builtin_bit_cast(std::uint64_t, first);
-  if ((first_bits & INT64_MAX) < 184 * few_anchor::one) return sum_of_small(p, first_bits, n, out);
+  if ((first_bits & INT64_MAX) < 184 * few_anchor::one)  // zero, too
+    return (n <= 16 && sum_by_first<true>(p, first_bits, n, out)) || sum_of_lifted(p, first_bits, n, out) || sum_by_largest(p, n, out);
   if (n <= 16 && sum_by_first<false>(p, first_bits, n, out)) return true;
   const few_anchor at((i64s)_mm512_set1_pd(first));  // most data have no number 2^11 times their first
   struct block {

@@ -195,7 +195,7 @@ class certifier {
   static constexpr bool wide = sizeof(T) == 8;
   static constexpr bool split = wide && of_products && !has_fma;  // products by their two halves
 #if defined(__AVX512F__)
-  static constexpr bool enclosing = Term == term::value && How == (wide ? adding::anchored : adding::plain);
+  static constexpr bool enclosing = Term == term::value && Anchored == wide;
 #else
   static constexpr bool enclosing = false;
 #endif
@@ -319,20 +319,23 @@ class certifier {
   int bound_x_ = seen::no_top, bound_y_ = seen::no_top, scale_ = 0;
   double factor_ = 1, least_taken_ = 0;  // 2^scale_; what is below is left out, or is subnormal
 
-  /// v·2^scale_, and zero in place of what would be below 2^least_kept. No operand or result is subnormal, which costs some processors 150
+  /// v·2^scale_, and zero in place of what would be below 2^least_kept (where sums are enclosed, of what is below 2 before). No operand or result is subnormal, which costs some processors 150
   /// cycles, nor are products of two: subnormals times 2^certified_scale are made of their bits.
-  WF_INLINE f64s scaled(f64s v) const {
+  template <int Sign>
+  WF_INLINE f64s scaled(f64s v) const {  // Sign: that of scale_, or 0 if it is not known
     constexpr std::int64_t one = (certified_scale + 1) * binade;  // so that the last place is the least number's, scaled
     const i64s bits = (i64s)v;
 #if defined(__AVX512F__)
-    const __mmask8 which = _mm512_cmp_pd_mask(abs(v), all_lanes<f64s>(least_taken_), _CMP_NLT_UQ);  // NaNs too
+    // Where sums are enclosed, those of 2 and more, which have bit 62, and those that are not subnormal; else, as NaNs too, what is not below the least.
+    const __mmask8 which = Sign != 0 ? _mm512_test_epi64_mask((__m512i)v, _mm512_set1_epi64(Sign < 0 ? std::int64_t{1} << 62 : 2047 * binade))
+                                     : _mm512_cmp_pd_mask(abs(v), all_lanes<f64s>(least_taken_), _CMP_NLT_UQ);
     const f64s taken = _mm512_maskz_mul_pd(which, v, all_lanes<f64s>(factor_));
-    if (scale_ < 0 || which == 0xff) return taken;
+    if (Sign < 0 || (Sign == 0 && scale_ < 0) || which == 0xff) return taken;
     return _mm512_mask_sub_pd(taken, static_cast<__mmask8>(~which), (__m512d)(bits | one), (__m512d)((bits & sign_bit) | one));
 #else
     const i64s left_out = (i64s)(abs(v) < least_taken_);
     const f64s taken = (f64s)(bits & ~left_out) * factor_;
-    if (scale_ < 0 || !any_lane(left_out)) return taken;
+    if (Sign < 0 || (Sign == 0 && scale_ < 0) || !any_lane(left_out)) return taken;
     return taken + ((f64s)((bits | one) & left_out) - (f64s)((bits & sign_bit) | (one & left_out)));
 #endif
   }
@@ -347,18 +350,19 @@ class certifier {
       if constexpr (pairs) y_.look_at(load<vec<T>>(y + j));
     }
   }
+  template <int Sign = 0>
   WF_INLINE void add_group(bytes x, bytes y) {
     if constexpr (!enclosing) look_at_group(x, y);
     WF_UNROLL
     for (int k = 0; k < streams; ++k) {
       f64s a = enclosing ? load_f64<T>(x + k * apart_, 0) : load_f64<T>(x, k * step);
       if constexpr (Absolute) a = abs(a);
-      if constexpr (is_scaled) a = scaled(a);
+      if constexpr (is_scaled) a = scaled<Sign>(a);
       if constexpr (of_values) value_.add_value(k, a);
       if constexpr (of_products) {
         f64s b = a;
         if constexpr (pairs) b = load_f64<T>(y, k * step);
-        if constexpr (pairs && is_scaled) b = scaled(b);
+        if constexpr (pairs && is_scaled) b = scaled<Sign>(b);
         product_.add_product(k, a, b);
       }
     }
@@ -485,13 +489,16 @@ class certifier {
         };
         for (;;) {
           value_.begin(bound_x_);
-          for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group(a, b); });
+          if (is_scaled && scale_ < 0) for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<-1>(a, b); });
+          else for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<1>(a, b); });
           if (!Anchored || !value_.has_left()) break;
           const ranges r = look();
           if (r.top_x <= bound_x_) return refuse(evidence::hopeless);  // a NaN
           if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);
         }
         if (!value_.give(values)) return refuse(evidence::hopeless);
+        // What a lane leaves out: of a whole tile it may be anything, of few elements, whose sum is a tie more often, they are looked at.
+        if (is_scaled && scale_ < 0 && (m == tile_elements || look().left_out)) values.lost += power_of_two(1 - certified_scale + log2_of(most_adds * streams));
         if (out.zeros && (!value_.nothing() || look().top_x != seen::no_top)) out.zeros = false;
         continue;
       }

@@ -19,6 +19,7 @@
 #include <warpfold/device/launch.cuh>
 #include <warpfold/gpu.hpp>
 
+#include "json_file.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   WF_CHECK(cudaMalloc(&out, 4096));
   cudaStream_t stream = nullptr;
   WF_CHECK(cudaStreamCreate(&stream));
-  std::string text;
+  nlohmann::ordered_json figures;
   try {
     wf::gpu place{stream};
     place.check_pointers(false);
@@ -100,24 +101,20 @@ int main(int argc, char** argv) {
     }
     WF_CHECK(cudaStreamSynchronize(stream));
     const double launch = middle(calls.front().us);
-    text = "{\n  \"benchmark\": \"host's time of a call\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().trials->name() +
-           "\",\n  \"results\": [\n";
+    figures = {{"benchmark", "host's time of a call"}, {"warpfold", wf::version()}, {"device", wf::cuda_library().trials->name()},
+               {"results", nlohmann::ordered_json::array()}};
     for (const call& c : calls) {
       const double us = middle(c.us);
       std::printf("%-40s %7.3f us, %+6.3f over a launch\n", c.name.c_str(), us, us - launch);
-      char row[200];
-      std::snprintf(row, sizeof row, "    {\"call\": \"%s\", \"us\": %.3f, \"least us\": %.3f, \"over a launch\": %.3f}%s\n", c.name.c_str(), us,
-                    *std::min_element(c.us.begin(), c.us.end()), us - launch, &c == &calls.back() ? "" : ",");
-      text += row;
+      figures["results"].push_back({{"call", c.name}, {"us", rounded(us, 3)}, {"least us", rounded(*std::min_element(c.us.begin(), c.us.end()), 3)},
+                                    {"over a launch", rounded(us - launch, 3)}});
     }
-    text += "  ]\n}\n";
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_gpu_host: %s\n", e.what());
     return 3;
   }
   if (json == nullptr) return 0;
-  std::FILE* to = std::fopen(json, "w");
-  if (to == nullptr || std::fputs(text.c_str(), to) < 0 || std::fclose(to) != 0) {
+  if (!write_json(json, figures)) {
     std::fprintf(stderr, "bench_gpu_host: cannot write %s\n", json);
     return 3;
   }

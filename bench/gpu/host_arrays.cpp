@@ -18,6 +18,7 @@
 
 #include <warpfold/gpu.hpp>
 
+#include "json_file.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   }
   cudaDeviceProp p{};
   WF_CHECK(cudaGetDeviceProperties(&p, 0));
-  std::string text = "{\"device\": \"" + std::string(p.name) + "\", \"rows\": [";
+  nlohmann::ordered_json figures = {{"device", p.name}, {"rows", nlohmann::ordered_json::array()}};
   try {
     const wf::gpu place;
     for (const std::size_t n : {std::size_t{1} << 18, std::size_t{1} << 20, std::size_t{1} << 21, std::size_t{1} << 22, std::size_t{1} << 24, (std::size_t{1} << 26) + 3, std::size_t{1} << 28}) {
@@ -85,22 +86,17 @@ int main(int argc, char** argv) {
           if (const double us = microseconds(ways[w], wanted); k > 0) least[w] = std::min(least[w], us);
       WF_CHECK(cudaFree(d));
       const double gib = static_cast<double>(n * sizeof(float)) / (1 << 30) * 1e6;
-      char row[256];
-      std::snprintf(row, sizeof row, "%s{\"bytes\": %zu, \"pageable\": %.2f, \"pinned\": %.2f, \"cudaMemcpy of pageable\": %.2f, \"on the device\": %.1f}", text.back() == '[' ? "" : ", ",
-                    n * sizeof(float), gib / least[0], gib / least[1], gib / least[2], gib / least[3]);
-      text += row;
-      std::printf("%s\n", row);
+      const nlohmann::ordered_json row = {{"bytes", n * sizeof(float)}, {"pageable", rounded(gib / least[0], 2)}, {"pinned", rounded(gib / least[1], 2)},
+                                          {"cudaMemcpy of pageable", rounded(gib / least[2], 2)}, {"on the device", rounded(gib / least[3], 1)}};
+      figures["rows"].push_back(row);
+      std::printf("%s\n", row.dump().c_str());
     }
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_gpu_host_arrays: %s\n", e.what());
     return 1;
   }
-  text += "]}\n";
-  if (json != nullptr) {
-    std::FILE* f = std::fopen(json, "w");
-    if (f == nullptr || std::fputs(text.c_str(), f) < 0 || std::fclose(f) != 0) {
-      std::fprintf(stderr, "bench_gpu_host_arrays: cannot write %s\n", json);
-      return 1;
-    }
+  if (json != nullptr && !write_json(json, figures)) {
+    std::fprintf(stderr, "bench_gpu_host_arrays: cannot write %s\n", json);
+    return 1;
   }
 }

@@ -90,6 +90,10 @@ def test_narrower_answers_are_rounded_once(to):
     same(wf.nansum(wide, axis=1, dtype=to), np.array(expected, to))
     same(wf.sum(wide[:, ::2], axis=1, dtype=to), np.array(expected, to))
     same(wf.sum(x.T, axis=0, dtype=to, where=np.ones((3, 1), bool)), np.array(expected, to))
+    some = np.ones(x.shape, bool)
+    some[7] = False
+    left = wf.sum(x, axis=1, dtype=to, where=some)  # that of nothing is 0, not -0
+    same(left, np.array([*expected[:7], 0.0, *expected[8:]], to))
     for row, e in zip(x[:100], expected):
         same(wf.sum(row, dtype=to), np.asarray(e, to))
     # beyond the largest number, and at the middle between that and the next

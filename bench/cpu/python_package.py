@@ -3,7 +3,7 @@
 """What the Python package costs beside NumPy, math.fsum, xsum and accupy: calls on small arrays, with nothing but the array and with
 options, the import, and large exact sums.
 
-    python bench/cpu/python_package.py [--elements N] [--parts calls,options,import,sums,twins] [OUT.json]
+    python bench/cpu/python_package.py [--elements N] [--parts calls,options,import,sums,others,twins] [OUT.json]
 
 How far each answer is from the exact one is told beside its time. Times of one run may be compared, never those of two. They are the processor's, of all
 threads together, and of some repetitions the least, since others may use the machine; `load` says how many did. xsum and accupy
@@ -12,6 +12,7 @@ are timed if they are installed.
 
 import argparse
 import importlib
+import importlib.util
 import json
 import math
 import os
@@ -140,6 +141,36 @@ def large_sums(n):
     return rows
 
 
+def beside_others():
+    """f64 of several lengths, kind numbers and numbers that cancel, beside what PyPI has for sums that are right or nearly so."""
+    xsum, accupy = (importlib.import_module(name) if importlib.util.find_spec(name) else None for name in ("xsum", "accupy"))
+    rows = []
+    for n in (1000, 100_000, 1_000_000):
+        for digits in (0, 20, 40):  # that the sum loses, about
+            rng = np.random.default_rng(n + digits)
+            x = rng.standard_normal(n)
+            if digits:
+                half = x[: n // 2] * 10.0 ** rng.integers(0, digits, n // 2)
+                x = np.concatenate([half, -half, rng.standard_normal(n - 2 * (n // 2) + 7)])
+                rng.shuffle(x)
+            truth = sum(map(Fraction, x.tolist()), Fraction(0))
+
+            def by(kind, x=x):
+                state = kind()
+                xsum.xsum_add(state, x)
+                return xsum.xsum_round(state)
+            calls = {"wf.sum": lambda: wf.sum(x), "numpy.sum": lambda: np.sum(x)}
+            if xsum:
+                calls |= {"xsum, large": lambda: by(xsum.xsum_large_accumulator), "xsum, small": lambda: by(xsum.xsum_small_accumulator)}
+            if accupy:
+                calls |= {"accupy.fsum": lambda: accupy.fsum(x), "accupy.kahan_sum": lambda: accupy.kahan_sum(x)}
+                calls |= {f"accupy.ksum, K = {k}, and a copy": lambda k=k: accupy.ksum(x.copy(), K=k) for k in (2, 3)}  # it writes into its argument
+            for name, call in calls.items():
+                off = abs(Fraction(float(call())) - truth) / Fraction(math.ulp(float(truth)))
+                rows.append({"what": name, "elements": int(x.size), "digits_lost": digits, "ns_per_element": least(call, 0.2, 5) / x.size * 1e9, "ulps_off": float(off)})
+    return rows
+
+
 def twins():
     """The standard library's functions and ours, of one list of floats, and ours of an array of them."""
     rows = []
@@ -161,13 +192,13 @@ def twins():
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--elements", type=int, default=100_000_000)
-    a.add_argument("--parts", default="calls,options,import,sums,twins")
+    a.add_argument("--parts", default="calls,options,import,sums,others,twins")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
     told = {"command": " ".join(["bench/cpu/python_package.py", *sys.argv[1:]]), "python": sys.version.split()[0], "numpy": np.__version__, "warpfold": wf.__version__,
             "target": importlib.import_module("warpfold._core").cpu_target(), "cores": os.cpu_count(), "load_before": os.getloadavg()[0],
             "date": time.strftime("%Y-%m-%d")}
-    parts = {"calls": ("calls", small_calls), "options": ("options", calls_with_options), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "twins": ("twins", twins)}
+    parts = {"calls": ("calls", small_calls), "options": ("options", calls_with_options), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "others": ("others", beside_others), "twins": ("twins", twins)}
     for part in given.parts.split(","):
         if part not in parts:
             a.error(f"--parts: {part!r} is none of {', '.join(parts)}")
@@ -183,6 +214,8 @@ def main():
         print("import: {warpfold:.1f} ms, numpy {numpy:.1f} ms".format_map(told["import_ms"]))
     for r in told.get("sums", ()):
         print(f"{r['dtype']} {r['elements']:>11,} {r['what']:32} {r['ns_per_element']:8.3f} ns per element, {r['ulps_off']:.3g} ulps off")
+    for r in told.get("others", ()):
+        print(f"{r['elements']:>9,}, {r['digits_lost']:>2} digits lost, {r['what']:32} {r['ns_per_element']:8.3f} ns per element, {r['ulps_off']:.3g} ulps off")
     for r in told.get("twins", ()):
         print(f"{r['function']:32} of {r['elements']:>7,}: standard library {r['standard_ns']:8.1f} ns per number, here {r['list_ns']:6.1f}" +
               (f", of an array {r['array_ns']:.2f}" if "array_ns" in r else ""))

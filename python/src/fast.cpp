@@ -402,7 +402,7 @@ class quick_call {
     switch (wf::info(type).size) {
       case 8: return any(std::uint64_t{1} << 63);
       case 4: return any(std::uint32_t{1} << 31);
-      default: return any(std::uint16_t{1} << 15);
+      default: return any(std::uint16_t{1U << 15});
     }
   }
 

@@ -2,6 +2,7 @@
 """The compiled fast path gives what general code gives, bit for bit and in the same kind of array, for every mixture of what a call may say; and so do the twins in C++."""
 
 import decimal
+import itertools
 import math
 import statistics
 from fractions import Fraction
@@ -89,6 +90,10 @@ def test_narrower_answers_are_rounded_once(to):
     same(wf.nansum(wide, axis=1, dtype=to), np.array(expected, to))
     same(wf.sum(wide[:, ::2], axis=1, dtype=to), np.array(expected, to))
     same(wf.sum(x.T, axis=0, dtype=to, where=np.ones((3, 1), bool)), np.array(expected, to))
+    some = np.ones(x.shape, bool)
+    some[7] = False
+    left = wf.sum(x, axis=1, dtype=to, where=some)  # that of nothing is 0, not -0
+    same(left, np.array([*expected[:7], 0.0, *expected[8:]], to))
     for row, e in zip(x[:100], expected):
         same(wf.sum(row, dtype=to), np.asarray(e, to))
     # beyond the largest number, and at the middle between that and the next
@@ -148,6 +153,47 @@ def test_out_that_shares_memory():
     m = np.array([[True, False, True]] * 3)
     expected = m.any(axis=0, where=m.copy())
     same(wf.any(m, axis=0, where=m, out=m[0]), expected)
+
+
+def test_out_that_is_read_after_it_is_written():
+    for n in (40, 300):
+        for dtype in ("float64", "float32"):
+            for how in ({}, {"where": np.tri(n, dtype=bool)}):
+                x = np.random.default_rng(n).standard_normal((n, n)).astype(dtype)
+                expected = wf.sum(x, axis=1, **how)
+                same(wf.sum(x, axis=1, out=x[-1], **how), expected)
+
+
+def test_dimensions_in_any_order():
+    rng = np.random.default_rng(6)
+    for dtype in ("float64", "float32", "int16"):
+        for order in itertools.permutations(range(3)):
+            x = (rng.standard_normal((5, 6, 7)) * 99).astype(dtype).transpose(order)
+            mask = rng.random((5, 6, 7)).transpose(order) > 0.2
+            for axis in (0, 1, 2, (0, 1), (1, 2), (0, 2)):
+                for how in ({}, {"keepdims": True}, {"where": mask}, {"where": mask, "keepdims": True}, *([{"dtype": t} for t in ("float64", "float32", "float16", "int8")
+                                                                                                       if t != "int8" or dtype == "int16"])):
+                    here = {k: v.copy() if k == "where" else v for k, v in how.items()}
+                    same(wf.sum(x, axis=axis, **how), wf.sum(x.copy(), axis=axis, **here))
+                for name in ("minmax", "mean_var"):
+                    for a, b in zip(getattr(wf, name)(x, axis=axis), getattr(wf, name)(x.copy(), axis=axis)):
+                        same(a, b)
+
+
+def test_nothing_is_left_to_be_the_least():
+    x = np.arange(12.0).reshape(3, 4)
+    mask = np.ones((3, 4), bool)
+    mask[1] = False
+    for name in ("min", "max", "minmax"):
+        f = getattr(wf, name)
+        for how in ({"where": mask, "axis": 1}, {"where": mask[1]}, {"where": mask & False}, {"where": mask.T[:, :3].T, "axis": 1}):
+            with pytest.raises(ValueError, match=f"^{name}: where= leaves no elements"):
+                f(x, **how)
+        f(x, where=mask, axis=0)
+        for empty in ({"x": x[:0]}, {"x": x[:, :0], "axis": 1}):
+            with pytest.raises(ValueError, match=f"^{name}: there are no elements"):
+                f(empty["x"], axis=empty.get("axis"))
+        assert np.shape(f(x[:, :0], axis=0)) in ((0,), (2, 0))
 
 
 def test_axes_of_one_element():

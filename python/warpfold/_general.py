@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
-                      mask_of, of_numpy, one_piece, take, with_bf16, with_whole_numbers)
+                      mask_of, of_numpy, one_piece, scalar_or_array, take, with_bf16, with_whole_numbers)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
 SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
@@ -169,6 +169,8 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
         return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)[0]
     no_stream(stream, name)
     source = take(x, name)
+    if type(x) is not np.ndarray and (plain := plain_array(x, source)) is not None:
+        return _core.reduce(op, plain, axis, dtype, keepdims, correction, accuracy, rounding, where, out, None, skip_nans)
     if source.more is not None:
         answer = of_pieces([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
         return answer if out is None else into(out, answer, name)
@@ -178,6 +180,18 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
     if isinstance(answer, tuple):
         raise TypeError(f"{name}: out= is for one answer, and this has two")
     return into(out, answer, name)
+
+
+def plain_array(x: Any, source: Source) -> Array | None:
+    """What the fast path takes, of an array that is answered as NumPy's are. None: of Arrow's, which may be read once alone, and where NumPy reads it as something else."""
+    if source.give is not scalar_or_array or source.mask is not None or source.more is not None or source.array is None or source.bf16 is not None:
+        return None
+    arrow = hasattr(type(x), "__arrow_c_array__") or hasattr(type(x), "__arrow_c_stream__")
+    if arrow and type(x).__module__.partition(".")[0] != "pandas":
+        return None
+    array = source.array()
+    same = type(array) is np.ndarray and CODES.get(array.dtype) == source.view.dtype and array.shape == source.view.shape
+    return array if same else None
 
 
 def no_stream(stream: Any, name: str) -> None:

@@ -561,6 +561,8 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
     if (p.elements != 1) p.reduced.push_back(d);
     return p;
   };
+  bool without_gaps = true;
+  for (int i = 0; i < r.inputs; ++i) without_gaps = without_gaps && x.strides[i][0] == static_cast<std::int64_t>(r.element_sizes[i]);
   // Short segments share tasks of about a chunk; a long one is spread over the threads by itself.
   std::vector<std::int64_t> ends;  // of the tasks but the last, so that a few short segments need no memory
   std::vector<std::int64_t> long_ones;
@@ -581,9 +583,18 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
   alone.threads = 1;
   parallel(c, tasks, [&](std::int64_t task) {
     const std::int64_t begin = task == 0 ? 0 : ends[task - 1], end = task + 1 == tasks ? segments : ends[task];
-    for (std::int64_t k = begin; k < end; ++k)
-      if (offsets[k + 1] - offsets[k] <= least_chunk)
-        solve(r, self, of_segment(k), alone, to + static_cast<std::size_t>(k) * r.result_size);
+    const ieee_environment environment;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t length = offsets[k + 1] - offsets[k];
+      std::byte* const answer = to + static_cast<std::size_t>(k) * r.result_size;
+      if (without_gaps && r.short_run != nullptr && length > 0 && length <= gather_size) {
+        const void* elements[max_inputs] = {};
+        for (int i = 0; i < r.inputs; ++i) elements[i] = static_cast<const std::byte*>(x.data[i]) + x.strides[i][0] * offsets[k];
+        if (r.few_run == nullptr || !r.few_run(self, elements, length, answer)) r.short_run(self, elements, length, answer);
+      } else if (length <= least_chunk) {
+        solve(r, self, of_segment(k), alone, answer);
+      }
+    }
   });
   for (const std::int64_t k : long_ones)
     solve(r, self, of_segment(k), c, to + static_cast<std::size_t>(k) * r.result_size);

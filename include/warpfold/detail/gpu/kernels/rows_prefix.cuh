@@ -132,7 +132,7 @@ struct prefix_of<whole_sum_rows<Size>> {
   __device__ __forceinline__ bool answer(sum s, std::uint64_t n, const facts&, void* to) const { return a.answer(s, n, {}, to); }
   __device__ __forceinline__ void answer(sum s, void* to) const { a.answer(s, 0, {}, to); }
   /// Whether an answer asks how many elements there are, and whether zeros have signs.
-  bool asks_count() const { return a.lift != 0; }
+  WF_HD bool asks_count() const { return a.lift != 0; }
   __device__ __forceinline__ bool has_signs() const { return false; }
 };
 
@@ -237,7 +237,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     if constexpr (half) return base::answer({s}, n, base::facts(n, 1, 0), to);
     else return base::answer({s, f.magnitudes, f.least}, n, base::facts(n, near_additions, 0), to);
   }
-  bool asks_count() const { return what == op::mean; }
+  WF_HD bool asks_count() const { return what == op::mean; }
   __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
 };
 
@@ -324,7 +324,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
     if (what == op::mean && exact && quotient(x.rounded(), static_cast<double>(n), *static_cast<double*>(to))) return true;
     return base::round(certified::known_of(x.rounded(), exact ? 0 : near_error(f)), exact, n, base::facts(n, 1, 0), to);
   }
-  bool asks_count() const { return what == op::mean; }
+  WF_HD bool asks_count() const { return what == op::mean; }
   __device__ __forceinline__ bool has_signs() const { return what != op::norm1; }
 };
 
@@ -674,7 +674,12 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
         *reinterpret_cast<typename sums::item*>(to) = special(kinds);
         apart = false;
       } else if (mine && known && (!is_zero(value) || my_begin == my_end)) {
-        apart = !adds.answer(value, my_end - my_begin, facts, to);
+        if (whole && !adds.asks_count()) {
+          adds.answer(value, to);
+          apart = false;
+        } else {
+          apart = !adds.answer(value, my_end - my_begin, facts, to);
+        }
       }
       if (apart && my_end - my_begin <= lone_elements) apart = !answer_from_tile(acc, room, stage, my_begin, my_end, to);
       __syncwarp();
@@ -685,9 +690,17 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       if (some < warp_lanes) break;
     }
     const unsigned to = min(share.stop, tile_end) - tile;
-    add_piece(sum_of(to) - before, to - at);
+    const typename sums::sum rest = sum_of(to) - before;
+    const bool carries = whole && !opens && to != at && !is_zero(rest) && (!finite || room.specials_of(at, to) == 0);
+    if (!carries) add_piece(rest, to - at);
     __syncwarp();
     if (lane == 0) {
+      if (carries) {
+        share.carry = rest;
+        share.facts = facts;
+      }
+      share.carried = carries;
+      share.at = at;
       share.k = k;
       share.opens = opens;
       share.asked = to_come.asked;
@@ -952,6 +965,9 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       carried = share.carried;
       carry = share.carry;
       carry_facts = share.facts;
+      if constexpr (Counts) {
+        if (inexact && carried) began = share.tile + share.at;
+      }
       asked = share.asked;
       there = share.there;
       __syncwarp();

@@ -99,7 +99,7 @@ TEST_P(types, answered_by_what_the_blocks_told) {
   row("layers", {n, 0, 1}, simt::block_order::shuffled);
 }
 
-// Of a power of two elements a mean is as exact as their sum, ties too: it takes the first way there, and another one of other numbers.
+// The mean of a power of two elements is as exact as their sum, so the first way decides its ties; those of other numbers of elements take a longer way.
 TEST_P(types, means_that_are_ties) {
   if (wf::is_integer(GetParam())) return;
   for (const std::int64_t n : {2, 6, 64, 1000, 1024, 16384, 16386})

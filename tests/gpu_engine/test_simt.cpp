@@ -99,6 +99,13 @@ TEST_P(types, answered_by_what_the_blocks_told) {
   row("layers", {n, 0, 1}, simt::block_order::shuffled);
 }
 
+// The mean of a power of two elements is as exact as their sum, so the first way decides its ties; those of other numbers of elements take a longer way.
+TEST_P(types, means_that_are_ties) {
+  if (wf::is_integer(GetParam())) return;
+  for (const std::int64_t n : {2, 6, 64, 1000, 1024, 16384, 16386})
+    if (chosen()) row("neighbours", {n, 0, 1});
+}
+
 TEST_P(types, sums_without_an_error) {
   for (const layout& s : {layout{33, 0, 1}, {4099, 1, 1}, {70001, 0, 1}, {777, 1, -3}})
     if (chosen()) row(in_any_order, s);

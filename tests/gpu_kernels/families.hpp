@@ -72,6 +72,9 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
                             << f::mantissa_bits);
       if (i > 1) b = g() % 64 == 0 ? bits{1} : bits{0};
     }
+    if (name == "neighbours") {  // two numbers next to each other, by turns: the mean of an even number of them is a tie
+      b = static_cast<bits>((static_cast<bits>(f::exponent_field_max / 2) << f::mantissa_bits) + (static_cast<bits>(seed * 0x9e3779b97f4a7c15u >> 11) & f::mantissa_mask) + i % 2);
+    }
     if (name == "octaves") {  // over 90 powers of 2, fewer of f16: sums in doubles lose some bits, and do not overflow
       constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
       b = of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));

@@ -112,7 +112,7 @@ struct pair {
   WF_HD void merge(const pair& o) {
     const exact_sum_of t = two_sum(s, o.s);
     s = t.sum;
-    c = add(add(c, o.c), t.error);
+    c = add(add(c, t.error), o.c);  // o.c comes last, where lanes give it
   }
 };
 

@@ -35,11 +35,16 @@ struct anchored_sums {
 #pragma unroll
     for (int j = 0; j < levels; ++j) s[j] = __builtin_bit_cast(double, (static_cast<std::uint64_t>(unit + width * (levels - 1 - j) + 52 + 1023) << 52) + (std::uint64_t{1} << 51));
   }
-  /// `all`: terms may reach the first levels.
-  template <int Count>
+  /// `all`: terms may reach the first levels. Diagonals: with more additions on their way at once, for loops that have nothing but these.
+  template <bool Diagonals, int Count>
   __device__ __forceinline__ void add(double (&x)[Count], bool all) {
-    if (all) add_to<0, levels - always>(x);
-    add_to<levels - always, levels>(x);
+    if constexpr (Diagonals) {
+      if (all) add_in_diagonals<0>(x);
+      else add_in_diagonals<levels - always>(x);
+    } else {
+      if (all) add_to<0, levels - always>(x);
+      add_to<levels - always, levels>(x);
+    }
   }
   /// All lanes of a warp call it.
   __device__ __forceinline__ void tell(std::uint32_t* to) const {
@@ -65,6 +70,29 @@ struct anchored_sums {
         const double t = certified::add(s[j], x[i]);
         x[i] = certified::subtract(x[i], certified::subtract(t, s[j]));
         s[j] = t;
+      }
+    }
+  }
+  /// Term i at level d - i: what is done for a diagonal's terms does not depend on one another, and each step is made for all of them before the next.
+  template <int First, int Count>
+  __device__ __forceinline__ void add_in_diagonals(double (&x)[Count]) {
+#pragma unroll
+    for (int d = First; d < levels + Count - 1; ++d) {
+      double t[Count], taken[Count];
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        if (d - i >= First && d - i < levels) t[i] = certified::add(s[d - i], x[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        if (d - i >= First && d - i < levels) taken[i] = certified::subtract(t[i], s[d - i]);
+      }
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        if (d - i >= First && d - i < levels) {
+          x[i] = certified::subtract(x[i], taken[i]);
+          s[d - i] = t[i];
+        }
       }
     }
   }

@@ -18,11 +18,13 @@ namespace certified = exact::certified;
 /// 1/n, and 1/(n·(n - correction)) where that is positive, each as a sum of two within 2^-100 of itself.
 struct reciprocals {
   double n[2], spread[2];
+  double lost;  ///< by a product with n[0] + n[1], of itself: 0 where n is a power of two
 
   static WF_HD reciprocals of(std::uint64_t n, std::int64_t correction) {
     reciprocals r{};
     if (n == 0 || n >> 53 != 0) return r;  // zeros: nothing is certain
     one_over(n, r.n);
+    r.lost = r.n[1] == 0 ? 0 : 0x1p-98;
     const auto rest = n - static_cast<std::uint64_t>(correction);
     if (static_cast<std::int64_t>(n) <= correction || rest >> 53 != 0) return r;
     double by_rest[2];
@@ -42,20 +44,18 @@ struct reciprocals {
 
 /// What the bounds of certified.hpp come to, for terms below 1: to be multiplied by 2^top, or by a sum of squares.
 struct loss_factors {
-  double chain, pairs, products, squares, underflow;
-  int chain_bits, pair_bits;  ///< nothing is lost where top + bits - unit <= 53
+  double pairs, products, squares, underflow;
+  int pair_bits;  ///< nothing is lost where top + bits - unit <= 53
 
-  /// The factors for n numbers (a complex element has two) in chains of `length` additions, `lanes` of them a thread.
+  /// The factors for n numbers (a complex element has two) in chains of `length` additions.
   template <bool Wide>
-  static loss_factors of(std::uint64_t n, std::uint64_t length, std::uint64_t lanes, bool chains) {
+  static loss_factors of(std::uint64_t n, std::uint64_t length, bool chains) {
     constexpr int far = -4096;
     const std::uint64_t paired = chains ? 1 : length;
-    return {certified::loss_of_chain({0, far, true}, length, lanes * length),
-            certified::loss_of_pairs({0, far, true}, paired, n),
+    return {certified::loss_of_pairs({0, far, true}, paired, n),
             certified::loss_of_products(0, length, n),
             Wide ? certified::loss_of_squares(1, length, n) : certified::loss_of_narrow_squares(1, length),
             static_cast<double>(n) * certified::underflow,
-            certified::log2_of(length),
             certified::log2_of(n) + certified::log2_of(paired + static_cast<std::uint64_t>(certified::merges)) - 53};
   }
 };
@@ -72,7 +72,8 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
     return error == 0 || (add(h, subtract(l, e)) == h && add(h, add(l, e)) == h);  // of an exact sum h is the nearest, ties too
   } else {
     using f = exact::format<Out>;
-    const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-51, m));
+    // What h alone is, is converted as it is: ties.
+    const double e = error == 0 && l == 0 ? 0 : add(multiply(1 + 0x1p-20, error), multiply(0x1p-51, m));
     const auto low = __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, subtract(l, e))));
     const auto high = __builtin_bit_cast(std::uint32_t, static_cast<float>(add(h, add(l, e))));
     if (!(e < power(1024)) || !(m > (f::exponent_bits == 8 ? 0x1p-120 : 0x1p-13) && m < (f::exponent_bits == 8 ? 0x1p126 : 0x1p15))) return false;
@@ -91,13 +92,13 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
   }
 }
 
-/// A number times a reciprocal.
-__device__ __forceinline__ certified::known times_reciprocal(const certified::known& a, const double (&r)[2]) {
+/// A number times a reciprocal; `lost` of the product by that.
+__device__ __forceinline__ certified::known times_reciprocal(const certified::known& a, const double (&r)[2], double lost) {
   using namespace certified;
   const double p = multiply(a.h, r[0]);
   const double low = add(multiply_add(a.h, r[0], -p), multiply_add(a.h, r[1], multiply(a.l, r[0])));
   const double h = add(p, low), l = subtract(low, subtract(h, p));
-  return {h, l, multiply_add(multiply(a.error, r[0]), 1 + 0x1p-40, multiply(magnitude(p), 0x1p-98)), a.scale};
+  return {h, l, multiply_add(multiply(a.error, r[0]), 1 + 0x1p-40, multiply(magnitude(p), lost)), a.scale};
 }
 
 /// n·Σ|x|² - Σ(Σx)² as a double and its error: enough for narrow answers.
@@ -136,7 +137,7 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
       count = Parts;
 #pragma unroll
       for (int i = 0; i < Parts; ++i) {
-        const known k = what == op::mean || spreads ? times_reciprocal(sum[i], by.n) : sum[i];
+        const known k = what == op::mean || spreads ? times_reciprocal(sum[i], by.n, by.lost) : sum[i];
         sure = round_quickly(k.h, k.l, k.error, to[i], k.scale) && sure;
       }
     }
@@ -144,7 +145,7 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
       known k;
       if constexpr (sizeof(Out) < 8) k = narrow_spread<Parts>(sum, squares, static_cast<double>(n));
       else k = spread<Parts>(sum, squares, n);
-      k = times_reciprocal(k, by.spread);
+      k = times_reciprocal(k, by.spread, 0x1p-98);
       if (what == op::std_dev) {
         const double r = square_root(k.h);
         k = sizeof(Out) < 8 ? known{r, 0, multiply(r, add(multiply(2, k.error) / k.h, 0x1p-51))} : root(k);

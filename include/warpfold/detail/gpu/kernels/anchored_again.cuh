@@ -118,7 +118,7 @@ __device__ __forceinline__ void add_row_again(const arrays<1>& a, std::uint64_t 
         if constexpr (of_terms::traits::complex) any |= __builtin_bit_cast(std::uint64_t, t[u * each + e]) != std::uint64_t{1} << 63;
       }
     }
-    sums.add(t, all);
+    sums.template add<!of_terms::traits::squares>(t, all);
 #pragma unroll
     for (int u = 0; u < loads; ++u) x[u] = next[u];
   }

@@ -344,7 +344,7 @@ cudaError_t fused_by_certificate(const Fold& fold, const Map& map, certified_ask
     using traits = certified_traits<E, Of>;
     asked.length = of_thread(of);
     asked.by = reciprocals::of(n, asked.of_rows.of_rows.correction);
-    asked.loss = loss_factors::of<traits::wide>(n * traits::numbers, asked.length, traits::lanes, traits::chains);
+    asked.loss = loss_factors::of<traits::wide>(n * traits::numbers, asked.length, traits::chains);
   };
   fill(std::integral_constant<terms, Terms>(), q);
   if constexpr (Norms != 0) fill(std::integral_constant<terms, terms::sum>(), norms);

@@ -104,6 +104,8 @@ TEST_P(types, means_that_are_ties) {
   if (wf::is_integer(GetParam())) return;
   for (const std::int64_t n : {2, 6, 64, 1000, 1024, 16384, 16386})
     if (chosen()) row("neighbours", {n, 0, 1});
+  for (const std::int64_t n : {256, 1024, 16384})
+    if (chosen()) row("far_crumb", {n, 0, 1});
 }
 
 TEST_P(types, sums_without_an_error) {

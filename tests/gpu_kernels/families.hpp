@@ -75,6 +75,11 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
     if (name == "neighbours") {  // two numbers next to each other, by turns: the mean of an even number of them is a tie
       b = static_cast<bits>((static_cast<bits>(f::exponent_field_max / 2) << f::mantissa_bits) + (static_cast<bits>(seed * 0x9e3779b97f4a7c15u >> 11) & f::mantissa_mask) + i % 2);
     }
+    if (name == "far_crumb") {  // 1, half of its last place, and far below a crumb, of three threads that lose nothing: their sum is no tie, but a double of it is
+      constexpr int one = f::exponent_field_max / 2, half = one - f::mantissa_bits - 1, crumb = half - 36;
+      const int field = i == 0 ? one : i == 64 ? half : i == 128 ? crumb : 0;
+      b = static_cast<bits>(static_cast<bits>(field > 0 ? field : 0) << f::mantissa_bits);
+    }
     if (name == "octaves") {  // over 90 powers of 2, fewer of f16: sums in doubles lose some bits, and do not overflow
       constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
       b = of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));

@@ -11,7 +11,6 @@
 #include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
 #include <warpfold/detail/cpu/fusion.hpp>
-#include <warpfold/reductions.hpp>
 #include <warpfold/results.hpp>
 #include <warpfold/target.hpp>
 

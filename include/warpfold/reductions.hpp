@@ -174,12 +174,6 @@ inline constexpr bool takes_inputs<2, X, Y, More...> = input<X> && input<Y>;
 template <class X>
 inline constexpr bool takes_inputs<2, X> = false;
 
-/// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
-/// of input 0. Compiled once, since every call has it.
-WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides);
-/// The same of n elements without gaps.
-WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n);
-
 template <class... X>
 void add_inputs(cpu::operands& o, const X&... x) {
   std::size_t k = 0;

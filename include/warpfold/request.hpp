@@ -70,6 +70,11 @@ namespace detail {
 
 /// Throws wf::error (bad_argument) of a number of threads below 0.
 [[noreturn]] WF_API void refuse_threads(int threads);
+/// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
+/// of input 0. Compiled once, since every call has it.
+WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides);
+/// The same of n elements without gaps.
+WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n);
 
 }  // namespace detail
 

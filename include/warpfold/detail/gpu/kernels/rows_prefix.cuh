@@ -596,8 +596,9 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
 }
 
 /// Answers the segments of a tile whose sums in doubles are not exact: by sums that are near, and each by itself where these do not decide the answer. What the tile has of
-/// the last segment goes to `open`. Returns whether the share has more tiles.
-template <class Acc>
+/// the last segment goes to `open`, or, where it is exact, to `carry`. Returns whether the share has more tiles.
+/// Specials: the tile may have infinities or NaNs. These are left out of the sums: they alone decide the answers of their segments.
+template <bool Specials, class Acc>
 __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {
   if constexpr (Acc::proves) {
@@ -608,10 +609,8 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     using sums = prefix_of<Acc>;
     const sums adds = sums::of(acc);
     const auto lane = static_cast<unsigned>(lane_index());
-    // Infinities and NaNs are left out of the sums: they alone decide the answers of their segments.
     using format = exact::format<typename sums::item>;
-    const bool finite = sums::is_infinite(facts);
-    if (finite) {
+    if constexpr (Specials) {
       typename sums::part part;
       const typename sums::number all = room.scan(stage, [&](const pack& p) { return adds.sum_of_all(part, p, true); });
       facts = adds.warp_facts(part, all);
@@ -621,8 +620,12 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     const auto special = [&](unsigned kinds) {
       return format::from_bits(kinds == 3 ? format::quiet_nan : kinds == 1 ? format::infinity : static_cast<typename format::bits>(format::infinity | format::sign_mask));
     };
-    const bool whole = sums::is_exact(facts), known = whole || sums::is_near(facts);
-    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, finite); }); };
+    const bool whole = Specials && sums::is_exact(facts), known = whole || sums::is_near(facts);
+    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, Specials); }); };
+    const auto specials_of = [&](unsigned from, unsigned end) {
+      if constexpr (Specials) return room.specials_of(from, end);
+      else return 0u;
+    };
     segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.asked, share.there};
     unsigned at = share.at;
     typename sums::sum before = sum_of(at);
@@ -630,7 +633,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     const auto add_piece = [&](const typename sums::sum& value, unsigned elements) {
       if (elements == 0) return;
       opens = true;
-      const unsigned kinds = finite ? room.specials_of(at, at + elements) : 0;
+      const unsigned kinds = specials_of(at, at + elements);
       if (kinds == 0 && (!known || is_zero(value))) {  // it may be of -0
         keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);
       } else if (lane == 0) {
@@ -669,7 +672,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       }
       bool apart = mine;
       unsigned char* const to = out + (share.first + k + lane) * w.answer_bytes;
-      const unsigned kinds = finite && mine ? room.specials_of(my_begin, my_end) : 0;
+      const unsigned kinds = mine ? specials_of(my_begin, my_end) : 0;
       if (kinds != 0) {
         *reinterpret_cast<typename sums::item*>(to) = special(kinds);
         apart = false;
@@ -691,7 +694,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     }
     const unsigned to = min(share.stop, tile_end) - tile;
     const typename sums::sum rest = sum_of(to) - before;
-    const bool carries = whole && !opens && to != at && !is_zero(rest) && (!finite || room.specials_of(at, to) == 0);
+    const bool carries = whole && !opens && to != at && !is_zero(rest) && specials_of(at, to) == 0;
     if (!carries) add_piece(rest, to - at);
     __syncwarp();
     if (lane == 0) {
@@ -951,7 +954,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       __syncwarp();
       if (ended) answer_ended(acc, v, w, share, rooms[warp], out);
       if (inexact) {
-        working = add_inexact_tile(acc, v, w, room, share, rooms[warp], out);
+        working = sums::is_infinite(carry_facts) ? add_inexact_tile<true>(acc, v, w, room, share, rooms[warp], out) : add_inexact_tile<false>(acc, v, w, room, share, rooms[warp], out);
         tile = share.tile + tile_size;
         stage = share.stage ^ 1;
         at = 0;

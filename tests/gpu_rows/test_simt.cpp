@@ -661,7 +661,7 @@ TEST(labels, of_f64_that_are_added) {
     c.seed = g() % 1000;
     c.options.rounding = static_cast<wf::rounding>(k == 0 ? 0 : g() % 5);
     c.answers = 16384;
-    constexpr std::int64_t n = 1200000;
+    constexpr std::int64_t n = 1400000;
     for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % 16384));
     c.shape = {n};
     c.axes = {0};

@@ -99,7 +99,7 @@ void row(const std::byte* x, std::int64_t step, const std::byte* mask, std::int6
   else walk_any([&](T, std::int64_t i) { return named(i); });
 }
 
-/// Of each, whether it counts.
+/// Whether each element counts.
 template <class T>
 void row_of_counts(const std::byte* x, std::int64_t step, const std::byte* mask, std::int64_t mask_step, bool skip_nans, std::int64_t n, void* out) {
   auto* to = static_cast<std::uint8_t*>(out);

@@ -102,7 +102,7 @@ class tiles {
   }
 
  private:
-  /// Of few products: each is two numbers, what it is rounded to and what that lacks, where neither is lost, and the sum of all of them is rounded once.
+  /// Sums few products: each is two numbers, what it is rounded to and what that lacks, where neither is lost, and the sum of all of them is rounded once.
   bool products_of_few(double& answer) const {
     tiles<wf::op::sum> parts;
     if (n_ > size / 2 - 1) return false;

@@ -606,7 +606,7 @@ namespace {
   refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
 }
 
-/// Of so few elements that all of them are brought together by label at once, and no answer needs a state but that of nothing.
+/// For few elements: all of them are brought together by label at once, and no answer needs a state but that of nothing.
 void reduce_few_by_label(const erased& r, const void* self, const operands& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
   const std::int64_t n = x.shape[0];
   std::vector<std::int64_t> ends(static_cast<std::size_t>(answers) + 1, 0);  // of the answers before; then of each

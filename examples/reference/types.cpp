@@ -53,6 +53,7 @@ void at_run_time() {
   expect(of_type.name == "i32" && of_type.npy == "i4" && of_type.size == 4 && of_type.part == 4);   // bytes
   expect(wf::is_integer(type) && wf::is_floating(wf::dtype::f16) && wf::is_complex(wf::dtype::c64));
   expect(of_type.kind == wf::number_kind::integer && wf::kind_of(wf::dtype::c128) == wf::number_kind::complex);
+  expect(wf::element_size(wf::dtype::c64) == 8);
   for (const wf::dtype_info& each : wf::dtypes) expect(wf::dtype_named(each.name).has_value());
   expect(wf::native_order == wf::byte_order::little || wf::native_order == wf::byte_order::big);
 }

@@ -220,7 +220,7 @@ class quick_call {
     else rounded();
     return functions_ != nullptr;
   }
-  /// By states that every type is rounded from.
+  /// Chooses the reduction by states, from which an answer of any type is rounded.
   void rounded() {
     functions_ = find_rounded(r_.what == op::mean, element_, final_);
     how_ = conversion::none;

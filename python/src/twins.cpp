@@ -367,7 +367,7 @@ weights : iterable of real numbers, optional
 Returns
 -------
 float
-    With weights, the rounded sum of products over the rounded sum of weights.
+    The mean; with weights, it is the rounded sum of products over the rounded sum of weights.
 
 Raises
 ------

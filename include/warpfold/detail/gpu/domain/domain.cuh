@@ -41,7 +41,7 @@ concept item_domain = requires(const arrays<Inputs>& a, void (*add)(const pack (
   D::walk(a, add, add_item);
 };
 
-/// By loads of each thread, as Walk says (thread.cuh).
+/// Each thread loads its packs itself, as Walk says (thread.cuh).
 template <int Threads, class Walk, bool Aligned>
 struct by_loads {
   static constexpr int threads = Threads, loads = Walk::loads;
@@ -54,7 +54,7 @@ struct by_loads {
   }
 };
 
-/// By way of shared memory, Each packs of a thread in a chunk (bulk.cuh).
+/// Chunks of Each packs per thread come by way of shared memory (bulk.cuh).
 template <int Threads, int Each, int Stages, bool Aligned>
 struct by_copies {
   using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;

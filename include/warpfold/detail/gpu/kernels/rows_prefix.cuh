@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_joined.cuh>
 #include <warpfold/detail/gpu/accumulate/rows_words.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
@@ -465,15 +466,16 @@ struct prefix_room {
 /// What a warp keeps in shared memory, beside its registers. Its first lane writes it.
 template <class Acc>
 struct prefix_share {
-  typename Acc::state head, tail;  ///< of its first segment, and of the one that it does not end
-  typename Acc::state open;        ///< of the one that is not ended yet, beside a sum that is exact
+  using state = typename joined_rows<Acc>::state;
+  state head, tail;                ///< of its first segment, and of the one that it does not end
+  state open;                      ///< of the one that is not ended yet, beside a sum that is exact
   std::uint64_t first;             ///< the first segment
   std::uint64_t origin;            ///< the element where its tiles begin; may be below 0
   std::uint64_t low, high;         ///< elements of the array that may be read
   std::uint64_t each, merges;      ///< units of a warp; states that meet one after another, at most
   unsigned many, stop;             ///< segments that end in it, and where its elements end
   // Where the warp is, while it does what most tiles do not ask for.
-  typename Acc::state ended;                  ///< of a segment that ended, of which there was more than an exact sum
+  state ended;                                ///< of a segment that ended, of which there was more than an exact sum
   std::uint64_t ended_segment;                ///< that segment; or none, all bits
   unsigned asked, there;                      ///< of segment_ends
   unsigned k, tile, stage, at;                ///< the first segment that is not ended; the tile; which stage has it; where in it what is not added yet begins
@@ -561,7 +563,7 @@ __device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row
   const std::uint64_t k = share.ended_segment;
   if (lane_index() == 0) {
     if (k == share.first) share.head = share.ended;
-    else sure = ragged_answer(acc, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
+    else sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
   }
   if constexpr (Acc::proves) {
     if (__any_sync(all_lanes, !sure)) acc.exactly(room, v, k, false, out + k * w.answer_bytes);
@@ -576,13 +578,14 @@ __device__ __forceinline__ void end_open(const Acc& acc, prefix_share<Acc>& shar
   if (lane_index() == 0) {
     share.ended = share.open;
     share.ended_segment = k;
-    share.open = acc.identity();
+    share.open = joined_rows<Acc>{acc}.identity();
   }
 }
 /// An exact sum of elements onto `open`.
 template <class Acc>
 __device__ __forceinline__ void keep_sum(const Acc& acc, prefix_share<Acc>& share, typename prefix_of<Acc>::sum s, const typename prefix_of<Acc>::facts& f) {
-  if (lane_index() == 0) share.open = acc.combine(share.open, prefix_of<Acc>::of(acc).state_of(s, f));
+  using joins = joined_rows<Acc>;
+  if (lane_index() == 0) share.open = joins{acc}.combine(share.open, joins::known(prefix_of<Acc>::of(acc).state_of(s, f), s));
 }
 /// Elements `from` to `end`, counted from the share's origin, of segment k onto `open`: with all that may lie in them.
 template <class Acc>
@@ -592,7 +595,7 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
   const typename Acc::state t = add_part(acc, v, w, k, begin, end - from, share.origin + from - begin, static_cast<unsigned>(lane_index()), 5);
   __syncwarp();
   const typename Acc::state s = lanes_total(acc, t, 5);
-  if (lane_index() == 0) share.open = acc.combine(share.open, s);
+  if (lane_index() == 0) share.open = joined_rows<Acc>{acc}.combine(share.open, joined_rows<Acc>::near(s));
 }
 
 /// Answers the segments of a tile whose sums in doubles are not exact: by sums that are near, and each by itself where these do not decide the answer. What the tile has of
@@ -637,12 +640,13 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       if (kinds == 0 && (!known || is_zero(value))) {  // it may be of -0
         keep_apart(acc, v, w, share, share.first + k, tile + at, tile + at + elements);
       } else if (lane == 0) {
+        using joins = joined_rows<Acc>;
         typename Acc::state s = kinds == 0 ? adds.state_of(value, facts, !whole) : acc.identity();
         if (kinds != 0) {
           s.pair[0].s = kinds == 3 ? certified::power(1024) - certified::power(1024) : kinds == 1 ? certified::power(1024) : -certified::power(1024);
           s.extent.add_bits(certified::extent_bits(special(1)));
         }
-        share.open = acc.combine(share.open, s);
+        share.open = joins{acc}.combine(share.open, whole && kinds == 0 ? joins::known(s, value) : joins::near(s));
       }
     };
 #pragma unroll 1
@@ -718,7 +722,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
 /// Blocks that a multiprocessor of 228 KiB holds, and whose threads have registers enough: where a loop would put some of them into memory, fewer blocks are faster.
 template <class Acc>
 inline constexpr int prefix_resident = [] {
-  constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>) + 2 * sizeof(typename Acc::state)) + 1408);
+  constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>) + 2 * sizeof(typename joined_rows<Acc>::state)) + 1408);
   constexpr int most = Acc::proves ? 3 : 7;
   return room < most ? room : most;
 }();
@@ -730,7 +734,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
                   unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
-  using state = typename Acc::state;
+  using joins = joined_rows<Acc>;
+  using state = typename joins::state;
   using sums = prefix_of<Acc>;
   using number = typename sums::number;
   using sum = typename sums::sum;
@@ -759,11 +764,11 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     first = ended[0];
     active = first < w.segments && begin < end;
     std::uint64_t origin = 0;
-    const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units;
+    const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units<Acc>;
     if (active) {
       const std::uint64_t unit = line.begin(first), length = v.first_of(first + 1) - v.first_of(first);
       const std::uint64_t from = v.first_of(first) + (begin > unit ? min(length, begin - unit) : 0);
-      std::uint64_t last = end + line.base - ended[1] * segment_units;
+      std::uint64_t last = end + line.base - ended[1] * segment_units<Acc>;
       if (ended[1] < w.segments) last = min(last, v.first_of(ended[1] + 1));
       at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * size) % 128) / size;
       origin = from - at;
@@ -773,7 +778,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       cut = static_cast<std::int64_t>(origin) < static_cast<std::int64_t>(low);
     }
     if (lane == 0) {
-      share.head = share.tail = share.open = acc.identity();
+      share.head = share.tail = share.open = joins{acc}.identity();
       share.first = first;
       share.origin = origin;
       share.low = low;
@@ -995,8 +1000,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     nexts[warp] = first + k;
   }
   __syncthreads();
-  const unit_line<Acc> line(v, w.segments);
-  join_segments(acc, v, w, line, heads, tails, firsts, nexts, rooms[0], share.merges, out, partials, tickets, verdicts);
+  const unit_line<joins> line(v, w.segments);
+  join_segments(joins{acc}, v, w, line, heads, tails, firsts, nexts, rooms[0], share.merges, out, partials, tickets, verdicts);
 }
 
 /// Units of a warp at least, and of all.
@@ -1005,9 +1010,9 @@ inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 /// Whether segments go this way; enqueued if they do.
 template <class Acc>
 bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
-  const ragged_plan plan = plan_segments(acc, v, scratch, prefix_least, prefix_resident<Acc>);
-  if (!scratch.bulk_copies() || !plan.walk.quick || plan.walk.skip || v.offsets == nullptr || v.all + v.rows * segment_units < prefix_units || !prefix_of<Acc>::fits(acc) ||
-      (v.all + v.rows * segment_units) / (std::uint64_t{plan.blocks} * ragged_warps) >= std::uint64_t{1} << 30) {
+  const ragged_plan plan = plan_segments(acc, v, scratch, prefix_least, prefix_resident<Acc>, sizeof(typename joined_rows<Acc>::state));
+  if (!scratch.bulk_copies() || !plan.walk.quick || plan.walk.skip || v.offsets == nullptr || v.all + v.rows * segment_units<Acc> < prefix_units || !prefix_of<Acc>::fits(acc) ||
+      (v.all + v.rows * segment_units<Acc>) / (std::uint64_t{plan.blocks} * ragged_warps) >= std::uint64_t{1} << 30) {
     return false;
   }
   const auto by = [&](auto kernel) { return enqueue_segments(kernel, ragged_warps * prefix_room<Acc>::bytes + 128, plan, acc, v, r, scratch, stream); };

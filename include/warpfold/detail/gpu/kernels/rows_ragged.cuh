@@ -19,8 +19,12 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int ragged_threads = 128, ragged_warps_log2 = 2, ragged_warps = 1 << ragged_warps_log2;
-/// Units of a segment, beside its elements: an offset is read, an answer made and written.
+/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may tell its own.
+template <class Acc>
 inline constexpr std::uint64_t segment_units = 8;
+template <class Acc>
+  requires requires { Acc::segment_units; }
+inline constexpr std::uint64_t segment_units<Acc> = Acc::segment_units;
 /// Elements of a segment that a lane adds alone, and that 8 lanes do.
 inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
 /// Elements side by side that a lane loads and adds by packs, of a segment that it has whole.
@@ -45,12 +49,12 @@ struct unit_line {
   std::uint64_t segments, base, all, each;  ///< `each`: of a warp
 
   __device__ __forceinline__ unit_line(const row_view<Acc::inputs>& view, std::uint64_t many)
-      : v(view), segments(many), base(view.first_of(0)), all(view.first_of(many) - base + many * segment_units) {
+      : v(view), segments(many), base(view.first_of(0)), all(view.first_of(many) - base + many * segment_units<Acc>) {
     const std::uint64_t warps = std::uint64_t{gridDim.x} * ragged_warps;
     each = (all + warps - 1) / warps;
   }
   /// The first unit of a segment.
-  __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.first_of(k) - base + k * segment_units; }
+  __device__ __forceinline__ std::uint64_t begin(std::uint64_t k) const { return v.first_of(k) - base + k * segment_units<Acc>; }
   __device__ __forceinline__ std::uint64_t of_warp(std::uint64_t warp) const { return min(all, warp * each); }
   /// Segments that end at each of these units or before: by all lanes, 32 offsets at once.
   template <int Many>
@@ -319,11 +323,11 @@ __device__ __forceinline__ void add_whole_segments(const Acc& acc, const row_vie
 
 /// Puts together the segments that warps and blocks share; all threads call it. `heads` has what each warp added of its first segment, `tails` what it added of the one
 /// that it does not end. `firsts` and `nexts` say which segments these are; where a warp ends none, both are the same. `merges`: how many states a warp merged one after another, at most.
-template <class Acc>
+template <class Acc, class Room>
 __device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, const unit_line<Acc>& line,
                                               typename Acc::state (&heads)[ragged_warps], const typename Acc::state (&tails)[ragged_warps],
                                               const std::uint64_t (&firsts)[ragged_warps], const std::uint64_t (&nexts)[ragged_warps],
-                                              typename room_of<Acc>::type& room, std::uint64_t merges, unsigned char* out, unsigned char* partials,
+                                              Room& room, std::uint64_t merges, unsigned char* out, unsigned char* partials,
                                               std::uint32_t* tickets, std::uint64_t* verdicts) {
   using state = typename Acc::state;
   // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
@@ -434,9 +438,9 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if (there) {
       from = v.first_of(segment);
       length = elements = v.first_of(segment + 1) - from;
-      const std::uint64_t unit = from - line.base + segment * segment_units;
+      const std::uint64_t unit = from - line.base + segment * segment_units<Acc>;
       there = unit < end;
-      ends = there && unit + length + segment_units <= end;
+      ends = there && unit + length + segment_units<Acc> <= end;
       if (!there) elements = 0;
       else if (!ends) elements = min(length, end - unit);
       if (unit < begin) skipped = min(elements, begin - unit);
@@ -445,7 +449,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const bool is_first = segment == first;
     bool sure = true, done = false;
     if constexpr (lone_of<Acc>::there) {
-      if (w.quick) add_whole_segments(acc, v, w, line.base, line.base + line.all - w.segments * segment_units, batch, ends && !is_first, from, length, elements, sure, done, out);
+      if (w.quick) add_whole_segments(acc, v, w, line.base, line.base + line.all - w.segments * segment_units<Acc>, batch, ends && !is_first, from, length, elements, sure, done, out);
     }
     if (elements == 0) slots[warp][lane] = acc.identity();
     __syncwarp();
@@ -504,9 +508,10 @@ struct ragged_plan {
   bool again;  ///< a segment that blocks share may be long
 };
 
-/// How segments are walked, and by how many blocks: `of_processor` for each multiprocessor at most, each warp with `least` units to do.
+/// How segments are walked, and by how many blocks: `of_processor` for each multiprocessor at most, each warp with `least` units to do. `state_bytes`: of a part of a segment.
 template <class Acc>
-ragged_plan plan_segments(const Acc& acc, const row_view<Acc::inputs>& v, const workspace& scratch, std::uint64_t least, std::uint64_t of_processor) {
+ragged_plan plan_segments(const Acc& acc, const row_view<Acc::inputs>& v, const workspace& scratch, std::uint64_t least, std::uint64_t of_processor,
+                          std::size_t state_bytes = sizeof(typename Acc::state)) {
   ragged_plan plan{{v.rows, false, true, false, {0, 0}, acc.result_size()}, 0, false};
   ragged_walk& w = plan.walk;
   if constexpr (Acc::proves && !own_accumulator<Acc>) w.skip = acc.states;
@@ -518,7 +523,7 @@ ragged_plan plan_segments(const Acc& acc, const row_view<Acc::inputs>& v, const 
   if constexpr (quick_of<Acc>::there) w.quick = w.quick && quick_of<Acc>::fits(acc);
   std::uint64_t blocks = std::uint64_t{scratch.multiprocessors()} * of_processor;
   const std::uint64_t of_block = least * ragged_warps;
-  const std::uint64_t most = workspace::row_bytes / (2 * sizeof(typename Acc::state)), fit = (v.all + v.rows * segment_units + of_block - 1) / of_block;
+  const std::uint64_t most = workspace::row_bytes / (2 * state_bytes), fit = (v.all + v.rows * segment_units<Acc> + of_block - 1) / of_block;
   for (const std::uint64_t limit : {std::uint64_t{workspace::row_tickets}, most, fit}) {
     if (blocks > limit) blocks = limit;
   }

@@ -55,8 +55,8 @@ struct certified_rows {
   static constexpr int inputs = traits::inputs, items = traits::items;
   static constexpr int size = static_cast<int>(sizeof(T)), align = static_cast<int>(alignof(T));
   static constexpr int fixed_size = size, fixed_align = align;
-  /// An answer takes as long as so many elements (rows_ragged.cuh): narrow ones take less time each.
-  static constexpr std::uint64_t segment_units = sizeof(T) == 2 && Terms == terms::sum ? 16 : 8;
+  /// An answer takes as long as so many elements (rows_ragged.cuh).
+  static constexpr std::uint64_t segment_units = Terms != terms::sum || sizeof(T) >= 8 ? 8 : sizeof(T) == 4 ? 12 : 24;
   static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
   struct nothing_lost {};
   struct chains_lost {

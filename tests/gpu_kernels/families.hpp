@@ -89,12 +89,19 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
       b = i % 2 == 1 && i != 1 ? static_cast<bits>(v[i - 1] ^ f::sign_mask) : of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));
     }
     if (name == "grid" || name == "grid_crumbs" || name == "grid_layers") {  // multiples of few bits of about 1: many sums of some hundred and more are ties
-      constexpr int digits = f::mantissa_bits - 4, one = f::exponent_field_max / 2, lower = one > 2 * f::mantissa_bits + 6 ? one - 2 * f::mantissa_bits - 6 : 1;
+      constexpr int digits = f::mantissa_bits - 6, one = f::exponent_field_max / 2, lower = one > 2 * f::mantissa_bits + 6 ? one - 2 * f::mantissa_bits - 6 : 1;
       const double x = std::rint(std::ldexp(normal(g), digits));
-      // Now and then a crumb, which decides a tie; or stretches of crumbs alone.
-      if (name == "grid_layers" && i / 4096 % 2 == 1) b = of_exponent(lower);
+      // Now and then a crumb, which decides a tie; or stretches of crumbs alone, between zeros.
+      if (name == "grid_layers" && i % 4096 >= 3000) b = 0;
+      else if (name == "grid_layers" && i / 4096 % 2 == 1) b = of_exponent(lower);
       else if (name == "grid_crumbs" && g() % 2500 == 0) b = static_cast<bits>(static_cast<bits>(lower) << f::mantissa_bits | (g() % 2 == 0 ? f::sign_mask : bits{0}));
       else b = f::to_bits(T(std::ldexp(x, -digits)));
+    }
+    if (name == "late_crumb") {  // a tie of two numbers of one size, and far behind them, between zeros, crumbs that decide it
+      constexpr int one = f::exponent_field_max / 2, lower = one > 2 * f::mantissa_bits + 6 ? one - 2 * f::mantissa_bits - 6 : 1;
+      constexpr bits unit = static_cast<bits>(static_cast<bits>(one) << f::mantissa_bits);
+      b = i == 16 ? static_cast<bits>(unit | (1 + seed % 2 * 2)) : i == 17 ? unit : 0;
+      if (i % 4096 == 3000) b = static_cast<bits>(static_cast<bits>(lower) << f::mantissa_bits | (seed % 4 / 2 == 0 ? f::sign_mask : bits{0}));
     }
     if (name == "wide") b = of_exponent(static_cast<int>(g() % static_cast<std::uint64_t>(f::exponent_field_max)));
   }

@@ -46,17 +46,20 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   const unsigned char* from[inputs];
   v.begin(row, from);
   const bool one = w.row.lines == 1;
-  const std::uint64_t begin = part * w.each, end = w.row.skip ? begin : min(one ? w.row.units : w.row.lines, begin + w.each);
   const unsigned side = 1u << w.side_log2, member = threadIdx.x & (side - 1);
+  // Blocks take the units of one line by turns, so that memory is read in one front; of several lines each has some that follow each other.
+  const std::uint32_t turns = one ? w.parts : 1, step = turns << w.side_log2;
+  const std::uint64_t begin = one ? std::uint64_t{part} << w.side_log2 : part * w.each;
+  const std::uint64_t end = w.row.skip ? begin : one ? w.row.units : min(std::uint64_t{w.row.lines}, begin + w.each);
   typename Acc::running r = acc.start();
   state s = acc.identity();
   unsigned rounds = 0;
-  const std::uint64_t most = std::uint64_t{rounds_of_chain} * side, last = one ? end : w.row.units;
+  const std::uint64_t most = std::uint64_t{rounds_of_chain} * step, last = one ? end : w.row.units;
   // One unit of each line at most: several lines at once.
   const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= side;
   if (far) {
-    const unsigned step = blockDim.x >> w.side_log2;
-    const std::uint64_t stretch = std::uint64_t{rounds_of_chain} * step;
+    const unsigned apart_lines = blockDim.x >> w.side_log2;
+    const std::uint64_t stretch = std::uint64_t{rounds_of_chain} * apart_lines;
     by_unit<Acc>(w.row.whole, [&]<bool Whole>() {
       const unsigned char* p[inputs];
       std::int64_t apart[2] = {};
@@ -68,7 +71,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
       constexpr unsigned items = items_of_unit<Whole, Acc>;
 #pragma unroll 1
       for (std::uint64_t line = begin; line < (member < w.row.units ? end : begin); line += stretch) {
-        add_line<Whole, true>(acc, r, p, apart, line + (threadIdx.x >> w.side_log2), step, min(end, line + stretch), std::uint64_t{member} * items, w.row.units * items);
+        add_line<Whole, true>(acc, r, p, apart, line + (threadIdx.x >> w.side_log2), apart_lines, min(end, line + stretch), std::uint64_t{member} * items, w.row.units * items);
         if constexpr (Acc::proves) {
           if (line + stretch < end) {
             s = acc.combine(s, total_of(acc, r, facts));
@@ -94,9 +97,9 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
 #pragma unroll 1
     for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
       const std::uint64_t until = min(last, unit + most);
-      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, side, until, first_of_line<Acc>(w.row, line) + before); });
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, step, until, first_of_line<Acc>(w.row, line) + before); });
       if constexpr (Acc::proves) {
-        rounds += static_cast<unsigned>((until - unit) >> w.side_log2) + 1;
+        rounds += until - unit == most ? rounds_of_chain : static_cast<unsigned>((until - unit) / step) + 1;
         if (rounds >= rounds_of_chain) {
           s = acc.combine(s, total_of(acc, r, facts));
           r = acc.start();
@@ -141,7 +144,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   const unsigned threads = static_cast<unsigned>(warp_lanes) << w.warps_log2;
   while ((1u << w.side_log2) < threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
   // Parts so that all multiprocessors have as much to do.
-  const std::uint64_t resident = std::uint64_t{long_blocks<Acc>} * scratch.multiprocessors(), wanted = (Acc::proves ? 3 : 2) * resident, pieces = one ? rows.units : rows.lines;
+  const std::uint64_t resident = std::uint64_t{long_blocks<Acc>} * scratch.multiprocessors(), wanted = 2 * resident, pieces = one ? rows.units : rows.lines;
   const std::uint64_t most = workspace::row_bytes / (v.rows * sizeof(typename Acc::state));
   std::uint64_t limit = bytes / long_share_bytes;
   if (bytes >= split_bytes && v.rows * limit < resident) limit = bytes / least_share_bytes < resident / v.rows ? bytes / least_share_bytes : resident / v.rows;

@@ -20,6 +20,8 @@ namespace wf::device::inline WF_BUILD {
 /// Sizes of a block. Its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
 inline constexpr int stream_threads = 128, stream_warps = stream_threads / warp_lanes, stream_blocks = 5;
 inline constexpr int stream_bytes = 4096, stream_share = stream_bytes / warp_lanes, stream_passes = 32;
+/// Waves of blocks, at most.
+inline constexpr std::uint32_t stream_waves = 32;
 /// Elements of a tile that a lane adds, at most.
 template <class Acc>
 inline constexpr std::uint64_t stream_items = stream_share / Acc::fixed_size + 8;
@@ -278,7 +280,9 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   if (groups >= std::uint64_t{1} << 31) return false;
   w.groups = static_cast<std::uint32_t>(groups);
   w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
-  const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_warps / stream_warps));
+  // Multiprocessors do not read at one speed: beyond L2 blocks have a few tiles a warp, so that those that are faster take more blocks.
+  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes > scratch.l2_bytes() ? stream_waves : 1);
+  const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_blocks));
   auto kernel = stream_rows_kernel<false, Acc>;
   if constexpr (alone_accumulator<Acc>) {
     if (v.n <= Acc::alone_elements) kernel = stream_rows_kernel<true, Acc>;

@@ -414,26 +414,18 @@ inline constexpr int certified_small_packs_each = 4;
 /// Packs that one block takes, whose numbers do not overflow bins.
 inline constexpr std::uint64_t certified_small_packs = 2048;
 
-/// What a pack is to the threads that add it. Products of f32 are pairs of terms that are converted first: they want more threads. Moments of f32 and narrower need a
-/// chain alone, and their messages are long: they want fewer blocks.
-enum class certified_load { even, products, moments };
+/// Products of f32 are pairs of terms that are converted first: they want more threads a pack.
 template <class T, terms Terms>
-inline constexpr certified_load certified_load_of = [] {
-  using traits = certified_traits<T, Terms>;
-  if (traits::wide) return certified_load::even;
-  if (traits::products) return traits::chains ? certified_load::even : certified_load::products;
-  return Terms == terms::moments ? certified_load::moments : certified_load::even;
-}();
+inline constexpr bool certified_pairs = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide && !certified_traits<T, Terms>::chains;
 
 /// Blocks and threads of an array of several blocks. In L2 (`near`): few blocks of few threads while messages take most of the time, at most two blocks
 /// per multiprocessor. Beyond L2: `far` blocks per multiprocessor, of half the threads.
-constexpr certified_shape certified_shape_for(std::uint64_t work, certified_load load, bool near, bool bulk, std::uint32_t far, std::uint32_t sm) {
+constexpr certified_shape certified_shape_for(std::uint64_t work, bool pairs, bool near, bool bulk, std::uint32_t far, std::uint32_t sm) {
   if (bulk) return {false, true, sm - 1, certified_bulk_threads};
   if (!near) return {false, false, at_most(divide_up(work, certified_threads / 2), far * sm - 1), certified_threads / 2};
-  const bool products = load == certified_load::products;
-  const std::uint32_t threads = work <= 8192 ? 128 : work <= (products ? 131072u : 1048576u) ? 256 : 512;
-  const std::uint32_t few = products ? 131072 : load == certified_load::moments ? 524288 : 262144;
-  const std::uint32_t each = products || work <= 16384 ? 2 : 4, most = at_most(work <= few ? 128 : 256, 2 * sm - 1);
+  const std::uint32_t threads = work <= 8192 ? 128 : work <= (pairs ? 131072u : 1048576u) ? 256 : 512;
+  const std::uint32_t few = pairs ? 131072 : 262144;
+  const std::uint32_t each = pairs || work <= 16384 ? 2 : 4, most = at_most(work <= few ? 128 : 256, 2 * sm - 1);
   // No more rounds than with `most`, and as even as can be.
   const std::uint32_t rounds = divide_up(work, std::uint64_t{threads} * most);
   return {false, false, divide_up(work, std::uint64_t{threads} * (rounds > each ? rounds : each)), threads};
@@ -452,7 +444,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   const std::uint64_t rest = n - a.packs * traits::items, work = a.packs + rest;
   const bool near = (a.packs != 0 ? a.packs * 16 : n * 32) * traits::inputs <= scratch.l2_bytes() / 4 * 3;  // elements apart: a sector each
   const bool bulk = !near && traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
-  certified_shape shape = certified_shape_for(work, certified_load_of<T, Terms>, near, bulk, certified_blocks<T, Terms>, scratch.multiprocessors());
+  certified_shape shape = certified_shape_for(work, certified_pairs<T, Terms>, near, bulk, certified_blocks<T, Terms>, scratch.multiprocessors());
   if (work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements)) {
     const std::uint32_t warps = divide_up(work, certified_small_packs_each * warp_lanes);
     shape = {true, false, 1, warp_lanes * (warps == 0 ? 1 : at_most(warps, certified_small_threads / warp_lanes))};

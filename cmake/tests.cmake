@@ -2,13 +2,13 @@
 # wf_add_test(NAME SOURCES file.cpp… [LINK target…] [LABELS label…] [ARGS arg…] [COST seconds])
 # A GoogleTest program that is one CTest test. Labels select: simt, lens, gpu, cli, slow …
 # COST: that of a long test, about, under the sanitizers; what is begun first does not end long after the others.
-# Under the sanitizers a test does a part of its drawings and sweeps (tests/effort.hpp).
-# By tests/main.cpp it is told as skipped if all that it ran was skipped, as on a machine without a GPU.
+# Under the sanitizers a test does a part of its drawings and sweeps (tests/support/effort.hpp).
+# By tests/support/main.cpp it is told as skipped if all that it ran was skipped, as on a machine without a GPU.
 function(wf_add_test name)
   cmake_parse_arguments(arg "" "COST" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
   find_package(GTest REQUIRED)
   if(NOT TARGET wf_test_main)
-    add_library(wf_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+    add_library(wf_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
     target_link_libraries(wf_test_main PUBLIC GTest::gtest PRIVATE wf_warnings wf_sanitize)
     target_compile_features(wf_test_main PRIVATE cxx_std_20)
     target_precompile_headers(wf_test_main PRIVATE <gtest/gtest.h>)

@@ -2,13 +2,13 @@
 # wf_add_test(NAME SOURCES file.cpp… [LINK target…] [LABELS label…] [ARGS arg…] [COST seconds])
 # A GoogleTest program that is one CTest test. Labels select: simt, lens, gpu, cli, slow …
 # COST: that of a long test, about, under the sanitizers; what is begun first does not end long after the others.
-# Under the sanitizers a test does a part of its drawings and sweeps (tests/effort.hpp).
-# By tests/main.cpp it is told as skipped if all that it ran was skipped, as on a machine without a GPU.
+# Under the sanitizers a test does a part of its drawings and sweeps (tests/support/effort.hpp).
+# By tests/support/main.cpp it is told as skipped if all that it ran was skipped, as on a machine without a GPU.
 function(wf_add_test name)
   cmake_parse_arguments(arg "" "COST" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
   find_package(GTest REQUIRED)
   if(NOT TARGET wf_test_main)
-    add_library(wf_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+    add_library(wf_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
     target_link_libraries(wf_test_main PUBLIC GTest::gtest PRIVATE wf_warnings wf_sanitize)
     target_compile_features(wf_test_main PRIVATE cxx_std_20)
     target_precompile_headers(wf_test_main PRIVATE <gtest/gtest.h>)
@@ -28,33 +28,40 @@ function(wf_add_test name)
   endif()
 endfunction()
 
-# wf_in_third(K [GPU] NAME…): long tests of what seldom changes, and the programs and libraries that they alone want. `./check` of all
-# presets builds and runs those of one third, K = 0, 1 or 2, another one for each revision; `./check PRESET`, `cmake --build` and ctest
-# take all. GPU: tests that do nothing without a GPU; where there is one, ./check takes all of them. K is WANTED of a library that is
-# built for those that link it, and not by itself.
-function(wf_in_third third)
+# wf_in_draws(DRAWS [GPU] NAME…): long tests, and the programs and libraries that they alone want. `./check` of all presets has a draw, a
+# number from 0 to 5, the next one for each revision, and builds and runs them in the draws whose digits DRAWS has: 14 are every third
+# revision, 5 every sixth. `./check PRESET`, `cmake --build` and ctest take all. GPU: tests that do nothing without a GPU; where there is one,
+# ./check takes all of them. WANTED, of a library: it is built for those that link it, and not by itself.
+function(wf_in_draws draws)
   cmake_parse_arguments(arg "GPU" "" "" ${ARGN})
-  set(label third_${third})
+  if(NOT draws MATCHES "^([0-5]+|WANTED)$")
+    message(FATAL_ERROR "wf_in_draws: ${draws} are no draws from 0 to 5")
+  endif()
+  set(label drawn_${draws})
   if(arg_GPU)
-    set(label gpu_third_${third})
+    set(label gpu_drawn_${draws})
   endif()
   foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
     if(TEST ${name})
+      get_property(labels TEST ${name} PROPERTY LABELS)
+      if(labels MATCHES "drawn_")
+        message(FATAL_ERROR "wf_in_draws: ${name} is in draws already: ${labels}")
+      endif()
       set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
     endif()
     if(TARGET ${name})
-      set_target_properties(${name} PROPERTIES WF_THIRD ${label})
+      set_target_properties(${name} PROPERTIES WF_DRAWS ${label})
     endif()
   endforeach()
 endfunction()
 
-# wf_add_third_targets(): the targets third_0, third_1 and third_2, which are `all` without what belongs to another third, and gpu_tests,
-# which is what tests that want a GPU are made of.
-function(wf_add_third_targets)
+# wf_add_draw_targets(): the targets draw_0 to draw_5, which are `all` without what belongs to other draws, and gpu_tests, which is what
+# tests that want a GPU are made of.
+function(wf_add_draw_targets)
   set(folders ${PROJECT_SOURCE_DIR})
   add_custom_target(gpu_tests)
-  foreach(third 0 1 2)
-    add_custom_target(third_${third})
+  foreach(draw RANGE 5)
+    add_custom_target(draw_${draw})
   endforeach()
   while(folders)
     list(POP_FRONT folders folder)
@@ -67,10 +74,10 @@ function(wf_add_third_targets)
       if(left_out OR type STREQUAL "INTERFACE_LIBRARY")
         continue()
       endif()
-      get_target_property(its ${target} WF_THIRD)
-      foreach(third 0 1 2)
-        if(NOT its OR its MATCHES "third_${third}$")
-          add_dependencies(third_${third} ${target})
+      get_target_property(its ${target} WF_DRAWS)
+      foreach(draw RANGE 5)
+        if(NOT its OR its MATCHES "drawn_[0-5]*${draw}")
+          add_dependencies(draw_${draw} ${target})
         endif()
       endforeach()
       if(its MATCHES "^gpu_")

@@ -17,7 +17,7 @@
 #include <warpfold/detail/exact/products.hpp>
 #include <warpfold/warpfold.hpp>
 
-#include "../exact/families.hpp"
+#include "../support/exact_families.hpp"
 #include "targets.hpp"
 
 namespace wf::test {

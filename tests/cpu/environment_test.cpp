@@ -12,8 +12,8 @@
 #include <warpfold/builtin.hpp>
 #include <warpfold/warpfold.h>
 
-#include "../effort.hpp"
-#include "../exact/families.hpp"
+#include "../support/effort.hpp"
+#include "../support/exact_families.hpp"
 #include "targets.hpp"
 
 namespace wf::test {

@@ -6,7 +6,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "targets.hpp"
 #include "typeless.hpp"
 

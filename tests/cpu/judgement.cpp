@@ -5,7 +5,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "../exact/oracle.hpp"
+#include "../support/oracle.hpp"
 #include "loops.hpp"
 
 namespace wf::test {

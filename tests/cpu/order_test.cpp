@@ -8,7 +8,7 @@
 
 #include <warpfold/warpfold.hpp>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "loops.hpp"
 #include "targets.hpp"
 

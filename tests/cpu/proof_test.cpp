@@ -13,7 +13,7 @@
 #include "../../src/cpu/columns.hpp"
 #include "../../src/cpu/prove.hpp"
 #include "../../src/library/adapted.hpp"
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "targets.hpp"
 #include "typeless.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "../../src/cpu/exact_sinks.hpp"
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "targets.hpp"
 #include "typeless.hpp"
 

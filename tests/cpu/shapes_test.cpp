@@ -9,7 +9,7 @@
 
 #include <warpfold/executor.hpp>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "front_door.hpp"
 #include "judgement.hpp"
 #include "targets.hpp"

@@ -19,7 +19,7 @@
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/warpfold.h>
 
-#include "../exact/families.hpp"
+#include "../support/exact_families.hpp"
 #include "targets.hpp"
 
 namespace wf::test {

@@ -3,7 +3,7 @@
 
 #include <warpfold/detail/exact/products.hpp>
 
-#include "../exact/oracle.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 

@@ -12,7 +12,7 @@
 
 #include <warpfold/builtin.hpp>
 
-#include "../exact/families.hpp"
+#include "../support/exact_families.hpp"
 
 namespace wf::test {
 

@@ -27,7 +27,7 @@ lessons = sorted((root / "docs/lessons").glob("*.md")) + sorted((root / "docs/zh
 others = [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "docs/zh").glob("*.md")), *sorted((root / "examples").rglob("README.md"))]
 pages = asked or lessons + [p for p in others if p.name == "lens.md" or re.search(r"^```console$", p.read_text(), re.M)]
 draw = int(os.environ.get("WARPFOLD_TEST_DRAW", 0))
-drawn = sorted({page.name for page in pages})[draw % 2::2]
+drawn = sorted({page.name for page in pages})[draw // 6 % 2::2]  # run in one draw of six
 failures = []
 
 

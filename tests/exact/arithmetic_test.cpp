@@ -7,7 +7,7 @@
 
 #include <warpfold/detail/exact/rational.hpp>
 
-#include "families.hpp"
+#include "../support/exact_families.hpp"
 #include "words.hpp"
 
 namespace wf::test {

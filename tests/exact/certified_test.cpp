@@ -18,9 +18,9 @@
 #include <warpfold/detail/exact/certified.hpp>
 #include <warpfold/detail/exact/products.hpp>
 
-#include "../effort.hpp"
-#include "families.hpp"
-#include "oracle.hpp"
+#include "../support/effort.hpp"
+#include "../support/exact_families.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 namespace {

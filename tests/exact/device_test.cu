@@ -7,7 +7,7 @@
 #include <warpfold/detail/exact/products.hpp>
 #include <warpfold/exact_sum.hpp>
 
-#include "families.hpp"
+#include "../support/exact_families.hpp"
 #include "words.hpp"
 
 namespace wf::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left out of a long test is spread: no value of a loop is left out for good. CTest sets the effort to a fifth and the draw to 7.
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/exact_sum.hpp>
 
-#include "families.hpp"
+#include "../support/exact_families.hpp"
 
 namespace wf::test {
 namespace {

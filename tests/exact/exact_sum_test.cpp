@@ -11,8 +11,8 @@
 
 #include <warpfold/exact_sum.hpp>
 
-#include "families.hpp"
-#include "oracle.hpp"
+#include "../support/exact_families.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 namespace {

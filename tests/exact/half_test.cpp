@@ -5,8 +5,8 @@
 #include <warpfold/detail/exact/product_buckets.hpp>
 #include <warpfold/half.hpp>
 
-#include "families.hpp"
-#include "oracle.hpp"
+#include "../support/exact_families.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 namespace {

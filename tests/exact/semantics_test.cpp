@@ -9,7 +9,7 @@
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/exact_sum.hpp>
 
-#include "oracle.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 namespace {

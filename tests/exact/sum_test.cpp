@@ -9,8 +9,8 @@
 
 #include <warpfold/detail/exact/accumulate.hpp>
 
-#include "families.hpp"
-#include "oracle.hpp"
+#include "../support/exact_families.hpp"
+#include "../support/oracle.hpp"
 
 namespace wf::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rung on a GPU, against the table that simt is held against; and the timed runs.
-#include "../ladder/rung_table.hpp"
+#include "../support/rung_table.hpp"
 
 #include <ladder/runner.hpp>
 #include <warpfold/error.hpp>

@@ -13,7 +13,7 @@
 #include <warpfold/gpu.cuh>
 
 #include "fused.hpp"
-#include "own.cuh"
+#include "../support/own_reductions.cuh"
 
 #if !defined(WF_FUSED_TESTED)
 #define WF_FUSED_TESTED 0

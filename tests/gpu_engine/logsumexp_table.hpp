@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "../effort.hpp"
-#include "data.hpp"
+#include "../support/effort.hpp"
+#include "../support/bytes.hpp"
 #include "machine.hpp"
 
 /// Elements as they lie in memory: bool as bytes.

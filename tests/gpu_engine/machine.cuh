@@ -6,13 +6,14 @@
 
 #include <warpfold/detail/gpu/kernels/reduce.cuh>
 
+#include "../support/device.cuh"
+#include "../support/own_reductions.cuh"
 #include "fused.cuh"
 #include "machine.hpp"
-#include "own.cuh"
 
 namespace machines::inline WF_BUILD {
 
-inline std::string text(cudaError_t e) { return e == cudaSuccess ? "" : cudaGetErrorString(e); }
+using devices::text;
 
 template <class R, class... T>
 std::string run_own(const own_request& r, R reduction = {}) {
@@ -42,31 +43,11 @@ inline std::string reduce_own(const own_request& r) {
   return "no such reduction";
 }
 
-inline std::string why_not() {
-  int count = 0;
-  const cudaError_t e = cudaGetDeviceCount(&count);
-  if (e != cudaSuccess) return text(e);
-  return count > 0 ? "" : "no device";
-}
-inline void* allocate(std::size_t bytes) {
-  void* p = nullptr;
-  if (cudaMalloc(&p, bytes) == cudaSuccess) return p;
-  cudaGetLastError();
-  return nullptr;
-}
-inline void free_memory_of(void* p) { cudaFree(p); }
 inline void* allocate_pinned(std::size_t bytes) {
   void* p = nullptr;
   return cudaMallocHost(&p, bytes) == cudaSuccess ? p : nullptr;
 }
 inline void free_pinned(void* p) { cudaFreeHost(p); }
-inline std::string upload(void* to, const void* from, std::size_t bytes) {
-  return text(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
-}
-inline std::string download(void* to, const void* from, std::size_t bytes) {
-  const cudaError_t e = cudaDeviceSynchronize();
-  return text(e == cudaSuccess ? cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost) : e);
-}
 inline void* make_stream() {
   cudaStream_t s = nullptr;
   return cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) == cudaSuccess ? s : nullptr;
@@ -74,20 +55,10 @@ inline void* make_stream() {
 inline void free_stream(void* s) { cudaStreamDestroy(static_cast<cudaStream_t>(s)); }
 inline std::string wait(void* s) { return text(cudaStreamSynchronize(static_cast<cudaStream_t>(s))); }
 inline std::string replay(void* stream, void (*work)(void*), void* context, int times) {
-  const auto s = static_cast<cudaStream_t>(stream);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  cudaError_t e = cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
-  if (e == cudaSuccess) {
+  return text(devices::replay_graph(static_cast<cudaStream_t>(stream), times, [&] {
     work(context);
-    e = cudaStreamEndCapture(s, &graph);
-  }
-  if (e == cudaSuccess) e = cudaGraphInstantiate(&exec, graph, 0);
-  for (int i = 0; e == cudaSuccess && i < times; ++i) e = cudaGraphLaunch(exec, s);
-  if (e == cudaSuccess) e = cudaStreamSynchronize(s);
-  if (exec != nullptr) cudaGraphExecDestroy(exec);
-  if (graph != nullptr) cudaGraphDestroy(graph);
-  return text(e);
+    return cudaSuccess;
+  }));
 }
 inline std::int64_t free_memory() {
   std::size_t free_bytes = 0, all = 0;
@@ -96,8 +67,8 @@ inline std::int64_t free_memory() {
 }
 
 inline machine machine_of(const wf::device_library& library) {
-  return {&library,   why_not,    allocate, free_memory_of, allocate_pinned, free_pinned, upload, download,
-          reduce_own, fused_ops,  fuse,     make_stream,    free_stream,     wait,        replay, free_memory};
+  return {devices::device_here(), &library, allocate_pinned, free_pinned, reduce_own, fused_ops, fuse,
+          make_stream,            free_stream, wait,           replay,      free_memory};
 }
 
 }  // namespace machines::inline WF_BUILD

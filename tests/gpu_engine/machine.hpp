@@ -10,9 +10,10 @@
 
 #include <warpfold/gpu.hpp>
 
+#include "../support/device.hpp"
 #include "fused.hpp"
 
-/// A reduction of a user's, by its own kernel: see own.cuh. Answers are 64-bit words.
+/// A reduction of a user's, by its own kernel: see support/own_reductions.cuh. Answers are 64-bit words.
 enum class own { longest_run, polynomial, wide_state, triples, weighted, in_order, racing };
 struct own_request {
   own which;
@@ -23,15 +24,10 @@ struct own_request {
   void* out;
 };
 
-struct machine {
+struct machine : device_functions {
   const wf::device_library* library;
-  std::string (*why_not)();  ///< empty if the device is there
-  void* (*allocate)(std::size_t bytes);  ///< null if there is no room
-  void (*free)(void*);
   void* (*allocate_pinned)(std::size_t bytes);  ///< host memory that the device writes to
   void (*free_pinned)(void*);
-  std::string (*upload)(void* device, const void* host, std::size_t bytes);
-  std::string (*download)(void* host, const void* device, std::size_t bytes);  ///< waits for all streams
   std::string (*reduce_own)(const own_request&);
   std::vector<wf::op> (*fused_ops)(fused_kind, wf::dtype);  ///< in the order of answers; none: not compiled
   std::string (*fuse)(const wf::device_place&, const fused_request&);

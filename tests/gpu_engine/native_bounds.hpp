@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "data.hpp"
+#include "../support/bytes.hpp"
 
 inline constexpr const char* in_any_order = "in_any_order";
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "machine.hpp"
-#include "own.cuh"
+#include "../support/own_reductions.cuh"
 
 inline constexpr own all_own[] = {own::longest_run, own::polynomial, own::wide_state,
                                   own::triples,     own::weighted,   own::in_order};

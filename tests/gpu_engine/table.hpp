@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "data.hpp"
+#include "../support/bytes.hpp"
 #include "machine.hpp"
 #include "table_ops.hpp"
 

@@ -5,7 +5,7 @@
 #include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
 #include <warpfold/warpfold.h>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_operations_table.hpp"

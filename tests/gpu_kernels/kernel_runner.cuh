@@ -7,21 +7,14 @@
 #include <warpfold/detail/gpu/kernels/exact_sum.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 
+#include "../support/device.cuh"
 #include "kernel_runner.hpp"
 
 namespace runner::inline WF_BUILD {
 
 using wf::device::workspace;
 
-/// Device memory that frees itself.
-struct device_bytes {
-  void* p = nullptr;
-  cudaError_t error = cudaSuccess;
-  explicit device_bytes(std::size_t bytes) { error = cudaMalloc(&p, bytes); }
-  ~device_bytes() { cudaFree(p); }
-  device_bytes(const device_bytes&) = delete;
-  device_bytes& operator=(const device_bytes&) = delete;
-};
+using devices::device_bytes;
 
 template <class T>
 cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, workspace& ws,
@@ -97,18 +90,8 @@ inline cudaError_t enqueue_typed(const sum_request& r, const void* x, void* out,
 
 inline cudaError_t replay(const sum_request& r, const void* x, void* out, workspace& ws,
                           cudaStream_t stream) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  cudaError_t e = ws.prepare(stream);
-  if (e == cudaSuccess) e = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-  if (e == cudaSuccess) e = enqueue_typed(r, x, out, ws, stream);
-  if (e == cudaSuccess) e = cudaStreamEndCapture(stream, &graph);
-  if (e == cudaSuccess) e = cudaGraphInstantiate(&exec, graph, 0);
-  for (int i = 0; e == cudaSuccess && i < r.runs; ++i) e = cudaGraphLaunch(exec, stream);
-  if (e == cudaSuccess) e = cudaStreamSynchronize(stream);
-  if (exec != nullptr) cudaGraphExecDestroy(exec);
-  if (graph != nullptr) cudaGraphDestroy(graph);
-  return e;
+  const cudaError_t e = ws.prepare(stream);
+  return e != cudaSuccess ? e : devices::replay_graph(stream, r.runs, [&] { return enqueue_typed(r, x, out, ws, stream); });
 }
 
 inline sum_answer run(const sum_request& r) {

@@ -7,12 +7,7 @@
 
 sum_answer run_on_gpu(const sum_request& r) { return runner::run(r); }
 
-std::string why_no_gpu() {
-  int count = 0;
-  const cudaError_t e = cudaGetDeviceCount(&count);
-  if (e != cudaSuccess) return cudaGetErrorString(e);
-  return count > 0 ? "" : "no CUDA device";
-}
+std::string why_no_gpu() { return devices::why_not(); }
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "families.hpp"
+#include "sum_case.hpp"
 #include "kernel_runner.hpp"
 
 using sum_runner = sum_answer (*)(const sum_request&);

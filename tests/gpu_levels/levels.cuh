@@ -8,6 +8,7 @@
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
 
+#include "../support/device.cuh"
 #include "levels.hpp"
 
 namespace levels::inline WF_BUILD {
@@ -60,15 +61,13 @@ level_answers run(const level_request& q) {
   const auto x = level_data<T>(q.n);
   const auto groups = static_cast<std::size_t>(groups_of(q));
   const std::size_t boxes_bytes = 8 * std::size_t{q.blocks} * wf::state_boxes<wf::state_of<R>>::words;
-  void *in = nullptr, *boxes = nullptr, *out = nullptr;
+  const devices::device_bytes in(x.size() * sizeof(T) + 16), boxes(boxes_bytes), out(8 * groups);
   level_answers a;
   a.got.resize(groups);
-  cudaError_t e = cudaMalloc(&in, x.size() * sizeof(T) + 16);
-  if (e == cudaSuccess) e = cudaMalloc(&boxes, boxes_bytes);
-  if (e == cudaSuccess) e = cudaMalloc(&out, 8 * groups);
-  if (e == cudaSuccess && q.n != 0) e = cudaMemcpy(in, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice);
-  if (e == cudaSuccess) e = cudaMemset(boxes, 0, boxes_bytes);
-  if (e == cudaSuccess) e = cudaMemset(out, 0xa5, 8 * groups);
+  cudaError_t e = in.error != cudaSuccess ? in.error : boxes.error != cudaSuccess ? boxes.error : out.error;
+  if (e == cudaSuccess && q.n != 0) e = cudaMemcpy(in.p, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice);
+  if (e == cudaSuccess) e = cudaMemset(boxes.p, 0, boxes_bytes);
+  if (e == cudaSuccess) e = cudaMemset(out.p, 0xa5, 8 * groups);
   for (int twice = 0; twice < 2 && e == cudaSuccess; ++twice) {  // the boxes are left empty
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(q.blocks);
@@ -79,15 +78,12 @@ level_answers run(const level_request& q) {
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     config.attrs = &attribute;
     config.numAttrs = q.at == level::cluster ? 1 : 0;
-    e = cudaLaunchKernelEx(&config, kernel<R, T>, q.at, static_cast<const T*>(in), q.n, stretch_of(q),
-                           static_cast<std::uint64_t*>(boxes), static_cast<std::uint64_t*>(out));
+    e = cudaLaunchKernelEx(&config, kernel<R, T>, q.at, static_cast<const T*>(in.p), q.n, stretch_of(q),
+                           static_cast<std::uint64_t*>(boxes.p), static_cast<std::uint64_t*>(out.p));
   }
   if (e == cudaSuccess) e = cudaDeviceSynchronize();
-  if (e == cudaSuccess) e = cudaMemcpy(a.got.data(), out, 8 * groups, cudaMemcpyDeviceToHost);
+  if (e == cudaSuccess) e = cudaMemcpy(a.got.data(), out.p, 8 * groups, cudaMemcpyDeviceToHost);
   if (e != cudaSuccess) a.error = cudaGetErrorString(e);
-  cudaFree(in);
-  cudaFree(boxes);
-  cudaFree(out);
   return a;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../gpu_engine/own.cuh"
+#include "../support/own_reductions.cuh"
 
 enum class level { thread, warp, block, cluster, grid };
 inline constexpr level all_levels[] = {level::thread, level::warp, level::block, level::cluster, level::grid};
@@ -80,3 +80,5 @@ std::vector<T> level_data(std::int64_t n) {
 level_answers run_on_simt(const level_request& r);
 level_answers run_on_lens(const level_request& r);
 level_answers run_on_gpu(const level_request& r);
+/// Empty if there is a GPU, else why there is none.
+std::string why_no_gpu();

@@ -2,3 +2,4 @@
 #include "levels.cuh"
 
 level_answers run_on_gpu(const level_request& r) { return levels::run_any(r); }
+std::string why_no_gpu() { return devices::why_not(); }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each level alone in a kernel of its own, on a GPU. Skipped where there is none; clusters need CC 9.0.
-#include <warpfold/gpu.hpp>
-
-#include "../gpu_engine/machine.hpp"
 #include "table.hpp"
 
 class levels_on_gpu : public ::testing::TestWithParam<level> {};
 
 TEST_P(levels_on_gpu, are_right_over_lengths_and_shapes) {
-  const auto why = gpu_machine().why_not();
+  const auto why = why_no_gpu();
   if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
   if (GetParam() == level::cluster) {
     const auto probe = run_on_gpu({level::cluster, kind::polynomial, 1, 2, 32, 2});
@@ -18,7 +15,7 @@ TEST_P(levels_on_gpu, are_right_over_lengths_and_shapes) {
 }
 
 TEST(levels_on_gpu_, blocks_have_any_shape) {
-  const auto why = gpu_machine().why_not();
+  const auto why = why_no_gpu();
   if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
   check_shapes_of_blocks(run_on_gpu);
 }

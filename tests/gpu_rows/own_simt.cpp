@@ -6,7 +6,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "../gpu_engine/own.cuh"
+#include "../support/own_reductions.cuh"
 #include "own_rows.hpp"
 #include "row_cases.hpp"
 #include "shared_vector.hpp"

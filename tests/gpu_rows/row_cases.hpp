@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "../gpu_engine/data.hpp"
+#include "../support/bytes.hpp"
 #include "rows_machine.hpp"
 
 /// WF_ROWS_SEED and WF_ROWS_CASES choose others, and more.

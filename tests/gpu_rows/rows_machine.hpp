@@ -9,12 +9,9 @@
 
 #include <warpfold/detail/gpu/rows.hpp>
 
-struct rows_machine {
-  std::string (*why_not)();  ///< empty if the device is there
-  void* (*allocate)(std::size_t bytes);
-  void (*free)(void*);
-  std::string (*upload)(void* device, const void* host, std::size_t bytes);
-  std::string (*download)(void* host, const void* device, std::size_t bytes);
+#include "../support/device.hpp"
+
+struct rows_machine : device_functions {
   bool (*takes)(wf::op, wf::dtype, wf::accuracy);
   std::string (*run)(const wf::rows_request&, int times);  ///< one after the other with one workspace
   std::string (*replay)(const wf::rows_request&, int times);  ///< captured once in a graph; simt has none

@@ -11,7 +11,7 @@
 #include <warpfold/exact_sum.hpp>
 #include <warpfold/gpu.hpp>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "own_rows.hpp"
 #include "row_cases.hpp"
 

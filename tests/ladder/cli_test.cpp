@@ -2,7 +2,7 @@
 // `warpfold ladder`, driven as a user would.
 #include <gtest/gtest.h>
 
-#include "../program.hpp"
+#include "../support/program.hpp"
 
 #include <nlohmann/json.hpp>
 

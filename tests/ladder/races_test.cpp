@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The race check over the whole ladder: it names the racing lines of `race` and `unroll_warp`, and
 // no other rung has any, whatever the order of the blocks.
-#include "rung_table.hpp"
+#include "../support/rung_table.hpp"
 
 #include <ladder/races.hpp>
 #include <simt/machine.hpp>

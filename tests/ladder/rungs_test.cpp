@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rung on simt, over types, sizes, blocks and the orders of blocks: exact where every partial
 // sum is, and within the bound of its own order of additions where not.
-#include "rung_table.hpp"
+#include "../support/rung_table.hpp"
 
 #include <simt/machine.hpp>
 

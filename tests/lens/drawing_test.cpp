@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "kernels.hpp"
 
 #include <cuda_runtime.h>

@@ -2,8 +2,8 @@
 // `warpfold explain`, driven as a user would, and the pages that it renews.
 #include <gtest/gtest.h>
 
-#include "../effort.hpp"
-#include "../program.hpp"
+#include "../support/effort.hpp"
+#include "../support/program.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 // `warpfold explain FILE.cu:KERNEL`, driven as a user would.
 #include <gtest/gtest.h>
 
-#include "../program.hpp"
+#include "../support/program.hpp"
 
 #include <nlohmann/json.hpp>
 

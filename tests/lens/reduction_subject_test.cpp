@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 
 namespace {
 

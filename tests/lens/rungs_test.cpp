@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 
 #include <ctime>
 

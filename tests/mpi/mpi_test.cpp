@@ -11,8 +11,8 @@
 
 #include <warpfold/mpi.hpp>
 
-#include "../effort.hpp"
-#include "forms.hpp"
+#include "../support/effort.hpp"
+#include "../support/forms.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 
 #include <warpfold/compact_state.hpp>
 
-#include "../effort.hpp"
-#include "forms.hpp"
+#include "../support/effort.hpp"
+#include "../support/forms.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "expect_refused.hpp"
 #include "ranks.hpp"
 

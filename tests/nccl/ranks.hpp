@@ -14,7 +14,7 @@
 #include <warpfold/gpus.hpp>
 #include <warpfold/nccl.hpp>
 
-#include "../mpi/forms.hpp"
+#include "../support/forms.hpp"
 
 #ifdef WF_REAL_NCCL
 using place_type = wf::gpu;

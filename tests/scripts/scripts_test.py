@@ -96,7 +96,7 @@ class Commands:
         expect(installs(["ninja-build", "libcapstone-dev"]) == ["ninja-build"], "it installs what this release has not")
 
     def check(self):
-        """./check builds and runs the drawn third, all of a preset that is named, and says beforehand that the disk is too small."""
+        """./check builds and runs what is drawn, all of a preset that is named, and says beforehand that the disk is too small."""
         for name in ("cmake", "ctest", "apt-get", "sudo"):
             self.stand_in(name)
         self.stand_in("dpkg-query", "echo -n installed")
@@ -108,12 +108,12 @@ class Commands:
             expect(done.returncode == status, f"status {done.returncode}: {done.stdout}")
             return done.stdout, [line for line in self.was_asked() if line.startswith(("cmake --build --preset", "ctest --preset"))]
 
-        for draw in (7, 9):
+        for draw in (7, 11):
             built = asked(WARPFOLD_TEST_DRAW=str(draw))[1]
             for preset in ("dev", "sanitize"):
                 # On a machine with a GPU, ./check builds and runs every test that wants one.
-                expect(re.fullmatch(rf"cmake --build --preset {preset} --target third_{draw % 3}( gpu_tests)?", built[0]), f"draw {draw} builds by {built[0]}")
-                expect(re.fullmatch(rf"ctest --preset {preset} -LE \^(\(gpu_\)\?)?third_\[\^{draw % 3}\]\$ --parallel \d+", built[1]), f"draw {draw} tests by {built[1]}")
+                expect(re.fullmatch(rf"cmake --build --preset {preset} --target draw_{draw % 6}( gpu_tests)?", built[0]), f"draw {draw} builds by {built[0]}")
+                expect(re.fullmatch(rf"ctest --preset {preset} -LE \^(\(gpu_\)\?)?drawn_\[\^{draw % 6}\]\*\$ --parallel \d+", built[1]), f"draw {draw} tests by {built[1]}")
                 expect(("gpu_tests" in built[0]) != ("gpu_" in built[1]), f"of a GPU's tests other ones are built than are run: {built}")
                 built = built[2:]
             expect(built[0] == "cmake --build --preset threads", f"{built}")

@@ -14,7 +14,7 @@
 #include <limits>
 #include <string>
 
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "math_cases.hpp"
 
 namespace {

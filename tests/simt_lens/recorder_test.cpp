@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording holds what the counters will need: here they are counted from it in the plainest way, and
 // held against numbers derived by hand.
-#include "../effort.hpp"
+#include "../support/effort.hpp"
 #include "fixture.hpp"
 
 #include <simt/composite_observer.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file effort.hpp
 /// How much of a long test is done. WARPFOLD_TEST_EFFORT is a number above 0 and up to 1, and 1 if it is not set: all. ./check
-/// does a third, and a seventh under the sanitizers, which look at what is touched. WARPFOLD_TEST_DRAW says which part; ./check takes
-/// it from the revision, so that another revision does other cases.
+/// does a quarter, and a seventh under the sanitizers, which look at what is touched. WARPFOLD_TEST_DRAW says which part; ./check takes
+/// the number of commits, so that another revision does other cases.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file own.cuh
+/// \file own_reductions.cuh
 /// Reductions as users write them, for host and device: the host's answers are the reference.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file data.hpp
+/// \file bytes.hpp
 /// Inputs of every element type, as bytes, and the CPU's answers.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <warpfold/warpfold.hpp>
 
-#include "../gpu_kernels/families.hpp"
+#include "families.hpp"
 
 template <class T>
 void fill_floats(std::vector<unsigned char>& bytes, const std::string& family, std::uint64_t count, std::uint64_t seed) {

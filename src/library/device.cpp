@@ -251,7 +251,7 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
 /// One answer, or rows so long that a launch for each is little beside reading it: one array after the other, by the kernels of whole arrays, which are
 /// nearer to the speed of reading.
 bool device_stream::run_few_long(const request& r, const rows_request& q, const call_kernels& kernels) const {
-  constexpr std::int64_t most_answers = 64, least_bytes = std::int64_t{1} << 27;
+  constexpr std::int64_t most_answers = 64, least_bytes = std::int64_t{1} << 29;
   const auto kept = static_cast<std::size_t>(q.kept), ranks = kept + static_cast<std::size_t>(q.reduced);
   std::int64_t answers = 1, elements = 1;
   for (std::size_t d = 0; d < kept; ++d) answers *= q.length[d];

@@ -35,10 +35,8 @@ def run(command, **more):
 
 tree = scratch / "tree"
 shutil.rmtree(scratch, ignore_errors=True)
-for part in ("include", "src", "cli", "cmake", "simt/include", "tests/cpu", "tests/exact", "tests/docs"):
+for part in ("include", "src", "cli", "cmake", "simt/include", "tests/cpu", "tests/exact", "tests/support", "tests/docs"):
     shutil.copytree(source / part, tree / part)
-for header in source.glob("tests/*.hpp"):
-    shutil.copy(header, tree / "tests")
 
 # What names operations or element types is compiled anew, which the kernels of instruction sets do not.
 changed = [f"src/library/{f.name}" for f in sorted((source / "src/library").glob("*.cpp"))] + \

@@ -7,6 +7,7 @@
 //     bench_cpu --benchmark_repetitions=7 --benchmark_out=run.json && ratios.py run.json
 //     bench_cpu --export FOLDER        writes the data and the exact sums, for python_contenders.py
 #include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -184,28 +185,26 @@ constexpr std::size_t l2_bytes = std::size_t{1} << 18;
 
 // The normal data of a type, once, and its exact sums at the sizes that are timed.
 template <class T>
-void export_data(const std::string& folder, const std::string& type, std::ostream& answers, const char* before) {
+void export_data(const std::string& folder, const std::string& type, nlohmann::ordered_json& answers) {
   const auto& x = numbers<T>(family::normal);
   std::ofstream(folder + "/" + type + ".bin", std::ios::binary)
       .write(reinterpret_cast<const char*>(x.data()), static_cast<std::streamsize>(x.size() * sizeof(T)));
   for (const auto& [place, size] : {std::pair{"L2", l2_bytes}, std::pair{"DRAM", dram_bytes()}}) {
-    char line[160];
-    std::snprintf(line, sizeof line, "%s\n  \"%s/%s\": {\"elements\": %zu, \"sum\": \"%a\"}", before, place, type.c_str(),
-                  size / sizeof(T), static_cast<double>(judge_sum<T>(family::normal, size / sizeof(T)).value()));
-    answers << line;
-    before = ",";
+    char sum[40];
+    std::snprintf(sum, sizeof sum, "%a", static_cast<double>(judge_sum<T>(family::normal, size / sizeof(T)).value()));
+    answers[std::string(place) + "/" + type] = {{"elements", size / sizeof(T)}, {"sum", sum}};
   }
 }
 
 int export_all(const std::string& folder) {
-  std::ofstream answers(folder + "/answers.json");
-  answers << "{";
-  export_data<double>(folder, "f64", answers, "");
-  export_data<float>(folder, "f32", answers, ",");
-  answers << "\n}\n";
-  answers.close();
-  if (!answers) std::fprintf(stderr, "bench_cpu: cannot write to %s; it must be a folder\n", folder.c_str());
-  return answers ? 0 : 2;
+  nlohmann::ordered_json answers;
+  export_data<double>(folder, "f64", answers);
+  export_data<float>(folder, "f32", answers);
+  std::ofstream to(folder + "/answers.json");
+  to << answers.dump(2) << '\n';
+  to.close();
+  if (!to) std::fprintf(stderr, "bench_cpu: cannot write to %s; it must be a folder\n", folder.c_str());
+  return to ? 0 : 2;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include <warpfold/nccl.hpp>
 
 #include "fill.hpp"
+#include "json_file.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -50,7 +51,7 @@ struct line {
   double median, least;  ///< microseconds
 };
 std::vector<line> lines;
-std::string text;  ///< the JSON so far
+nlohmann::ordered_json figures;
 
 double middle(std::vector<double> v) {
   std::sort(v.begin(), v.end());
@@ -136,22 +137,17 @@ void several_gpus(int devices, std::size_t n) {
     return us;
   };
   const double by_place = alone(), one = time({0});
-  char row[400];
-  std::snprintf(row, sizeof row,
-                "  \"gpus\": [\n    {\"elements\": %zu, \"devices\": 1, \"by\": \"wf::gpu\", \"us\": %.1f},\n    {\"elements\": %zu, \"devices\": 1, \"us\": %.1f, \"of linear\": "
-                "%.4f}",
-                n, by_place, n, one, by_place / one);
-  text += row;
+  auto& gpus = figures["gpus"];
+  gpus.push_back({{"elements", n}, {"devices", 1}, {"by", "wf::gpu"}, {"us", rounded(by_place, 1)}});
+  gpus.push_back({{"elements", n}, {"devices", 1}, {"us", rounded(one, 1)}, {"of linear", rounded(by_place / one, 4)}});
   std::printf("exact sum of %zu f32 on 1 GPU: by wf::gpu %.1f us, by wf::gpus %.1f\n", n, by_place, one);
   for (int d = 2; d <= devices; d *= 2) {
     std::vector<int> on;
     for (int k = 0; k < d; ++k) on.push_back(k);
     const double us = time(on);
-    std::snprintf(row, sizeof row, ",\n    {\"elements\": %zu, \"devices\": %d, \"us\": %.1f, \"of linear\": %.4f}", n, d, us, by_place / us / d);
-    text += row;
+    gpus.push_back({{"elements", n}, {"devices", d}, {"us", rounded(us, 1)}, {"of linear", rounded(by_place / us / d, 4)}});
     std::printf("exact sum of %zu f32 on %d GPUs: %.1f us, %.4f of linear\n", n, d, us, by_place / us / d);
   }
-  text += "\n  ],\n";
 }
 
 // ---- Ranks.
@@ -384,29 +380,19 @@ int main(int argc, char** argv) {
   try {
     int nccl = 0;
     NCCL_CHECK(ncclGetVersion(&nccl));
-    text = "{\n  \"benchmark\": \"many GPUs\", \"warpfold\": \"" + std::string(wf::version()) + "\", \"device\": \"" + wf::cuda_library().trials->name() +
-           "\", \"devices\": " + std::to_string(devices) + ", \"nccl\": " + std::to_string(nccl) + ",\n";
+    figures = {{"benchmark", "many GPUs"}, {"warpfold", wf::version()}, {"device", wf::cuda_library().trials->name()}, {"devices", devices}, {"nccl", nccl}};
     if (parts.find("gpus") != std::string::npos) several_gpus(devices, std::size_t{1} << log2);
     over_ranks(devices, parts);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_gpu_many: %s\n", e.what());
     return 3;
   }
-  text += "  \"results\": [\n";
-  for (const line& l : lines) {
-    char row[300];
-    std::snprintf(row, sizeof row, "    {\"name\": \"%s\", \"bytes\": %zu, \"median us\": %.2f, \"least us\": %.2f}%s\n", l.name.c_str(), l.bytes, l.median, l.least,
-                  &l == &lines.back() ? "" : ",");
-    text += row;
-  }
-  text += "  ]\n}\n";
-  if (json != nullptr) {
-    std::FILE* f = std::fopen(json, "w");
-    if (f == nullptr || std::fputs(text.c_str(), f) < 0 || std::fclose(f) != 0) {
-      std::fprintf(stderr, "bench_gpu_many: cannot write %s\n", json);
-      return 3;
-    }
-  } else {
-    std::fputs(text.c_str(), stdout);
+  auto& results = figures["results"] = nlohmann::ordered_json::array();
+  for (const line& l : lines) results.push_back({{"name", l.name}, {"bytes", l.bytes}, {"median us", rounded(l.median, 2)}, {"least us", rounded(l.least, 2)}});
+  if (json == nullptr) {
+    std::puts(figures.dump(1).c_str());
+  } else if (!write_json(json, figures)) {
+    std::fprintf(stderr, "bench_gpu_many: cannot write %s\n", json);
+    return 3;
   }
 }

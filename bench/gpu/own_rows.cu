@@ -20,6 +20,7 @@
 
 #include <warpfold/gpu.cuh>
 
+#include "json_file.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -61,7 +62,7 @@ __global__ void fill_keys(int* p, std::uint64_t n, std::uint64_t run) {
 
 class own_bench {
  public:
-  own_bench(int log2, const std::string& json) : n_(std::int64_t{1} << log2), place_(meter_.stream()) {
+  own_bench(int log2, const std::string& json) : n_(std::int64_t{1} << log2), place_(meter_.stream()), file_("bench_gpu_own_rows", json) {
     const auto n = static_cast<std::size_t>(n_);
     WF_CHECK(cudaMalloc(&values_, n * 4));
     WF_CHECK(cudaMalloc(&labels_, n * 8));
@@ -73,22 +74,9 @@ class own_bench {
     host_.resize(n);
     WF_CHECK(cudaMemcpyAsync(host_.data(), values_, n * 4, cudaMemcpyDeviceToHost, meter_.stream()));
     WF_CHECK(cudaStreamSynchronize(meter_.stream()));
-    if (!json.empty()) {
-      json_ = std::fopen(json.c_str(), "w");
-      if (json_ == nullptr) {
-        std::fprintf(stderr, "bench_gpu_own_rows: cannot write %s\n", json.c_str());
-        std::exit(2);
-      }
-      cudaDeviceProp p{};
-      WF_CHECK(cudaGetDeviceProperties(&p, 0));
-      std::fprintf(json_, "{\"device\": \"%s\", \"cub\": %d, \"own\": [", p.name, CUB_VERSION);
-    }
-  }
-  ~own_bench() {
-    if (json_ != nullptr) {
-      std::fprintf(json_, "\n]}\n");
-      std::fclose(json_);
-    }
+    cudaDeviceProp p{};
+    WF_CHECK(cudaGetDeviceProperties(&p, 0));
+    file_.figures = {{"device", p.name}, {"cub", CUB_VERSION}, {"own", nlohmann::ordered_json::array()}};
   }
   int failures() const { return failures_; }
 
@@ -211,10 +199,8 @@ class own_bench {
     if (peer > 0) std::printf("  %6.3f of its peer's time", us / peer);
     std::printf("%s\n", right ? "" : "   WRONG");
     std::fflush(stdout);
-    if (json_ == nullptr) return;
-    std::fprintf(json_, "%s\n  {\"family\": \"%s\", \"name\": \"%s\", \"what\": \"%s\", \"bytes\": %.0f, \"us\": %.3f, \"peer_us\": %.3f, \"right\": %s}",
-                 first_ ? "" : ",", family, name.c_str(), what, bytes, us, peer, right ? "true" : "false");
-    first_ = false;
+    file_.figures["own"].push_back({{"family", family}, {"name", name}, {"what", what}, {"bytes", std::llround(bytes)}, {"us", rounded(us, 3)},
+                                    {"peer_us", rounded(peer, 3)}, {"right", right}});
   }
 
   std::int64_t n_;
@@ -224,8 +210,7 @@ class own_bench {
   std::int64_t *labels_ = nullptr, *offsets_ = nullptr;
   int* keys_ = nullptr;
   std::vector<float> host_;
-  std::FILE* json_ = nullptr;
-  bool first_ = true;
+  json_file file_;
   int failures_ = 0;
 };
 

@@ -28,6 +28,7 @@
 
 #include "fill.hpp"
 #include "fused.hpp"
+#include "json_file.hpp"
 #include "measure.hpp"
 #include "peers.hpp"
 
@@ -75,25 +76,18 @@ bool stands_for_itself(wf::op o) {
 class table {
  public:
   explicit table(const settings& s)
-      : s_(s), most_bytes_(std::max(checked_bytes, std::max(std::size_t{8} << s.most, std::size_t{128} << std::min(s.most, 23)))),
+      : s_(s), file_("bench_gpu_reductions", s.json), most_bytes_(std::max(checked_bytes, std::max(std::size_t{8} << s.most, std::size_t{128} << std::min(s.most, 23)))),
         place_(meter_.stream()) {
     WF_CHECK(cudaMalloc(&x_, 2 * most_bytes_));  // side by side: to read both inputs of dot is to read one array
     y_ = x_ + most_bytes_;
     WF_CHECK(cudaMalloc(&out_, 256));
     WF_CHECK(cudaMalloc(&scratch_, scratch_bytes));
-    if (!s.json.empty() && (file_ = std::fopen(s.json.c_str(), "w")) == nullptr) {
-      std::fprintf(stderr, "bench: cannot write %s\n", s.json.c_str());
-      std::exit(2);
-    }
     cudaDeviceProp p;
     WF_CHECK(cudaGetDeviceProperties(&p, 0));
-    if (file_ != nullptr) std::fprintf(file_, "{\"device\": \"%s\", \"brief\": %d, \"rows\": [", p.name, s.brief ? 1 : 0);
+    file_.figures = {{"device", p.name}, {"brief", s.brief ? 1 : 0}, {"rows", nlohmann::ordered_json::array()}};
   }
   int finish() {
-    if (file_ != nullptr) {
-      std::fprintf(file_, "\n], \"wrong\": %d}\n", wrong_);
-      std::fclose(file_);
-    }
+    file_.figures["wrong"] = wrong_;
     return wrong_ == 0 ? 0 : 1;
   }
 
@@ -282,13 +276,10 @@ class table {
     std::printf(" %d%s:%.2f", k, cold ? "c" : "", static_cast<double>(ours.median));
     if (cub.median > 0) std::printf("(%.2f)", static_cast<double>(ours.median / cub.median));
     if (bytes >= std::size_t{64} << 20) std::printf("[%.3f]", read / static_cast<double>(ours.median));
-    if (file_ == nullptr) return;
-    std::fprintf(file_, "%s\n{\"op\":\"%s\",\"dtype\":\"%s\",\"accuracy\":\"%s\",\"data\":\"%s\",\"log2n\":%d,\"cold\":%d,\"bytes\":%zu,"
-                        "\"us\":%.3f,\"least_us\":%.3f,\"most_us\":%.3f,\"read_us\":%.3f,\"cub_us\":%.3f}",
-                 first_ ? "" : ",", std::string(name).c_str(), std::string(wf::info(t_).name).c_str(),
-                 a == wf::accuracy::exact ? "exact" : "fast", data_, k, cold ? 1 : 0, bytes, static_cast<double>(ours.median),
-                 static_cast<double>(ours.least), static_cast<double>(ours.greatest), read, static_cast<double>(cub.median));
-    first_ = false;
+    file_.figures["rows"].push_back({{"op", name}, {"dtype", wf::info(t_).name}, {"accuracy", a == wf::accuracy::exact ? "exact" : "fast"},
+                                     {"data", data_}, {"log2n", k}, {"cold", cold ? 1 : 0}, {"bytes", bytes}, {"us", rounded(static_cast<double>(ours.median), 3)},
+                                     {"least_us", rounded(static_cast<double>(ours.least), 3)}, {"most_us", rounded(static_cast<double>(ours.greatest), 3)},
+                                     {"read_us", rounded(read, 3)}, {"cub_us", rounded(static_cast<double>(cub.median), 3)}});
   }
 
   /// A fused reduction, which must give the bytes of its parts alone.
@@ -331,13 +322,12 @@ class table {
   }
 
   settings s_;
+  json_file file_;
   std::size_t most_bytes_;  ///< of an input
   bench::meter meter_;
   wf::gpu place_;
   unsigned char *x_ = nullptr, *y_ = nullptr, *out_ = nullptr;
   void* scratch_ = nullptr;
-  std::FILE* file_ = nullptr;
-  bool first_ = true;
   int wrong_ = 0;
   wf::dtype t_ = wf::dtype::f32;
   std::size_t size_ = 4;

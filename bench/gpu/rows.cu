@@ -29,6 +29,7 @@
 
 #include "../../src/gpu/rows.cuh"
 #include "../../src/measure/read.cuh"
+#include "json_file.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -121,22 +122,9 @@ class rows_bench {
     WF_CHECK(cudaMalloc(&offsets_, (std::size_t{1} << 23) * 8));
     WF_CHECK(workspace_.prepare(meter_.stream()));
     host_.resize(input_bytes_);
-    if (!s_.json.empty()) {
-      json_ = std::fopen(s_.json.c_str(), "w");
-      if (json_ == nullptr) {
-        std::fprintf(stderr, "bench_gpu_rows: cannot write %s\n", s_.json.c_str());
-        std::exit(2);
-      }
-      cudaDeviceProp p{};
-      WF_CHECK(cudaGetDeviceProperties(&p, 0));
-      std::fprintf(json_, "{\"device\": \"%s\", \"cub\": %d, \"rows\": [", p.name, CUB_VERSION);
-    }
-  }
-  ~rows_bench() {
-    if (json_ != nullptr) {
-      std::fprintf(json_, "\n]}\n");
-      std::fclose(json_);
-    }
+    cudaDeviceProp p{};
+    WF_CHECK(cudaGetDeviceProperties(&p, 0));
+    file_.figures = {{"device", p.name}, {"cub", CUB_VERSION}, {"rows", nlohmann::ordered_json::array()}};
   }
   int failures() const { return failures_; }
 
@@ -212,12 +200,9 @@ class rows_bench {
     if (cub > 0) std::printf("   CUB %8.0f GB/s", static_cast<double>(bytes) / cub / 1e3);
     std::printf("%s\n", right ? "" : "   WRONG");
     std::fflush(stdout);
-    if (json_ != nullptr) {
-      std::fprintf(json_, "%s\n  {\"family\": \"%s\", \"name\": \"%s\", \"type\": \"%s\", \"op\": \"%s\", \"data\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"read_us\": %.3f, \"cub_us\": %.3f, \"right\": %s}",
-                   first_ ? "" : ",", q.family.c_str(), q.name.c_str(), wf::info(type_).name.data(), wf::op_names[static_cast<int>(q.what)],
-                   kind_ == data::normal ? "normal" : "uncertain", bytes, us, floor, cub, right ? "true" : "false");
-      first_ = false;
-    }
+    file_.figures["rows"].push_back({{"family", q.family}, {"name", q.name}, {"type", wf::info(type_).name}, {"op", wf::op_names[static_cast<int>(q.what)]},
+                                     {"data", kind_ == data::normal ? "normal" : "uncertain"}, {"bytes", bytes}, {"us", rounded(us, 3)},
+                                     {"read_us", rounded(floor, 3)}, {"cub_us", rounded(cub, 3)}, {"right", right}});
   }
 
   /// Sums by label; everything is verified.
@@ -271,11 +256,8 @@ class rows_bench {
     if (peer > 0) std::printf("   by atomics %10.2f us", peer);
     std::printf("%s\n", right ? "" : "   WRONG");
     std::fflush(stdout);
-    if (json_ != nullptr) {
-      std::fprintf(json_, "%s\n  {\"family\": \"labels\", \"name\": \"%s\", \"type\": \"%s\", \"op\": \"sum\", \"data\": \"normal\", \"bytes\": %zu, \"us\": %.3f, \"read_us\": %.3f, \"atomics_us\": %.3f, \"right\": %s}",
-                   first_ ? "" : ",", name.c_str(), wf::info(type_).name.data(), bytes, us, floor, peer, right ? "true" : "false");
-      first_ = false;
-    }
+    file_.figures["rows"].push_back({{"family", "labels"}, {"name", name}, {"type", wf::info(type_).name}, {"op", "sum"}, {"data", "normal"}, {"bytes", bytes},
+                                     {"us", rounded(us, 3)}, {"read_us", rounded(floor, 3)}, {"atomics_us", rounded(peer, 3)}, {"right", right}});
   }
 
  private:
@@ -380,8 +362,7 @@ class rows_bench {
   std::vector<std::pair<std::size_t, double>> read_;
   dtype type_ = dtype::f32;
   data kind_ = data::normal;
-  std::FILE* json_ = nullptr;
-  bool first_ = true;
+  json_file file_{"bench_gpu_rows", s_.json};
   int failures_ = 0;
 };
 

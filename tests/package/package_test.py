@@ -408,7 +408,7 @@ class Package:
         for k, (found, linked) in enumerate(projects):
             folder = self.folder / str(k)
             folder.mkdir()
-            gpu = bool(re.search(r"::(gpu|nccl)", linked))
+            gpu = bool(re.search(r"::(gpu|nccl)", linked)) or "COMPONENTS gpu" in found
             if (gpu and not (self.has_gpu() and self.a.nvcc)) or ("COMPONENTS static" in found and "static" not in self.kinds()):
                 continue
             languages = "C CXX" + " CUDA" * gpu

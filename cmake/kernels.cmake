@@ -8,7 +8,7 @@
 # links; own has options of its own.
 set(WF_KERNEL_GROUPS
   "order integers integer_moments native checked products moments"
-  "rows_sums rows_moments"
+  "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"
   "rows_labels runs states")

@@ -39,6 +39,7 @@ rows_function find_checked_rows(op, dtype);
 
 // Null where a family has no such reduction.
 rows_function find_rows_sums(op, dtype);
+rows_function find_rows_half_sums(op, dtype);
 rows_function find_rows_moments(op, dtype);
 rows_function find_rows_products(op, dtype);
 rows_function find_rows_complex(op, dtype);

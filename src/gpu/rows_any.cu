@@ -22,7 +22,7 @@ rows_function find_rows_any(op o, dtype t) {
 
 rows_function find_rows(op o, dtype t, accuracy a) {
   if (operation_of(o).state == state_kind::own) return find_rows_own(o, t, a);
-  for (const auto family : {find_rows_sums, find_rows_moments, find_rows_products, find_rows_complex, find_rows_words, find_rows_integers, find_rows_any}) {
+  for (const auto family : {find_rows_sums, find_rows_half_sums, find_rows_moments, find_rows_products, find_rows_complex, find_rows_words, find_rows_integers, find_rows_any}) {
     if (const rows_function f = family(o, t)) return f;
   }
   return nullptr;

@@ -190,7 +190,8 @@ class rows_bench {
     WF_CHECK(cudaStreamSynchronize(meter_.stream()));
     const bool right = verify(q, r, *cpu, strides, answers);
     failures_ += right ? 0 : 1;
-    const std::size_t bytes = static_cast<std::size_t>(n) * size * static_cast<std::size_t>(cpu->inputs) + static_cast<std::size_t>(answers) * answer_bytes + more_bytes;
+    // The two inputs of dot are one array, which comes from memory once.
+    const std::size_t bytes = static_cast<std::size_t>(n) * size + static_cast<std::size_t>(answers) * answer_bytes + more_bytes;
     const int launches = bytes > (std::size_t{1} << 26) ? 2 : 20;
     const double us = meter_.time([&](int) { WF_CHECK(f(r, workspace_, meter_.stream())); }, launches, false).median;
     const double floor = read_time(bytes);

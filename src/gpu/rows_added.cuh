@@ -21,8 +21,25 @@ inline constexpr int adder_threads = 256, adder_loads = 4;
 /// Answers of sums of integers from which on elements are added where they belong, not sorted: fewer answers meet too often.
 inline constexpr std::int64_t added_answers = 1 << 14;
 
-/// Onto sums[label] each element, as atomic operations of integers are exact in any order. Lanes that have one label add up first, so that no label is
-/// asked for more than once a warp.
+inline constexpr std::uint32_t no_word = ~0u;  ///< a lane adds nothing
+/// Onto the word that each lane names its number, or nothing if that is `no_word`: lanes that have one word add up first. All lanes call it.
+__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::uint64_t sum) {
+  const auto lane = static_cast<std::uint32_t>(lane_index());
+  const unsigned peers = __match_any_sync(all_lanes, word);
+  unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
+  const bool first = rank == 0;
+  if (word == no_word) above = 0;
+  while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
+    const int next = __ffs(static_cast<int>(above));
+    const std::uint64_t other = __shfl_sync(all_lanes, sum, next == 0 ? static_cast<int>(lane) : next - 1);
+    if (next != 0) sum += other;
+    above &= __ballot_sync(all_lanes, (rank & 1) == 0);
+    rank >>= 1;
+  }
+  if (first && word != no_word) atomicAdd(to + word, static_cast<unsigned long long>(sum));
+}
+
+/// Onto sums[label] each element, as atomic operations of integers are exact in any order.
 template <class V>
 __global__ void __launch_bounds__(adder_threads) add_labelled_kernel(const unsigned char* x, std::int64_t stride, std::uint64_t sign, const std::int64_t* labels,
                                                                       std::uint32_t n, std::uint32_t answers, unsigned long long* sums) {
@@ -35,23 +52,12 @@ __global__ void __launch_bounds__(adder_threads) add_labelled_kernel(const unsig
     for (std::uint32_t j = 0; j < adder_loads; ++j) {
       const std::uint64_t i = at + j * warp_lanes + lane;
       const std::uint64_t given = i < n ? static_cast<std::uint64_t>(__ldcs(reinterpret_cast<const long long*>(labels) + i)) : ~std::uint64_t{0};
-      label[j] = given < answers ? static_cast<std::uint32_t>(given) : answers;
+      label[j] = given < answers ? static_cast<std::uint32_t>(given) : no_word;
       if (i < n) value[j] = *reinterpret_cast<const V*>(x + static_cast<std::int64_t>(i) * stride);
     }
 #pragma unroll
     for (std::uint32_t j = 0; j < adder_loads; ++j) {
-      const unsigned peers = __match_any_sync(all_lanes, label[j]);
-      std::uint64_t sum = (value[j] ^ sign) - sign;
-      unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
-      const bool first = rank == 0;
-      while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
-        const int next = __ffs(static_cast<int>(above));
-        const std::uint64_t other = __shfl_sync(all_lanes, sum, next == 0 ? static_cast<int>(lane) : next - 1);
-        if (next != 0) sum += other;
-        above &= __ballot_sync(all_lanes, (rank & 1) == 0);
-        rank >>= 1;
-      }
-      if (first && label[j] != answers) atomicAdd(sums + label[j], static_cast<unsigned long long>(sum));
+      add_to_words(sums, label[j], (value[j] ^ sign) - sign);
     }
   }
 }

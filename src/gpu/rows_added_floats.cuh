@@ -74,23 +74,6 @@ __device__ __forceinline__ void load_labelled(const label_slots<T>& s, const uns
   }
 }
 
-/// Onto the word that each lane names its number, or nothing if `word` is ~0: lanes that have one word add up first. All lanes call it.
-__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::int64_t sum) {
-  const auto lane = static_cast<std::uint32_t>(lane_index());
-  const unsigned peers = __match_any_sync(all_lanes, word);
-  unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
-  const bool first = rank == 0;
-  if (word == ~0u) above = 0;
-  while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
-    const int next = __ffs(static_cast<int>(above));
-    const std::int64_t other = __shfl_sync(all_lanes, sum, next == 0 ? static_cast<int>(lane) : next - 1);
-    if (next != 0) sum += other;
-    above &= __ballot_sync(all_lanes, (rank & 1) == 0);
-    rank >>= 1;
-  }
-  if (first && word != ~0u) atomicAdd(to + word, static_cast<unsigned long long>(sum));
-}
-
 /// Each element onto a slot or two of its answer.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels) {
@@ -98,7 +81,7 @@ __global__ void __launch_bounds__(adder_threads) add_labelled_floats_kernel(labe
   using slots = label_slots<T>;
   using bits = typename format::bits;
   const auto lane = static_cast<std::uint32_t>(lane_index());
-  constexpr std::uint32_t warp_elements = warp_lanes * adder_loads, none = ~0u;
+  constexpr std::uint32_t warp_elements = warp_lanes * adder_loads, none = no_word;
   auto* const words = reinterpret_cast<unsigned long long*>(s.slots);
   std::uint64_t used = 0;
   for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < s.n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
@@ -136,8 +119,8 @@ __global__ void __launch_bounds__(adder_threads) add_labelled_floats_kernel(labe
         atomicOr(s.kinds + label[j], static_cast<std::uint32_t>(kind_minus_zero));
       }
       __syncwarp();
-      add_to_words(words, sum == 0 ? none : word, sum);
-      if constexpr (slots::pieces == 2) add_to_words(words, high == 0 || word == none ? none : word + slots::apart * s.answers, high);
+      add_to_words(words, sum == 0 ? none : word, static_cast<std::uint64_t>(sum));
+      if constexpr (slots::pieces == 2) add_to_words(words, high == 0 || word == none ? none : word + slots::apart * s.answers, static_cast<std::uint64_t>(high));
       if (s.counts != nullptr) {
         const unsigned peers = __match_any_sync(all_lanes, label[j]);
         if (there && (peers & ((1u << lane) - 1)) == 0) atomicAdd(s.counts + label[j], static_cast<std::uint32_t>(__popc(peers)));

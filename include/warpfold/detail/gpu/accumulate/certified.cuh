@@ -14,6 +14,7 @@
 #include <warpfold/detail/gpu/domain/elements.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/domain/shared_place.cuh>
 #include <warpfold/detail/gpu/epilogue/certified_answer.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/warp.cuh>
@@ -78,41 +79,63 @@ struct certified_state {
     if constexpr (Traits::sums) extent.merge(o.extent);
     if constexpr (Traits::chains) loss = certified::add(loss, o.loss);
   }
-  /// All lanes call it, the first Lanes of them with states: their state is then in lane 0.
-  template <int Lanes = warp_lanes>
-  __device__ __forceinline__ void merge_warp() {
-#pragma unroll
-    for (int step = Lanes / 2; step > 0; step /= 2) {
-#pragma unroll
-      for (int i = 0; i < Traits::pairs; ++i) {
-        pair[i].merge({__shfl_down_sync(all_lanes, pair[i].s, step), __shfl_down_sync(all_lanes, pair[i].c, step)});
-      }
-    }
+  struct unseen {
+    __device__ __forceinline__ void operator()(const certified::extent&) const {}
+  };
+  /// All lanes call it, the first Lanes of them with states: their state is then in lane 0. First the sums, then what these lost: so a step waits for a
+  /// shuffle and an addition, not for a merge's five. see(extent): of all of them, while sums are on their way.
+  template <int Lanes = warp_lanes, class See = unseen>
+  __device__ __forceinline__ void merge_warp(See see = {}) {
     if constexpr (Traits::sums) {
       extent.greatest = warp_max(extent.greatest);
       extent.least = warp_min(extent.least);
+    }
+    see(extent);
+    constexpr int steps = Lanes == 32 ? 5 : Lanes == 16 ? 4 : Lanes == 8 ? 3 : 2;
+    static_assert(Lanes == 1 << steps);
+    double lost[Traits::pairs][steps];
+#pragma unroll
+    for (int k = 0; k < steps; ++k) {
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) {
+        const certified::exact_sum_of t = certified::two_sum(pair[i].s, __shfl_down_sync(all_lanes, pair[i].s, Lanes >> (k + 1)));
+        pair[i].s = t.sum;
+        lost[i][k] = t.error;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < steps; ++k) {
+#pragma unroll
+      for (int i = 0; i < Traits::pairs; ++i) {
+        const double other = __shfl_down_sync(all_lanes, pair[i].c, Lanes >> (k + 1));
+        pair[i].c = certified::add(certified::add(pair[i].c, lost[i][k]), other);
+      }
     }
     if constexpr (Traits::chains) {
       if (__any_sync(all_lanes, loss != 0)) loss = warp_sum(loss);
     }
   }
 
-  /// All threads of a block of up to Threads call it: the block's state is then in thread 0. One barrier, or none.
-  template <int Threads>
-  __device__ __forceinline__ void merge_block(certified_state (&of_warp)[Threads / warp_lanes]) {
+  /// All threads of a block of `warps` warps, of up to Threads threads, call it: the block's state is then in thread 0. One barrier, or none.
+  template <int Threads, class See>
+  __device__ __forceinline__ void merge_block(const shared_place<certified_state>& of_warp, int warps, See see) {
     merge_warp();
-    if (blockDim.x <= warp_lanes) return;
-    if (lane_index() == 0) of_warp[warp_index()] = *this;
+    if (warps <= 1) {
+      see(extent);
+      return;
+    }
+    if (lane_index() == 0) of_warp.put(warp_index(), *this);
     __syncthreads();
-    if (warp_index() == 0) merge_warps<Threads>(of_warp, static_cast<int>(blockDim.x / warp_lanes));
+    if (warp_index() == 0) merge_warps<Threads>(of_warp, warps, see);
   }
   /// All lanes of a warp call it: the state in lane 0 is that of `warps` others.
-  template <int Threads>
-  __device__ __forceinline__ void merge_warps(const certified_state (&of_warp)[Threads / warp_lanes], int warps) {
-    *this = lane_index() < warps ? of_warp[lane_index()] : nothing();
-    if (warps > 8) merge_warp<Threads / warp_lanes>();  // each step takes 54 cycles
-    else if (warps > 4) merge_warp<8>();
-    else merge_warp<4>();
+  template <int Threads, class See>
+  __device__ __forceinline__ void merge_warps(const shared_place<certified_state>& of_warp, int warps, See see) {
+    if (lane_index() < warps) *this = of_warp.get(lane_index());
+    else *this = nothing();
+    if (warps > 8) merge_warp<Threads / warp_lanes>(see);  // each step takes 40 cycles
+    else if (warps > 4) merge_warp<8>(see);
+    else merge_warp<4>(see);
   }
 
   // As words for a mailbox, none of which is zero: complements of doubles, and the extent with a mark.
@@ -365,16 +388,21 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
 /// for that, and of products of f64 the extent does not tell where they end.
 template <class T, terms Terms>
 inline constexpr bool may_lose_nothing = certified_traits<T, Terms>::sums && !certified_traits<T, Terms>::squares && !(certified_traits<T, Terms>::products && certified_traits<T, Terms>::wide);
+/// What the extent says of it; chains of doubles have a loss of their own.
 template <class T, terms Terms>
-__device__ __forceinline__ bool loses_nothing(const certified_state<certified_traits<T, Terms>>& s, const loss_factors& factors) {
+__device__ __forceinline__ bool pairs_lose_nothing(const certified::extent& extent, const loss_factors& factors) {
   using traits = certified_traits<T, Terms>;
   if constexpr (!may_lose_nothing<T, Terms>) {
     return false;
   } else {
-    const certified::range r = traits::range_of(s.extent);
-    const bool chains = traits::chains && s.loss != 0;
-    return !chains & r.finite & ((s.extent.greatest == 0) | (r.unit - traits::scale >= -1074)) & (r.top + factors.pair_bits - r.unit <= 53);
+    const certified::range r = traits::range_of(extent);
+    return r.finite & ((extent.greatest == 0) | (r.unit - traits::scale >= -1074)) & (r.top + factors.pair_bits - r.unit <= 53);
   }
+}
+/// `pairs`: what pairs_lose_nothing() said of its extent.
+template <class T, terms Terms>
+__device__ __forceinline__ bool loses_nothing(const certified_state<certified_traits<T, Terms>>& s, bool pairs) {
+  return pairs & (!certified_traits<T, Terms>::chains | (s.loss == 0));
 }
 
 /// What infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point says it. False where
@@ -398,15 +426,15 @@ __device__ __forceinline__ bool special_sums(const certified_state<certified_tra
 }
 
 /// The answer to a question of n elements, by one thread, in most cases; false if another way must be tried. `hopeless`: more was lost than a sum's last
-/// places, and nothing but exact digits will do.
+/// places, and nothing but exact digits will do. `pairs`: pairs_lose_nothing().
 template <class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_quickly(const certified_state<certified_traits<T, Terms>>& s, const certified_question& q,
-                                                  std::uint64_t n, Out* out, bool& hopeless) {
+                                                  std::uint64_t n, bool pairs, Out* out, bool& hopeless) {
   using traits = certified_traits<T, Terms>;
   hopeless = false;
   if (q.q.rounding != wf::rounding::nearest) return false;
   if constexpr (sizeof(Out) == 8 && may_lose_nothing<T, Terms>) {  // a sum of two doubles, of which nothing was lost, is rounded by an addition
-    if (q.q.what != op::mean && loses_nothing<T, Terms>(s, q.loss)) {
+    if (loses_nothing<T, Terms>(s, pairs) & (q.q.what != op::mean)) {
       Out to[traits::parts];
       bool sure = n != 0;
 #pragma unroll

@@ -15,6 +15,7 @@
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
+#include <warpfold/detail/gpu/domain/shared_place.cuh>
 #include <warpfold/detail/gpu/kernels/anchored_again.cuh>
 #include <warpfold/detail/gpu/kernels/binned_reduce.cuh>
 #include <warpfold/device/grid.cuh>
@@ -25,8 +26,8 @@ namespace wf::device::inline WF_BUILD {
 
 /// Threads of a block at most, and what they need of shared memory: a state a warp.
 inline constexpr int certified_threads = 512, certified_small_threads = 256;
-template <class T, terms Terms, int Threads>
-using certified_room = certified_state<certified_traits<T, Terms>>[Threads / warp_lanes];
+template <class T, terms Terms>
+using certified_room = shared_place<certified_state<certified_traits<T, Terms>>>;
 
 /// This thread's share of the arrays by loads; of the blocks 0 … workers - 1.
 template <int Ahead, terms Terms, class T, class... Ts>
@@ -78,13 +79,16 @@ __global__ void __launch_bounds__(certified_small_threads)
     certified_small_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ certified_question q, Out* out) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
-  __shared__ certified_room<T, Terms, certified_small_threads> room;
+  __shared__ __align__(16) state of_warp[certified_small_threads / warp_lanes];
+  const certified_room<T, Terms> room(of_warp);
+  const int warps = in_register(static_cast<int>(blockDim.x / warp_lanes));
   state s = certified_share<4, Terms, T, Ts...>(a, q, 1);
-  s.template merge_block<certified_small_threads>(room);
+  bool pairs = false;
+  s.template merge_block<certified_small_threads>(room, warps, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); });
   bool doubt = false;
   if (threadIdx.x == 0) {
     bool hopeless;
-    doubt = !certified_quickly<T, Terms>(s, q, a.n, out, hopeless) && (hopeless || !certified_slowly<T, Terms>(s, q, a.n, out));
+    doubt = !certified_quickly<T, Terms>(s, q, a.n, pairs, out, hopeless) && (hopeless || !certified_slowly<T, Terms>(s, q, a.n, out));
   }
   if (__syncthreads_or(doubt ? 1 : 0) == 0) return;
   add_small_again<Terms, Out, T, Ts...>(a, q, s.extent, out);
@@ -216,57 +220,63 @@ __device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint
 /// The last block has nothing to do until the first states come. It answers a question of its own in the meantime, so that the instructions are there
 /// when they are needed: an f64 sum of 2^14 took 0.2 µs longer without.
 template <int Threads, bool Near, class T, terms Terms, class Out>
-__device__ __forceinline__ bool certified_decision(certified_room<T, Terms, Threads>& room, const certified_question& q, std::uint64_t n, Out* out,
+__device__ __forceinline__ bool certified_decision(const certified_room<T, Terms>& room, const certified_question& q, std::uint64_t n, Out* out,
                                                    const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, std::uint64_t number, std::uint32_t& range) {
   using traits = certified_traits<T, Terms>;
   using state = certified_state<traits>;
   using found = typename certified_mailbox<state>::found;
   constexpr bool tells = Near && may_lose_nothing<T, Terms>;
-  static_assert(sizeof(Out) * (traits::parts + 1) <= 8 * workspace::spare_words);
+  static_assert(sizeof(Out) * (traits::parts + 1) <= 8 * (workspace::spare_words - 1));
   const bool last = is_last_block(), near = Near && desk.launches != nullptr;
   // Not in shared memory: a pointer that may be to either is dear to make.
-  auto* const spare = reinterpret_cast<Out*>(desk.spare + workspace::spare_words * blockIdx.x);
+  auto* const spare_word = in_register(desk.spare + workspace::spare_words * blockIdx.x);
+  auto* const spare = reinterpret_cast<Out*>(spare_word);
   [[maybe_unused]] auto* const told = reinterpret_cast<certified::pair*>(wf_dynamic_shared);
+  const shared_place<certified::pair> tell(told);
   if (near && !last && gridDim.x > certified_seeing_blocks) {
     bool again = false;
     if (threadIdx.x == 0) again = await_verdict(desk.launches, number, desk.looks, range);
     return __syncthreads_or(again ? 1 : 0) != 0;
   }
-  const auto warps = static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes));
+  const auto warps = in_register(static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes)));
   [[maybe_unused]] found what = found::all_lost_nothing;
   bool doubt = false;
 #pragma unroll 1
   for (int pass = last ? 0 : 1; pass < 2; ++pass) {
     const bool rehearsal = pass == 0;
     state s = state::nothing();
+    bool pairs = false;
+    const auto see = [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); };
     if (warp_index() < warps) {
       what = mail.collect(warp_index() * warp_lanes, warps * warp_lanes, rehearsal ? 0 : gridDim.x - 1, !near, last ? mail.always : desk.looks, s, [&](std::uint32_t b, const state& x) {
         if constexpr (tells) {
           if (near && last) {
 #pragma unroll
-            for (int i = 0; i < traits::parts; ++i) told[b * traits::parts + i] = x.pair[i];
+            for (int i = 0; i < traits::parts; ++i) tell.put(static_cast<int>(b * traits::parts + i), x.pair[i]);
           }
         }
       });
-      s.merge_warp();
+      if (warps > 1) s.merge_warp();
+      else s.merge_warp(see);
     }
     if (warps > 1) {
-      __syncthreads();  // the room has been read
-      if (warp_index() < warps && lane_index() == 0) room[warp_index()] = s;
+      if (warp_index() < warps && lane_index() == 0) room.put(warp_index(), s);
       __syncthreads();
-      if (warp_index() == 0) s.template merge_warps<Threads>(room, warps);
+      if (warp_index() == 0) s.template merge_warps<Threads>(room, warps, see);
+      if (rehearsal) __syncthreads();  // the room has been read
     }
     if (threadIdx.x != 0) continue;
     if (rehearsal) s.rehearse();
     Out* const to = last && !rehearsal ? out : spare;
-    bool hopeless, sure = certified_quickly<T, Terms>(s, q, n, to, hopeless);
-    if (!rehearsal) {
-      if (!sure && !hopeless) sure = certified_slowly<T, Terms>(s, q, n, to);
+    bool hopeless, sure = certified_quickly<T, Terms>(s, q, n, pairs, to, hopeless);
+    if (!rehearsal && !sure) {
+      if (!hopeless) sure = certified_slowly<T, Terms>(s, q, n, to);
       doubt = !sure;
       if (doubt) range = range_word_of<T, Terms>(s);
-      if (!near) *desk.verdict = sure ? 1u : 0u;
-      else if (last) store_word(desk.launches, std::uint64_t{range} << 32 | (static_cast<std::uint32_t>((number >> 1) + 1) << 1 | (sure ? 0u : 1u)));  // all have told, so all have read it
     }
+    // All have told, so all have read the word. A rehearsal writes too, elsewhere: what follows an answer takes 100 cycles longer the first time.
+    if (!near) *desk.verdict = doubt ? 0u : 1u;
+    else if (last) store_word(rehearsal ? spare_word + workspace::spare_words - 1 : desk.launches, std::uint64_t{range} << 32 | (static_cast<std::uint32_t>((number >> 1) + 1) << 1 | (doubt ? 1u : 0u)));
   }
   if constexpr (Near) {
     if (near) {
@@ -295,13 +305,13 @@ __device__ __attribute__((noinline)) void add_again(const arrays<1>& a, const ex
 /// (Asked of what is known: a parameter that nobody has read yet comes before the post.)
 __device__ __forceinline__ bool leaves_room() { return blockDim.x == certified_threads && 2 * blockIdx.x >= gridDim.x; }
 
-/// All threads of each block call it: `add` gives a worker's state, in thread 0. A worker that lost nothing has told all that there is to know, and leaves; of arrays in L2
+/// All threads of each block call it: `add` gives a worker's state, in thread 0, and there what pairs_lose_nothing() says. A worker that lost nothing has told all that there is to know, and leaves; of arrays in L2
 /// the others stay until they know whether they must add again. A block that waits for others in vain leaves as well, and others do its part: so it is never in the
 /// way of one that it waits for.
 ///
 /// Messages in L2 are not emptied by who reads them, since many do, but by the next launch's last block: two launches take turns with two rooms.
 template <int Threads, bool Near, terms Terms, class Out, class T, class... Ts, class Add>
-__device__ __forceinline__ void certified_answer_of_blocks(certified_room<T, Terms, Threads>& room, const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, Out* out,
+__device__ __forceinline__ void certified_answer_of_blocks(const certified_room<T, Terms>& room, const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, Out* out,
                                                            const certified_desk& desk, Add add) {
   using state = certified_state<certified_traits<T, Terms>>;
   using mailbox_type = certified_mailbox<state>;
@@ -318,10 +328,11 @@ __device__ __forceinline__ void certified_answer_of_blocks(certified_room<T, Ter
       if (threadIdx.x == 0) desk.board.next[2 * other] = 0;
     }
   } else {
-    const state s = add();
+    bool pairs = false;
+    const state s = add(pairs);
     bool stays = false;
     if (threadIdx.x == 0) {
-      const bool lost_nothing = near && loses_nothing<T, Terms>(s, q.loss);
+      const bool lost_nothing = near && loses_nothing<T, Terms>(s, pairs);
       mailbox_type to = mail;
       to.boxes += (number >> 1 & 1) * workspace::near_words;
       to.post(s, lost_nothing);
@@ -360,11 +371,13 @@ __global__ void __launch_bounds__(certified_threads, resident_blocks(certified_t
     certified_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ certified_question q, Out* out,
                      const __grid_constant__ certified_desk desk) {
   await_stream();
-  __shared__ certified_room<T, Terms, certified_threads> room;
+  __shared__ __align__(16) certified_state<certified_traits<T, Terms>> of_warp[certified_threads / warp_lanes];
+  const certified_room<T, Terms> room(of_warp);
+  const int warps = in_register(static_cast<int>(blockDim.x / warp_lanes));
   certified_answer_of_blocks<certified_threads, true, Terms, Out, T, Ts...>(
-      room, a, q, out, desk, [&] {
+      room, a, q, out, desk, [&](bool& pairs) {
         auto s = certified_share<2, Terms, T, Ts...>(a, q, gridDim.x - 1);
-        s.template merge_block<certified_threads>(room);
+        s.template merge_block<certified_threads>(room, warps, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); });
         return s;
       });
 }
@@ -379,8 +392,9 @@ __global__ void __launch_bounds__(certified_bulk_threads, resident_blocks(certif
   await_stream();
   using ring = bulk_ring<bulk_chunk<certified_bulk_threads, 4>, certified_stages>;
   __shared__ typename ring::barriers barriers;
-  __shared__ certified_room<T, Terms, certified_bulk_threads> room;
-  certified_answer_of_blocks<certified_bulk_threads, false, Terms, Out, T>(room, a, q, out, desk, [&] {
+  __shared__ __align__(16) certified_state<certified_traits<T, Terms>> of_warp[certified_bulk_threads / warp_lanes];
+  const certified_room<T, Terms> room(of_warp);
+  certified_answer_of_blocks<certified_bulk_threads, false, Terms, Out, T>(room, a, q, out, desk, [&](bool& pairs) {
     const std::uint32_t workers = gridDim.x - 1;
     certified_running<T, Terms> running;
     for_each_pack_bulk<certified_bulk_threads, 4, certified_stages, true>(
@@ -398,7 +412,7 @@ __global__ void __launch_bounds__(certified_bulk_threads, resident_blocks(certif
     const std::uint64_t i = part.last * (16 / sizeof(T)) + threadIdx.x;
     if (blockIdx.x == workers - 1 && i < a.n) with_elements<T>(a, i, [&](const auto& x) { running.add_item(x); });
     auto s = running.total(q.length);
-    s.template merge_block<certified_bulk_threads>(room);
+    s.template merge_block<certified_bulk_threads>(room, certified_bulk_threads / warp_lanes, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); });
     return s;
   });
 }

@@ -206,13 +206,14 @@ class rows_bench {
                                      {"read_us", rounded(floor, 3)}, {"cub_us", rounded(cub, 3)}, {"right", right}});
   }
 
-  /// Sums by label; everything is verified.
+  /// Sums, or what --op asks for, by label; everything is verified.
   void run_labels(std::int64_t groups) {
     const std::string name = std::to_string(groups);
-    if ((s_.what && *s_.what != op::sum) || (!s_.name.empty() && s_.name != name)) return;
-    const auto f = wf::device::find_rows(op::sum, type_, wf::accuracy::exact);
-    const wf::cpu::erased* cpu = wf::find_builtin(op::sum, type_, wf::accuracy::exact);
-    if (f == nullptr || cpu == nullptr) return;
+    const op what = s_.what.value_or(op::sum);
+    if (!s_.name.empty() && s_.name != name) return;
+    const auto f = wf::device::find_rows(what, type_, wf::accuracy::exact);
+    const wf::cpu::erased* cpu = wf::find_builtin(what, type_, wf::accuracy::exact);
+    if (f == nullptr || cpu == nullptr || cpu->inputs != 1) return;
     const std::int64_t n = most_elements();
     if (groups > n || static_cast<std::size_t>(groups) * cpu->result_size > output_bytes_) return;
     if (labels_ == nullptr) WF_CHECK(cudaMalloc(&labels_, std::size_t{8} << s_.log2_elements));
@@ -222,7 +223,7 @@ class rows_bench {
     const std::size_t answer_bytes = static_cast<std::size_t>(groups) * cpu->result_size;
     WF_CHECK(cudaMemsetAsync(out_, 0xa5, answer_bytes, meter_.stream()));
     wf::rows_request r{};
-    r.what = op::sum;
+    r.what = what;
     r.element = type_;
     r.x = {in_, in_};
     r.out = out_;
@@ -253,11 +254,11 @@ class rows_bench {
     if (type_ == dtype::f32) scatter(float{});
     if (type_ == dtype::f64) scatter(double{});
     if (type_ == dtype::i32) scatter(int{});
-    std::printf("%-9s %-22s %-5s %-10s %10.2f us %8.0f GB/s %6.3f of reading", "labels", name.c_str(), wf::info(type_).name.data(), "sum", us, static_cast<double>(bytes) / us / 1e3, floor / us);
+    std::printf("%-9s %-22s %-5s %-10s %10.2f us %8.0f GB/s %6.3f of reading", "labels", name.c_str(), wf::info(type_).name.data(), wf::op_names[static_cast<int>(what)], us, static_cast<double>(bytes) / us / 1e3, floor / us);
     if (peer > 0) std::printf("   by atomics %10.2f us", peer);
     std::printf("%s\n", right ? "" : "   WRONG");
     std::fflush(stdout);
-    file_.figures["rows"].push_back({{"family", "labels"}, {"name", name}, {"type", wf::info(type_).name}, {"op", "sum"}, {"data", "normal"}, {"bytes", bytes},
+    file_.figures["rows"].push_back({{"family", "labels"}, {"name", name}, {"type", wf::info(type_).name}, {"op", wf::op_names[static_cast<int>(what)]}, {"data", kind_ == data::normal ? "normal" : "uncertain"}, {"bytes", bytes},
                                      {"us", rounded(us, 3)}, {"read_us", rounded(floor, 3)}, {"atomics_us", rounded(peer, 3)}, {"right", right}});
   }
 
@@ -435,6 +436,7 @@ void run_all(const settings& s, rows_bench& b, dtype t) {
     b.fill(t, data::uncertain);
     for (const std::int64_t each : {16, 64, 1024, 65536}) b.run({"uncertain", text(each), {(all >> 4) / each, each}, {1}, {}});
     b.run({"uncertain", "4096x4096 axis 0", {4096, 4096}, {0}, {}});
+    if (has("labels")) b.run_labels(1000000);
   }
 }
 

@@ -22,21 +22,37 @@ inline constexpr int adder_threads = 256, adder_loads = 4;
 inline constexpr std::int64_t added_answers = 1 << 14;
 
 inline constexpr std::uint32_t no_word = ~0u;  ///< a lane adds nothing
-/// Onto the word that each lane names its number, or nothing if that is `no_word`: lanes that have one word add up first. All lanes call it.
-__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::uint64_t sum) {
+/// Onto the words that each lane names its number, and `beside` onto the word behind it where a slot has two; nothing if `word` is no_word. Lanes that have one word add up first. All lanes call it.
+template <bool Two>
+__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::int64_t sum, std::int64_t beside) {
   const auto lane = static_cast<std::uint32_t>(lane_index());
   const unsigned peers = __match_any_sync(all_lanes, word);
   unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
   const bool first = rank == 0;
   if (word == no_word) above = 0;
   while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
-    const int next = __ffs(static_cast<int>(above));
-    const std::uint64_t other = __shfl_sync(all_lanes, sum, next == 0 ? static_cast<int>(lane) : next - 1);
-    if (next != 0) sum += other;
+    const int next = __ffs(static_cast<int>(above)), from = next == 0 ? static_cast<int>(lane) : next - 1;
+    const std::int64_t other = __shfl_sync(all_lanes, sum, from), other_beside = Two ? __shfl_sync(all_lanes, beside, from) : 0;
+    if (next != 0) {
+      sum += other;
+      beside += other_beside;
+    }
     above &= __ballot_sync(all_lanes, (rank & 1) == 0);
     rank >>= 1;
   }
-  if (first && word != no_word) atomicAdd(to + word, static_cast<unsigned long long>(sum));
+  if (!first) word = no_word;
+  if constexpr (!Two) {
+    if (word != no_word) atomicAdd(to + word, static_cast<unsigned long long>(sum));
+  } else {
+    // Even lanes add first words and odd ones second words, those of the even lane and then those of the odd one, so that a request has both.
+    const bool odd = (lane & 1) != 0;
+    const std::uint32_t other = __shfl_xor_sync(all_lanes, word, 1);
+    const std::int64_t given = __shfl_xor_sync(all_lanes, odd ? sum : beside, 1), kept = odd ? beside : sum;
+    const std::uint32_t of_even = odd ? other : word, of_odd = odd ? word : other;
+    if (of_even != no_word) atomicAdd(to + of_even + (odd ? 1 : 0), static_cast<unsigned long long>(odd ? given : kept));
+    __syncwarp();
+    if (of_odd != no_word) atomicAdd(to + of_odd + (odd ? 1 : 0), static_cast<unsigned long long>(odd ? kept : given));
+  }
 }
 
 /// Onto sums[label] each element, as atomic operations of integers are exact in any order.
@@ -57,7 +73,7 @@ __global__ void __launch_bounds__(adder_threads) add_labelled_kernel(const unsig
     }
 #pragma unroll
     for (std::uint32_t j = 0; j < adder_loads; ++j) {
-      add_to_words(sums, label[j], (value[j] ^ sign) - sign);
+      add_to_words<false>(sums, label[j], static_cast<std::int64_t>((value[j] ^ sign) - sign), 0);
     }
   }
 }

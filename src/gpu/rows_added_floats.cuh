@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_added_floats.cuh
 /// Exact sums and means of floats by label, of many answers. An answer has slots: 64-bit whole numbers, whose units lie `spacing` powers of 2 apart. An element is added to
-/// the slot in whose units it is whole, by one atomic operation; an f64 to two. That is exact in any order, so nothing is sorted and nothing is uncertain.
+/// the slot in whose units it is whole, by one atomic operation. That is exact in any order, so nothing is sorted and nothing is uncertain.
+///
+/// What limits it is how many requests L2 looks up, whatever they hold: 1.5 for an atomic operation of a lane (those that come to the other half of L2 are looked up twice). So a slot has two words
+/// side by side where an element has two things to add, as an f64 has and an element of a mean, and two lanes add them by one request. And only slots that a sample of the elements
+/// has are zeroed first: where others turn up, their elements are listed, and added by a second launch of the same kernel, which leaves at once where there are none.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,119 +21,223 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Where the slots of answers lie: slot j of answer k is word j · answers + k, as elements of one array have few slots, which so lie together.
+/// Some slots that follow each other; zeros: none.
+struct slot_range {
+  std::uint32_t below;  ///< slots from the first one of it to the last of all
+  std::uint32_t end;
+
+  __device__ __forceinline__ std::uint32_t begin(std::uint32_t count) const { return count - below; }
+  __device__ __forceinline__ void take(std::uint32_t first, std::uint32_t last, std::uint32_t count) {
+    below = max(below, count - first);
+    end = max(end, last + 1);
+  }
+  /// Of all lanes, into `to`.
+  __device__ __forceinline__ void tell(slot_range& to) const {
+    __syncwarp();
+    const std::uint32_t all_below = warp_max(below), all_end = warp_max(end);
+    if (lane_index() != 0 || all_end == 0) return;
+    atomicMax(&to.below, all_below);
+    atomicMax(&to.end, all_end);
+  }
+};
+/// What blocks tell each other.
+struct label_notes {
+  slot_range used, zeroed;  ///< slots from the first to the last that have elements, of any answer; those that are zeroed before elements are added
+  std::uint64_t doubt;      ///< whether any answer is in doubt
+  std::uint64_t missed;     ///< elements of slots that are not zeroed at first
+};
+/// Elements that are listed, at most, where their slots were not zeroed; all are looked at again where there are more.
+inline constexpr std::uint32_t most_missed = 1 << 20;
+/// Elements of the sample; and words of all slots from which on it is taken.
+inline constexpr std::uint32_t label_sample = 1 << 16;
+inline constexpr std::uint64_t sampled_words = 1 << 20;
+/// Blocks of a multiprocessor, by whether slots have two words.
+template <bool Two>
+inline constexpr int adder_blocks = Two ? 5 : 8;
+
+/// Where the slots of answers lie: slot j of answer k is word (j · answers + k) · width, as elements of one array have few slots, which so lie together.
 template <class T>
 struct label_slots {
   using format = exact::format<T>;
   using bits = typename format::bits;
   static constexpr int mantissa = format::mantissa_bits + 1, greatest_place = (1 << format::exponent_bits) - 3;
   static constexpr int most_spacing = 28;
-  /// An element of f64 has too many bits for a slot: those from the third slot on above its own go there.
-  static constexpr int pieces = mantissa > 24 ? 2 : 1, apart = 3;
+  /// An element of f64 has too many bits for a word: its lower `low` bits go to the first one of its slot, the others to the second.
+  static constexpr int pieces = mantissa > 24 ? 2 : 1;
 
   std::uint32_t answers, n;
   int spacing, count;     ///< of slots
+  int low;                ///< bits of a piece; of two, of the lower one
+  int width;              ///< words of a slot: 2 of two pieces, or where a count lies beside the sum
   std::uint32_t divisor;  ///< place · divisor / 2^16 is a place's slot
   bool magnitudes;        ///< norm1
+  bool sampled;           ///< whether not all slots are zeroed first
   wf::rounding mode;
   std::uint64_t* slots;
-  std::uint64_t* used;    ///< which slots have elements, of any answer; behind it, whether any answer is in doubt
+  label_notes* notes;
   std::uint32_t* kinds;   ///< of each answer what slots do not tell: kind_bits
   std::uint32_t* others;  ///< of an answer in doubt: whether it has an element that is not -0
-  std::uint32_t* counts;  ///< of elements; null where nobody asks
+  std::uint32_t* counts;  ///< of elements that are in no slot's count; null where nobody asks
+  std::uint32_t* missed;  ///< elements whose slots were not zeroed, up to most_missed
 
-  /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62. Spacing 0: pieces are too large.
-  static label_slots of(std::int64_t elements, std::int64_t many) {
+  /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62.
+  static label_slots of(std::int64_t elements, std::int64_t many, bool counted) {
     label_slots s{};
     s.n = static_cast<std::uint32_t>(elements);
     s.answers = static_cast<std::uint32_t>(many);
-    const int room = 62 - std::bit_width(static_cast<std::uint32_t>(elements));  // bits of a piece
-    if constexpr (pieces == 1) {
-      s.spacing = room - mantissa + 1;
-      if (s.spacing > most_spacing) s.spacing = most_spacing;
-    } else {
-      s.spacing = room / apart;
-      if (mantissa - 1 - (apart - 1) * s.spacing > room) return s = {};
-    }
-    s.count = greatest_place / s.spacing + 1 + (pieces - 1) * apart;
+    s.low = 62 - std::bit_width(static_cast<std::uint32_t>(elements));  // bits of a piece
+    s.spacing = pieces * s.low - mantissa + 1;
+    if (s.spacing > most_spacing) s.spacing = most_spacing;
+    s.width = pieces == 2 || counted ? 2 : 1;
+    s.count = greatest_place / s.spacing + 1 + (pieces - 1) * (s.low / s.spacing + 1);
     s.divisor = 65536u / static_cast<unsigned>(s.spacing) + 1;
     return s;
   }
-  /// Neighbouring slots that one bit of `used` tells of.
-  static constexpr int used_log2 = pieces == 1 ? 0 : 2;
+  std::uint64_t words() const { return static_cast<std::uint64_t>(count) * answers * static_cast<unsigned>(width); }
 };
 enum kind_bits : std::uint32_t { kind_nan = 1, kind_above = 2, kind_below = 4, kind_minus_zero = 8, kind_doubt = 16 };
 
-/// The elements of `each` lanes' loads, and their labels; of those that no answer has, `answers`.
+/// The elements of `each` lanes' loads, and their labels; of those that no answer has, `answers`. The first `n` of all, or of a list.
 template <class T>
-__device__ __forceinline__ void load_labelled(const label_slots<T>& s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, std::uint64_t at,
-                                              typename exact::format<T>::bits (&value)[adder_loads], std::uint32_t (&label)[adder_loads]) {
+__device__ __forceinline__ void load_labelled(const label_slots<T>& s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, std::uint64_t at, std::uint32_t n,
+                                              const std::uint32_t* list, typename exact::format<T>::bits (&value)[adder_loads], std::uint32_t (&label)[adder_loads]) {
 #pragma unroll
   for (std::uint32_t j = 0; j < adder_loads; ++j) {
-    const std::uint64_t i = at + j * warp_lanes + static_cast<std::uint32_t>(lane_index());
-    const std::uint64_t given = i < s.n ? static_cast<std::uint64_t>(__ldcs(reinterpret_cast<const long long*>(labels) + i)) : ~std::uint64_t{0};
+    std::uint64_t i = at + j * warp_lanes + static_cast<std::uint32_t>(lane_index());
+    const bool there = i < n;
+    if (list != nullptr && there) i = list[i];
+    const std::uint64_t given = there ? static_cast<std::uint64_t>(__ldcs(reinterpret_cast<const long long*>(labels) + i)) : ~std::uint64_t{0};
     label[j] = given < s.answers ? static_cast<std::uint32_t>(given) : s.answers;
     value[j] = 0;
-    if (i < s.n) value[j] = __ldcs(reinterpret_cast<const typename exact::format<T>::bits*>(x + static_cast<std::int64_t>(i) * stride));  // slots are to stay in L2
+    if (there) value[j] = __ldcs(reinterpret_cast<const typename exact::format<T>::bits*>(x + static_cast<std::int64_t>(i) * stride));  // slots are to stay in L2
   }
 }
 
-/// Each element onto a slot or two of its answer.
+/// Which slots are to be zeroed: those of some elements, the one above and two below, as the greatest and the least elements are seldom among them.
 template <class T>
-__global__ void __launch_bounds__(adder_threads) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels) {
+__global__ void __launch_bounds__(adder_threads) sample_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride) {
+  using format = exact::format<T>;
+  slot_range seen{0, 0};
+  const auto count = static_cast<std::uint32_t>(s.count);
+  const std::uint32_t threads = gridDim.x * adder_threads, step = s.n > label_sample ? s.n / label_sample : 1;
+#pragma unroll 8
+  for (std::uint32_t k = blockIdx.x * adder_threads + threadIdx.x; k < min(s.n, label_sample); k += threads) {
+    const auto b = *reinterpret_cast<const typename format::bits*>(x + std::int64_t{k} * step * stride);
+    const auto e = static_cast<std::uint32_t>(b >> format::mantissa_bits) & format::exponent_field_max;
+    if (e == format::exponent_field_max || e == 0) continue;
+    const std::uint32_t slot = (e - 1) * s.divisor >> 16;
+    seen.take(max(slot, 2u) - 2, min(slot + 1, count - 1), count);
+  }
+  seen.tell(s.notes->zeroed);
+}
+
+/// Zeroes the slots of the sample; or, of a second launch, others that have elements.
+template <class T>
+__global__ void __launch_bounds__(adder_threads) clear_labelled_floats_kernel(label_slots<T> s, bool second) {
+  const auto count = static_cast<std::uint32_t>(s.count);
+  const slot_range used = s.notes->used, zeroed = s.notes->zeroed;
+  const std::uint32_t from = zeroed.begin(count);
+  const auto clear = [&](std::uint32_t begin, std::uint32_t end) {
+    const std::uint64_t each = std::uint64_t{s.answers} * static_cast<unsigned>(s.width);
+    for (std::uint64_t k = begin * each + blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < end * each; k += std::uint64_t{gridDim.x} * adder_threads) s.slots[k] = 0;
+  };
+  if (!second) {
+    clear(from, zeroed.end);
+  } else {
+    clear(used.begin(count), min(used.end, from));
+    clear(max(used.begin(count), zeroed.end), used.end);
+  }
+}
+
+/// Lists the elements first + 32 j of the bits j in `missed`. Whether the list had room.
+__device__ __attribute__((noinline)) inline bool list_missed(label_notes* notes, std::uint32_t* list, std::uint32_t first, std::uint32_t missed) {
+  bool room = true;
+  for (unsigned j = 0; j < adder_loads; ++j, missed >>= 1) {
+    const unsigned some = __ballot_sync(all_lanes, (missed & 1) != 0);
+    if (some == 0 || !room) continue;
+    const auto lane = static_cast<std::uint32_t>(lane_index());
+    unsigned long long before = 0;
+    if (lane == 0) before = atomicAdd(reinterpret_cast<unsigned long long*>(&notes->missed), static_cast<unsigned long long>(__popc(some)));
+    before = __shfl_sync(all_lanes, before, 0);
+    const std::uint64_t mine = before + static_cast<unsigned>(__popc(some & ((1u << lane) - 1)));
+    if ((missed & 1) != 0 && mine < most_missed) list[mine] = first + j * warp_lanes;
+    room = before + static_cast<unsigned>(__popc(some)) <= most_missed;
+  }
+  return room;
+}
+
+/// Each element onto its answer's slot; of a second launch, those whose slots were not zeroed before the first one.
+template <class T, bool Two>
+__global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, adder_blocks<Two>)) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
   using format = exact::format<T>;
   using slots = label_slots<T>;
   using bits = typename format::bits;
   const auto lane = static_cast<std::uint32_t>(lane_index());
   constexpr std::uint32_t warp_elements = warp_lanes * adder_loads, none = no_word;
   auto* const words = reinterpret_cast<unsigned long long*>(s.slots);
-  std::uint64_t used = 0;
-  for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < s.n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
+  const auto count = static_cast<std::uint32_t>(s.count);
+  slot_range used{0, 0};
+  const slot_range zeroed = s.sampled ? s.notes->zeroed : slot_range{count, count};
+  const std::uint32_t from = zeroed.begin(count), many = zeroed.end == 0 ? 0 : zeroed.end - from;
+  std::uint32_t n = s.n;
+  const std::uint32_t* list = nullptr;
+  if (second) {
+    const std::uint64_t missed = s.notes->missed;
+    if (missed == 0) return;
+    if (missed <= most_missed) {
+      n = static_cast<std::uint32_t>(missed);
+      list = s.missed;
+    }
+  }
+  bool listing = !second;
+  for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
     bits value[adder_loads];
     std::uint32_t label[adder_loads];
-    load_labelled(s, x, stride, labels, at, value, label);
+    load_labelled(s, x, stride, labels, at, n, list, value, label);
+    std::uint32_t missed = 0;  // a bit each
 #pragma unroll
     for (std::uint32_t j = 0; j < adder_loads; ++j) {
       const bits b = value[j], below = b & ((bits{1} << format::mantissa_bits) - 1);
       const auto e = static_cast<std::uint32_t>(b >> format::mantissa_bits) & format::exponent_field_max;
       const bool negative = !s.magnitudes && (b & format::sign_mask) != 0, there = label[j] != s.answers;
       std::uint32_t word = none;
-      std::int64_t sum = 0;
-      [[maybe_unused]] std::int64_t high = 0;
+      std::int64_t sum = 0, beside = 1;
+      bool counts = false;  // by itself
       if (e == format::exponent_field_max) {
-        if (there) atomicOr(s.kinds + label[j], below != 0 ? kind_nan : negative ? kind_below : kind_above);
+        if (there && !second) atomicOr(s.kinds + label[j], below != 0 ? kind_nan : negative ? kind_below : kind_above);
       } else if ((e | below) != 0) {
         const std::uint32_t place = e == 0 ? 0 : e - 1, slot = place * s.divisor >> 16;
         const int up = static_cast<int>(place) - static_cast<int>(slot) * s.spacing;
         const std::uint64_t m = e == 0 ? std::uint64_t{below} : below | std::uint64_t{1} << format::mantissa_bits;
         sum = static_cast<std::int64_t>(m << up);
         if constexpr (slots::pieces == 2) {
-          const int low = slots::apart * s.spacing;  // bits of the lower piece
-          sum &= (std::int64_t{1} << low) - 1;
-          high = static_cast<std::int64_t>(m >> (low - up));
-          if (negative) high = -high;
+          sum &= (std::int64_t{1} << s.low) - 1;
+          beside = static_cast<std::int64_t>(m >> (s.low - up));
+          if (negative) beside = -beside;
         }
         if (negative) sum = -sum;
         if (there) {
-          word = slot * s.answers + label[j];
-          used |= std::uint64_t{1} << (slot >> slots::used_log2);
-          if constexpr (slots::pieces == 2) used |= std::uint64_t{1} << ((slot + slots::apart) >> slots::used_log2);
+          used.take(slot, slot, count);
+          const bool misses = slot - from >= many;
+          missed |= (misses ? 1u : 0u) << j;
+          if (misses == second) word = (slot * s.answers + label[j]) * (Two ? 2 : 1);
         }
-      } else if (negative && there) {
-        atomicOr(s.kinds + label[j], static_cast<std::uint32_t>(kind_minus_zero));
+        counts = slots::pieces == 2 && there && !second;
+      } else {
+        counts = there && !second;
+        if (negative && there) atomicOr(s.kinds + label[j], static_cast<std::uint32_t>(kind_minus_zero));
       }
       __syncwarp();
-      add_to_words(words, sum == 0 ? none : word, static_cast<std::uint64_t>(sum));
-      if constexpr (slots::pieces == 2) add_to_words(words, high == 0 || word == none ? none : word + slots::apart * s.answers, static_cast<std::uint64_t>(high));
-      if (s.counts != nullptr) {
-        const unsigned peers = __match_any_sync(all_lanes, label[j]);
-        if (there && (peers & ((1u << lane) - 1)) == 0) atomicAdd(s.counts + label[j], static_cast<std::uint32_t>(__popc(peers)));
+      add_to_words<Two>(words, word, sum, beside);
+      if (Two && s.counts != nullptr && __any_sync(all_lanes, counts)) {
+        const std::uint32_t of = counts ? label[j] : s.answers;
+        const unsigned peers = __match_any_sync(all_lanes, of);
+        if (counts && (peers & ((1u << lane) - 1)) == 0) atomicAdd(s.counts + of, static_cast<std::uint32_t>(__popc(peers)));
       }
     }
+    if (listing && __any_sync(all_lanes, missed != 0)) listing = list_missed(s.notes, s.missed, static_cast<std::uint32_t>(at) + lane, missed);
   }
-  __syncwarp();
-  const std::uint32_t low = warp_or(static_cast<std::uint32_t>(used)), high = warp_or(static_cast<std::uint32_t>(used >> 32));
-  if (lane == 0 && (low | high) != 0) atomicOr(reinterpret_cast<unsigned long long*>(s.used), (static_cast<unsigned long long>(high) << 32) | low);
+  if (!second) used.tell(s.notes->used);
 }
 
 /// The leading 64 bits of a whole number that is given from its highest digits on, and whether there are others below them.
@@ -152,16 +260,25 @@ template <class T>
 __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(label_slots<T> s, typename exact::format<T>::bits* out) {
   using format = exact::format<T>;
   using bits = typename format::bits;
-  const std::uint64_t used = *s.used, mask = (std::uint64_t{1} << s.spacing) - 1;
-  constexpr int log2 = label_slots<T>::used_log2;
-  int first = 0, end = 0;  // slots that have elements
-  if (used != 0) {
-    first = (__ffsll(static_cast<long long>(used)) - 1) << log2;
-    end = min((64 - __clzll(static_cast<long long>(used))) << log2, s.count);
-  }
+  using slots = label_slots<T>;
+  const slot_range used = s.notes->used;
+  const std::uint64_t mask = (std::uint64_t{1} << s.spacing) - 1;
+  const int over = s.low / s.spacing, rest_of_low = s.low % s.spacing;  // second pieces begin so many digits and bits above first ones
+  // Slots that have elements, and digits of what they have.
+  const int last = static_cast<int>(used.end), first = last == 0 ? 0 : static_cast<int>(used.begin(static_cast<std::uint32_t>(s.count)));
+  const int end = last == 0 ? 0 : last + (slots::pieces - 1) * (over + 1);
   for (std::uint64_t k = blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < s.answers; k += std::uint64_t{gridDim.x} * adder_threads) {
-    const std::uint32_t kinds = s.kinds[k], n = s.counts != nullptr ? s.counts[k] : 1;
-    if (n == 0 || (kinds & kind_nan) != 0 || (kinds & (kind_above | kind_below)) == (kind_above | kind_below)) {
+    const std::uint32_t kinds = s.kinds[k];
+    std::uint64_t* const mine = s.slots + k * static_cast<unsigned>(s.width);
+    const std::uint64_t apart = std::uint64_t{s.answers} * static_cast<unsigned>(s.width);
+    std::uint32_t n = s.counts != nullptr ? s.counts[k] : 1;
+    if constexpr (slots::pieces == 1) {
+      if (s.counts != nullptr) {
+#pragma unroll 4
+        for (int j = first; j < last; ++j) n += static_cast<std::uint32_t>(mine[static_cast<unsigned>(j) * apart + 1]);
+      }
+    }
+    if ((n == 0 && kinds == 0) || (kinds & kind_nan) != 0 || (kinds & (kind_above | kind_below)) == (kind_above | kind_below)) {
       out[k] = format::quiet_nan;
       continue;
     }
@@ -169,18 +286,28 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
       out[k] = static_cast<bits>((kinds & kind_above) != 0 ? format::infinity : format::infinity | format::sign_mask);
       continue;
     }
-    const auto is_used = [&](int j) { return (used >> (j >> log2) & 1) != 0; };
-    std::uint64_t* const mine = s.slots + k;
-    const auto slot = [&](int j) { return is_used(j) ? static_cast<std::int64_t>(mine[std::uint64_t{static_cast<unsigned>(j)} * s.answers]) : 0; };
+    const auto piece = [&](int j, int which, bool negative) -> std::int64_t {
+      const std::int64_t v = j >= first && j < last ? static_cast<std::int64_t>(mine[static_cast<unsigned>(j) * apart + static_cast<unsigned>(which)]) : 0;
+      return negative ? -v : v;
+    };
+    // What digit j has of first pieces and of the parts of second ones; below 2^63.
+    const auto slot = [&](int j, bool negative) {
+      std::int64_t v = piece(j, 0, negative);
+      if constexpr (slots::pieces == 2) {
+        v += static_cast<std::int64_t>((static_cast<std::uint64_t>(piece(j - over, 1, negative)) << rest_of_low) & mask);
+        v += piece(j - over - 1, 1, negative) >> (s.spacing - rest_of_low);
+      }
+      return v;
+    };
     std::int64_t carry = 0;
 #pragma unroll 4
-    for (int j = first; j < end; ++j) carry = (slot(j) + carry) >> s.spacing;
+    for (int j = first; j < end; ++j) carry = (slot(j, false) + carry) >> s.spacing;
     const bool negative = carry < 0;
     carry = 0;
 #pragma unroll 1
     for (int j = first; j < end; ++j) {
-      const std::int64_t v = (negative ? -slot(j) : slot(j)) + carry;
-      mine[std::uint64_t{static_cast<unsigned>(j)} * s.answers] = static_cast<std::uint64_t>(v) & mask;
+      const std::int64_t v = slot(j, negative) + carry;
+      mine[static_cast<unsigned>(j) * apart] = static_cast<std::uint64_t>(v) & mask;
       carry = v >> s.spacing;
     }
     leading_window w;
@@ -189,7 +316,7 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
     if (s.counts == nullptr) {
       w.bits = rest;
 #pragma unroll 1
-      for (int j = end - 1; j >= first; --j) w.put(mine[std::uint64_t{static_cast<unsigned>(j)} * s.answers], s.spacing);
+      for (int j = end - 1; j >= first; --j) w.put(mine[static_cast<unsigned>(j) * apart], s.spacing);
     } else {  // a long division
       w.bits = rest / n;
       rest %= n;
@@ -199,7 +326,7 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
         rest %= n;
       };
 #pragma unroll 1
-      for (int j = end - 1; j >= first; --j) divide(mine[std::uint64_t{static_cast<unsigned>(j)} * s.answers]);
+      for (int j = end - 1; j >= first; --j) divide(mine[static_cast<unsigned>(j) * apart]);
 #pragma unroll 1
       for (; rest != 0 && w.room() != 0; exponent -= s.spacing) divide(0);
       w.sticky = w.sticky || rest != 0;
@@ -208,7 +335,7 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
       out[k] = exact::pack<typename format::layout>(exact::leading_bits(w.bits, exponent + w.below, w.sticky, negative), s.mode);
     } else if ((kinds & kind_minus_zero) != 0) {  // other elements may have cancelled
       s.kinds[k] = kind_doubt;
-      atomicOr(reinterpret_cast<unsigned long long*>(s.used) + 1, 1ull);
+      atomicOr(reinterpret_cast<unsigned long long*>(&s.notes->doubt), 1ull);
     } else {
       out[k] = 0;
     }
@@ -218,12 +345,12 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
 /// Whether answers in doubt have an element that is not -0. Leaves at once where none is.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) doubt_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels) {
-  if (s.used[1] == 0) return;
+  if (s.notes->doubt == 0) return;
   constexpr std::uint32_t warp_elements = warp_lanes * adder_loads;
   for (std::uint64_t at = (blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x) / warp_lanes * warp_elements; at < s.n; at += std::uint64_t{gridDim.x} * adder_threads * adder_loads) {
     typename exact::format<T>::bits value[adder_loads];
     std::uint32_t label[adder_loads];
-    load_labelled(s, x, stride, labels, at, value, label);
+    load_labelled(s, x, stride, labels, at, s.n, nullptr, value, label);
 #pragma unroll
     for (std::uint32_t j = 0; j < adder_loads; ++j) {
       if (label[j] != s.answers && value[j] != exact::format<T>::sign_mask && (s.kinds[label[j]] & kind_doubt) != 0) atomicOr(s.others + label[j], 1u);
@@ -232,7 +359,7 @@ __global__ void __launch_bounds__(adder_threads) doubt_labelled_floats_kernel(la
 }
 template <class T>
 __global__ void __launch_bounds__(adder_threads) zero_labelled_floats_kernel(label_slots<T> s, typename exact::format<T>::bits* out) {
-  if (s.used[1] == 0) return;
+  if (s.notes->doubt == 0) return;
   for (std::uint64_t k = blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < s.answers; k += std::uint64_t{gridDim.x} * adder_threads) {
     if ((s.kinds[k] & kind_doubt) != 0) out[k] = s.others[k] != 0 ? typename exact::format<T>::bits{0} : exact::format<T>::sign_mask;
   }
@@ -242,32 +369,52 @@ __global__ void __launch_bounds__(adder_threads) zero_labelled_floats_kernel(lab
 template <class T>
 bool adds_float_labels(const rows_request& r) {
   if ((r.what != op::sum && r.what != op::norm1 && r.what != op::mean) || r.accuracy != accuracy::exact || r.state_bytes != 0 || r.segments < added_answers || r.segments >= UINT32_MAX || r.length[0] >= UINT32_MAX) return false;
-  const auto s = label_slots<T>::of(r.length[0], r.segments);
-  const std::uint64_t words = static_cast<std::uint64_t>(s.count) * s.answers;
-  return s.spacing != 0 && words <= 2 * std::uint64_t{s.n} && words < UINT32_MAX && r.segments <= r.length[0];
+  const auto s = label_slots<T>::of(r.length[0], r.segments, r.what == op::mean);
+  return s.words() <= (sizeof(T) < 8 ? 2 : 3) * std::uint64_t{s.n} && s.words() < UINT32_MAX && r.segments <= r.length[0];
 }
 
 template <class T>
 cudaError_t enqueue_added_float_labels(const rows_request& r, workspace& scratch, cudaStream_t stream) {
-  auto s = label_slots<T>::of(r.length[0], r.segments);
+  const bool counted = r.what == op::mean;
+  auto s = label_slots<T>::of(r.length[0], r.segments, counted);
   s.magnitudes = r.what == op::norm1;
   s.mode = r.options.rounding;
-  const std::size_t words = static_cast<std::size_t>(s.count) * s.answers, bytes = (words + 2 + s.answers) * 8 + (r.what == op::mean ? std::size_t{s.answers} * 4 : 0);
+  // What is zeroed by its bytes comes first: all, where slots are few.
+  s.sampled = s.words() > sampled_words;
+  const std::size_t cleared = (sizeof(label_notes) + std::size_t{s.answers} * (counted ? 12 : 8) + 127) / 128 * 128, slots_bytes = static_cast<std::size_t>(s.words()) * 8;
+  const std::size_t bytes = cleared + slots_bytes + (s.sampled ? std::size_t{most_missed} * 4 : 0);
   void* memory = nullptr;
   cudaError_t e = cudaMallocAsync(&memory, bytes, stream);
   if (e != cudaSuccess) return e;
-  s.slots = static_cast<std::uint64_t*>(memory);
-  s.used = s.slots + words;
-  s.kinds = reinterpret_cast<std::uint32_t*>(s.used + 2);
+  s.notes = static_cast<label_notes*>(memory);
+  s.kinds = reinterpret_cast<std::uint32_t*>(s.notes + 1);
   s.others = s.kinds + s.answers;
-  if (r.what == op::mean) s.counts = s.others + s.answers;
+  if (counted) s.counts = s.others + s.answers;
+  s.slots = reinterpret_cast<std::uint64_t*>(static_cast<unsigned char*>(memory) + cleared);
+  s.missed = reinterpret_cast<std::uint32_t*>(s.slots + s.words());
   const auto* const x = static_cast<const unsigned char*>(r.x[0]);
   const std::int64_t stride = r.stride[0][0] * static_cast<std::int64_t>(sizeof(T));
   auto* const out = static_cast<typename exact::format<T>::bits*>(r.out);
-  const std::uint32_t most = 8 * scratch.multiprocessors();
+  const bool two = s.width == 2;
+  const std::uint32_t most = static_cast<unsigned>(two ? adder_blocks<true> : adder_blocks<false>) * scratch.multiprocessors();
+  const launch_config sample{at_most(divide_up(s.n, adder_threads), label_sample / adder_threads / 8), adder_threads, 0, stream, false};
   const launch_config elements{at_most(divide_up(s.n, adder_threads * adder_loads), most), adder_threads, 0, stream, false}, of_answers{at_most(divide_up(s.answers, adder_threads), 2 * most), adder_threads, 0, stream, false};
-  e = cudaMemsetAsync(memory, 0, bytes, stream);
-  if (e == cudaSuccess) e = launch(add_labelled_floats_kernel<T>, elements, s, x, stride, r.labels);
+  e = cudaMemsetAsync(memory, 0, cleared + (s.sampled ? 0 : slots_bytes), stream);
+  if (s.sampled) {
+    if (e == cudaSuccess) e = launch(sample_labelled_floats_kernel<T>, sample, s, x, stride);
+    if (e == cudaSuccess) e = launch(clear_labelled_floats_kernel<T>, elements, s, false);
+  }
+  const auto add = [&](bool second) {
+    if constexpr (label_slots<T>::pieces == 1) {
+      if (!two) return launch(add_labelled_floats_kernel<T, false>, elements, s, x, stride, r.labels, second);
+    }
+    return launch(add_labelled_floats_kernel<T, true>, elements, s, x, stride, r.labels, second);
+  };
+  if (e == cudaSuccess) e = add(false);
+  if (s.sampled) {
+    if (e == cudaSuccess) e = launch(clear_labelled_floats_kernel<T>, elements, s, true);
+    if (e == cudaSuccess) e = add(true);
+  }
   if (e == cudaSuccess) e = launch(answer_labelled_floats_kernel<T>, of_answers, s, out);
   if (e == cudaSuccess && !s.magnitudes) e = launch(doubt_labelled_floats_kernel<T>, elements, s, x, stride, r.labels);
   if (e == cudaSuccess && !s.magnitudes) e = launch(zero_labelled_floats_kernel<T>, of_answers, s, out);

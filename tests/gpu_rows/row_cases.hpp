@@ -359,3 +359,36 @@ inline row_case shrunk(const rows_machine& m, row_case c) {
   }
   return c;
 }
+
+/// Floats that are added where their labels say, by so many slots that only those are zeroed which a sample of the elements has. A third has one label.
+inline std::vector<row_case> sampled_label_cases(std::uint64_t seed) {
+  struct asked {
+    wf::dtype type;
+    wf::op what;
+    const char* family;
+    std::int64_t answers;
+  };
+  constexpr asked all[] = {{wf::dtype::f64, wf::op::sum, "octaves", 16384}, {wf::dtype::f64, wf::op::mean, "normal", 16384}, {wf::dtype::f64, wf::op::norm1, "wide", 16384},
+                           {wf::dtype::f64, wf::op::mean, "finite_bits", 16384}, {wf::dtype::f64, wf::op::sum, "bits", 16384}, {wf::dtype::f64, wf::op::sum, "unsampled", 16384},
+                           {wf::dtype::f64, wf::op::mean, "rare_exponent", 16384}, {wf::dtype::f32, wf::op::mean, "unsampled", 65536}, {wf::dtype::f32, wf::op::sum, "rare_exponent", 80000},
+                           {wf::dtype::f32, wf::op::mean, "sparse", 65536}};
+  constexpr std::int64_t n = 1400000;
+  std::mt19937_64 g(seed);
+  std::vector<row_case> cases;
+  for (const auto& [type, what, family, answers] : all) {
+    row_case c;
+    c.type = type;
+    c.what = what;
+    c.family = family;
+    c.seed = g() % 1000;
+    c.options.rounding = static_cast<wf::rounding>(cases.empty() ? 0 : g() % 5);
+    c.answers = answers;
+    for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(answers)));
+    c.shape = {n};
+    c.axes = {0};
+    c.strides[0] = {1};
+    c.count[0] = n;
+    cases.push_back(c);
+  }
+  return cases;
+}

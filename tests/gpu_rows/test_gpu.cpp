@@ -35,6 +35,12 @@ TEST_P(rows, captured_and_replayed) {
   check(captured, 2, 8);
 }
 
+TEST(labels, of_floats_whose_slots_are_sampled) {
+  const auto why = gpu_rows().why_not();
+  if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  for (const row_case& c : sampled_label_cases(5)) EXPECT_EQ(difference(gpu_rows(), c), "") << c.name();
+}
+
 INSTANTIATE_TEST_SUITE_P(gpu, rows,
                          ::testing::Values(wf::dtype::f16, wf::dtype::bf16, wf::dtype::f32, wf::dtype::f64, wf::dtype::i8, wf::dtype::i16,
                                            wf::dtype::i32, wf::dtype::i64, wf::dtype::u8, wf::dtype::u16, wf::dtype::u32, wf::dtype::u64,

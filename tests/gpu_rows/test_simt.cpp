@@ -647,26 +647,12 @@ TEST(labels, of_floats_that_are_added) {
   simt::current_options() = before;
 }
 
-/// f64, each of whose elements goes to two of many slots: so many elements that these take no more memory than a sort.
-TEST(labels, of_f64_that_are_added) {
+/// So many slots that only those are zeroed which a sample of the elements has; and f64, each of whose elements goes to two words.
+TEST(labels, of_floats_whose_slots_are_sampled) {
   const auto before = simt::current_options();
-  std::mt19937_64 g(3 * number_of_environment("WF_ROWS_SEED", 1));
   int k = 0;
-  for (const auto& [what, family] : std::initializer_list<std::pair<wf::op, const char*>>{{wf::op::sum, "octaves"}, {wf::op::mean, "normal"}, {wf::op::norm1, "wide"}, {wf::op::mean, "finite_bits"}, {wf::op::sum, "bits"}}) {
+  for (const row_case& c : sampled_label_cases(3 * number_of_environment("WF_ROWS_SEED", 1))) {
     if (!chosen()) continue;
-    row_case c;
-    c.type = wf::dtype::f64;
-    c.what = what;
-    c.family = family;
-    c.seed = g() % 1000;
-    c.options.rounding = static_cast<wf::rounding>(k == 0 ? 0 : g() % 5);
-    c.answers = 16384;
-    constexpr std::int64_t n = 1400000;
-    for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % 16384));
-    c.shape = {n};
-    c.axes = {0};
-    c.strides[0] = {1};
-    c.count[0] = n;
     simt::current_options().order = orders[k++ % 3];
     EXPECT_EQ(difference(simt_rows(), c), "") << c.name() << ": " << simt::last_fault().text;
   }

@@ -96,6 +96,11 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
       b = i == 16 ? static_cast<bits>(unit | (1 + seed % 2 * 2)) : i == 17 ? unit : 0;
       if (i % 4096 == 3000) b = static_cast<bits>(static_cast<bits>(lower) << f::mantissa_bits | (seed % 4 / 2 == 0 ? f::sign_mask : bits{0}));
     }
+    if (name == "rare_exponent" || name == "unsampled") {  // about 1, and far below it: one in 1000, or all that are not one step of a sample of 2^16 apart
+      constexpr int one = f::exponent_field_max / 2;
+      const bool in_step = n < 65536 || i % (n / 65536) == 0;
+      b = of_exponent(in_step || (name == "rare_exponent" && i % 1000 != 1) ? one : one / 4);
+    }
     if (name == "wide") b = of_exponent(static_cast<int>(g() % static_cast<std::uint64_t>(f::exponent_field_max)));
   }
   if (n > 0) {

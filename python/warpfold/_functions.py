@@ -728,8 +728,8 @@ class _Fused:
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
                  accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
-        if axis is None and keepdims is False and where is None and stream is None:
-            found: tuple[Any, ...] = _fused(self._ops, x, correction, accuracy, rounding)
+        if where is None:
+            found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream)
             if found is not NotImplemented:
                 return found
         answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
@@ -835,8 +835,8 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
 
 def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
               stream: Any = None) -> Any:
-    if stream is None and offsets is not None:
-        found = _parted(_core.op_names.index(name), x, offsets, None, None, correction, accuracy, rounding)
+    if offsets is not None:
+        found = _parted(_core.op_names.index(name), x, offsets, None, None, correction, accuracy, rounding, stream)
         if found is not NotImplemented:
             return found
     general = _general()
@@ -1166,8 +1166,8 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
 
 
 def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str) -> Any:
-    if stream is None and labels is not None:
-        found = _parted(_core.op_names.index(name), x, None, labels, answers, correction, accuracy, rounding)
+    if labels is not None:
+        found = _parted(_core.op_names.index(name), x, None, labels, answers, correction, accuracy, rounding, stream)
         if found is not NotImplemented:
             return found
     general = _general()

@@ -158,7 +158,11 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
     std::int64_t answers = static_cast<std::int64_t>(at.size()) - 1;
     if (by_labels) {
       answers = *told;
-      if (answers < 0 && a[4] == Py_None) answers = std::max<std::int64_t>(*std::max_element(at.begin(), at.end()), -1) + 1;
+      if (answers < 0 && a[4] == Py_None) {
+        std::int64_t most = -1;  // not by std::max_element, which reads the most again for each label
+        for (const std::int64_t label : at) most = std::max(most, label);
+        answers = most + 1;
+      }
       if (answers <= 0 || answers == std::numeric_limits<std::int64_t>::max() || static_cast<std::int64_t>(at.size()) != x.n) return nullptr;
       if (answers > 4 * x.n + 1024) return nullptr;  // there may be no room for so many
     }

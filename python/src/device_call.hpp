@@ -4,9 +4,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <warpfold/context.hpp>
+#include <warpfold/io/dtype.hpp>
+#include <warpfold/operations.hpp>
 
 namespace wfpy {
 
@@ -14,15 +20,23 @@ namespace wfpy {
 struct device_call {
   static constexpr const char* capsule = "warpfold.device_call";
   PyObject* kind;  ///< their type, exactly
-  /// What a plain call says beside the operation and the array.
+  /// What a call says beside the operations and the array. Objects are None where they are not told.
   struct asked {
-    PyObject *axis, *out, *stream;  ///< None where they are not told
+    PyObject *axis, *type, *out, *stream;
     bool keepdims, fast;
+    wf::rounding rounding;
     long long correction;
+    std::optional<wf::dtype> type_told;     ///< what `type` means, where that is known without the library
+    PyObject* second = nullptr;             ///< the other array of dot()
+    PyObject *offsets = nullptr, *labels = nullptr;  ///< arrays of theirs, or for offsets the length of each segment
+    std::int64_t answers = 0;               ///< of labels
   };
-  /// The answer, an array of theirs, by kernels on the library's current stream. Null without a Python error: it is for general code.
-  PyObject* (*run)(const device_call& self, int op, PyObject* x, const asked& how) noexcept;
+  /// The answer, an array of theirs, by kernels on the library's current stream, or a tuple of those of several operations. Null without a Python error: it is for general code.
+  PyObject* (*run)(const device_call& self, std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) noexcept;
 };
+
+/// Those of arrays of that type; null: nobody told of it.
+const device_call* device_call_of(PyObject* kind) noexcept;
 
 /// Axes as they are told, each once and in [0, rank). False for what general code has words for.
 inline bool read_axes(PyObject* given, int rank, std::vector<int>& axes) {

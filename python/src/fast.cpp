@@ -77,10 +77,6 @@ bool is(PyObject* given, PyObject* text) {
   return given == text || (PyUnicode_CheckExact(given) && PyUnicode_Compare(given, text) == 0);
 }
 
-bool plain_on_device(PyObject* const* a) {
-  return a[type] == Py_None && a[where] == Py_None && is(a[rounding], nearest_name) && a[skip_nans] == Py_False && (a[keepdims] == Py_False || a[axis] != Py_None);
-}
-
 /// The element type that a caller names: NumPy's object or class of it, Python's own class, a name. Nothing for what general code reads, or refuses.
 std::optional<dtype> type_told(PyObject* given) {
   static constexpr std::array<const char*, wf::dtypes.size()> names = {"float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64",
@@ -530,13 +526,8 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     PyErr_SetString(PyExc_TypeError, "reduce takes 12 arguments");
     return nullptr;
   }
-  const auto* const kind = reinterpret_cast<PyObject*>(Py_TYPE(a[array]));
-  const device_call* on_device = nullptr;
-  for (const auto& each : on_devices) {
-    const device_call* const one = each.load(std::memory_order_acquire);
-    if (one == nullptr) break;
-    if (one->kind == kind) on_device = one;
-  }
+  auto* const kind = reinterpret_cast<PyObject*>(Py_TYPE(a[array]));
+  const device_call* const on_device = device_call_of(kind);
   const bool exactly = is(a[accuracy], exact_name);
   int beyond = 0;  // 64 bits
   const long long divide = PyLong_CheckExact(a[correction]) ? PyLong_AsLongLongAndOverflow(a[correction], &beyond) : 0;
@@ -547,7 +538,7 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
                        a[where] == Py_None && a[out] == Py_None && a[keepdims] == Py_False;
   const bool on_host = (kind == theirs || numbers) && a[stream] == Py_None && (a[out] == Py_None || reinterpret_cast<PyObject*>(Py_TYPE(a[out])) == theirs) &&
                        (exactly || is(a[rounding], nearest_name));
-  if (readable && (on_host || (on_device != nullptr && plain_on_device(a)))) {
+  if (readable && (on_host || (on_device != nullptr && (a[where] == Py_None || a[where] == Py_True) && a[skip_nans] == Py_False && (exactly || is(a[rounding], nearest_name))))) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
@@ -556,13 +547,15 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
     const bool keep = a[keepdims] == Py_True;
     try {
       PyObject* found = nullptr;
-      if (on_device != nullptr) {
-        found = on_device->run(*on_device, static_cast<int>(o), a[array], {a[axis], a[out], a[stream], keep, !exactly, divide});
-      } else if (const auto mode = rounding_told(a[rounding])) {
+      const auto what = static_cast<op>(o);
+      const auto mode = rounding_told(a[rounding]);
+      if (mode && on_device != nullptr) {
+        found = on_device->run(*on_device, std::span(&what, 1), false, a[array],
+                               {a[axis], a[type], a[out], a[stream], keep, !exactly, *mode, divide, a[type] == Py_None ? std::nullopt : type_told(a[type])});
+      } else if (mode) {
         wf::options options;
         options.correction = divide;
         options.rounding = *mode;
-        const auto what = static_cast<op>(o);
         const auto how = exactly ? wf::accuracy::exact : wf::accuracy::fast;
         const bool some = a[skip_nans] == Py_True;
         found = numbers ? of_numbers(what, a[array], some, options, how)
@@ -591,6 +584,14 @@ PyMethodDef methods[] = {{"reduce", reinterpret_cast<PyCFunction>(reinterpret_ca
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+const device_call* device_call_of(PyObject* kind) noexcept {
+  for (const auto& each : on_devices) {
+    const device_call* const one = each.load(std::memory_order_acquire);
+    if (one == nullptr || one->kind == kind) return one;
+  }
+  return nullptr;
+}
 
 std::optional<wf::rounding> rounding_told(PyObject* name) {
   if (is(name, nearest_name)) return wf::rounding::nearest;

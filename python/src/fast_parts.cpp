@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "device_call.hpp"
 #include "views.hpp"
 
 namespace wfpy {
@@ -52,11 +55,29 @@ bool right_number(Py_ssize_t n, Py_ssize_t wanted, const char* name) {
   return n == wanted;
 }
 
+/// Arrays on a GPU that a library's own way is for; null for others.
+const device_call* device_of(PyObject* x) { return device_call_of(reinterpret_cast<PyObject*>(Py_TYPE(x))); }
+
+/// What a call says whose axes are None.
+device_call::asked asked_of(PyObject* axis, PyObject* stream, bool keepdims, wf::accuracy how, wf::rounding mode, long long correction) {
+  return {axis, Py_None, Py_None, stream, keepdims, how == wf::accuracy::fast, mode, correction, std::nullopt};
+}
+PyObject* of_device(const device_call& d, std::span<const op> ops, bool several, PyObject* x, const device_call::asked& how) {
+  PyObject* const found = d.run(d, ops, several, x, how);
+  return found == nullptr && PyErr_Occurred() == nullptr ? not_here() : found;
+}
+
 /// (x, y, axis, keepdims, accuracy, rounding, stream)
 PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
   if (!right_number(n, 7, "dot")) return nullptr;
   const auto how = accuracy_told(a[4]);
   const auto mode = rounding_told(a[5]);
+  if (const device_call* const d = device_of(a[0]); d != nullptr && how && mode && (*how == wf::accuracy::exact || *mode == wf::rounding::nearest) && PyBool_Check(a[3])) {
+    auto asked = asked_of(a[2], a[6], a[3] == Py_True, *how, *mode, 0);
+    asked.second = a[1];
+    const op what = op::dot;
+    return of_device(*d, std::span(&what, 1), false, a[0], asked);
+  }
   if (!is_numpys(a[0]) || !is_numpys(a[1]) || a[2] != Py_None || a[3] != Py_False || !how || !mode || a[6] != Py_None ||
       (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
@@ -74,15 +95,17 @@ PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
   });
 }
 
-/// (op, x, offsets, labels, answers, correction, accuracy, rounding): offsets, or labels and how many answers or None.
+/// (op, x, offsets, labels, answers, correction, accuracy, rounding, stream): offsets, or labels and how many answers or None.
 PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 8, "parted")) return nullptr;
+  if (!right_number(n, 9, "parted")) return nullptr;
   const auto how = accuracy_told(a[6]);
   const auto mode = rounding_told(a[7]);
   const bool by_labels = a[2] == Py_None;
   PyObject* const given = by_labels ? a[3] : a[2];
   const bool by_length = !by_labels && PyLong_CheckExact(given);
-  if (!is_numpys(a[1]) || !(by_length || is_numpys(given)) || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest)) return not_here();
+  const device_call* const d = device_of(a[1]);
+  if (!(d != nullptr || (is_numpys(a[1]) && (by_length || is_numpys(given)) && a[8] == Py_None)) || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
+    return not_here();
   const auto number = [](PyObject* told, std::int64_t otherwise) -> std::optional<std::int64_t> {
     if (told == Py_None) return otherwise;
     int beyond = 0;
@@ -96,6 +119,14 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
     return nullptr;
   }
   if (!divide || !told) return not_here();
+  if (d != nullptr) {
+    if (by_labels && a[4] == Py_None) return not_here();  // all labels would have to be waited for
+    auto asked = asked_of(Py_None, a[8], false, *how, *mode, *divide);
+    (by_labels ? asked.labels : asked.offsets) = given;
+    asked.answers = *told;
+    const auto one = static_cast<op>(what);
+    return of_device(*d, std::span(&one, 1), false, a[1], asked);
+  }
   return told_by_general([&]() -> PyObject* {
     const elements x(a[1]);
     const auto o = static_cast<op>(what);
@@ -127,7 +158,11 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
     std::int64_t answers = static_cast<std::int64_t>(at.size()) - 1;
     if (by_labels) {
       answers = *told;
-      if (answers < 0 && a[4] == Py_None) answers = std::max<std::int64_t>(*std::max_element(at.begin(), at.end()), -1) + 1;
+      if (answers < 0 && a[4] == Py_None) {
+        std::int64_t most = -1;  // not by std::max_element, which reads the most again for each label
+        for (const std::int64_t label : at) most = std::max(most, label);
+        answers = most + 1;
+      }
       if (answers <= 0 || answers == std::numeric_limits<std::int64_t>::max() || static_cast<std::int64_t>(at.size()) != x.n) return nullptr;
       if (answers > 4 * x.n + 1024) return nullptr;  // there may be no room for so many
     }
@@ -148,25 +183,32 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
   });
 }
 
-/// (ops, x, correction, accuracy, rounding): one answer of all elements each.
+/// (ops, x, axis, keepdims, correction, accuracy, rounding, stream): of NumPy's arrays one answer of all elements each.
 PyObject* fused(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 5, "fused")) return nullptr;
-  const auto how = accuracy_told(a[3]);
-  const auto mode = rounding_told(a[4]);
+  if (!right_number(n, 8, "fused")) return nullptr;
+  const auto how = accuracy_told(a[5]);
+  const auto mode = rounding_told(a[6]);
   int beyond = 0;
-  const long long divide = PyLong_CheckExact(a[2]) ? PyLong_AsLongLongAndOverflow(a[2], &beyond) : 0;
-  if (!PyTuple_CheckExact(a[0]) || !is_numpys(a[1]) || !PyLong_CheckExact(a[2]) || beyond != 0 || !how || !mode ||
-      (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
+  const long long divide = PyLong_CheckExact(a[4]) ? PyLong_AsLongLongAndOverflow(a[4], &beyond) : 0;
+  const device_call* const d = device_of(a[1]);
+  const bool here = d != nullptr ? PyBool_Check(a[3]) : is_numpys(a[1]) && a[2] == Py_None && a[3] == Py_False && a[7] == Py_None;
+  if (!PyTuple_CheckExact(a[0]) || !here || !PyLong_CheckExact(a[4]) || beyond != 0 || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
+  std::vector<op> ops;
+  for (Py_ssize_t k = 0; k < PyTuple_Size(a[0]); ++k) {
+    const long what = PyLong_AsLong(PyTuple_GetItem(a[0], k));
+    if (what < 0 || what >= wf::op_count) {
+      PyErr_Clear();
+      return not_here();
+    }
+    ops.push_back(static_cast<op>(what));
+  }
+  if (d != nullptr) return of_device(*d, ops, true, a[1], asked_of(a[2], a[7], a[3] == Py_True, *how, *mode, divide));
   return told_by_general([&]() -> PyObject* {
     const elements x(a[1]);
     if (!x.type || x.n == 0) return nullptr;
     request r;
-    for (Py_ssize_t k = 0; k < PyTuple_Size(a[0]); ++k) {
-      const long what = PyLong_AsLong(PyTuple_GetItem(a[0], k));
-      if (what < 0 || what >= wf::op_count) return nullptr;
-      r.ops.push_back(static_cast<op>(what));
-    }
+    r.ops = ops;
     r.accuracy = *how;
     r.options.rounding = *mode;
     r.options.correction = divide;

@@ -305,13 +305,21 @@ bool told_axes(PyObject* axis, bool keepdims, const wf::extents& shape, std::vec
   return true;
 }
 
+wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
+  wf::extents strides(shape.size(), 0);
+  const std::size_t before = shape.size() - x.shape.size();
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (x.shape[d] != 1 || shape[before + d] == 1) strides[before + d] = x.strides[d];
+  return strides;
+}
+
 /// The arrays of one library, as it tells of them in the fewest steps. Its functions may throw; then general code says what is wrong.
 struct library : device_call {
   struct place {
     device_array x;
     std::uintptr_t stream = 0;  // the library's current one
   };
-  library(nb::handle arrays, const nb::list& types) : device_call{arrays.inc_ref().ptr(), &answer} {
+  library(nb::handle arrays, const nb::list& types, const char* conversion) : device_call{arrays.inc_ref().ptr(), &answer}, conversion_(interned(conversion)) {
     for (std::size_t k = 0; k < types_.size(); ++k) types_[k] = nb::object(types[k]).release().ptr();
   }
   library(const library&) = delete;
@@ -340,59 +348,183 @@ struct library : device_call {
   }
 
  private:
-  static PyObject* answer(const device_call& self, int o, PyObject* x, const asked& how) noexcept {
+  static PyObject* answer(const device_call& self, std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) noexcept {
     try {
-      return static_cast<const library&>(self).reduced(static_cast<wf::op>(o), x, how).release().ptr();
+      return static_cast<const library&>(self).reduced(ops, several, x, how).release().ptr();
     } catch (nb::python_error&) {  // it took the error away
     } catch (const std::exception&) {
     }
     PyErr_Clear();
     return nullptr;
   }
-  nb::object reduced(wf::op o, PyObject* x, const asked& how) const {
-    PyObject* const axis = how.axis;
-    place at;
-    if (!read(x, at) || at.x.size() == 0) return {};
-    const wf::result_kind result = wf::result_of_builtin(o, at.x.type);
-    if (result.values != 1 || type_object(result.type) == Py_None) return {};
-    const std::optional<std::uintptr_t> on = how.stream == Py_None ? at.stream : named(how.stream);
-    if (!on) return {};
-    wf::request r;
+
+  /// One call: its arrays, its request but for the operation and the room, and the shape of the answers.
+  struct prepared {
+    PyObject* object;
+    place x, y, indexes;
+    std::uintptr_t stream = 0;
+    std::vector<int> axes;
     wf::extents kept;
-    std::vector<int> axes;  // which the request reads
-    const bool one_axis = wf::operation_of(o).state == wf::state_kind::places;  // the words for others are general code's
-    if ((one_axis && axis != Py_None && !PyLong_Check(axis)) || !told_axes(axis, how.keepdims, at.x.shape, axes, kept)) return {};
-    if (axis != Py_None && axes.size() < at.x.shape.size()) {
-      r.by.kind = wf::partition::kinds::axes;
-      r.by.axes = axes;
+    wf::request r;
+  };
+  nb::object reduced(std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) const {
+    prepared p;
+    p.object = x;
+    if (!read(x, p.x) || p.x.x.size() == 0) return {};
+    const std::optional<std::uintptr_t> on = how.stream == Py_None ? p.x.stream : named(how.stream);
+    if (!on) return {};
+    p.stream = *on;
+    if (how.type != Py_None && how.type != nullptr) {
+      const nb::object found = converted(ops[0], x, p.x.x.type, how);
+      if (found.is_valid()) return found;
+      if (!is_natural(ops[0], p.x.x.type, how)) return {};
     }
-    r.what = o;
-    r.element = at.x.type;
-    r.context.accuracy = how.fast ? wf::accuracy::fast : wf::accuracy::exact;
-    r.options.correction = how.correction;
-    r.inputs.shape = at.x.shape;
-    r.inputs.data[0] = at.x.data;
-    r.inputs.strides[0] = at.x.strides;
+    p.r.element = p.x.x.type;
+    p.r.inputs.data[0] = p.x.x.data;
+    p.r.inputs.shape = p.x.x.shape;
+    p.r.inputs.strides[0] = p.x.x.strides;
+    p.r.context.accuracy = how.fast ? wf::accuracy::fast : wf::accuracy::exact;
+    p.r.context.rounding = p.r.options.rounding = how.rounding;
+    p.r.options.correction = how.correction;
+    if (how.second != nullptr && !read_second(how.second, p)) return {};
+    if (how.offsets != nullptr || how.labels != nullptr ? !read_parts(how, p) : !read_told_axes(ops, how, p)) return {};
+    if (how.stream != Py_None) {
+      for (PyObject* one : {x, how.second, how.labels}) if (one != nullptr) used(one, how.stream);
+      if (how.offsets != nullptr && !PyLong_CheckExact(how.offsets)) used(how.offsets, how.stream);
+    }
+    if (p.stream != p.x.stream) in_order(p.x.x.device, p.x.stream, p.stream);
+    if (!several) return answer_of(ops[0], how, p);
+    nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(ops.size())));
+    if (!all.is_valid()) throw nb::python_error();
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      nb::object one = answer_of(ops[k], how, p);
+      if (!one.is_valid()) return {};
+      PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(k), one.release().ptr());
+    }
+    return all;
+  }
+
+  /// Another array of the same kind, type and place, and the shape of both broadcast to one.
+  bool read_second(PyObject* y, prepared& p) const {
+    if (Py_TYPE(y) != Py_TYPE(p.object) || !read(y, p.y) || p.y.x.type != p.x.x.type || p.y.x.device != p.x.x.device || p.y.stream != p.x.stream) return false;
+    const wf::extents &a = p.x.x.shape, &b = p.y.x.shape;
+    wf::extents shape(std::max(a.size(), b.size()), 1);
+    std::copy(a.begin(), a.end(), shape.end() - static_cast<std::ptrdiff_t>(a.size()));
+    for (std::size_t d = 0, before = shape.size() - b.size(); d < b.size(); ++d) {
+      std::int64_t& n = shape[before + d];
+      if (n != b[d] && n != 1 && b[d] != 1) return false;
+      if (n == 1) n = b[d];
+    }
+    const auto n = wf::detail::product(shape);
+    if (!n || *n == 0) return false;
+    p.r.inputs.strides[0] = broadcast_strides(p.x.x, shape);
+    p.r.inputs.data[1] = p.y.x.data;
+    p.r.inputs.strides[1] = broadcast_strides(p.y.x, shape);
+    p.r.inputs.shape = shape;
+    return true;
+  }
+  static bool read_told_axes(std::span<const wf::op> ops, const asked& how, prepared& p) {
+    for (const wf::op o : ops)  // the words for others are general code's
+      if (wf::operation_of(o).state == wf::state_kind::places && how.axis != Py_None && !PyLong_Check(how.axis)) return false;
+    if (!told_axes(how.axis, how.keepdims, p.r.inputs.shape, p.axes, p.kept)) return false;
+    if (p.axes.size() < p.r.inputs.shape.size()) {
+      p.r.by.kind = wf::partition::kinds::axes;
+      p.r.by.axes = p.axes;
+    }
+    return true;
+  }
+  /// Segments, or labels, which nobody looks at here.
+  bool read_parts(const asked& how, prepared& p) const {
+    if (p.x.x.shape.size() != 1) return false;
+    const std::int64_t n = p.x.x.shape[0];
+    using kinds = wf::partition::kinds;
+    std::int64_t answers = how.answers;
+    PyObject* const given = how.labels != nullptr ? how.labels : how.offsets;
+    if (PyLong_CheckExact(given)) {
+      const std::int64_t length = number_of(nb::borrow(given));
+      if (length <= 0) return false;
+      p.r.by.kind = kinds::equal_segments;
+      p.r.by.length = length;
+      answers = (n - 1) / length + 1;
+    } else {
+      const device_array& at = p.indexes.x;
+      if (Py_TYPE(given) != Py_TYPE(p.object) || !read(given, p.indexes) || at.shape.size() != 1 || !at.contiguous() || at.device != p.x.x.device || p.indexes.stream != p.x.stream) return false;
+      if (at.type != wf::dtype::i64 && (at.type != wf::dtype::i32 || how.labels != nullptr)) return false;
+      if (how.labels != nullptr ? at.shape[0] != n : at.shape[0] == 0) return false;
+      if (how.labels == nullptr) answers = at.shape[0] - 1;
+      p.r.by.kind = how.labels != nullptr ? kinds::labels : kinds::segments;
+      p.r.by.indexes = at.data;
+      p.r.by.index_bytes = static_cast<std::uint8_t>(wf::info(at.type).size);
+      p.r.by.count = answers;
+    }
+    p.kept.push_back(answers);
+    return answers > 0;
+  }
+
+  /// The answer, or the two of operations that have two, each by kernels of its own.
+  nb::object answer_of(wf::op o, const asked& how, prepared& p) const {
+    if (o == wf::op::minmax || o == wf::op::mean_var) {
+      if (how.out != Py_None) return {};
+      const nb::object first = answer_of(o == wf::op::minmax ? wf::op::min : wf::op::mean, how, p);
+      const nb::object second = first.is_valid() ? answer_of(o == wf::op::minmax ? wf::op::max : wf::op::var, how, p) : nb::object();
+      if (!second.is_valid()) return {};
+      nb::object both = nb::steal(PyTuple_Pack(2, first.ptr(), second.ptr()));
+      if (!both.is_valid()) throw nb::python_error();
+      return both;
+    }
+    const wf::result_kind result = wf::result_of_builtin(o, p.r.element);
+    if (result.values != 1 || type_object(result.type) == Py_None) return {};
+    p.r.what = o;
     nb::object made;
     if (how.out == Py_None) {
-      std::tie(made, r.out) = room(x, at, kept, result.type);
+      std::tie(made, p.r.out) = room(p.object, p.x, p.kept, result.type);
     } else {
       place to;
-      if (Py_TYPE(how.out) != Py_TYPE(x) || !read(how.out, to) || to.x.type != result.type || !(to.x.shape == kept) || !to.x.contiguous() || to.x.device != at.x.device ||
-          to.stream != at.stream)
+      if (Py_TYPE(how.out) != Py_TYPE(p.object) || !read(how.out, to) || to.x.type != result.type || !(to.x.shape == p.kept) || !to.x.contiguous() ||
+          to.x.device != p.x.x.device || to.stream != p.x.stream)
         return {};  // general code says what is wrong
       made = nb::borrow(how.out);
-      r.out = const_cast<void*>(to.x.data);
+      p.r.out = const_cast<void*>(to.x.data);
     }
-    if (how.stream != Py_None) {
-      used(x, how.stream);
-      used(made.ptr(), how.stream);
-    }
-    if (*on != at.stream) in_order(at.x.device, at.stream, *on);
-    put(r, at.x.device, *on);
+    if (how.stream != Py_None) used(made.ptr(), how.stream);
+    put(p.r, p.x.x.device, p.stream);
     return made;
   }
 
+  std::optional<wf::dtype> wanted(const asked& how) const {
+    const auto named_so = type_named(how.type);
+    return named_so ? named_so : how.type_told;
+  }
+  bool is_natural(wf::op o, wf::dtype element, const asked& how) const {
+    return (o == wf::op::sum || o == wf::op::mean || o == wf::op::prod) && wanted(how) == wf::result_of_builtin(o, element).type;
+  }
+  /// Sums of integers modulo less than 2^64, and answers of a type that holds all elements, by the library's own conversions, which are on its own stream. Not valid for other calls.
+  nb::object converted(wf::op o, PyObject* x, wf::dtype element, const asked& how) const {
+    const auto want = wanted(how);
+    if (!want || (o != wf::op::sum && o != wf::op::mean && o != wf::op::prod) || how.stream != Py_None || type_object(*want) == Py_None || is_natural(o, element, how)) return {};
+    asked plain = how;
+    plain.type = Py_None;
+    if (wf::is_integer(*want)) {
+      if (*want == wf::dtype::boolean || !wf::is_integer(element) || o == wf::op::mean || how.out != Py_None) return {};
+      const nb::object whole = reduced(std::span(&o, 1), false, x, plain);
+      return whole.is_valid() ? as_type(whole.ptr(), *want) : nb::object();
+    }
+    if (!holds(*want, element) || (o == wf::op::prod && *want == wf::dtype::bf16) || wf::result_of_builtin(o, *want).type != *want) return {};
+    const nb::object wide = as_type(x, *want);
+    return reduced(std::span(&o, 1), false, wide.ptr(), plain);
+  }
+  nb::object as_type(PyObject* x, wf::dtype type) const { return call(conversion_, {x, type_object(type)}, nullptr, true); }
+  /// Whether a wider type of floats or of complex numbers has every number of the other.
+  static bool holds(wf::dtype wide, wf::dtype narrow) {
+    using wf::dtype;
+    if (wide == dtype::c128) return narrow == dtype::c64;
+    if (wide != dtype::f64 && wide != dtype::f32) return false;
+    if (wf::is_complex(narrow) || narrow == wide) return false;
+    if (wf::is_integer(narrow)) return wf::info(narrow).size <= (wide == dtype::f64 ? 4 : 2);
+    return wf::info(narrow).size < wf::info(wide).size;
+  }
+
+  PyObject* conversion_;  // the name of the method that gives a copy of another type
   std::array<PyObject*, wf::dtypes.size()> types_{};  // their objects for element types; None: it has no such type
 };
 
@@ -409,7 +541,7 @@ struct torch_library final : library {
   };
   /// `more`: the exchange API, and torch.empty_like.
   torch_library(nb::handle arrays, const nb::list& types, nb::handle more)
-      : library(arrays, types), told_(static_cast<const functions*>(PyCapsule_GetPointer(nb::object(more[0]).ptr(), "dlpack_exchange_api"))),
+      : library(arrays, types, "to"), told_(static_cast<const functions*>(PyCapsule_GetPointer(nb::object(more[0]).ptr(), "dlpack_exchange_api"))),
         empty_like_(nb::object(more[1]).release().ptr()) {
     if (told_ == nullptr) throw nb::python_error();
     if (told_->major != 1 || told_->dltensor_from_py_object_no_sync == nullptr || told_->current_work_stream == nullptr)
@@ -497,7 +629,7 @@ struct torch_library final : library {
 
 /// CuPy's arrays, by their attributes; `current` gives the current stream.
 struct cupy_library final : library {
-  cupy_library(nb::handle arrays, const nb::list& types, nb::handle current) : library(arrays, types), current_(current.inc_ref().ptr()) {}
+  cupy_library(nb::handle arrays, const nb::list& types, nb::handle current) : library(arrays, types, "astype"), current_(current.inc_ref().ptr()) {}
 
   bool read(PyObject* x, place& found) const override {
     const auto type = type_named(attribute(x, dtype_).ptr());
@@ -609,14 +741,6 @@ class own_calls {
   };
   std::vector<entry> met_;
 };
-
-wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
-  wf::extents strides(shape.size(), 0);
-  const std::size_t before = shape.size() - x.shape.size();
-  for (std::size_t d = 0; d < x.shape.size(); ++d)
-    if (x.shape[d] != 1 || shape[before + d] == 1) strides[before + d] = x.strides[d];
-  return strides;
-}
 
 /// The answers of n elements of `rows` rows, which lie `apart` bytes from each other.
 void of_rows(int o, int element, std::int64_t rows, std::int64_t n, std::uintptr_t first, std::uintptr_t apart, int device, std::uintptr_t stream, std::uintptr_t out) {

@@ -210,6 +210,9 @@ class Ndarray:
         self.size = self.x.size
         self.device = contextlib.nullcontext()
 
+    def astype(self, dtype):
+        return Ndarray(None, None, self.x.astype(dtype))
+
     def __dlpack_device__(self):
         return 2, 0
 

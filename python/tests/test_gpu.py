@@ -106,9 +106,10 @@ def told(monkeypatch):
     class Slow(Exception):
         pass
 
-    def refuse(*given):
+    def refuse(*given, **named):
         raise Slow
-    monkeypatch.setattr(_general, "on_gpu", refuse)
+    for name in ("on_gpu", "dot_on_gpu", "parted_on_gpu"):
+        monkeypatch.setattr(_general, name, refuse)
     return Slow
 
 
@@ -178,6 +179,132 @@ def test_plain_calls_on_another_stream_of_pytorch_do_not_either(told):
 
 
 @simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_calls_with_options_do_not_either(told, kind):
+    rng = np.random.default_rng(11)
+    x = (rng.standard_normal((5, 7, 3)) * np.exp2(rng.integers(-40, 40, (5, 7, 3)))).astype(np.float32)
+
+    def check(call, *arrays):
+        found, expected = call(*(placed(kind, a) for a in arrays)), call(*arrays)
+        for a, b in zip(found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+            if isinstance(a, tuple):
+                check_all(a, b)
+            else:
+                check_all((a,), (b,))
+
+    def check_all(found, expected):
+        for a, b in zip(found, expected, strict=True):
+            assert type(a) is kind
+            same(a.x, np.asarray(b))
+    hows = [{}, {"keepdims": True}, {"axis": 1}, {"axis": (0, 2), "keepdims": True}, {"axis": (2, 1)}]
+    for view in (x, x.transpose(2, 0, 1), x[:, ::2], x[::-1]):
+        for how in hows:
+            for rounding in ("nearest", "zero", "away", "up", "down"):
+                check(lambda a: wf.sum(a, rounding=rounding, **how), view)  # noqa: B023
+                check(lambda a: wf.var(a, rounding=rounding, correction=1, **how), view)  # noqa: B023
+                check(lambda a: wf.dot(a, a, rounding=rounding, **how), view)  # noqa: B023
+            check(lambda a: wf.sum(a, where=True, **how), view)  # noqa: B023
+            check(lambda a: wf.minmax(a, **how), view)  # noqa: B023
+            check(lambda a: wf.mean_var(a, correction=1, **how), view)  # noqa: B023
+            check(lambda a: wf.mean_var(a, rounding="down", **how), view)  # noqa: B023
+            check(lambda a: wf.fuse(["sum", "max", "mean"])(a, **how), view)  # noqa: B023
+            check(lambda a: wf.fuse(["minmax", "var", "mean_var"])(a, correction=2, rounding="up", **how), view)  # noqa: B023
+    check(lambda a: wf.fuse(["argmax", "sum"])(a, axis=1), x)
+    for a, b in ((x, x[1]), (x[1], x), (x[:, :1], x[0]), (x[..., :1], x[:1]), (x, x[0, 0, :1].reshape(()))):
+        check(wf.dot, a, b)
+        check(lambda a, b: wf.dot(a, b, axis=-1, keepdims=True), a, b)
+        check(lambda a, b: wf.dot(a, b, axis=(0, 2)), a, b)
+    z = (np.arange(6) - 2j * np.arange(6) ** 2).astype(np.complex128)
+    if kind is Ndarray:
+        check(wf.mean_var, z)
+        check(lambda a: wf.dot(a, a), z)
+        check(lambda a: wf.sum(a, dtype="complex128"), z.astype(np.complex64))
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_answers_of_a_wider_type_do_not_either(told, kind):
+    rng = np.random.default_rng(12)
+    x = (rng.standard_normal((5, 70)) * np.exp2(rng.integers(-40, 40, (5, 70)))).astype(np.float32)
+    for how in ({}, {"axis": 0}, {"axis": 1, "keepdims": True, "rounding": "up"}):
+        for want in ("float64", np.float64, np.dtype(np.float64), float):
+            for name in ("sum", "mean"):
+                got = getattr(wf, name)(placed(kind, x), dtype=want, **how)
+                same(got.x, np.asarray(getattr(wf, name)(x, dtype=want, **how)))
+        out = placed(kind, np.full(np.shape(wf.sum(x, dtype="float64", **how)), 7.0))
+        assert wf.sum(placed(kind, x), dtype="float64", out=out, **how) is out
+        same(out.x, np.asarray(wf.sum(x, dtype="float64", **how)))
+    same(wf.sum(placed(kind, x), dtype="float32").x, np.asarray(wf.sum(x)))  # its own
+    y = rng.integers(-120, 120, (3, 50)).astype(np.int32)
+    for want in ("int32", "int64", "float64") if kind is Tensor else ("int8", "uint16", "int32", "uint64", "float64"):
+        for name in ("sum", "prod") if "int" in want else ("sum",):  # products of floats are rounded as they come
+            for how in ({}, {"axis": 1}):
+                same(getattr(wf, name)(placed(kind, y), dtype=want, **how).x, np.asarray(getattr(wf, name)(y, dtype=want, **how)))
+    same(wf.mean(placed(kind, y), dtype="float64", axis=0).x, wf.mean(y, dtype="float64", axis=0))
+    small = y.astype(np.int16) if kind is Ndarray else np.clip(x, -9, 9).astype(np.float16)
+    same(wf.sum(placed(kind, small), dtype="float32").x, np.asarray(wf.sum(small, dtype="float32")))
+    refused = [(y, {"dtype": "float32"}), (x, {"dtype": "float16"}), (x, {"dtype": "int64"}), (y, {"dtype": "bool"}), (x, {"dtype": "nonsense"}), (x, {"dtype": "bfloat16"}),
+               (y, {"dtype": "int32", "out": placed(kind, np.zeros((), np.int32))}), (y.astype(np.int64), {"dtype": "float64"}), (x, {"dtype": "float64", "stream": 1})]
+    for given, how in refused:
+        with pytest.raises(told):
+            wf.sum(placed(kind, given), **how)
+    with pytest.raises(told):
+        wf.mean(placed(kind, y), dtype="int64")
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_segments_and_labels_do_not_either(told, kind):
+    rng = np.random.default_rng(13)
+    offsets, labels = np.array([0, 0, 1, 3, 67, 132, 132, 300]), rng.integers(0, 9, 301)
+    for x in ((rng.standard_normal(301) * np.exp2(rng.integers(-40, 40, 301))).astype(np.float32), rng.integers(-99, 99, 301).astype(np.int32)):
+        for view in (x, x[::-1], np.repeat(x, 3)[1::3]):
+            there = placed(kind, view)
+            for by in (offsets, offsets.astype(np.int32)):
+                for name in ("sum", "mean", "max", "var", "argmin", "minmax"):
+                    got, expected = wf.segment_reduce(name, there, placed(kind, by)), wf.segment_reduce(name, view, by)
+                    for a, b in zip(got if name == "minmax" else (got,), expected if name == "minmax" else (expected,), strict=True):
+                        assert type(a) is kind
+                        same(a.x, b)
+            for length in (1, 7, 300, 301, 10**9):
+                same(wf.segment_sum(there, length, rounding="up").x, wf.segment_sum(view, length, rounding="up"))
+            for name in ("sum", "mean", "min"):
+                same(wf.reduce_by_label(name, there, placed(kind, labels), 11).x, wf.reduce_by_label(name, view, labels, 11))
+            same(wf.sum_by_label(there, placed(kind, labels), 9, rounding="down").x, wf.sum_by_label(view, labels, 9, rounding="down"))
+    at, by = placed(kind, offsets), placed(kind, labels)
+    for call in (lambda: wf.segment_sum(there, 0), lambda: wf.segment_sum(there, True), lambda: wf.segment_sum(there, offsets), lambda: wf.segment_sum(there, Cuda(offsets)),
+                 lambda: wf.segment_sum(there, placed(kind, offsets[::-1])), lambda: wf.segment_sum(there, placed(kind, offsets * 1.0)), lambda: wf.segment_sum(there, placed(kind, offsets[:1])),
+                 lambda: wf.segment_sum(there, placed(kind, offsets[:0])), lambda: wf.segment_sum(there, placed(kind, offsets.reshape(2, 4))), lambda: wf.segment_sum(placed(kind, x.reshape(7, 43)), at),
+                 lambda: wf.segment_sum(placed(kind, x[:0]), 3), lambda: wf.segment_sum(there, at, accuracy="fast", rounding="up"), lambda: wf.segment_sum(there, at, rounding="even"),
+                 lambda: wf.segment_sum(there, 1 << 70), lambda: wf.segment_sum(there, at, stream=object()), lambda: wf.segment_reduce("var", there, at, correction=0.5),
+                 lambda: wf.sum_by_label(there, by), lambda: wf.sum_by_label(there, by, 0), lambda: wf.sum_by_label(there, by, -1), lambda: wf.sum_by_label(there, by, 1 << 70),
+                 lambda: wf.sum_by_label(there, placed(kind, labels[1:]), 9), lambda: wf.sum_by_label(there, placed(kind, labels.astype(np.int32)), 9), lambda: wf.sum_by_label(there, labels, 9)):
+        with pytest.raises(told):
+            call()
+
+
+@simt
+def test_calls_with_options_on_another_stream_of_pytorch_do_not_either(told):
+    class Stream:
+        cuda_stream = 0
+
+    x, labels = np.random.default_rng(14).standard_normal(60).astype(np.float32), np.arange(60) % 7
+    stream = Stream()
+    for call, others in ((lambda a, **how: wf.sum(a, rounding="up", **how), ()), (lambda a, b, **how: wf.dot(a, b, **how), (x[::-1].copy(),)),
+                         (lambda a, b, **how: wf.segment_sum(a, b, **how), (np.array([0, 5, 60]),)), (lambda a, b, **how: wf.sum_by_label(a, b, 7, **how), (labels,)),
+                         (lambda a, **how: wf.segment_sum(a, 9, **how), ()), (wf.minmax, ()), (wf.fuse(["sum", "max"]), ())):
+        there = [Tensor(a) for a in (x, *others)]
+        found, expected = call(*there, stream=stream), call(x, *others)
+        for a, b in zip(found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+            assert a.recorded == [stream]
+            same(a.x, np.asarray(b))
+        assert all(one.recorded == [stream] for one in there)
+    for how in ({"dtype": "float64"}, {"dtype": "int32"}):  # conversions are on the library's own stream
+        with pytest.raises(told):
+            wf.sum(Tensor(x if how["dtype"] == "float64" else labels), stream=stream, **how)
+
+
+@simt
 def test_rows_of_ranks():
     """What an all-reduce of a tensor asks of the module: answers of rows with marks before them, and the marks, of which nothing is left."""
     compiled = _device.kernels("sum")
@@ -217,10 +344,15 @@ def _fast_on_simt(x):
 def test_all_other_calls_do(told, kind):
     x = np.arange(6.0).reshape(2, 3)
     y = placed(kind, x)
-    for call in (lambda: wf.sum(y, rounding="up"), lambda: wf.sum(y, accuracy="quick"), lambda: wf.sum(y, stream=1), lambda: wf.sum(y, out=y), lambda: wf.sum(y, out=Cuda(np.zeros(()))),
+    other = placed(kind, x.astype(np.float32))
+    for call in (lambda: wf.sum(y, rounding="even"), lambda: wf.sum(y, accuracy="fast", rounding="up"), lambda: wf.sum(y, where=[True]), lambda: wf.nansum(y), lambda: wf.dot(y, x), lambda: wf.dot(y, other),
+                 lambda: wf.dot(y, placed(kind, x[:, :2])), lambda: wf.dot(y, y, axis=2), lambda: wf.dot(y, y, keepdims=1), lambda: wf.dot(y, y, rounding="even"), lambda: wf.dot(y, Cuda(x)),
+                 lambda: wf.fuse(["sum"])(y, axis=2), lambda: wf.fuse(["sum"])(y, correction=0.5), lambda: wf.fuse(["sum"])(y, where=[True]), lambda: wf.fuse(["argmax"])(y, axis=(0,)),
+                 lambda: wf.fuse(["sum"])(y, rounding="even"), lambda: wf.minmax(placed(kind, x[:0])), lambda: wf.fuse(["sum"])(placed(kind, x[:0])), lambda: wf.max(y, axis=1.5),
+                 lambda: wf.sum(y, accuracy="quick"), lambda: wf.sum(y, stream=1), lambda: wf.sum(y, out=y), lambda: wf.sum(y, out=Cuda(np.zeros(()))),
                  lambda: wf.sum(y, axis=0, out=placed(kind, np.zeros(6)[::2])), lambda: wf.sum(y, out=placed(kind, np.zeros((), np.float32))), lambda: wf.sum(y, axis=0, out=placed(kind, np.zeros((1, 3)))), lambda: wf.var(y, correction=1.0), lambda: wf.var(y, correction=1 << 70),
-                 lambda: wf.sum(y, dtype="float32"), lambda: wf.minmax(y), lambda: wf.sum(y, axis=2), lambda: wf.sum(y, axis=(0, 0)), lambda: wf.sum(y, axis=1.5),
-                 lambda: wf.argmax(y, axis=(0,)), lambda: wf.sum(placed(kind, x[:0])), lambda: wf.sum(y, where=True, keepdims=True), lambda: wf.sum(y, axis=1 << 70)):
+                 lambda: wf.sum(y, dtype="float32"), lambda: wf.sum(y, axis=2), lambda: wf.sum(y, axis=(0, 0)), lambda: wf.sum(y, axis=1.5),
+                 lambda: wf.argmax(y, axis=(0,)), lambda: wf.sum(placed(kind, x[:0])), lambda: wf.sum(y, axis=1 << 70)):
         with pytest.raises(told):
             call()
     if kind is Tensor:

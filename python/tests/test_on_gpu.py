@@ -224,12 +224,44 @@ def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
     def refuse(*given):
         raise Slow
     from warpfold import _general
-    monkeypatch.setattr(_general, "on_gpu", refuse)
+    for name in ("on_gpu", "dot_on_gpu", "parted_on_gpu"):
+        monkeypatch.setattr(_general, name, refuse)
     for name in ("sum", "mean", "max", "argmin", "count_nonzero"):
         for how in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
             both(name, there, x, library, **how)
             both(name, there[::2].T, x[::2].T, library, **how)
-    for call in (lambda: wf.sum(there, rounding="up"), lambda: wf.sum(there[:0]), lambda: wf.sum(there, out=there)):
+    for how in ({}, {"keepdims": True}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+        for name in ("sum", "mean", "var", "mean_var", "norm"):
+            for rounding in ("zero", "away", "up", "down"):
+                both(name, there[::2].T, x[::2].T, library, rounding=rounding, **how)
+        both("minmax", there, x, library, **how)
+        for name, of, dtype in (("sum", x, "float64"), ("mean", x[::2].T, "float64"), ("sum", elements("float16", (30, 40)), "float32"), ("sum", elements("int8", (30, 40)), "int32"),
+                                ("prod", elements("int16", (30, 40)), "int16"), ("mean", elements("int32", (30, 40)), "float64")):
+            both(name, on(of), of, library, dtype=dtype, **how)
+            same(host(getattr(wf, name)(on(of), dtype=getattr(sys.modules[library], dtype), **how)), np.asarray(getattr(wf, name)(of, dtype=dtype, **how)))
+        same(host(wf.dot(there, there[1], **how)), np.asarray(wf.dot(x, x[1], **how)))
+        for a, b in zip(wf.fuse(["sum", "max", "var"])(there, **how), wf.fuse(["sum", "max", "var"])(x, **how), strict=True):
+            same(host(a), np.asarray(b))
+    flat, at = x.reshape(-1), np.array([0, 0, 5, 700, 1200])
+    by = np.arange(flat.size) % 13
+    for kind in ("int32", "int64"):
+        same(host(wf.segment_sum(on(flat), on(at.astype(kind)), rounding="up")), wf.segment_sum(flat, at, rounding="up"))
+    same(host(wf.segment_reduce("max", on(flat), 7)), wf.segment_reduce("max", flat, 7))
+    same(host(wf.reduce_by_label("mean", on(flat), on(by), 14)), wf.reduce_by_label("mean", flat, by, 14))
+    if library == "torch":  # on another stream, after what the current one has still to do, with indexes that are made there
+        torch = sys.modules["torch"]
+        side = torch.cuda.Stream()
+        ends, labels = on(at), on(by)
+        torch.cuda._sleep(50_000_000)
+        y = on(flat) * 2
+        found = [wf.sum(y, stream=side, rounding="down"), wf.segment_sum(y, ends + 0, stream=side), wf.sum_by_label(y, labels + 0, 13, stream=side), wf.dot(y, y + 0, stream=side),
+                 *wf.minmax(y, stream=side)]
+        side.synchronize()
+        twice = flat * 2
+        for a, b in zip(found, (wf.sum(twice, rounding="down"), wf.segment_sum(twice, at), wf.sum_by_label(twice, by, 13), wf.dot(twice, twice), *wf.minmax(twice)), strict=True):
+            same(host(a), np.asarray(b))
+    for call in (lambda: wf.sum(there, rounding="even"), lambda: wf.sum(there[:0]), lambda: wf.sum(there, out=there), lambda: wf.sum_by_label(on(flat), on(by)), lambda: wf.dot(there, on(x[:3])),
+                 lambda: wf.segment_sum(on(flat), at)):
         with pytest.raises(Slow):
             call()
     if library == "torch":

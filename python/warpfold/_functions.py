@@ -728,8 +728,8 @@ class _Fused:
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
                  accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
-        if axis is None and keepdims is False and where is None and stream is None:
-            found: tuple[Any, ...] = _fused(self._ops, x, correction, accuracy, rounding)
+        if where is None:
+            found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream)
             if found is not NotImplemented:
                 return found
         answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
@@ -833,10 +833,13 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
     return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding, stream)
 
 
+_CODES = {name: code for code, name in enumerate(_core.op_names)}
+
+
 def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
               stream: Any = None) -> Any:
-    if stream is None and offsets is not None:
-        found = _parted(_core.op_names.index(name), x, offsets, None, None, correction, accuracy, rounding)
+    if offsets is not None:
+        found = _parted(_CODES[name], x, offsets, None, None, correction, accuracy, rounding, stream)
         if found is not NotImplemented:
             return found
     general = _general()
@@ -865,7 +868,8 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
     >>> wf.segment_sum([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [3, 12]
     """
-    return _segments("sum", x, offsets, None, accuracy, rounding, stream=stream)
+    found = _parted(_SUM, x, offsets, None, None, None, accuracy, rounding, stream)  # a call of Python's less where that answers
+    return found if found is not NotImplemented else _segments("sum", x, offsets, None, accuracy, rounding, stream=stream)
 
 
 @_document("x", "offsets", "accuracy", "rounding", "stream")
@@ -1166,8 +1170,8 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
 
 
 def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str) -> Any:
-    if stream is None and labels is not None:
-        found = _parted(_core.op_names.index(name), x, None, labels, answers, correction, accuracy, rounding)
+    if labels is not None:
+        found = _parted(_CODES[name], x, None, labels, answers, correction, accuracy, rounding, stream)
         if found is not NotImplemented:
             return found
     general = _general()
@@ -1196,7 +1200,8 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
     >>> wf.sum_by_label([1e308, 2.0, -1e308, 3.0], [0, 1, 0, 0]).tolist()
     [3.0, 2.0]
     """
-    return _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label")
+    found = _parted(_SUM, x, None, labels, answers, None, accuracy, rounding, stream)
+    return found if found is not NotImplemented else _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label")
 
 
 @_document("x", "keys", "accuracy", "rounding")

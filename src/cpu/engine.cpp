@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -606,6 +607,26 @@ namespace {
   refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
 }
 
+/// Elements of one input, of Size bytes or, where that is 0, of `size`, each to the next place of its label.
+template <std::size_t Size>
+void gather_by_label(const std::byte* x, std::int64_t stride, std::span<const std::int64_t> labels, std::int64_t* places, std::byte* to, std::size_t size) {
+  if constexpr (Size != 0) size = Size;
+  for (const std::int64_t label : labels) {
+    std::memcpy(to + static_cast<std::size_t>(places[label]++) * size, x, size);
+    x += stride;
+  }
+}
+void gather_by_label(const std::byte* x, std::int64_t stride, std::span<const std::int64_t> labels, std::int64_t* places, std::byte* to, std::size_t size) {
+  switch (size) {
+    case 1: return gather_by_label<1>(x, stride, labels, places, to, size);
+    case 2: return gather_by_label<2>(x, stride, labels, places, to, size);
+    case 4: return gather_by_label<4>(x, stride, labels, places, to, size);
+    case 8: return gather_by_label<8>(x, stride, labels, places, to, size);
+    case 16: return gather_by_label<16>(x, stride, labels, places, to, size);
+    default: return gather_by_label<0>(x, stride, labels, places, to, size);
+  }
+}
+
 /// For few elements: all of them are brought together by label at once, and no answer needs a state but that of nothing.
 void reduce_few_by_label(const erased& r, const void* self, const operands& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
   const std::int64_t n = x.shape[0];
@@ -616,19 +637,19 @@ void reduce_few_by_label(const erased& r, const void* self, const operands& x, s
   }
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::array<std::vector<std::byte>, max_inputs> gathered;
-  for (int k = 0; k < r.inputs; ++k) gathered[k].resize(static_cast<std::size_t>(n) * r.element_sizes[k]);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t to = ends[static_cast<std::size_t>(labels[i])]++;
-    for (int k = 0; k < r.inputs; ++k)
-      std::memcpy(gathered[k].data() + static_cast<std::size_t>(to) * r.element_sizes[k], static_cast<const std::byte*>(x.data[k]) + x.strides[k][0] * i, r.element_sizes[k]);
+  for (int k = r.inputs; k-- > 0;) {
+    gathered[k].resize(static_cast<std::size_t>(n) * r.element_sizes[k]);
+    std::vector<std::int64_t> places;  // of all inputs but the first, which moves the ends themselves
+    if (k > 0) places = ends;
+    gather_by_label(static_cast<const std::byte*>(x.data[k]), x.strides[k][0], labels, k > 0 ? places.data() : ends.data(), gathered[k].data(), r.element_sizes[k]);
   }
-  const states nothing(r, 1);
-  r.identity(self, nothing[0]);
+  std::optional<states> nothing;
   for (std::int64_t a = 0, begin = 0; a < answers; begin = ends[static_cast<std::size_t>(a++)]) {
     const std::int64_t count = ends[static_cast<std::size_t>(a)] - begin;
     void* const to = static_cast<std::byte*>(out) + static_cast<std::size_t>(a) * r.result_size;
     if (count == 0) {
-      r.finish(self, nothing[0], 0, to);
+      if (!nothing) r.identity(self, nothing.emplace(r, 1)[0]);
+      r.finish(self, (*nothing)[0], 0, to);
       continue;
     }
     const void* p[max_inputs] = {};

@@ -122,8 +122,8 @@ struct kernel_table {
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
-  /// The sums of whole columns, rounded to nearest; false where one is uncertain, and then none is told. Null where an instruction set has no such way.
-  bool (*sum_columns[2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out);  // [f64?]
+  /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told. Null where an instruction set has no such way.
+  bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out);  // [f64?][mean?]
   /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
@@ -134,6 +134,7 @@ struct kernel_table {
   void (*exact_square_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);  // [f64?][values?]
   void (*round_squares[2][2])(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain);  // [f64?][root?]
   void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, void* least, void* greatest);
+  void (*extreme_rows[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest);
   void (*elements_of_keys[lane_count])(const void* keys, const void* others, std::int64_t count, std::int64_t nan, void* out);
   void (*integer_columns[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, std::uint64_t* sums);
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16

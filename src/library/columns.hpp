@@ -95,7 +95,7 @@ struct columns_by_proof {
     return true;
   }
   static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, void* out) {
-    const auto sums = cpu::kernels().sum_columns[wide];
+    const auto sums = cpu::kernels().sum_columns[wide][ask.what == op::mean];
     return sums != nullptr && static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, out);
   }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
@@ -113,7 +113,7 @@ struct columns_by_proof {
   }
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && ask.what == op::sum ? whole : nullptr};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
@@ -261,6 +261,17 @@ struct columns_of_extremes {
       }
     }
   }
+  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    block b;
+    for (std::int64_t i = 0; i < rows; i += most) {
+      const std::int64_t here = std::min(most, rows - i);
+      std::fill(b.least + here, b.least + whole_vectors(here), element{});
+      std::fill(b.greatest + here, b.greatest + whole_vectors(here), element{});
+      cpu::kernels().extreme_rows[lane](static_cast<const unsigned char*>(x) + i * stride, stride, here, n, b.least, b.greatest);
+      finish(self, &b, n, here, static_cast<unsigned char*>(out) + static_cast<std::size_t>(i) * sizeof(result_of<R>), certain + i);
+    }
+    return true;
+  }
   static typename R::state state_at(const block& b, std::int64_t k) {
     typename R::state s{static_cast<std::int64_t>(b.least[k]), static_cast<std::int64_t>(b.greatest[k]), 0};
     if constexpr (floating<T>) {
@@ -281,7 +292,7 @@ struct columns_of_extremes {
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, nullptr, &states};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states};
 };
 
 template <class Answer>
@@ -293,15 +304,27 @@ struct part_of_answer<mean_var_result<Part, Mean>> {
   using type = Part;
 };
 
-/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them.
+/// Answers of f16 and bf16 by those of f32, rounded again. That may be wrong only where the first rounding gave a number halfway between two of T, which has so few bits that the others are zero.
+template <class T>
+void narrowed(const float* from, std::int64_t count, T* to, unsigned char* certain) {
+  constexpr std::uint32_t behind_ties = std::is_same_v<T, f16> ? 0xfff : 0x7fff;
+  for (std::int64_t k = 0; k < count; ++k) {
+    to[k] = reductions::narrow<T>(from[k]);
+    if (static_cast<float>(to[k]) != from[k] && (std::bit_cast<std::uint32_t>(from[k]) & behind_ties) == 0) certain[k] = 0;
+  }
+}
+
+/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them. f16 and bf16 are added up as f32.
 template <class R, class T, bool Spread, bool Root>
 struct columns_of_squares {
   static constexpr bool wide = std::is_same_v<T, double>;  // whose states have one array more: what is behind both doubles of a square
   static constexpr int behind = Spread ? 6 : 3, arrays = wide ? behind + 1 : behind;
   static constexpr std::int64_t most = (Spread ? 256 : 512) / 4 * (wide ? 3 : 4);
-  static constexpr int lane = reductions::lane_of<T>();
+  static constexpr bool half = floating<T> && sizeof(T) == 2;
+  static constexpr int lane = reductions::lane_of<std::conditional_t<half, float, T>>();
   using answer = result_of<R>;
   using part = typename part_of_answer<answer>::type;
+  static_assert(!half || std::is_same_v<part, T>);
   static constexpr bool both = !std::is_same_v<answer, part>;
   static_assert(arrays * most * sizeof(double) <= cpu::column_bytes);
 
@@ -310,7 +333,30 @@ struct columns_of_squares {
     for (int k = 0; k < arrays; ++k) std::fill_n(at + k * most, whole_vectors(count), k % 3 == 0 && k < behind ? -0.0 : 0.0);
   }
   static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
-    cpu::kernels().square_columns[lane][Spread](x, stride, rows, count, static_cast<double*>(to), most);
+    const auto squares = cpu::kernels().square_columns[lane][Spread];
+    if constexpr (half) {
+      constexpr std::int64_t some = 8;
+      alignas(64) float wide_rows[some][most];
+      for (std::int64_t i = 0; i < rows; i += some) {
+        const std::int64_t here = std::min(some, rows - i);
+        for (std::int64_t k = 0; k < here; ++k)
+          cpu::kernels().widen_half[!std::is_same_v<T, f16>](static_cast<const unsigned char*>(x) + (i + k) * stride, count, wide_rows[k]);
+        squares(wide_rows, sizeof wide_rows[0], here, count, static_cast<double*>(to), most);
+      }
+    } else {
+      squares(x, stride, rows, count, static_cast<double*>(to), most);
+    }
+  }
+  /// f(to, certain) writes answers of f32 where those of T are rounded again.
+  template <class F>
+  static void round(std::int64_t count, part* to, unsigned char* certain, F f) {
+    if constexpr (half) {
+      float wide_answers[most];
+      f(wide_answers, certain);
+      narrowed(wide_answers, count, to, certain);
+    } else {
+      f(to, certain);
+    }
   }
   static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
     if constexpr (floating<T>) cpu::kernels().exact_square_columns[wide][Spread](x, stride, rows, count, static_cast<double*>(to), most);
@@ -355,14 +401,20 @@ struct columns_of_squares {
       if constexpr (both) {
         part means[most], variances[most];
         unsigned char sure[most];
-        cpu::kernels().round_columns[sizeof(part) == 8][true](at + 3 * most, at + 4 * most, at + 5 * most, static_cast<double>(n), count, means, sure);
-        cpu::kernels().round_squares[sizeof(part) == 8][false](at, most, static_cast<double>(n), static_cast<double>(n * less), count, variances, certain);
+        round(count, means, sure, [&](auto* to, unsigned char* told) {
+          cpu::kernels().round_columns[sizeof *to == 8][true](at + 3 * most, at + 4 * most, at + 5 * most, static_cast<double>(n), count, to, told);
+        });
+        round(count, variances, certain, [&](auto* to, unsigned char* told) {
+          cpu::kernels().round_squares[sizeof *to == 8][false](at, most, static_cast<double>(n), static_cast<double>(n * less), count, to, told);
+        });
         for (std::int64_t k = 0; k < count; ++k) {
           certain[k] &= sure[k];
           static_cast<answer*>(out)[k] = {means[k], variances[k]};
         }
       } else {
-        cpu::kernels().round_squares[sizeof(answer) == 8][Root](at, most, static_cast<double>(n), Spread ? static_cast<double>(n * less) : 0, count, out, certain);
+        round(count, static_cast<part*>(out), certain, [&](auto* to, unsigned char* told) {
+          cpu::kernels().round_squares[sizeof *to == 8][Root](at, most, static_cast<double>(n), Spread ? static_cast<double>(n * less) : 0, count, to, told);
+        });
       }
     }
     if constexpr (floating<T>) {
@@ -405,7 +457,7 @@ struct columns_of_squares {
     }
   }
   static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge_states, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, &states};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, half ? nullptr : &states};
 };
 
 template <class R, class T>
@@ -416,7 +468,7 @@ constexpr const cpu::column_fold* columns_of_one() {
     constexpr asked ask = asks_of<R>;
     constexpr bool root = ask.what == op::norm2 || ask.what == op::std_dev;
     if constexpr (std::is_same_v<T, f16> && ask.kind == of_values) return &columns_of_halves<R>::functions;
-    else if constexpr (sizeof(T) < 4) return nullptr;
+    else if constexpr (sizeof(T) < 4 && ask.kind != of_squares && ask.kind != of_moments) return nullptr;
     else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
     else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;
     else if constexpr (ask.kind == of_moments) return &columns_of_squares<R, T, true, root>::functions;

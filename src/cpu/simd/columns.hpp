@@ -266,15 +266,46 @@ struct whole_sum {
   }
 };
 
-/// The sums of whole columns, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not serve; then nothing
-/// is told.
-template <class T>
+/// Quotients by n, enclosed: each operation is rounded towards the end that it is for, so nothing need be known of how large anything is.
+struct quotients {
+  static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+  f64s n, low, high;  // 1/n lies between
+
+  WF_INLINE explicit quotients(double by)
+      : n(all_lanes<f64s>(by)), low(_mm512_maskz_div_round_pd(0xff, all_lanes<f64s>(1.0), n, down)), high(_mm512_maskz_div_round_pd(0xff, all_lanes<f64s>(1.0), n, up)) {}
+  /// s - q·n.
+  template <int Rounding>
+  WF_INLINE f64s rest(f64s q, f64s s) const { return _mm512_maskz_fnmadd_round_pd(0xff, q, n, s, Rounding); }
+  /// Where a and b are the same number, and its quotient is a double, a and b are that. Else a quotient halfway between two answers is never told, as those of ten numbers often are.
+  WF_INLINE void divide(f64s& a, f64s& b) const {
+    const f64s near = b * low, q = multiply_add(rest<down>(near, b), low, near);  // of zeros b has the sign
+    const __mmask8 exact = _mm512_cmpeq_pd_mask(a, b) & _mm512_cmpeq_pd_mask(rest<down>(q, b), f64s{}) & _mm512_cmpeq_pd_mask(rest<up>(q, b), f64s{});
+    a = min((f64s)_mm512_maskz_mul_round_pd(0xff, a, low, down), (f64s)_mm512_maskz_mul_round_pd(0xff, a, high, down));
+    b = max((f64s)_mm512_maskz_mul_round_pd(0xff, b, low, up), (f64s)_mm512_maskz_mul_round_pd(0xff, b, high, up));
+    a = _mm512_mask_mov_pd(a, exact, q);
+    b = _mm512_mask_mov_pd(b, exact, q);
+  }
+  /// Of what lies between sum + rest.low and sum + rest.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
+  WF_INLINE void round(f64s sum, const enclosed& rests, f64s& a, f64s& b) const {
+    f64s e;
+    const f64s s = lane_pairs<width>::two_sum(sum, rests.high, e), q = s * low;
+    f64s least = add_down(rest<down>(q, s), add_down(e, add_down(rests.low, -rests.high))), greatest = add_up(rest<up>(q, s), e);
+    divide(least, greatest);
+    a = q + least;
+    b = q + greatest;
+  }
+};
+
+/// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not
+/// serve; then nothing is told.
+template <class T, bool Mean>
 bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out) {
   constexpr bool wide = sizeof(T) == 8;
   constexpr int vectors = 2;  // beside each other
   constexpr std::int64_t size = sizeof(T), per = width / size;
   alignas(64) double lows[most_columns], highs[most_columns], sums[wide ? most_columns : 1], anchors[wide ? most_columns : 1];
   const f64s one = unknown_one();
+  const quotients by(static_cast<double>(rows));
   i64s wrong{};
   for (std::int64_t i = 0; i < rows; i += rows_at_once) {
     const std::int64_t here = rows - i < rows_at_once ? rows - i : rows_at_once;
@@ -312,10 +343,13 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
             store(highs + at, all[v].sums.rest.high);
             continue;
           }
-          const f64s sum = all[v].sums.t - all[v].anchor, low = sum + all[v].sums.rest.low;
-          f64s high = sum + all[v].sums.rest.high;
+          const f64s sum = all[v].sums.t - all[v].anchor;
+          f64s low = sum + all[v].sums.rest.low, high = sum + all[v].sums.rest.high;
+          const i64s zero = (i64s)(low == 0.0) & (i64s)(high == 0.0);
+          if constexpr (Mean) by.round(sum, all[v].sums.rest, low, high);
           wrong |= ~(i64s)(low == high);
           if (any_lane((i64s)(high == 0.0))) [[unlikely]] {  // -0 where all elements are
+            if constexpr (Mean) wrong |= (i64s)(high == 0.0) & ~zero;
             i64s negative = (i64s)(high == 0.0) & INT64_MIN;
             for (std::int64_t k = -i; k < here; ++k) negative &= (i64s)read(k, v);
             high = (f64s)((i64s)high | negative);
@@ -344,8 +378,13 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
           for (int part = 0; part < 2; ++part) {
             const std::int64_t at = j + v * per + part * step;
             if (last) {
-              answers[part] = __builtin_convertvector(all[v][part].high, half_f32s);  // whose zero has the sum's sign
-              wrong |= ~(i64s)(widen(answers[part]) == widen(__builtin_convertvector(all[v][part].low, half_f32s)));
+              f64s low = all[v][part].low, high = all[v][part].high;  // whose zero has the sum's sign
+              const i64s either = (i64s)(low < 0.0) & (i64s)(high >= 0.0);
+              if constexpr (Mean) by.divide(low, high);
+              answers[part] = __builtin_convertvector(high, half_f32s);
+              const f64s answer = widen(answers[part]);
+              wrong |= ~(i64s)(answer == widen(__builtin_convertvector(low, half_f32s)));
+              if constexpr (Mean) wrong |= (i64s)(answer == 0.0) & either;  // a zero of which sign?
             } else {
               store(lows + at, all[v][part].low);
               store(highs + at, all[v][part].high);
@@ -735,6 +774,63 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
       store(low_keys + j, low);
       store(high_keys + j, high);
     });
+  }
+}
+
+/// What f makes of all lanes: of halves, and then of lanes turned by half, a quarter, … of them.
+template <class T, int Bytes, class F, int... J>
+WF_INLINE vec<T, Bytes / 2> both_halves(vec<T, Bytes> v, F f, std::integer_sequence<int, J...>) {
+  return f(vec<T, Bytes / 2>(__builtin_shufflevector(v, v, J...)), vec<T, Bytes / 2>(__builtin_shufflevector(v, v, (J + lanes<T, Bytes> / 2)...)));
+}
+template <int By, class T, class F, int... J>
+WF_INLINE vec<T, 16> turned(vec<T, 16> v, F f, std::integer_sequence<int, J...> numbers) {
+  const vec<T, 16> all = f(v, vec<T, 16>(__builtin_shufflevector(v, v, ((J + By) % lanes<T, 16>)...)));
+  if constexpr (By > 1) return turned<By / 2, T>(all, f, numbers);
+  else return all;
+}
+template <class T, int Bytes, class F>
+WF_INLINE T of_all_lanes(vec<T, Bytes> v, F f) {
+  if constexpr (Bytes > 16) return of_all_lanes<T, Bytes / 2>(both_halves<T, Bytes>(v, f, std::make_integer_sequence<int, lanes<T, Bytes> / 2>()), f);
+  else return turned<lanes<T, 16> / 2, T>(v, f, std::make_integer_sequence<int, lanes<T, 16>>())[0];
+}
+
+/// The least and greatest keys of rows of n > 0 elements without gaps, a row `stride` bytes after the one before.
+template <class L>
+void extreme_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest) {
+  using T = typename L::element;
+  using V = vec<T>;
+  constexpr std::int64_t size = sizeof(T), per = lanes<T>;
+  const auto lesser = [](auto a, auto b) __attribute__((always_inline)) { return a < b ? a : b; };
+  const auto greater = [](auto a, auto b) __attribute__((always_inline)) { return a > b ? a : b; };
+  const auto* row = static_cast<const unsigned char*>(x);
+  for (std::int64_t i = 0; i < rows; ++i, row += stride) {
+    V low[2], high[2];
+    const auto look = [&](V bits, int k) __attribute__((always_inline)) {
+      const V key = key_of<L>(bits);
+      low[k] = lesser(key, low[k]);
+      high[k] = greater(key, high[k]);
+    };
+    if (n < per) {
+      T first;
+      __builtin_memcpy(&first, row, sizeof first);
+      V v = all_lanes<V>(first);
+      __builtin_memcpy(&v, row, static_cast<std::size_t>(n * size));
+      low[0] = high[0] = key_of<L>(v);
+    } else {
+      // The last vectors may have some elements twice.
+      low[0] = high[0] = key_of<L>(load<V>(row));
+      low[1] = high[1] = key_of<L>(load<V>(row + (n - per) * size));
+      std::int64_t j = per;
+      for (; j + 2 * per <= n; j += 2 * per) {
+        look(load<V>(row + j * size), 0);
+        look(load<V>(row + (j + per) * size), 1);
+      }
+      if (j + per <= n) look(load<V>(row + j * size), 0);
+      low[0] = lesser(low[0], low[1]);
+      high[0] = greater(high[0], high[1]);
+    }
+    static_cast<T*>(least)[i] = of_all_lanes<T, width>(low[0], lesser);
+    static_cast<T*>(greatest)[i] = of_all_lanes<T, width>(high[0], greater);
   }
 }
 

@@ -47,7 +47,7 @@ const kernel_table& table() {
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
 #if defined(__AVX512F__)
-      .sum_columns = {sum_columns<f>, sum_columns<d>},
+      .sum_columns = {{sum_columns<f, false>, sum_columns<f, true>}, {sum_columns<d, false>, sum_columns<d, true>}},
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
 #else
       .sum_columns = {},
@@ -66,6 +66,7 @@ const kernel_table& table() {
       .exact_square_columns = {{square_columns<f, false, true>, square_columns<f, true, true>}, {exact_wide_square_columns<false>, exact_wide_square_columns<true>}},
       .round_squares = {{round_squares<f, false>, round_squares<f, true>}, {round_squares<d, false>, round_squares<d, true>}},
       .extreme_columns = WF_LANES(extreme_columns),
+      .extreme_rows = WF_LANES(extreme_rows),
       .elements_of_keys = WF_LANES(elements_of_keys),
       .integer_columns = WF_INTEGERS(integer_columns),
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},

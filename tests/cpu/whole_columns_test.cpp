@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums and means of whole columns, norms and variances of columns of 16 bits, and extremes of rows: each answer against the same reduction of a copy of its elements,
+// bit for bit, over what their short ways must leave to others: ties, zeros of either sign, subnormal quotients, infinities and NaNs in a column beside ordinary ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <warpfold/warpfold.hpp>
+
+#include "../support/effort.hpp"
+#include "targets.hpp"
+
+namespace wf::test {
+namespace {
+using generator = std::mt19937_64;
+
+template <class T>
+void expect_same(T got, T wanted, const char* what, std::int64_t k) {
+  EXPECT_EQ(std::memcmp(&got, &wanted, sizeof got), 0) << what << " of " << k << ": " << static_cast<double>(got) << ", not " << static_cast<double>(wanted);
+}
+
+/// One column of x, among `count` of ones, so that it alone decides whether all are answered at once.
+template <class T>
+void check_column(const std::vector<T>& x, std::int64_t count) {
+  const auto rows = static_cast<std::int64_t>(x.size());
+  const std::int64_t at = static_cast<std::int64_t>(x.size()) % count;
+  std::vector<T> all(static_cast<std::size_t>(rows * count), T(1.0f));
+  for (std::int64_t i = 0; i < rows; ++i) all[static_cast<std::size_t>(i * count + at)] = x[static_cast<std::size_t>(i)];
+  const wf::view<const T> matrix{all.data(), {rows, count}};
+  const auto k = static_cast<std::size_t>(at);
+  if constexpr (sizeof(T) >= 4) {
+    expect_same(wf::sum(matrix, wf::axis{0})[k], wf::sum(x), "sum", at);
+    expect_same(wf::mean(matrix, wf::axis{0})[k], wf::mean(x), "mean", at);
+  } else {
+    expect_same(wf::norm2(matrix, wf::axis{0})[k], wf::norm2(x), "norm2", at);
+    expect_same(wf::var(matrix, wf::axis{0})[k], wf::var(x), "var", at);
+    expect_same(wf::sum_of_squares(matrix, wf::axis{0})[k], wf::sum_of_squares(x), "sum_of_squares", at);
+  }
+}
+
+template <class T>
+std::vector<T> column(int kind, std::int64_t n, generator& random) {
+  using limits = std::numeric_limits<T>;
+  std::normal_distribution<double> gauss;
+  std::vector<T> x;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto whole = static_cast<double>(static_cast<std::int64_t>(random() % (std::uint64_t{1} << limits::digits)));
+    const int e = static_cast<int>(random() % 40);
+    double v = gauss(random);
+    if (kind == 1) v = whole;                                            // a mean is often halfway between two answers
+    if (kind == 2) v = i % 2 == 1 ? -static_cast<double>(x.back()) : v;  // comes to zero
+    if (kind == 3) v = static_cast<double>(limits::denorm_min()) * static_cast<double>(static_cast<std::int64_t>(random() % 9) - 4);
+    if (kind == 4) v = std::ldexp(v, 3 * e - 60);
+    if (kind == 5) v = -0.0;
+    if (kind == 6) v = static_cast<double>(limits::max()) * (i % 2 == 0 ? 1 : -0.75);
+    x.push_back(static_cast<T>(v));
+  }
+  if (kind == 2 && n % 2 == 1) x.back() = T(-0.0);
+  if (kind == 7) x[random() % x.size()] = random() % 2 == 0 ? limits::infinity() : limits::quiet_NaN();
+  return x;
+}
+constexpr int kinds = 8;
+
+template <class T>
+void check_columns() {
+  generator random(draw() + 7);
+  for_each_target([&] {
+    for (int k = 0; k < trials(400); ++k)
+      for (int kind = 0; kind < kinds; ++kind) {
+        SCOPED_TRACE("kind " + std::to_string(kind));
+        const std::int64_t n = k % 10 == 0 ? 900 + static_cast<std::int64_t>(random() % 300) : 2 + static_cast<std::int64_t>(random() % 40);
+        check_column(column<T>(kind, n, random), 2 + static_cast<std::int64_t>(random() % 40));
+        if (testing::Test::HasFailure()) return;
+      }
+  });
+}
+TEST(whole_columns, of_f32) { check_columns<float>(); }
+TEST(whole_columns, of_f64) { check_columns<double>(); }
+
+// -2^-149 is left, of which the two rounded sums are -2^-148 and 0: all means are zeros, and only one sign is right.
+TEST(whole_columns, a_mean_that_rounds_to_a_zero_has_its_sign) {
+  for_each_target([] {
+    for (const float sign : {1.0f, -1.0f})
+      for (const std::int64_t n : {8, 33, 1000}) {
+        std::vector<float> x(static_cast<std::size_t>(n), 0.0f);
+        x[0] = -sign * 0x1p-95f;
+        x[1] = -sign * 0x1p-149f;
+        x[2] = sign * 0x1p-95f;
+        EXPECT_EQ(std::signbit(wf::mean(x)), sign > 0);
+        check_column(x, 5);
+      }
+  });
+}
+
+template <class T>
+T of_bits(std::uint64_t bits) {
+  T v;
+  const auto some = static_cast<std::uint16_t>(bits);
+  std::memcpy(&v, &some, sizeof v);
+  return v;
+}
+template <class T>
+void check_halves() {
+  generator random(draw() + 11);
+  for_each_target([&] {
+    for (int k = 0; k < trials(400); ++k)
+      for (int kind = 0; kind < 4; ++kind) {
+        SCOPED_TRACE("kind " + std::to_string(kind));
+        std::vector<T> x(2 + random() % 40);
+        // Any bits; of one size; few bits, whose squares often come to a number halfway between two answers; the least ones.
+        for (T& v : x)
+          v = kind == 0 ? of_bits<T>(random()) : kind == 1 ? T(static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 64)
+            : kind == 2 ? T(static_cast<float>(random() % 60)) : of_bits<T>(random() % 300 | random() % 2 << 15);
+        check_column(x, 2 + static_cast<std::int64_t>(random() % 40));
+        if (testing::Test::HasFailure()) return;
+      }
+  });
+}
+TEST(whole_columns, squares_of_f16) { check_halves<wf::f16>(); }
+TEST(whole_columns, squares_of_bf16) { check_halves<wf::bf16>(); }
+
+/// Rows with the extremes at every place, and with gaps between rows.
+template <class T, class F>
+void check_rows(F draw_one) {
+  generator random(draw() + 13);
+  for_each_target([&] {
+    for (int k = 0; k < trials(300); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 20), n = 65 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4032 : 200)),
+                         stride = n + static_cast<std::int64_t>(random() % 3);
+      std::vector<T> all(static_cast<std::size_t>(rows * stride));
+      for (T& v : all) v = draw_one(random);
+      const wf::view<const T> matrix{all.data(), {rows, n}, {stride, 1}};
+      const auto least = wf::min(matrix, wf::axis{1}), greatest = wf::max(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = all.begin() + i * stride;
+        const std::vector<T> row(first, first + n);
+        expect_same(least[static_cast<std::size_t>(i)], wf::min(row), "min", i);
+        expect_same(greatest[static_cast<std::size_t>(i)], wf::max(row), "max", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(extremes_of_rows, i8) { check_rows<std::int8_t>([](generator& r) { return static_cast<std::int8_t>(r() % 4 == 0 ? r() : r() % 9); }); }
+TEST(extremes_of_rows, u16) { check_rows<std::uint16_t>([](generator& r) { return static_cast<std::uint16_t>(r()); }); }
+TEST(extremes_of_rows, i32) { check_rows<std::int32_t>([](generator& r) { return static_cast<std::int32_t>(r()); }); }
+TEST(extremes_of_rows, u64) { check_rows<std::uint64_t>([](generator& r) { return r(); }); }
+TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_bits<wf::f16>(r() % 300 == 0 ? r() : r() % 0x7c00 | r() % 2 << 15); }); }
+TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
+TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
+
+}  // namespace
+}  // namespace wf::test

@@ -3,7 +3,9 @@
 /// Rows, columns and segments by the GPU library, in GB/s of what is read and written, beside a kernel that only reads and, where
 /// it has the like, CUB's DeviceSegmentedReduce; of labels, a kernel that adds each element to its answer by an atomic operation, as scatter_add of frameworks does.
 ///
-///   bench_gpu_rows [--only segments,axes,ragged,small,labels,uncertain] [--types f32,i8] [--op sum] [--name 4096] [--log2 N] [--json FILE]
+///   bench_gpu_rows [--only segments,axes,ragged,small,labels,uncertain] [--types f32,i8] [--op sum] [--name "4096;power law"] [--log2 N] [--times 0] [--json FILE]
+///
+/// --name takes several names with semicolons between them; with --times 0 every case is verified and none is timed.
 ///
 /// Before it is timed, every case is verified: up to 256 of its answers, the first and the last among them, byte for byte against
 /// the CPU library; of segments by offsets and of labels all of them. Times are device times of CUDA-graph replays, the median of 7, one launch after another on the same data.
@@ -51,9 +53,12 @@ struct settings {
   std::string only = "segments,axes,ragged,small,labels,uncertain", types = "f32,f64,f16,bf16,i32,i8", name, json;
   std::optional<op> what;
   int log2_elements = 28;
+  bool times = true;
 };
 
-bool listed(const std::string& list, const std::string& name) { return ("," + list + ",").find("," + name + ",") != std::string::npos; }
+bool listed(const std::string& list, const std::string& name, const std::string& between = ",") {
+  return (between + list + between).find(between + name + between) != std::string::npos;
+}
 
 __device__ std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
@@ -142,7 +147,7 @@ class rows_bench {
 
   void run(question q) {
     if (s_.what) q.what = *s_.what;
-    if ((!s_.name.empty() && s_.name != q.name) || std::find(q.shape.begin(), q.shape.end(), 0) != q.shape.end()) return;
+    if (!named(q.name) || std::find(q.shape.begin(), q.shape.end(), 0) != q.shape.end()) return;
     const std::size_t size = wf::info(type_).size;
     wf::rows_request r{};
     r.what = q.what;
@@ -190,6 +195,7 @@ class rows_bench {
     WF_CHECK(cudaStreamSynchronize(meter_.stream()));
     const bool right = verify(q, r, *cpu, strides, answers);
     failures_ += right ? 0 : 1;
+    if (only_verified(q.family, q.name, q.what, right)) return;
     // The two inputs of dot are one array, which comes from memory once.
     const std::size_t bytes = static_cast<std::size_t>(n) * size + static_cast<std::size_t>(answers) * answer_bytes + more_bytes;
     const int launches = bytes > (std::size_t{1} << 26) ? 2 : 20;
@@ -210,7 +216,7 @@ class rows_bench {
   void run_labels(std::int64_t groups) {
     const std::string name = std::to_string(groups);
     const op what = s_.what.value_or(op::sum);
-    if (!s_.name.empty() && s_.name != name) return;
+    if (!named(name)) return;
     const auto f = wf::device::find_rows(what, type_, wf::accuracy::exact);
     const wf::cpu::erased* cpu = wf::find_builtin(what, type_, wf::accuracy::exact);
     if (f == nullptr || cpu == nullptr || cpu->inputs != 1) return;
@@ -245,6 +251,7 @@ class rows_bench {
     wf::cpu::reduce_labels(*cpu, &r.options, x, of_host, groups, wf::context{}, want.data());
     const bool right = got == want;
     failures_ += right ? 0 : 1;
+    if (only_verified("labels", name, op::sum, right)) return;
     const std::size_t bytes = static_cast<std::size_t>(n) * (wf::info(type_).size + 8) + answer_bytes;
     const double us = meter_.time([&](int) { WF_CHECK(f(r, workspace_, meter_.stream())); }, 1, false).median, floor = read_time(bytes);
     double peer = 0;
@@ -263,6 +270,13 @@ class rows_bench {
   }
 
  private:
+  bool named(const std::string& name) const { return s_.name.empty() || listed(s_.name, name, ";"); }
+  /// Says how a case is, where it is not to be timed.
+  bool only_verified(const std::string& family, const std::string& name, op what, bool right) const {
+    if (s_.times) return false;
+    std::printf("%-9s %-22s %-5s %-10s %s\n", family.c_str(), name.c_str(), wf::info(type_).name.data(), wf::op_names[static_cast<int>(what)], right ? "right" : "WRONG");
+    return true;
+  }
   bool verify(const question& q, const wf::rows_request& r, const wf::cpu::erased& cpu, const std::vector<std::int64_t>&, std::int64_t answers) {
     const std::size_t size = wf::info(type_).size;
     std::vector<unsigned char> got(static_cast<std::size_t>(answers) * cpu.result_size), want(cpu.result_size), row;
@@ -451,9 +465,10 @@ int main(int argc, char** argv) {
     else if (name == "--name") s.name = value;
     else if (name == "--json") s.json = value;
     else if (name == "--log2") s.log2_elements = std::atoi(value.c_str());
+    else if (name == "--times") s.times = value != "0";
     else if (name == "--op") s.what = wf::op_named(value);
     else {
-      std::fprintf(stderr, "bench_gpu_rows: no such option: %s; --only, --types, --op, --name, --log2 and --json are\n", name.c_str());
+      std::fprintf(stderr, "bench_gpu_rows: no such option: %s; --only, --types, --op, --name, --log2, --times and --json are\n", name.c_str());
       return 2;
     }
   }

@@ -31,7 +31,7 @@ struct slot_range {
     below = max(below, count - first);
     end = max(end, last + 1);
   }
-  /// Of all lanes, into `to`.
+  /// Tells those of all lanes to `to`.
   __device__ __forceinline__ void tell(slot_range& to) const {
     __syncwarp();
     const std::uint32_t all_below = warp_max(below), all_end = warp_max(end);

@@ -285,7 +285,7 @@ struct quotients {
     a = _mm512_mask_mov_pd(a, exact, q);
     b = _mm512_mask_mov_pd(b, exact, q);
   }
-  /// Of what lies between sum + rest.low and sum + rest.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
+  /// What lies between sum + rest.low and sum + rest.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
   WF_INLINE void round(f64s sum, const enclosed& rests, f64s& a, f64s& b) const {
     f64s e;
     const f64s s = lane_pairs<width>::two_sum(sum, rests.high, e), q = s * low;

@@ -67,6 +67,13 @@ struct lone_answers {
 
   __device__ __forceinline__ lone_answers(unsigned char* to, std::size_t answer_bytes) : out(to), each(answer_bytes) {}
   __device__ __forceinline__ unsigned char* place(int row) { return at_once ? room + row * size : out + static_cast<unsigned>(row) * each; }
+  /// A word that lies in `room`, where answers of another type were written: copied, for g++ keeps no order between types.
+  template <class Word>
+  __device__ __forceinline__ void put(std::size_t at) const {
+    Word word;
+    __builtin_memcpy(static_cast<void*>(&word), room + at, sizeof word);
+    *reinterpret_cast<Word*>(out + at) = word;
+  }
   /// The first `rows` of them; words where all are wanted and they lie so.
   __device__ __forceinline__ void write(int rows) const {
     if constexpr (at_once) {
@@ -74,18 +81,18 @@ struct lone_answers {
       if (rows == Rows && reinterpret_cast<std::uintptr_t>(out) % step == 0) {
 #pragma unroll
         for (std::size_t at = 0; at < bytes; at += step) {
-          if constexpr (step == 16) *reinterpret_cast<uint4*>(out + at) = *reinterpret_cast<const uint4*>(room + at);
-          else if constexpr (step == 8) *reinterpret_cast<uint2*>(out + at) = *reinterpret_cast<const uint2*>(room + at);
-          else if constexpr (step == 4) *reinterpret_cast<std::uint32_t*>(out + at) = *reinterpret_cast<const std::uint32_t*>(room + at);
-          else *reinterpret_cast<std::uint16_t*>(out + at) = *reinterpret_cast<const std::uint16_t*>(room + at);
+          if constexpr (step == 16) put<uint4>(at);
+          else if constexpr (step == 8) put<uint2>(at);
+          else if constexpr (step == 4) put<std::uint32_t>(at);
+          else put<std::uint16_t>(at);
         }
       } else {
 #pragma unroll
         for (int row = 0; row < Rows; ++row) {
           if (row >= rows) break;
-          if constexpr (size == 8) *reinterpret_cast<uint2*>(out + row * size) = *reinterpret_cast<const uint2*>(room + row * size);
-          else if constexpr (size == 4) *reinterpret_cast<std::uint32_t*>(out + row * size) = *reinterpret_cast<const std::uint32_t*>(room + row * size);
-          else *reinterpret_cast<std::uint16_t*>(out + row * size) = *reinterpret_cast<const std::uint16_t*>(room + row * size);
+          if constexpr (size == 8) put<uint2>(row * size);
+          else if constexpr (size == 4) put<std::uint32_t>(row * size);
+          else put<std::uint16_t>(row * size);
         }
       }
     }

@@ -338,7 +338,9 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
     if (all.functions().inputs != 1) refuse("operations of two inputs cannot be fused here");
     add_input(r.inputs, *x, 0);
     std::vector<std::byte> raw(all.functions().result_size);
-    cpu::run(all.functions(), &all, r.inputs, r.by, r.context, raw.data(), "wf_reduce_many");
+    r.own = {&all.functions(), &all, "wf_reduce_many"};
+    r.out = raw.data();
+    cpu_backend().run(r);
     for (int k = 0; k < count; ++k)
       std::memcpy(out[k], raw.data() + all.result_offset(static_cast<std::size_t>(k)),
                   parts[static_cast<std::size_t>(k)].functions->result_size);

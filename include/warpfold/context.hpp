@@ -3,18 +3,11 @@
 /// How a reduction is to be run. Passed by const reference, or left out for the defaults.
 #pragma once
 
+#include <warpfold/accuracy.hpp>
 #include <warpfold/executor.hpp>
 #include <warpfold/rounding.hpp>
 
 namespace wf {
-
-/// How a result is computed.
-enum class accuracy {
-  exact,  ///< the true result, rounded once
-  /// native arithmetic in a fixed order, so the same bits from run to run, whatever the threads and the rounding mode or
-  /// flushing of subnormals that the caller has set
-  fast
-};
 
 /// How a reduction is to be run.
 ///

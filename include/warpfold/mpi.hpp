@@ -223,6 +223,8 @@ void together(MPI_Comm comm, const backend& where, const char* name, Make make) 
   std::exception_ptr own;
   try {
     r = make();
+    if (r.own.functions != nullptr)
+      throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation; a reduction of your own is given to all_reduce itself");
     form = known_form(r.what, r.element, r.context.accuracy);
     check_spread(r);
     const extents shape = check(r);

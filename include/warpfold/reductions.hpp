@@ -233,11 +233,20 @@ inline request asked(op what, dtype element, const cpu::operands& inputs, const 
   ask(r, what, element, told, checked);
   return r;
 }
-/// What it answers on the CPU.
+/// The request of a reduction that no operation names.
+inline request asked(const own_reduction& own, const cpu::operands& inputs, const settings& told) {
+  request r;
+  r.own = own;
+  r.inputs = inputs;
+  r.options = told.options;
+  r.context = told.context;
+  r.by = told.by;
+  return r;
+}
+/// What a request is answered on the CPU; `who` begins messages.
 template <class Result, bool Many>
-auto answer(request& r, const settings& s) {
+auto answer(request& r, const settings& s, const char* who) {
   if constexpr (Many) {
-    const char* const who = op_names[static_cast<int>(r.what)];
     array<Result> out;
     make_room(out, shape_of_answers(r.inputs, s, who), who);
     r.out = out.values.data();
@@ -250,22 +259,11 @@ auto answer(request& r, const settings& s) {
     return out;
   }
 }
-/// The answer of a reduction that no request names: one of the caller's own, or of what a function makes of the elements.
+/// The answer of a reduction that no operation names.
 template <class Result, bool Many, class... X>
-auto answer(const cpu::erased& r, const void* self, const settings& s, const char* who, const X&... x) {
-  if constexpr (Many) {
-    const cpu::operands o = operands_of(x...);
-    array<Result> out;
-    make_room(out, shape_of_answers(o, s, who), who);
-    cpu::run(r, self, o, s.by, s.context, out.values.data(), who);
-    return out;
-  } else {
-    Result out;
-    const cpu::operands o = operands_of(x...);
-    if constexpr ((!is_view<X> && ...)) cpu::reduce_run(r, self, o.data.data(), o.shape[0], s.context, &out);
-    else cpu::reduce_all(r, self, o, s.context, &out);
-    return out;
-  }
+auto answer_own(const own_reduction& own, const settings& s, const X&... x) {
+  request r = asked(own, operands_of(x...), s);
+  return answer<Result, Many>(r, s, own.name);
 }
 
 /// The functions of an operation and the type of its answer.
@@ -336,7 +334,7 @@ struct function {
     request r;
     add_inputs(r.inputs, x, y...);
     ask(r, O, dtype_of<T>, s, is_checked);
-    return answer<typename Answer::template type<T>, places<S...> == 1>(r, s);
+    return answer<typename Answer::template type<T>, places<S...> == 1>(r, s, op_names[static_cast<int>(O)]);
   }
 };
 
@@ -408,8 +406,7 @@ template <detail::input X, class R, class... S>
 auto reduce(const X& x, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>>();
-  return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
-                                                                 "reduce", x);
+  return detail::answer_own<result_of<R>, detail::places<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x);
 }
 
 /// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i). Throws wf::error (bad_argument) where
@@ -420,8 +417,7 @@ template <detail::input X, detail::input Y, class R, class... S>
 auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>, detail::element_of<Y>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>, detail::element_of<Y>>();
-  return detail::answer<result_of<R>, detail::places<S...> == 1>(functions, &r, detail::settings(s...),
-                                                                 "reduce", x, y);
+  return detail::answer_own<result_of<R>, detail::places<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x, y);
 }
 
 /// A function of the elements, to be reduced in their place: wf::reduce(x, wf::transform(f), wf::sum).
@@ -467,12 +463,12 @@ auto reduce_transformed(const F& f, const R& r, const settings& s, const X&... x
   if constexpr (is_builtin<R>) {
     using T = typename transformed_operand<R::operation, V>::type;
     const cpu::transformed<F, V, element_of<X>...> t(f, R::kind::template functions<T>(s), &s.options);
-    return answer<typename R::kind::template type<T>, many>(t.functions(), &t, s, op_names[static_cast<int>(R::operation)], x...);
+    return answer_own<typename R::kind::template type<T>, many>({&t.functions(), &t, op_names[static_cast<int>(R::operation)]}, s, x...);
   } else {
     static_assert(require_reduction<R, V>());
     static constexpr cpu::erased functions = cpu::erase<R, V>();
     const cpu::transformed<F, V, element_of<X>...> t(f, functions, &r);
-    return answer<result_of<R>, many>(t.functions(), &t, s, "reduce", x...);
+    return answer_own<result_of<R>, many>({&t.functions(), &t, "reduce"}, s, x...);
   }
 }
 
@@ -554,21 +550,23 @@ class fused {
     using T = detail::element_of<X>;
     const cpu::fusion::part parts[] = {part_of<T>(std::get<K>(parts_), s)...};
     const cpu::fusion fusion(parts);
-    const cpu::operands o = detail::operands_of(x);
+    request r = detail::asked({&fusion.functions(), &fusion, "fuse"}, detail::operands_of(x), s);
     const std::size_t size = fusion.functions().result_size;
     if constexpr (detail::places<S...> == 0) {
       std::vector<std::byte> raw(size);
-      cpu::reduce_all(fusion.functions(), &fusion, o, s.context, raw.data());
+      r.out = raw.data();
+      cpu_backend().run(r);
       std::tuple<typename decltype(result_type<F, T>())::type...> out;
       (std::memcpy(&std::get<K>(out), raw.data() + fusion.result_offset(K), sizeof std::get<K>(out)), ...);
       return out;
     } else {
       std::tuple<array<typename decltype(result_type<F, T>())::type>...> out;
-      const extents shape = detail::shape_of_answers(o, s, "fuse");
+      const extents shape = detail::shape_of_answers(r.inputs, s, "fuse");
       const auto n = static_cast<std::size_t>(*detail::product(shape));
       (detail::make_room(std::get<K>(out), shape, "fuse"), ...);  // throws where size · n would be too large a number
       std::vector<std::byte> raw(size * n);
-      cpu::run(fusion.functions(), &fusion, o, s.by, s.context, raw.data(), "fuse");
+      r.out = raw.data();
+      cpu_backend().run(r);
       const auto unpack = [&](auto& to, std::size_t offset) {
         for (std::size_t i = 0; i < to.values.size(); ++i)
           std::memcpy(&to.values[i], raw.data() + i * size + offset, sizeof to.values[i]);

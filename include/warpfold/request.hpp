@@ -50,6 +50,14 @@ enum class output : std::uint8_t {
   states    ///< what was reduced so far
 };
 
+/// A reduction that no operation names: the caller's own (reduction.hpp), one of what a function makes of the elements, several in one pass.
+/// The CPU alone takes one from a request; on a GPU it is compiled into its kernel (gpu.cuh). What is pointed to outlives the call.
+struct own_reduction {
+  const cpu::erased* functions = nullptr;  ///< nullptr: there is none, and request::what is asked for
+  const void* self = nullptr;              ///< what its functions are given first
+  const char* name = nullptr;              ///< how messages begin
+};
+
 /// Everything that can be asked; as it is, the exact sum of f64. Shapes and strides are those of `inputs`.
 struct request {
   op what = op::sum;                      ///< the operation
@@ -64,6 +72,7 @@ struct request {
   void* out = nullptr;                    ///< room for all answers or states, without gaps
   wf::context context{};                  ///< accuracy; for the CPU, threads and executor
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
+  own_reduction own{};                    ///< asked for in place of `what` and `element`, where it has functions
 };
 
 namespace detail {
@@ -82,17 +91,8 @@ WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::si
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
 WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);
 
-namespace cpu {
-
-/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
-/// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
-WF_API void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
-         const char* who);
-
-}  // namespace cpu
-
 /// Checks what does not depend on the backend, and says the shape of the answers. Throws wf::error: unsupported for an element type that the operation does
-/// not take; bad_argument for an input that is null though it has elements, an `out` that is null though there are
+/// not take, and for states and bytes of the other order of a reduction of the caller's own; bad_argument for an input that is null though it has elements, an `out` that is null though there are
 /// answers, or a partition that does not fit.
 WF_API extents check(const request& r);
 

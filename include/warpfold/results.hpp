@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <warpfold/builtin.hpp>
+#include <warpfold/operations.hpp>
+#include <warpfold/types.hpp>
 
 namespace wf {
 

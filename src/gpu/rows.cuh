@@ -7,7 +7,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/rows.hpp>
-#include <warpfold/detail/gpu/states.hpp>
+#include <warpfold/detail/gpu/states_request.hpp>
 #include <warpfold/device/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {

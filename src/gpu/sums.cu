@@ -51,7 +51,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
       const std::uint64_t bytes = n * sizeof(T);
       if (w.block_shared_bytes() >= 227 * 1024 && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {
         if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
-        return exact_sum_of_many_doubles(x, n, out, w, stream);
+        return exact_sum_of_many_doubles(x, n, sum_to<T>{out}, w, stream);
       }
     } else {
       return exact_sum(x, n, out, w, stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <warpfold/io/reduce.hpp>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/detail/cpu/running.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/io/text.hpp>
@@ -72,8 +73,8 @@ void check_two(std::span<source> in) {
          "; they must be the same");
 }
 
-/// Every element of the files in their own order, into one answer.
-std::int64_t reduce_in_order(std::span<source> in, const library::adapted& f, const context& c, void* out) {
+/// Every element of the files in their own order, into one answer: an array where files are mapped, else pieces as they come, of which none is an array.
+std::int64_t reduce_in_order(std::span<source> in, request r, const cpu::erased& plain) {
   const bool mapped = std::all_of(in.begin(), in.end(), [](const source& s) { return s.file.mapped(); });
   const auto pieces_of = [&](auto use) {
     for (;;) {
@@ -92,18 +93,20 @@ std::int64_t reduce_in_order(std::span<source> in, const library::adapted& f, co
   };
   if (mapped) {
     std::int64_t count = 0;
-    const void* x[cpu::max_inputs] = {};
     pieces_of([&](const void* const* p, std::int64_t n) {
-      std::copy_n(p, in.size(), x);
+      for (std::size_t k = 0; k < in.size(); ++k) r.inputs.data[k] = p[k];
       count = n;
     });
-    cpu::reduce_run(f.functions(), f.self(), x, count, c, out);
+    r.inputs.shape = {count};
+    for (std::size_t k = 0; k < in.size(); ++k) r.inputs.strides[k] = {static_cast<std::int64_t>(info(r.element).size)};
+    cpu_backend().run(r);
     return count;
   }
-  cpu::running r(f.functions(), f.self(), c);
-  pieces_of([&](const void* const* p, std::int64_t n) { r.add(p, n); });
-  r.finish(out);
-  return r.count();
+  const library::adapted f(plain, &r.options, {r.element, r.swapped, 0, false, r.progress});
+  cpu::running all(f.functions(), f.self(), r.context);
+  pieces_of([&](const void* const* p, std::int64_t n) { all.add(p, n); });
+  all.finish(r.out);
+  return all.count();
 }
 
 per_dimension<int> every_axis(std::size_t rank) {
@@ -140,12 +143,15 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
   if (in.size() > 1) check_two(in);
   const cpu::erased* check = given.check_overflow ? find_checked(o, type) : nullptr;
 
-  options told;
-  told.rounding = given.context.rounding;
-  told.correction = given.correction;
-  std::array<bool, 2> swap{};
-  for (std::size_t k = 0; k < in.size(); ++k) swap[k] = in[k].file.layout().order != native_order;
-  const library::adapted f(check != nullptr ? *check : plain, &told, {type, swap, 0, false, given.progress});
+  request q;
+  q.what = o;
+  q.element = type;
+  q.options.rounding = given.context.rounding;
+  q.options.correction = given.correction;
+  for (std::size_t k = 0; k < in.size(); ++k) q.swapped[k] = in[k].file.layout().order != native_order;
+  if (check != nullptr) q.wanted = output::checked;
+  q.context = given.context;
+  q.progress = given.progress;
 
   reduced r{o, type, result_of_builtin(o, type), {}, 0, {}, {}};
   const auto make_room = [&](std::size_t answers) {
@@ -160,9 +166,10 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
         return in_order(s.file.layout()) == first_in_order;
       });
   if (!given.axes && same_order) {
-    r.count = static_cast<std::uint64_t>(reduce_in_order(in, f, given.context, make_room(1)));
+    q.out = make_room(1);
+    r.count = static_cast<std::uint64_t>(reduce_in_order(in, q, check != nullptr ? *check : plain));
   } else {
-    cpu::operands x;
+    cpu::operands& x = q.inputs;
     for (std::size_t k = 0; k < in.size(); ++k) x.data[k] = in[k].whole();
     if (in.size() > 1) check_two(in);  // of raw pipes the size is known by now
     const std::string name = names_of(in);
@@ -175,8 +182,10 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
                                       ? cpu::checked_axes(given.axes->which, static_cast<int>(x.shape.size()), name.c_str())
                                       : every_axis(x.shape.size());
     if (given.axes) r.shape = cpu::kept_shape(x.shape, axes, given.axes->keepdims);
-    void* const out = make_room(answers_of(r.shape, layout.count, name));
-    if (r.answers() != 0) cpu::reduce_axes(f.functions(), f.self(), x, axes, given.context, out);
+    q.out = make_room(answers_of(r.shape, layout.count, name));
+    q.by.kind = partition::kinds::axes;
+    q.by.axes = {axes.data(), axes.size()};
+    if (r.answers() != 0) cpu_backend().run(q);
     r.count = layout.count;
   }
   for (std::size_t k = 0; k < r.checks.size(); ++k)

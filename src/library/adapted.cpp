@@ -101,12 +101,12 @@ void adapted::add_proved(void* s, const void* x, std::int64_t n, std::int64_t fi
 }
 
 void adapted::accumulate(void* s, const void* const* x, std::int64_t n, std::int64_t first) const {
-  const std::size_t size = info(with_.element).size;
   first += with_.first;
   if (!swaps_) {
     if (with_.states && r_.proves != nullptr && r_.proves->add != nullptr) add_proved(s, x[0], n, first);
     else r_.accumulate(self_, s, x, n, first);
   } else {
+    const std::size_t size = info(with_.element).size;
     thread_local std::vector<std::byte> buffers[cpu::max_inputs];
     for (std::int64_t i = 0; i < n; i += swapped_together) {
       const std::int64_t m = std::min(swapped_together, n - i);
@@ -121,9 +121,10 @@ void adapted::accumulate(void* s, const void* const* x, std::int64_t n, std::int
       r_.accumulate(self_, s, here, m, first + i);
     }
   }
-  if (with_.progress != nullptr)
-    with_.progress->fetch_add(static_cast<std::uint64_t>(n) * size * static_cast<std::uint64_t>(r_.inputs),
-                              std::memory_order_relaxed);
+  if (with_.progress == nullptr) return;
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(r_.inputs); ++k) bytes += r_.element_sizes[k];
+  with_.progress->fetch_add(static_cast<std::uint64_t>(n) * bytes, std::memory_order_relaxed);
 }
 
 }  // namespace wf::library

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that take any request. A program that makes none links nothing of this.
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include <warpfold/backend.hpp>
@@ -41,6 +42,9 @@ bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by
 
 void device_place::run(const request& r) const {
   check(r);
+  if (r.own.functions != nullptr)
+    throw error(errc::unsupported, std::string(r.own.name) + ": a request of a reduction that no operation names is for the CPU; on a GPU wf::reduce and "
+                                                             "wf::fuse of warpfold/gpu.cuh compile it");
   const bool states = r.wanted == output::states && takes(r.what, r.element, r.context.accuracy, partition::kinds::axes, r.wanted);
   device_stream::run(r, kernels_->kernels, states ? form_of_states(r.what, r.element, r.context.accuracy).bytes : 0);
 }

@@ -21,6 +21,13 @@ namespace {
 /// The functions of what is asked, which is refused where there are none.
 const cpu::erased& functions_of(const request& r) {
   if (r.context.threads < 0) detail::refuse_threads(r.context.threads);
+  if (r.own.functions != nullptr) {
+    if (r.wanted != output::answers)
+      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names gives answers, no states and no wf::checked");
+    if (r.swapped[0] || r.swapped[1])
+      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names takes elements in the machine's order of bytes");
+    return *r.own.functions;
+  }
   const cpu::erased& answers = builtin(r.what, r.element, r.context.accuracy);
   if (r.wanted != output::checked) return answers;
   if (const cpu::erased* const f = find_checked(r.what, r.element)) return *f;
@@ -59,8 +66,8 @@ class wide_indexes {
   std::span<const std::int64_t> span_;
 };
 
-}  // namespace
-
+/// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
+/// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
 void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
          const char* who) {
   using kinds = partition::kinds;
@@ -101,6 +108,8 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
   reduce_all(r, self, rest, c, static_cast<std::byte*>(out) + static_cast<std::size_t>(whole) * r.result_size);
 }
 
+}  // namespace
+
 }  // namespace cpu
 
 namespace {
@@ -114,12 +123,13 @@ class on_the_cpu final : public backend {
   void run(const request& r) const override {
     const cpu::erased& f = functions_of(r);
     check_shapes(r);
+    const void* const self = r.own.functions != nullptr ? r.own.self : &r.options;
     if (r.first == 0 && r.wanted != output::states && !r.swapped[0] && !r.swapped[1] && r.progress == nullptr) {  // a few ns of a small array's time
-      cpu::run(f, &r.options, r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
+      cpu::run(f, self, r.inputs, r.by, r.context, r.out, name_of(r));
       return;
     }
-    const library::adapted a(f, &r.options, {r.element, r.swapped, r.first, r.wanted == output::states, r.progress});
-    cpu::run(a.functions(), a.self(), r.inputs, r.by, r.context, r.out, op_names[static_cast<int>(r.what)]);
+    const library::adapted a(f, self, {r.element, r.swapped, r.first, r.wanted == output::states, r.progress});
+    cpu::run(a.functions(), a.self(), r.inputs, r.by, r.context, r.out, name_of(r));
   }
   void clear(const state_form& f, void* states, std::int64_t count) const override { clear_states(f, states, count); }
   void merge(const state_form& f, void* to, const void* later, std::int64_t count) const override { merge_states(f, to, later, count); }

@@ -64,11 +64,14 @@ void check_states_call(op o, std::int64_t count, std::initializer_list<std::pair
     if (p == nullptr && count != 0) refuse(std::string(who) + ": " + what + " is null, but there are " + std::to_string(count) + " states");
 }
 
+const char* name_of(const request& r) { return r.own.functions != nullptr ? r.own.name : op_names[static_cast<int>(r.what)]; }
+
 extents check_shapes(const request& r) {
-  const char* const who = op_names[static_cast<int>(r.what)];
+  const char* const who = name_of(r);
+  const int inputs = r.own.functions != nullptr ? r.own.functions->inputs : inputs_of(r.what);
   const auto elements = detail::product(r.inputs.shape);
   if (!elements) refuse(std::string(who) + ": inputs of the shape " + detail::text_of(r.inputs.shape) + "; more than 2^63 - 1 elements");
-  for (int k = 0; k < inputs_of(r.what); ++k) {
+  for (int k = 0; k < inputs; ++k) {
     if (r.inputs.strides[static_cast<std::size_t>(k)].size() != r.inputs.shape.size())
       refuse(std::string(who) + ": an input of " + std::to_string(r.inputs.shape.size()) + " dimensions has " +
              std::to_string(r.inputs.strides[static_cast<std::size_t>(k)].size()) + " strides");

@@ -15,6 +15,9 @@ namespace wf {
 
 [[noreturn]] inline void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
+/// How messages about a request begin: its operation, or the name of the caller's own reduction.
+const char* name_of(const request& r);
+
 /// As check(), of an operation and an element type that are known to be taken.
 extents check_shapes(const request& r);
 

@@ -471,11 +471,11 @@ TEST(errors, of_a_users_reduction_come_out) {
 }
 
 template <class F>
-std::string message_of(F f) {
+std::string message_of(F f, errc code = errc::bad_argument) {
   try {
     f();
   } catch (const error& e) {
-    EXPECT_EQ(e.code(), errc::bad_argument);
+    EXPECT_EQ(e.code(), code);
     return e.what();
   }
   return "no error";
@@ -519,6 +519,61 @@ TEST(errors, say_what_where_and_what_would_be_right) {
             "two inputs of the shapes (2, 3) and (3, 2); they must be the same");
   EXPECT_EQ(message_of([&] { m.transposed(0, 5); }), "view: transposed(0, 5) of 2 dimensions, which count from 0");
   EXPECT_EQ(message_of([&] { m.transposed(-1, 0); }), "view: transposed(-1, 0) of 2 dimensions, which count from 0");
+}
+
+/// The place of the first negative number, and how many elements there were.
+struct first_negative {
+  std::int64_t identity() const { return -1; }
+  std::int64_t lift(double x, std::int64_t i) const { return x < 0 ? i : -1; }
+  std::int64_t combine(std::int64_t a, std::int64_t b) const { return a >= 0 ? a : b; }
+  std::int64_t finish(std::int64_t s, std::int64_t n) const { return s * 1000 + n; }
+};
+
+// A request may name the caller's own reduction: what wf::reduce and wf::fuse do.
+TEST(requests, take_reductions_of_the_callers_own) {
+  const std::vector<double> x{3, 1, -2, 5, -7, 4};
+  static constexpr cpu::erased functions = cpu::erase<first_negative, double>();
+  const first_negative mine;
+  std::vector<std::int64_t> out(3, 99);
+  std::atomic<std::uint64_t> bytes = 0;
+  wf::request r;
+  r.own = {&functions, &mine, "first_negative"};
+  r.inputs.data[0] = x.data();
+  r.inputs.shape = {6};
+  r.inputs.strides[0] = {sizeof(double)};
+  r.out = out.data();
+  EXPECT_EQ(wf::check(r), extents{});
+  cpu_backend().run(r);
+  EXPECT_EQ(out[0], 2006);
+  r.first = 40;
+  r.progress = &bytes;
+  cpu_backend().run(r);
+  EXPECT_EQ(out[0], 42006);
+  EXPECT_EQ(bytes, 48);
+  r.progress = nullptr;
+  r.first = 0;
+  r.by.kind = partition::kinds::equal_segments;
+  r.by.length = 2;
+  cpu_backend().run(r);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{-998, 2, 2}));
+  r.inputs.strides[0] = {-static_cast<std::int64_t>(sizeof(double))};
+  r.inputs.data[0] = x.data() + 5;
+  cpu_backend().run(r);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{1002, 1002, -998}));
+  r.by = {};
+  r.inputs.data[0] = nullptr;
+  EXPECT_EQ(message_of([&] { cpu_backend().run(r); }), "first_negative: input 0 is null, but has 6 elements");
+  r.inputs.data[0] = x.data() + 5;
+  r.wanted = output::states;
+  EXPECT_EQ(message_of([&] { cpu_backend().run(r); }, errc::unsupported), "first_negative: a reduction that no operation names gives answers, no states and no wf::checked");
+  r.wanted = output::answers;
+  r.swapped[0] = true;
+  EXPECT_EQ(message_of([&] { wf::check(r); }, errc::unsupported), "first_negative: a reduction that no operation names takes elements in the machine's order of bytes");
+  r.swapped[0] = false;
+  r.by.kind = partition::kinds::axes;
+  const int beyond[] = {1};
+  r.by.axes = beyond;
+  EXPECT_EQ(message_of([&] { cpu_backend().run(r); }), "first_negative: axis 1 of an array of 1 dimensions; axes are -1 to 0");
 }
 
 TEST(shapes, of_more_positions_than_can_be_counted) {

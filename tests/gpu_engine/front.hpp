@@ -9,6 +9,7 @@ std::string answers_that_are_waited_for();
 std::string fused_answers_that_are_waited_for();
 std::string arrays_of_the_host();
 std::string checked_answers();
+std::string requests_of_own_reductions();
 std::string pointers_of_the_wrong_side();
 std::string places_for_answers();
 std::string inputs_of_any_kind();

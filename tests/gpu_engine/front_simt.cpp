@@ -179,6 +179,21 @@ std::string pointers_of_the_wrong_side() {
   return "";
 }
 
+std::string requests_of_own_reductions() {
+  const auto x = numbers<std::int32_t>(100, 3);
+  const device_array<std::int32_t> d(x);
+  static constexpr wf::cpu::erased functions = wf::cpu::erase<polynomial_of_one, std::int32_t>();
+  const polynomial_of_one mine;
+  wf::request r;
+  r.own = {&functions, &mine, "mine"};
+  r.inputs.data[0] = d.span().data();
+  r.inputs.shape = {100};
+  r.inputs.strides[0] = {4};
+  r.out = d.data().p;
+  const std::string said = refusal([&] { place().run(r); });
+  return said.starts_with("mine: a request of a reduction that no operation names is for the CPU") ? "" : "said: " + said;
+}
+
 std::string checked_answers() {
   const auto differ = [](const auto& got, const auto& want) {
     return got.value != want.value || got.high != want.high || got.overflow != want.overflow;

@@ -12,10 +12,10 @@
 ///     }
 #pragma once
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <warpfold/config.hpp>
+#include <warpfold/device/cluster_words.cuh>
 #include <warpfold/device/levels.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -25,7 +25,7 @@ __device__ __forceinline__ bool leads_cluster() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   return true;
 #else
-  return cooperative_groups::this_cluster().block_rank() == 0;
+  return rank_in_cluster() == 0;
 #endif
 }
 
@@ -37,18 +37,17 @@ template <class R>
 __device__ __forceinline__ state_of<R> cluster_reduce(const R& r, state_of<R> s, void* room) {
   s = device::block_reduce(r, s, room);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  const auto cluster = cooperative_groups::this_cluster();
-  const int blocks = static_cast<int>(cluster.num_blocks());
+  const int blocks = static_cast<int>(blocks_of_cluster());
   auto* of_block = static_cast<state_of<R>*>(room);
   __syncthreads();  // the room was read until here
   if (threadIdx.x == 0) *of_block = s;
-  cluster.sync();
-  if (cluster.block_rank() == 0 && warp_index() == 0) {
+  sync_cluster();
+  if (rank_in_cluster() == 0 && warp_index() == 0) {
     const int lane = lane_index();
-    s = lane < blocks ? *cluster.map_shared_rank(of_block, static_cast<unsigned>(lane)) : r.identity();
+    s = lane < blocks ? *shared_of_block(of_block, static_cast<unsigned>(lane)) : r.identity();
     s = warp_reduce(r, s);
   }
-  cluster.sync();
+  sync_cluster();
 #endif
   return s;
 }

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include <warpfold/builtin.hpp>
-#include <warpfold/context.hpp>
+#include <warpfold/accuracy.hpp>
 #include <warpfold/detail/gpu/launch_choices.hpp>
 #include <warpfold/detail/gpu/rows.hpp>
 #include <warpfold/export.h>
@@ -21,7 +20,7 @@
 
 namespace wf {
 
-struct states_request;  // detail/gpu/states.hpp
+struct states_request;  // detail/gpu/states_request.hpp
 
 /// What a device is asked to reduce: n elements of each input, strides in elements.
 struct device_request {

@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdint>
 
-#include <warpfold/builtin.hpp>
-#include <warpfold/context.hpp>
+#include <warpfold/accuracy.hpp>
 #include <warpfold/io/dtype.hpp>
+#include <warpfold/operations.hpp>
 #include <warpfold/types.hpp>
 
 namespace wf {

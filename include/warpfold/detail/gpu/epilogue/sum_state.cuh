@@ -14,17 +14,18 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// The words of the state of n elements of T, in place of their sum. An infinity or a NaN spoils the digits: then *plain is 0,
-/// and a kernel behind this one writes the state anew (binned_reduce.cuh). Else it is 1.
+/// Where the sum of n elements of T goes, or, where `words` is not null, the words of their state: the last block alone asks, so that one kernel does both.
+/// An infinity or a NaN spoils the digits of a state: then *plain is 0, and a kernel behind this one writes the state anew (binned_reduce.cuh). Else it is 1.
 template <class T>
-struct sum_state_to {
+struct sum_to {
   using element = T;
-  std::int64_t* words;
-  std::uint32_t* plain;
-  std::uint64_t n;
+  T* answer;
+  std::int64_t* words = nullptr;
+  std::uint32_t* plain = nullptr;
+  std::uint64_t n = 0;
 };
 
-/// What is summed, of where the sum goes: T* or sum_state_to<T>.
+/// What is summed, of where the sum goes: T* or sum_to<T>.
 template <class To>
 struct summed_for { using type = typename To::element; };
 template <class T>
@@ -39,7 +40,8 @@ __device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::u
   if (lane_index() == 0) *out = answer;
 }
 template <int Unit, class T, int PerLane>
-__device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::uint32_t kinds, const sum_state_to<T>& to) {
+__device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::uint32_t kinds, const sum_to<T>& to) {
+  if (to.words == nullptr) return put_sum<Unit>(v, kinds, to.answer);
   using f = exact::format<T>;
   static_assert(Unit == f::min_exponent || (Unit == f::min_exponent - 1 && PerLane == 1));
   auto x = warp_number<PerLane>::from(v);

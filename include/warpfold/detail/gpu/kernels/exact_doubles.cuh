@@ -229,7 +229,7 @@ cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, works
 }
 
 /// One block, then blocks that have bins, then as many columns as a multiprocessor has room for. A template, as the one above: who does not call it has none of
-/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory a block, a sum_state_to<double>.
+/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory a block, a sum_to<double>.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   constexpr bool answers = std::is_same_v<To, double*>;

@@ -42,7 +42,7 @@ template <class T, class Number>
 cudaError_t exact_sum_state(op what, const T* x, std::uint64_t n, std::int64_t* words, workspace& scratch, cudaStream_t stream) {
   if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
   std::uint32_t* const plain = scratch.verdict();
-  const sum_state_to<T> to{words, plain, n};
+  const sum_to<T> to{nullptr, words, plain, n};
   cudaError_t e;
   if constexpr (std::is_same_v<T, double>) e = exact_sum_of_doubles(x, n, to, scratch, stream);
   else e = exact_sum_of_blocks(x, n, to, scratch, stream);

@@ -102,7 +102,7 @@ inline constexpr std::uint64_t most_small_parts = 2048;
 template <class T>
 using exact_t = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
 
-/// The exact sum of what takes more than a block's batch, or its state: `out` is a T* or a sum_state_to<T>.
+/// The exact sum of what takes more than a block's batch, or its state: `out` is a T* or a sum_to<T>.
 template <class T, class To>
 cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(T);
@@ -167,7 +167,7 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
     if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, scratch, stream);
     if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, scratch, stream);
     if (parts <= most_small_parts) return exact_sum_small<T, 512, 4>(x, n, out, scratch, stream);
-    return exact_sum_of_blocks(x, n, out, scratch, stream);
+    return exact_sum_of_blocks(x, n, sum_to<T>{out}, scratch, stream);  // by the kernels that states have, too
   }
 }
 

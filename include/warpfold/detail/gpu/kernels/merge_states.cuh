@@ -11,7 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
-#include <warpfold/detail/gpu/states.hpp>
+#include <warpfold/detail/gpu/states_request.hpp>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/warp.cuh>
 

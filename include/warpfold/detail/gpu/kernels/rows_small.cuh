@@ -4,7 +4,6 @@
 /// start, so that nothing is looked up or counted; parameters are few; and the next kernel comes to the multiprocessors while this one runs.
 #pragma once
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_stream.cuh>
+#include <warpfold/device/cluster_words.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
   const unsigned warps = blockDim.x / warp_lanes, all = warps * parts;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   [[maybe_unused]] auto here = [] {
-    if constexpr (Cluster) return cooperative_groups::this_cluster().barrier_arrive();  // this block is there
+    if constexpr (Cluster) return arrive_at_cluster();  // this block is there
     else return 0;
   }();
 #endif
@@ -118,15 +118,14 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
   state* to = of_warp;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   if constexpr (Cluster) {
-    const auto cluster = cooperative_groups::this_cluster();
-    cluster.barrier_wait(std::move(here));  // so is the first one
-    to = cluster.map_shared_rank(of_warp, 0);
+    wait_for_cluster(std::move(here));  // so is the first one
+    to = shared_of_block(of_warp, 0);
   }
 #endif
   if (lane == 0) to[part * warps + warp] = s;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   if constexpr (Cluster) {
-    cooperative_groups::this_cluster().sync();
+    sync_cluster();
     if (part != 0) return;
   } else {
     __syncthreads();

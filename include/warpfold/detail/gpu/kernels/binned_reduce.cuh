@@ -236,13 +236,14 @@ __device__ __forceinline__ void add_few_by_bins(std::uint64_t n, bool magnitudes
 }
 
 /// Leaves at once if there is a verdict and it says that *out is the answer. Where a state is wanted, the verdict is written:
-/// whether there were no special values.
+/// whether there were no special values; if there is a `plain`, the kernel leaves at once where that says that the state is there (exact_state.cuh).
 template <terms Terms, class Out, class T, class... Ts>
 __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
     binned_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ exact_question q, Out* out,
-                  const __grid_constant__ binned_board board, std::uint32_t* verdict) {
+                  const __grid_constant__ binned_board board, std::uint32_t* verdict, const std::uint32_t* plain) {
   await_stream();
-  if (!q.states && verdict != nullptr && *verdict != 0) return;
+  const std::uint32_t* const there = q.states ? plain : verdict;
+  if (there != nullptr && *there != 0) return;
   std::uint32_t chunks = 0;
   const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, verdict, chunks);
   // Each block finds one chunk too many: who finds the last one is alone with it.
@@ -261,7 +262,7 @@ cudaError_t binned_reduce(const exact_question& q, const void* const* x, const s
   const std::uint32_t blocks = at_most(divide_up(work + 1, 2 * binned_threads), 2 * scratch.multiprocessors());
   return launch(binned_kernel<Terms, Out, T, Ts...>,
                 {blocks, binned_threads, sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>), stream, scratch.overlaps()}, a, q,
-                static_cast<Out*>(out), binned_board::of(scratch, true), verdict);
+                static_cast<Out*>(out), binned_board::of(scratch, true), verdict, static_cast<const std::uint32_t*>(nullptr));
 }
 
 /// Enqueues what writes the state of the elements, and behind it what counts special values if there are some.

@@ -17,19 +17,6 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// The state by bins, unless *plain says that it is there. What counts special values looks at *plain next: it stays 0, since there are some.
-template <class T>
-__global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads, 2))
-    spoiled_state_kernel(const __grid_constant__ arrays<1> a, const __grid_constant__ exact_question q, T* state, const __grid_constant__ binned_board board,
-                         const std::uint32_t* plain, std::uint32_t* spare) {
-  await_stream();
-  if (*plain != 0) return;
-  std::uint32_t chunks = 0;
-  const std::uint32_t found = add_by_bins<terms::sum, T, T>(a, q, state, board, spare, chunks);  // not *plain, which blocks that come late still read
-  // Each block finds one chunk too many: who finds the last one is alone with it.
-  if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
-}
-
 /// Whether exact_sum_state takes n elements of T: many enough, and f64 only where a device has the shared memory to sum any of them at the speed of reading.
 template <class T>
 bool has_sum_state(std::uint64_t n, const workspace& scratch) {
@@ -53,10 +40,11 @@ cudaError_t exact_sum_state(op what, const T* x, std::uint64_t n, std::int64_t* 
   if (!make_arrays<Number>(a, from, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   exact_question q{what, wf::rounding::nearest, 0};
   q.states = true;
-  e = launch(spoiled_state_kernel<Number>,
+  // Not *plain is written, which blocks that come late still read, but spare memory. What counts special values looks at *plain next: it stays 0, since there are some.
+  e = launch(binned_kernel<terms::sum, Number, Number>,
              {2 * scratch.multiprocessors(), binned_threads, sizeof(binned_rows<Number, terms::sum, bin_copies<Number, terms::sum>>), stream, scratch.overlaps()},
-             a, q, reinterpret_cast<Number*>(words), binned_board::of(scratch, true), static_cast<const std::uint32_t*>(plain),
-             reinterpret_cast<std::uint32_t*>(scratch.spare_answers()));
+             a, q, reinterpret_cast<Number*>(words), binned_board::of(scratch, true), reinterpret_cast<std::uint32_t*>(scratch.spare_answers()),
+             static_cast<const std::uint32_t*>(plain));
   if (e != cudaSuccess) return e;
   return launch(count_specials_kernel<terms::sum, Number>,
                 {at_most(divide_up(n + 1, 4 * 256), 8 * scratch.multiprocessors()), 256, 0, stream, scratch.overlaps()}, a, false, words,

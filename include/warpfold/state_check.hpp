@@ -27,9 +27,6 @@ namespace wf {
 
 namespace detail {
 
-/// Digits of sums of integers and of their squares that do not wrap: 128 + 64 bits.
-inline constexpr int digits_of_integers = 6;
-
 /// Digits of a sum of elements, and of one of their products: of integers as of f64.
 struct digit_lengths {
   int sum, product;

@@ -13,4 +13,7 @@ struct rows_of_digits {
   int terms = 1;  ///< that an element adds to a row: a complex product two
 };
 
+/// Digits of sums of integers and of their squares that do not wrap: 128 + 64 bits.
+inline constexpr int digits_of_integers = 6;
+
 }  // namespace wf::detail

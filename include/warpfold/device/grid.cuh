@@ -152,6 +152,27 @@ struct tally {
              (std::uint64_t{1} << 48) + static_cast<std::uint64_t>(value));
   }
 
+  /// Whether a word has come from all of `posts` blocks, and then its sum. Words beyond the last have.
+  static __device__ __forceinline__ bool look(std::uint64_t* rows, int word, std::uint32_t posts, std::int64_t& sum) {
+    std::uint64_t seen[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) seen[r] = word < Words ? load_word(rows + r * stride + word) : 0;
+    bool full = true;
+    sum = 0;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      full &= word >= Words || count_of(seen[r]) == (posts + Rows - 1 - r) / Rows;
+      sum += value_of(seen[r]);
+    }
+    return full;
+  }
+  static __device__ __forceinline__ void erase(std::uint64_t* rows, int word) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (word < Words) store_word(rows + r * stride + word, 0);
+    }
+  }
+
   /// The sums of words first … first + Count - 1 (those below Words) over the `posts` blocks 0, 1, …
   template <int Count>
   static __device__ __forceinline__ void collect(std::uint64_t* rows, int first,

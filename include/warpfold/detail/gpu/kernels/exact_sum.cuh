@@ -47,6 +47,12 @@ __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threa
     exact_sum_kernel(array_part<T> part, To out, std::uint64_t* rows) {
   if constexpr (!is_built<Domain>) return;
   await_stream();
+  if constexpr (std::is_pointer_v<To> && digits_a_lane<T> == 1) {
+    if (is_last_block() && blockIdx.x * Domain::threads >= part.threads) {
+      answer_by_collector<Accumulator::unit>(out, rows);
+      return;
+    }
+  }
   __shared__ struct {
     typename Accumulator::room room;
     std::uint32_t kinds_of_warp[Domain::threads / 32];
@@ -70,15 +76,14 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
           ? exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, true>, MinBlocks, To>
           : exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, false>, MinBlocks, To>;
   std::size_t shared = Accumulator::shared_bytes;
-  const std::uint32_t sm = scratch.multiprocessors(), each = workers / sm;
-  if (scratch.overlaps() && each > 1 && workers == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
+  const std::uint32_t sm = scratch.multiprocessors(), blocks = workers + (collector ? 1u : 0u), each = blocks / sm;
+  if (scratch.overlaps() && each > 1 && blocks == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
     // So much shared memory that a multiprocessor holds no more blocks than it is to have. Else blocks of the next kernel come while this
     // one's last block is at work, and a multiprocessor that has one too many takes longest: 2^23 floats in L2 took 1.1 times as long.
     const std::size_t least = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
     shared = shared < least ? least : shared;
   }
-  return launch(kernel, {workers + (collector ? 1u : 0u), Threads, shared, stream, scratch.overlaps()},
-                part, out, scratch.tally());
+  return launch(kernel, {blocks, Threads, shared, stream, scratch.overlaps()}, part, out, scratch.tally());
 }
 
 /// The same by way of shared memory.
@@ -127,7 +132,9 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
   }
   if (bytes <= l2 / 4 * 3) {
     const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
-    return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers);
+    // A block of its own to collect, of as many as find room at a time.
+    constexpr bool collector = std::is_same_v<T, float>;
+    return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers - (collector && s.workers > 1 ? 1 : 0), collector);
   }
   if constexpr (std::is_same_v<T, float>) {
     // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.

@@ -13,6 +13,7 @@
 #include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/grid.cuh>
 #include <warpfold/device/warp.cuh>
+#include <warpfold/device/workspace.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
@@ -25,6 +26,10 @@ inline constexpr int digit_lanes = (exact::format<T>::digits + digits_a_lane<T> 
 /// Four rows: at a thousand blocks each word takes 250 additions, and the reader loads four words.
 template <class T>
 using digit_tally = tally<digit_lanes<T> * digits_a_lane<T> + 1, 4>;
+
+/// Of the tally's words, counted from the first, where no block of a sum of T posts: rows of zeros.
+template <class T>
+inline constexpr int rehearsal_words = static_cast<int>(workspace::tally_words) - 4 * digit_tally<T>::stride;
 
 /// Blocks that saw each kind of special value, in fields of 12 bits: at most 4095 blocks.
 __device__ __forceinline__ std::int64_t spread_kinds(std::uint32_t kinds) {
@@ -68,6 +73,43 @@ __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane
     }
   }
   put_sum<Unit>(v, kinds, out);
+}
+
+/// All threads of a last block that has added nothing call it, where a digit is a lane's: it writes the answer from what the others posted.
+///
+/// A look at the tally takes 0.5 µs, and what comes just behind it waits for the next one. So four warps look by turns, and the first that finds
+/// all posts answers. Each answers a question of its own before, so that the instructions are there when they are needed.
+template <int Unit, class T>
+__device__ __forceinline__ void answer_by_collector(T* out, std::uint64_t* rows) {
+  static_assert(digits_a_lane<T> == 1);
+  using merge = digit_tally<T>;
+  __shared__ unsigned claimed;
+  if (threadIdx.x == 0) claimed = 0;
+  __syncthreads();
+  if (warp_index() >= 4) return;
+#pragma unroll 1
+  for (int pass = 0; pass < 2; ++pass) {
+    const bool rehearsal = pass == 0;
+    std::uint64_t* const from = rehearsal ? rows + rehearsal_words<T> : rows;
+    const std::uint32_t posts = rehearsal ? 0 : gridDim.x - 1;
+    if (!rehearsal) __nanosleep(80 * static_cast<unsigned>(warp_index()));
+    std::int64_t sum;
+    while (__any_sync(all_lanes, !merge::look(from, lane_index(), posts, sum)) != 0) {
+      if (atomicOr(&claimed, 0u) != 0) return;  // another warp has them, and may have erased some
+      __nanosleep(0);
+    }
+    unsigned taken = 0;
+    if (lane_index() == 0 && !rehearsal) taken = atomicExch(&claimed, 1u);
+    std::uint32_t kinds = gather_kinds(__shfl_sync(all_lanes, sum, digit_lanes<T>));
+    std::int64_t v[1] = {lane_index() < digit_lanes<T> ? sum : 0};
+    if (rehearsal) {
+      kinds = special::ordinary;
+      v[0] = lane_index() == 2 ? 1 : 0;
+    }
+    const T answer = round_by_warp<T>(v, kinds, Unit);
+    if (lane_index() == 0 && !rehearsal && taken == 0) *out = answer;
+    if (__shfl_sync(all_lanes, taken, 0) == 0) merge::erase(from, lane_index());
+  }
 }
 
 }  // namespace wf::device::inline WF_BUILD

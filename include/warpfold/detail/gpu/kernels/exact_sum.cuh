@@ -111,36 +111,43 @@ using exact_t = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
 template <class T, class To>
 cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(T);
-  const std::uint64_t packs = bytes / 16;
+  [[maybe_unused]] const std::uint64_t packs = bytes / 16;
   const std::uint32_t sm = scratch.multiprocessors();
   const std::uint64_t l2 = scratch.l2_bytes();
   using near = walk<4, false, cache::keep>;
   constexpr bool columns = !std::is_same_v<T, __half>;
   using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
                                          std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;
-  if constexpr (columns) {
-    if (packs <= 1 << 18) {
-      const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
-      return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
-          x, n, out, scratch, stream, at_most(s.workers, 256), true);
+  if constexpr (std::is_pointer_v<To>) {  // in L2; states go by what is for larger arrays, so that fewer kernels are compiled
+    if constexpr (columns) {
+      if (packs <= 1 << 18) {
+        const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
+        return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
+            x, n, out, scratch, stream, at_most(s.workers, 256), true);
+      }
+    } else if (packs <= 32768) {
+      // Small blocks: their way from the last load to the answer is shorter.
+      const exact_shape s = exact_shape_for(bytes, 128, 1, 8, sm, l2);
+      return exact_sum_shaped<T, half_registers<128>, 128, near, 8>(x, n, out, scratch, stream,
+                                                                    s.workers, true);
     }
-  } else if (packs <= 32768) {
-    // Small blocks: their way from the last load to the answer is shorter.
-    const exact_shape s = exact_shape_for(bytes, 128, 1, 8, sm, l2);
-    return exact_sum_shaped<T, half_registers<128>, 128, near, 8>(x, n, out, scratch, stream,
-                                                                  s.workers, true);
+    if (bytes <= l2 / 4 * 3) {
+      const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
+      // A block of its own to collect, of as many as find room at a time.
+      constexpr bool collector = std::is_same_v<T, float>;
+      return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers - (collector && s.workers > 1 ? 1 : 0), collector);
+    }
   }
-  if (bytes <= l2 / 4 * 3) {
-    const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
-    // A block of its own to collect, of as many as find room at a time.
-    constexpr bool collector = std::is_same_v<T, float>;
-    return exact_sum_shaped<T, accumulator, 256, near, 4>(x, n, out, scratch, stream, s.workers - (collector && s.workers > 1 ? 1 : 0), collector);
-  }
+  // Beyond it the same kernels answer and give states.
+  const sum_to<T> to = [&] {
+    if constexpr (std::is_pointer_v<To>) return sum_to<T>{out};
+    else return out;
+  }();
   if constexpr (std::is_same_v<T, float>) {
     // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
     constexpr int each = 4, stages = 3;
     if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
-      return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, out, scratch, stream, sm, bulk_kept(bytes, l2));
+      return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, to, scratch, stream, sm, bulk_kept(bytes, l2));
     }
   }
   constexpr int resident = std::is_same_v<T, float> ? 6 : 4;
@@ -148,10 +155,10 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
   // bf16, of twice the elements a byte, adds for longer: the next loads are on their way by then.
   constexpr bool ahead = std::is_same_v<T, __nv_bfloat16>;
   if (s.kept > 0) {
-    return exact_sum_shaped<T, accumulator, 256, walk<4, ahead, cache::share>, resident>(x, n, out, scratch, stream,
+    return exact_sum_shaped<T, accumulator, 256, walk<4, ahead, cache::share>, resident>(x, n, to, scratch, stream,
                                                                                          s.workers, false, s.kept);
   }
-  return exact_sum_shaped<T, accumulator, 256, walk<4, ahead>, resident>(x, n, out, scratch, stream, s.workers);
+  return exact_sum_shaped<T, accumulator, 256, walk<4, ahead>, resident>(x, n, to, scratch, stream, s.workers);
 }
 
 /// *out = the exact sum of x[0 … n), rounded once. Memory, addresses, stream and errors as fast_sum.
@@ -174,7 +181,7 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
     if (parts <= 512) return exact_sum_small<T, 256, 2>(x, n, out, scratch, stream);
     if (parts <= 1024) return exact_sum_small<T, 256, 4>(x, n, out, scratch, stream);
     if (parts <= most_small_parts) return exact_sum_small<T, 512, 4>(x, n, out, scratch, stream);
-    return exact_sum_of_blocks(x, n, sum_to<T>{out}, scratch, stream);  // by the kernels that states have, too
+    return exact_sum_of_blocks(x, n, out, scratch, stream);
   }
 }
 

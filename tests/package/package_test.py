@@ -162,6 +162,28 @@ class Package:
         said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.env, status=None)
         expect("built without CUDA (WARPFOLD_CUDA)" in " ".join(said.split()), said)
+        self.archive_of_kernels()
+
+    def archive_of_kernels(self):
+        """What is installed where nothing is said has no archive of kernels, if it has the shared library of them: who asks for it is told, who does not gets what is there."""
+        config = (self.binary / "CPackConfig.cmake").read_text()
+        if "gpu_archive" not in re.search(r'CPACK_COMPONENTS_ALL "([^"]*)"', config)[1].split(";"):
+            return
+        if not (self.binary / "cli/warpfold").exists():
+            print("no program was built, so not all can be installed")
+            return
+        prefix = self.folder / "usual"
+        run(self.a.cmake, "--install", self.binary, "--prefix", prefix)
+        names = {f.name for f in prefix.rglob("*warpfold*")}
+        expect("libwarpfold_gpu.so" in names and "libwarpfold.a" in names and not names & {"libwarpfold_gpu.a", "libwarpfold_gpu_static.a", "warpfold-gpu-static.pc"}, f"installed: {sorted(names)}")
+        for asked, option, wanted, status in (("gpu static", "-DX=1", "--component gpu_archive installs the archive", None), ("gpu", "-DBUILD_SHARED_LIBS=OFF", "SHARED_LIBRARY", 0),
+                                              ("gpu", "-DX=1", "SHARED_LIBRARY", 0)):
+            (self.folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(user CXX)\nfind_package(warpfold REQUIRED COMPONENTS {asked})\n"
+                                                        "get_target_property(kind warpfold::gpu TYPE)\nmessage(STATUS ${kind})\n")
+            shutil.rmtree(self.folder / "b", ignore_errors=True)
+            said = run(self.a.cmake, "-S", self.folder, "-B", self.folder / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.a.cxx}", option, f"-DCMAKE_PREFIX_PATH={prefix}",
+                       env=self.env, status=status)
+            expect(wanted in " ".join(said.split()), said)
 
     def pkg_config(self):
         """C by a C compiler and its linker, C++ of any standard from C++20 on; nothing else is needed."""
@@ -674,7 +696,10 @@ class Package:
             "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none", cwd=self.folder)
         packages = {run("dpkg-deb", "--field", f, "Package").strip(): f for f in self.folder.glob("*.deb")}
         so = self.soname().removeprefix("libwarpfold.so.")
-        wanted = {"library": "libwarpfold-dev", "runtime": "libwarpfold" + so, "gpu": "libwarpfold-gpu-dev", "gpu_runtime": "libwarpfold-gpu" + so}
+        wanted = {"library": "libwarpfold-dev", "runtime": "libwarpfold" + so, "gpu": "libwarpfold-gpu-dev", "gpu_runtime": "libwarpfold-gpu" + so,
+                  "gpu_archive": "libwarpfold-gpu-static-dev"}
+        if self.kinds() != ["shared", "static"]:
+            del wanted["gpu_archive"]
         if "shared" not in self.kinds():
             del wanted["runtime"], wanted["gpu_runtime"]
         if not self.has_gpu():

@@ -17,7 +17,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-constexpr unsigned convert_threads = 256, convert_blocks = 512;
+constexpr unsigned convert_threads = 256, convert_blocks = 128;
 
 template <class From, class To>
 __global__ void __launch_bounds__(convert_threads) convert_kernel(const From* from, To* to, std::uint64_t n) {

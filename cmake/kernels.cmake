@@ -11,7 +11,7 @@ set(WF_KERNEL_GROUPS
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"
-  "rows_labels runs states")
+  "rows_labels runs states conversions")
 
 function(wf_kernel_sources out)
   set(sources "")

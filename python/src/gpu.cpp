@@ -19,6 +19,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/gpu.hpp>
 
 #include "device_call.hpp"
@@ -30,6 +31,11 @@ namespace wfpy {
 namespace {
 
 const wf::device_library& kernels() { return WF_PYTHON_SIMT ? wf::simt_library() : wf::cuda_library(); }
+#if WF_PYTHON_SIMT
+using array_calls = wf::simt_array_calls;
+#else
+using array_calls = wf::cuda_array_calls;
+#endif
 
 [[noreturn]] void refuse(const std::string& what) { throw wf::error(wf::errc::bad_argument, what); }
 void check(cudaError_t e, const char* who) { kernels().fail(static_cast<int>(e), who); }
@@ -250,15 +256,33 @@ nb::bytes taken(int device, std::uintptr_t rows, std::size_t pitch, std::size_t 
   return nb::bytes(found.data(), found.size());
 }
 
-/// A request on a stream, whose place is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
-void put(const wf::request& r, int device, std::uintptr_t stream) {
+/// f(place) with the place of a stream, which is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
+template <class F>
+void with_place(int device, std::uintptr_t stream, wf::op what, F f) {
   if (stream == 1) stream = 0;  // both are the default stream
   const nb::gil_scoped_release others_run;
-  const on_device there(device, wf::op_names[static_cast<int>(r.what)]);
+  const on_device there(device, wf::op_names[static_cast<int>(what)]);
   turn& t = turn_of(device, stream);
   const std::lock_guard lock(t.one_at_a_time);
-  t.place.run(r);
+  f(t.place);
 }
+void put(const wf::request& r, int device, std::uintptr_t stream) {
+  with_place(device, stream, r.what, [&r](const wf::device_place& place) { place.run(r); });
+}
+
+/// Memory of a device for what is put on a stream while it is held.
+class lent {
+ public:
+  lent(const wf::device_place& place, std::size_t bytes) : place_(&place), at_(place.machine().take(bytes, place.stream())) {}
+  ~lent() { place_->machine().give_back(at_, place_->stream()); }
+  lent(const lent&) = delete;
+  lent& operator=(const lent&) = delete;
+  void* at() const { return at_; }
+
+ private:
+  const wf::device_place* place_;
+  void* at_;
+};
 
 /// An attribute, or nothing where reading it raised.
 nb::object attribute(PyObject* x, PyObject* name) {
@@ -366,6 +390,7 @@ struct library : device_call {
     std::vector<int> axes;
     wf::extents kept;
     wf::request r;
+    std::optional<wf::dtype> widened, cut;  ///< elements are to be of the first, answers modulo less of the second
   };
   nb::object reduced(std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) const {
     prepared p;
@@ -374,7 +399,7 @@ struct library : device_call {
     const std::optional<std::uintptr_t> on = how.stream == Py_None ? p.x.stream : named(how.stream);
     if (!on) return {};
     p.stream = *on;
-    if (how.type != Py_None && how.type != nullptr) {
+    if (how.type != Py_None && how.type != nullptr && !converts_here(ops[0], how, p)) {
       const nb::object found = converted(ops[0], x, p.x.x.type, how);
       if (found.is_valid()) return found;
       if (!is_natural(ops[0], p.x.x.type, how)) return {};
@@ -396,8 +421,12 @@ struct library : device_call {
     if (!several) return answer_of(ops[0], how, p);
     nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(ops.size())));
     if (!all.is_valid()) throw nb::python_error();
+    std::pair<nb::object, nb::object> both;  // min and max, where each is asked for
+    const auto asks = [ops](wf::op o) { return std::find(ops.begin(), ops.end(), o) != ops.end(); };
+    if (asks(wf::op::min) && asks(wf::op::max) && finds_both(p)) both = extremes(how, p);
     for (std::size_t k = 0; k < ops.size(); ++k) {
-      nb::object one = answer_of(ops[k], how, p);
+      nb::object one = ops[k] == wf::op::min ? std::move(both.first) : ops[k] == wf::op::max ? std::move(both.second) : nb::object();
+      if (!one.is_valid()) one = answer_of(ops[k], how, p);
       if (!one.is_valid()) return {};
       PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(k), one.release().ptr());
     }
@@ -461,10 +490,33 @@ struct library : device_call {
     return answers > 0;
   }
 
-  /// The answer, or the two of operations that have two, each by kernels of its own.
+  /// Whether one pass finds min and max: of a whole array without gaps.
+  bool finds_both(const prepared& p) const {
+    return p.r.by.kind == wf::partition::kinds::whole && p.r.inputs.data[1] == nullptr && wf::has_kernels(p.r.element) && !wf::is_complex(p.r.element) &&
+           type_object(p.r.element) != Py_None && p.x.x.contiguous();
+  }
+  std::pair<nb::object, nb::object> extremes(const asked& how, const prepared& p) const {
+    auto [least, to] = room(p.object, p.x, p.kept, p.r.element);
+    auto [greatest, beside] = room(p.object, p.x, p.kept, p.r.element);
+    if (how.stream != Py_None)
+      for (PyObject* one : {least.ptr(), greatest.ptr()}) used(one, how.stream);
+    const wf::device_request r{wf::op::minmax, p.r.element, p.r.context.accuracy, p.r.options, {p.r.inputs.data[0], nullptr}, {1, 1}, p.x.x.size(), to};
+    with_place(p.x.x.device, p.stream, r.what, [&r, at = beside](const wf::device_place& on) {
+      on.machine().fail(array_calls::extremes(r, at, on.scratch(), on.stream()), "minmax");
+    });
+    return {std::move(least), std::move(greatest)};
+  }
+
+  /// The answer, or the two of operations that have two, by kernels of their own where one pass does not find both.
   nb::object answer_of(wf::op o, const asked& how, prepared& p) const {
     if (o == wf::op::minmax || o == wf::op::mean_var) {
       if (how.out != Py_None) return {};
+      if (o == wf::op::minmax && finds_both(p)) {
+        const auto [least, greatest] = extremes(how, p);
+        nb::object both = nb::steal(PyTuple_Pack(2, least.ptr(), greatest.ptr()));
+        if (!both.is_valid()) throw nb::python_error();
+        return both;
+      }
       const nb::object first = answer_of(o == wf::op::minmax ? wf::op::min : wf::op::mean, how, p);
       const nb::object second = first.is_valid() ? answer_of(o == wf::op::minmax ? wf::op::max : wf::op::var, how, p) : nb::object();
       if (!second.is_valid()) return {};
@@ -472,7 +524,8 @@ struct library : device_call {
       if (!both.is_valid()) throw nb::python_error();
       return both;
     }
-    const wf::result_kind result = wf::result_of_builtin(o, p.r.element);
+    wf::result_kind result = wf::result_of_builtin(o, p.r.element);
+    if (p.cut) result.type = *p.cut;
     if (result.values != 1 || type_object(result.type) == Py_None) return {};
     p.r.what = o;
     nb::object made;
@@ -487,8 +540,56 @@ struct library : device_call {
       p.r.out = const_cast<void*>(to.x.data);
     }
     if (how.stream != Py_None) used(made.ptr(), how.stream);
-    put(p.r, p.x.x.device, p.stream);
+    if (!p.widened && !p.cut) {
+      put(p.r, p.x.x.device, p.stream);
+      return made;
+    }
+    with_place(p.x.x.device, p.stream, o, [&p, &result](const wf::device_place& on) {
+      const auto convert = [&on](const void* from, wf::dtype element, void* to, wf::dtype wanted, std::int64_t n) {
+        on.machine().fail(array_calls::convert(from, element, to, wanted, n, on.stream()), "dtype");
+      };
+      const std::int64_t n = p.x.x.size();
+      if (p.widened) {
+        const lent wide(on, static_cast<std::size_t>(n) * wf::info(p.r.element).size);
+        convert(p.x.x.data, *p.widened, wide.at(), p.r.element, n);
+        wf::request r = p.r;
+        r.inputs.data[0] = wide.at();
+        on.run(r);
+      } else {
+        const auto answers = *wf::detail::product(p.kept);
+        const lent whole(on, static_cast<std::size_t>(answers) * sizeof(std::uint64_t));
+        wf::request r = p.r;
+        r.out = whole.at();
+        on.run(r);
+        convert(whole.at(), wf::dtype::i64, p.r.out, result.type, answers);
+      }
+    });
     return made;
+  }
+
+  /// Whether a call for another type, of few elements, has them converted by kernels of this module, which take a third of the time of the library's own; then
+  /// they stand in `p` as they are to be. Not into a graph, of which memory that is lent would be a part.
+  bool converts_here(wf::op o, const asked& how, prepared& p) const {
+    constexpr std::int64_t few = 1 << 16;
+    const auto want = wanted(how);
+    const wf::dtype element = p.x.x.type;
+    if (!want || (o != wf::op::sum && o != wf::op::mean && o != wf::op::prod) || how.stream != Py_None || type_object(*want) == Py_None || is_natural(o, element, how) ||
+        p.x.x.size() > few || is_captured(p.stream))
+      return false;
+    if (wf::is_integer(*want)) {
+      if (*want == wf::dtype::boolean || !wf::is_integer(element) || o == wf::op::mean || how.out != Py_None || wf::info(*want).size == 8) return false;
+      p.cut = want;
+      return true;
+    }
+    if (wf::is_complex(*want) || !holds(*want, element) || element == wf::dtype::boolean || wf::result_of_builtin(o, *want).type != *want || !p.x.x.contiguous()) return false;
+    p.widened = element;
+    p.x.x.type = *want;
+    without_gaps(p.x.x);
+    return true;
+  }
+  static bool is_captured(std::uintptr_t stream) {
+    cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(stream_at(stream), &now) != cudaSuccess || now != cudaStreamCaptureStatusNone;
   }
 
   std::optional<wf::dtype> wanted(const asked& how) const {
@@ -594,7 +695,7 @@ struct torch_library final : library {
     }
     const auto empty = [&](const wf::extents& lengths) {
       const nb::object told = tuple_of(lengths);
-      return type == of.x.type ? call(new_empty_, {x, told.ptr()}, nullptr, true) : call(new_empty_, {x, told.ptr(), type_object(type)}, dtype_, true);
+      return call(new_empty_, {x, told.ptr(), type_object(type)}, dtype_, true);  // x need not be of the type that `of` is
     };
     nb::object made = empty(shape);
     if (told_->dltensor_from_py_object_no_sync(made.ptr(), &t) != 0) throw nb::python_error();

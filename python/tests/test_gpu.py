@@ -209,6 +209,7 @@ def test_calls_with_options_do_not_either(told, kind):
             check(lambda a: wf.mean_var(a, rounding="down", **how), view)  # noqa: B023
             check(lambda a: wf.fuse(["sum", "max", "mean"])(a, **how), view)  # noqa: B023
             check(lambda a: wf.fuse(["minmax", "var", "mean_var"])(a, correction=2, rounding="up", **how), view)  # noqa: B023
+            check(lambda a: wf.fuse(["max", "sum", "min", "max", "minmax"])(a, **how), view)  # noqa: B023
     check(lambda a: wf.fuse(["argmax", "sum"])(a, axis=1), x)
     for a, b in ((x, x[1]), (x[1], x), (x[:, :1], x[0]), (x[..., :1], x[:1]), (x, x[0, 0, :1].reshape(()))):
         check(wf.dot, a, b)
@@ -219,6 +220,75 @@ def test_calls_with_options_do_not_either(told, kind):
         check(wf.mean_var, z)
         check(lambda a: wf.dot(a, a), z)
         check(lambda a: wf.sum(a, dtype="complex128"), z.astype(np.complex64))
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_min_and_max_of_every_type_and_size_do_not_either(told, kind):
+    """Of whole arrays without gaps one pass finds both."""
+    rng = np.random.default_rng(15)
+    types = ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
+    for dtype in (t for t in types if kind is Ndarray or t in vars(device_arrays.torch)):
+        for n in (1, 2, 31, 1000, 5003, 70_001):
+            x = (rng.standard_normal(n) * 60).astype(dtype) if dtype[0] != "u" else rng.integers(0, 250, n).astype(dtype)
+            for at, extreme in ((0, 100), (n - 1, 101), (n // 2, 102), (n - 1, 0), (0, 99)) if n < 5000 else ((n - 1, 120), (n - 1, 0), (0, 121)):
+                x[at] = extreme if dtype[0] in "ub" or extreme else -99
+                expected = wf.minmax(x)
+                for found in (wf.minmax(placed(kind, x)), wf.fuse(["min", "max"])(placed(kind, x)), wf.fuse(["max", "mean", "min"])(placed(kind, x))[::-2]):
+                    for a, b in zip(found, expected, strict=True):
+                        assert type(a) is kind
+                        same(a.x, np.asarray(b))
+    for special in ([np.nan, 1, 2], [3, np.nan], [np.inf, -np.inf, 0], [-0.0, 0.0], [0.0, -0.0]):
+        for dtype in ("float16", "float32", "float64"):
+            x = np.array(special, dtype)
+            for a, b in zip(wf.minmax(placed(kind, x)), wf.minmax(x), strict=True):
+                same(a.x, np.asarray(b))
+    with pytest.raises(told):
+        wf.minmax(placed(kind, np.ones(0, np.float32)))
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_few_elements_are_converted_by_kernels(told, kind, monkeypatch):
+    rng = np.random.default_rng(16)
+    conversions = []
+    name = "to" if kind is Tensor else "astype"
+    theirs = getattr(kind, name)
+    monkeypatch.setattr(kind, name, lambda x, dtype: conversions.append(dtype) or theirs(x, dtype))
+
+    def check(x, want, by_kernels, what="sum", **how):
+        conversions.clear()
+        got, expected = getattr(wf, what)(placed(kind, x), dtype=want, **how), np.asarray(getattr(wf, what)(x, dtype=want, **how))
+        assert type(got) is kind and bool(conversions) is not by_kernels, (x.dtype, want, x.shape, how)
+        same(got.x, expected)
+    wide = (rng.standard_normal(70_000) * np.exp2(rng.integers(-40, 40, 70_000))).astype(np.float32)
+    whole = rng.integers(-2**31, 2**31, 70_000).astype(np.int32)
+    for n, few in ((1, True), (255, True), (257, True), (5000, True), (1 << 16, True), ((1 << 16) + 1, False)):
+        check(wide[:n], "float64", few)
+        check(wide[:n], "float64", few, "mean", rounding="up")
+        check(whole[:n], "int32", few)
+        check(whole[:n], "float64", few)
+    x, y = wide[:3000].reshape(10, 3, 100), whole[:3000].reshape(10, 3, 100)
+    for how in ({"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 2)}, {"keepdims": True}, {"rounding": "down"}):
+        check(x, "float64", True, **how)
+        check(x.transpose(1, 0, 2), "float64", False, **how)  # which has gaps, in the order of its dimensions
+        if "rounding" not in how:
+            check(y, "int32", True, **how)
+            check(y.transpose(1, 0, 2)[::-1], "int32", True, "prod", **how)
+    if kind is Ndarray:
+        for narrow in ("int8", "int16", "uint8", "uint16", "uint32"):
+            z = rng.integers(0, 120, 777).astype(narrow)
+            for want in ("float64", "float32", "int8", "uint16", "int32", "uint32") if narrow != "uint32" else ("float64", "int8", "uint16", "int32"):
+                if want == "float32" and z.itemsize == 4:
+                    continue
+                check(z, want, True)
+                check(z[::-1], want, "int" in want)
+        check((rng.standard_normal(999) * 10).astype(np.float16), "float32", True, rounding="zero")
+        check(np.arange(99).astype(np.complex64), "complex128", False)
+    out = placed(kind, np.full((), 7.0))
+    conversions.clear()
+    assert wf.sum(placed(kind, wide[:99]), dtype="float64", out=out) is out and not conversions
+    same(out.x, np.asarray(wf.sum(wide[:99], dtype="float64")))
 
 
 @simt

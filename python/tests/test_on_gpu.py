@@ -240,8 +240,9 @@ def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
             both(name, on(of), of, library, dtype=dtype, **how)
             same(host(getattr(wf, name)(on(of), dtype=getattr(sys.modules[library], dtype), **how)), np.asarray(getattr(wf, name)(of, dtype=dtype, **how)))
         same(host(wf.dot(there, there[1], **how)), np.asarray(wf.dot(x, x[1], **how)))
-        for a, b in zip(wf.fuse(["sum", "max", "var"])(there, **how), wf.fuse(["sum", "max", "var"])(x, **how), strict=True):
-            same(host(a), np.asarray(b))
+        for names in (["sum", "max", "var"], ["max", "mean", "min", "argmax" if isinstance(how.get("axis"), int) else "max"]):
+            for a, b in zip(wf.fuse(names)(there, **how), wf.fuse(names)(x, **how), strict=True):
+                same(host(a), np.asarray(b))
     flat, at = x.reshape(-1), np.array([0, 0, 5, 700, 1200])
     by = np.arange(flat.size) % 13
     for kind in ("int32", "int64"):
@@ -274,6 +275,61 @@ def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
         total = wf.sum(there)
         total.record_stream(torch.cuda.Stream())
         total.resize_(2)  # its memory is its own
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_min_and_max_in_one_pass(library):
+    on, rng = REAL[library], np.random.default_rng(16)
+    for dtype in DTYPES[library]:
+        if dtype.startswith("complex"):
+            continue
+        for n in (1, 100, 4097, 300_001, 5_000_001):
+            x = elements(dtype, n, n)
+            for at in (0, n - 1, int(rng.integers(0, n))):
+                x[at] = np.array(120 if dtype != "bool" else True).astype(dtype)
+                x[n - 1 - at] = np.array(0 if dtype[0] in "ub" else -120).astype(dtype)
+                both("minmax", on(x), x, library)
+    least, greatest = wf.minmax(on(np.array([3.0, 1.0, 2.0])))
+    least += 10  # the two are arrays of their own
+    assert float(least) == 11 and float(greatest) == 3
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_few_elements_are_converted_by_kernels(library, monkeypatch):
+    on = REAL[library]
+    x, y = elements("float32", (40, 50)), elements("int32", (40, 50))
+    there, whole = on(x), on(y)
+    wf.sum(there)
+    if library == "torch":
+        torch = sys.modules["torch"]
+
+        def refuse(*given):
+            raise AssertionError("converted by PyTorch")
+        with monkeypatch.context() as m:
+            m.setattr(torch.Tensor, "to", refuse)
+            found = [wf.sum(there, dtype="float64"), wf.sum(there, dtype="float64", axis=1), wf.mean(there, dtype="float64", rounding="up"), wf.sum(whole, dtype="int32"),
+                     wf.sum(whole, dtype="int32", axis=0, keepdims=True), wf.prod(whole, dtype="int16")]
+        for a, b in zip(found, (wf.sum(x, dtype="float64"), wf.sum(x, dtype="float64", axis=1), wf.mean(x, dtype="float64", rounding="up"), wf.sum(y, dtype="int32"),
+                                wf.sum(y, dtype="int32", axis=0, keepdims=True), wf.prod(y, dtype="int16")), strict=True):
+            same(host(a), np.asarray(b))
+        side, out = torch.cuda.Stream(), torch.zeros((), dtype=torch.float64, device="cuda")
+        with torch.cuda.stream(side):
+            wf.sum(there, dtype="float64"), wf.minmax(there)
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            total, (least, greatest) = wf.sum(there, dtype="float64"), wf.minmax(there)
+        for k in (1, 3):
+            there.copy_(torch.from_numpy(x * k))
+            graph.replay()
+            torch.cuda.synchronize()
+            assert float(total) == wf.sum(x * k, dtype="float64") and (float(least), float(greatest)) == wf.minmax(x * k)
+        assert wf.sum(there, dtype="float64", out=out) is out and float(out) == wf.sum(x * 3, dtype="float64")
+    for n in (1, 65_535, 65_536, 65_537, 1 << 20):
+        z, w = elements("float32", n, n), elements("int32", n, n) * 50_000_000
+        for dtype, of in (("float64", z), ("int32", w), ("float64", w)):
+            for _ in range(3):  # memory that was given back is used again
+                same(host(wf.sum(on(of), dtype=dtype)), np.asarray(wf.sum(of, dtype=dtype)))
 
 
 def test_bf16_of_pytorch():

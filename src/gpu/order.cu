@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extremes and their places, what is not zero, count; the sum of bool.
 #include <warpfold/detail/gpu/accumulate/folds.cuh>
+#include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/detail/gpu/kernels/reduce.cuh>
 
 #include "table.cuh"
@@ -14,6 +15,20 @@ cudaError_t enqueue_order(const Fold& fold, const device_request& r, workspace& 
   return reduce_with<Fold, T>(fold, r.x.data(), r.stride.data(), static_cast<std::uint64_t>(r.n), r.out, w,
                               stream, {0, 0}, {r.states, r.first});
 }
+
+/// Extremes, of which minmax may have its second answer elsewhere than behind the first.
+template <class T>
+struct extremes_apart : extremes_fold<T> {
+  T* greatest = nullptr;
+
+  __device__ __forceinline__ void write(const typename extremes_fold<T>::state& s, std::uint64_t n, void* out) const {
+    if (greatest == nullptr) return extremes_fold<T>::write(s, n, out);
+    T both[2];
+    extremes_fold<T>::write(s, n, both);
+    *static_cast<T*>(out) = both[0];
+    *greatest = both[1];
+  }
+};
 
 /// What tells zero from other values is the same for many types.
 template <class T>
@@ -51,7 +66,7 @@ enqueue_function find_order(op o, dtype t, accuracy) {
     if constexpr (real<T>) {
       if (state == state_kind::extremes) {
         return [](const device_request& r, workspace& w, cudaStream_t stream) {
-          return enqueue_order<extremes_fold<T>, T>({r.what}, r, w, stream);
+          return enqueue_order<extremes_apart<T>, T>({{r.what}}, r, w, stream);
         };
       }
       if (state == state_kind::places) {
@@ -64,8 +79,45 @@ enqueue_function find_order(op o, dtype t, accuracy) {
   });
 }
 
+using enqueue_apart_function = cudaError_t (*)(const device_request&, void* greatest, workspace&, cudaStream_t);
+
+template <class T>
+cudaError_t enqueue_extremes_apart(const device_request& r, void* greatest, workspace& w, cudaStream_t stream) {
+  return enqueue_order<extremes_apart<T>, T>({{r.what}, static_cast<T*>(greatest)}, r, w, stream);
+}
+
+enqueue_apart_function find_extremes_apart(dtype t) {
+  switch (t) {
+    case dtype::f16: return enqueue_extremes_apart<f16>;
+    case dtype::bf16: return enqueue_extremes_apart<bf16>;
+    case dtype::f32: return enqueue_extremes_apart<float>;
+    case dtype::f64: return enqueue_extremes_apart<double>;
+    case dtype::i8: return enqueue_extremes_apart<std::int8_t>;
+    case dtype::i16: return enqueue_extremes_apart<std::int16_t>;
+    case dtype::i32: return enqueue_extremes_apart<std::int32_t>;
+    case dtype::i64: return enqueue_extremes_apart<std::int64_t>;
+    case dtype::u8: return enqueue_extremes_apart<std::uint8_t>;
+    case dtype::u16: return enqueue_extremes_apart<std::uint16_t>;
+    case dtype::u32: return enqueue_extremes_apart<std::uint32_t>;
+    case dtype::u64: return enqueue_extremes_apart<std::uint64_t>;
+    case dtype::boolean: return enqueue_extremes_apart<bool>;
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 }  // namespace wf::device::inline WF_BUILD
 
 WF_KERNEL_FAMILY(order, find_order)
+
+#if WF_LIBRARY_IS_SIMT
+int wf::simt_array_calls::extremes
+#else
+int wf::cuda_array_calls::extremes
+#endif
+    (const device_request& r, void* greatest, void* scratch, void* stream) {
+  const auto f = r.what == op::minmax && greatest != nullptr && !r.states ? device::find_extremes_apart(r.element) : nullptr;
+  if (f == nullptr) return cudaErrorNotSupported;
+  return f(r, greatest, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));
+}

@@ -179,8 +179,23 @@ constexpr std::size_t label_shared(int bits, int value) {
   return digits * 8 + (counts > items ? counts : items);
 }
 
+/// How often this thread's two digits come in all elements, counted by the only block of a launch in label_warps words a digit of shared memory: lanes that
+/// have the same digit add to different words. Two barriers.
+__device__ __forceinline__ void count_alone(const label_pass& p, std::uint32_t* room, std::uint32_t (&count)[2]) {
+  const std::uint32_t digits = p.digits(), copy = threadIdx.x % label_warps, mine = 2 * threadIdx.x;
+  for (std::uint32_t k = threadIdx.x; k < digits * label_warps; k += label_threads) room[k] = 0;
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < p.n; i += label_threads) atomicAdd(room + p.digit(p.label(i)) * label_warps + copy, 1u);
+  __syncthreads();
+  if (mine >= digits) return;
+#pragma unroll
+  for (unsigned k = 0; k < 2; ++k) {
+    for (std::uint32_t w = 0; w < label_warps; ++w) count[k] += room[(mine + k) * label_warps + (w + copy) % label_warps];
+  }
+}
+
 /// Each element goes behind those of lower digits and the earlier ones of its own. A tile is put in order in shared memory, so that
-/// neighbouring threads write neighbouring elements.
+/// neighbouring threads write neighbouring elements. A block that is alone is given no counts, and counts by itself.
 template <class V>
 __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, label_blocks))
     sort_labels_kernel(label_pass p, label_value<V> from, const std::uint32_t* counts, const std::uint32_t* of_digit, label_target<V> to) {
@@ -196,14 +211,20 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
   const std::uint32_t mine = 2 * threadIdx.x;
   std::uint32_t base[2] = {0, 0};
   {
-    const std::uint32_t count[2] = {mine < digits ? of_digit[mine] : 0, mine < digits ? of_digit[mine + 1] : 0};
+    std::uint32_t count[2] = {0, 0};
+    if (counts == nullptr) {
+      count_alone(p, room, count);
+    } else if (mine < digits) {
+      count[0] = of_digit[mine];
+      count[1] = of_digit[mine + 1];
+    }
     base[0] = sum_of_threads_before(count[0] + count[1], of_warp);
     base[1] = base[0] + count[0];
     if (mine < digits) {
 #pragma unroll
       for (unsigned k = 0; k < 2; ++k) {
         if (to.offsets != nullptr && blockIdx.x == 0 && mine + k <= p.answers) to.offsets[mine + k] = base[k];
-        base[k] += counts[std::uint64_t{mine + k} * gridDim.x + blockIdx.x];
+        if (counts != nullptr) base[k] += counts[std::uint64_t{mine + k} * gridDim.x + blockIdx.x];
       }
     }
   }
@@ -396,11 +417,12 @@ cudaError_t sort_by_label(const std::int64_t* labels, std::int64_t elements, std
     p.shift = pass * bits_each;
     to = {passes > 1 ? words(at_labels[which]) : nullptr, reinterpret_cast<V*>(room + at_values[which]), 1, passes > 1 ? nullptr : offsets};
     if (pairs && last) to = {words(at_values[0]), reinterpret_cast<V*>(room + at_values[0] + 4), 2, to.offsets};
-    e = launch(count_labels_kernel, {blocks, count_threads, 0, stream, false}, p, counts);
-    if (e == cudaSuccess) e = launch(sum_labels_kernel, {divide_up(digits, copy_threads / warp_lanes), copy_threads, 0, stream, false}, counts, digits, blocks, totals);
+    const bool alone = blocks == 1;
+    if (!alone) e = launch(count_labels_kernel, {blocks, count_threads, 0, stream, false}, p, counts);
+    if (!alone && e == cudaSuccess) e = launch(sum_labels_kernel, {divide_up(digits, copy_threads / warp_lanes), copy_threads, 0, stream, false}, counts, digits, blocks, totals);
     if (e == cudaSuccess) {
       e = launch(sort_labels_kernel<V>, {blocks, label_threads, label_shared(bits_each, sizeof(V)), stream, false}, p, from,
-                 static_cast<const std::uint32_t*>(counts), static_cast<const std::uint32_t*>(totals), to);
+                 static_cast<const std::uint32_t*>(alone ? nullptr : counts), static_cast<const std::uint32_t*>(totals), to);
     }
     p.given = nullptr;
     p.written = to.labels;

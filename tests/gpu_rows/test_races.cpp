@@ -244,23 +244,23 @@ TEST(checked_races, none) {
   }
 }
 
-/// Labels over several blocks, in one pass of the sort and in two; and several tiles of a block.
+/// Labels over several blocks, in one pass of the sort and in two; several tiles of a block; and a block alone.
 TEST(label_races, none) {
   const auto before = simt::current_options();
-  for (int k = 0; k < 6; ++k) {
+  for (int k = 0; k < 9; ++k) {
     row_case c;
     c.type = wf::dtype::f32;
     c.what = k % 2 == 0 ? wf::op::sum : wf::op::argmin;
     c.answers = k % 2 == 0 ? 3000 : 7;
     simt::current_options().multiprocessors = k < 3 ? 0 : 1;
-    const std::int64_t n = k < 3 ? 9001 : 20001;
+    const std::int64_t n = k < 3 ? 9001 : k < 6 ? 20001 : 3001;
     for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i * i % c.answers);
     c.shape = {n};
     c.axes = {0};
     c.strides[0] = {1};
     c.count[0] = n;
     simt::race_detector detector;
-    simt::current_options().order = orders[k / 2];
+    simt::current_options().order = orders[k / 2 % 3];
     simt::current_options().watch = &detector;
     EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
     simt::current_options() = before;

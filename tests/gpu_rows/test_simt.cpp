@@ -592,6 +592,9 @@ TEST(labels, of_many_elements) {
   const sorted cases[] = {{1, 20000, sum, i8, 1},        {10, 40000, argmin, f16, 1},   {300, 25000, argmax, f32, 2},  {1023, 40000, sum, f64, 1},
                           {1024, 40000, argmax, i32, 1}, {70001, 20000, sum, c64, 1},   {5000, 17000, dot, f32, 1},    {33, 17000, sum, c128, 1},
                           {1 << 20, 9000, argmax, i16, 1}, {1000, 8192, sum, u64, -1}, {2047, 16385, argmin, f32, 1},
+                          // a block alone
+                          {10, 1024, sum, f32, 1},       {1, 1, argmax, f64, 1},        {1023, 8191, sum, i8, 1},      {5000, 3000, dot, f32, 1},
+                          {70001, 8192, sum, c64, 2},    {2047, 77, argmin, f32, 1},    {1 << 20, 4097, argmax, i16, 1},
                           // these are added where they belong
                           {16384, 30000, sum, i8, 1},    {70001, 20000, sum, i64, 1},   {1 << 20, 9000, sum, i16, -1}, {20000, 12001, sum, u32, 2}};
   int k = 0;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements as those of another type. For few: a thread has one at a time.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/array_calls.hpp>
+#include <warpfold/device/launch.cuh>
+#include <warpfold/half.hpp>
+
+#include "table.cuh"
+
+namespace wf::device::inline WF_BUILD {
+
+namespace {
+
+constexpr unsigned convert_threads = 256, convert_blocks = 128;
+
+template <class From, class To>
+__global__ void __launch_bounds__(convert_threads) convert_kernel(const From* from, To* to, std::uint64_t n) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{convert_threads} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * convert_threads) {
+    if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, bf16>) to[i] = static_cast<To>(static_cast<float>(from[i]));
+    else to[i] = static_cast<To>(from[i]);
+  }
+}
+
+template <class From, class To>
+cudaError_t enqueue_convert(const void* from, void* to, std::uint64_t n, cudaStream_t stream) {
+  if (n == 0) return cudaSuccess;
+  if (reinterpret_cast<std::uintptr_t>(from) % alignof(From) != 0 || reinterpret_cast<std::uintptr_t>(to) % alignof(To) != 0) return cudaErrorMisalignedAddress;
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>((n + convert_threads - 1) / convert_threads, convert_blocks));
+  return launch(convert_kernel<From, To>, {blocks, convert_threads, 0, stream, false}, static_cast<const From*>(from), static_cast<To*>(to), n);
+}
+
+using convert_function = cudaError_t (*)(const void* from, void* to, std::uint64_t n, cudaStream_t);
+
+template <class To>
+convert_function find_float_conversion(dtype element) {
+  constexpr bool wide = sizeof(To) == 8;
+  switch (element) {
+    case dtype::f16: return enqueue_convert<f16, To>;
+    case dtype::bf16: return enqueue_convert<bf16, To>;
+    case dtype::i8: return enqueue_convert<std::int8_t, To>;
+    case dtype::i16: return enqueue_convert<std::int16_t, To>;
+    case dtype::u8: return enqueue_convert<std::uint8_t, To>;
+    case dtype::u16: return enqueue_convert<std::uint16_t, To>;
+    default: break;
+  }
+  if constexpr (wide) {
+    switch (element) {
+      case dtype::f32: return enqueue_convert<float, To>;
+      case dtype::i32: return enqueue_convert<std::int32_t, To>;
+      case dtype::u32: return enqueue_convert<std::uint32_t, To>;
+      default: break;
+    }
+  }
+  return nullptr;
+}
+
+convert_function find_conversion(dtype element, dtype wanted) {
+  if (wanted == dtype::f64) return find_float_conversion<double>(element);
+  if (wanted == dtype::f32) return find_float_conversion<float>(element);
+  if (!is_integer(wanted) || wanted == dtype::boolean || (element != dtype::i64 && element != dtype::u64)) return nullptr;
+  switch (info(wanted).size) {  // the low bits, whatever the sign
+    case 1: return enqueue_convert<std::uint64_t, std::uint8_t>;
+    case 2: return enqueue_convert<std::uint64_t, std::uint16_t>;
+    case 4: return enqueue_convert<std::uint64_t, std::uint32_t>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+}  // namespace wf::device::inline WF_BUILD
+
+#if WF_LIBRARY_IS_SIMT
+int wf::simt_array_calls::convert
+#else
+int wf::cuda_array_calls::convert
+#endif
+    (const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream) {
+  const auto f = device::find_conversion(element, wanted);
+  if (f == nullptr) return cudaErrorNotSupported;
+  return f(from, to, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream));
+}

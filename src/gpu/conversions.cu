@@ -2,12 +2,12 @@
 // Elements as those of another type. For few: a thread has one at a time.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/array_calls.hpp>
+#include <warpfold/detail/gpu/launch_table.hpp>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/half.hpp>
 
@@ -31,8 +31,7 @@ template <class From, class To>
 cudaError_t enqueue_convert(const void* from, void* to, std::uint64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   if (reinterpret_cast<std::uintptr_t>(from) % alignof(From) != 0 || reinterpret_cast<std::uintptr_t>(to) % alignof(To) != 0) return cudaErrorMisalignedAddress;
-  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>((n + convert_threads - 1) / convert_threads, convert_blocks));
-  return launch(convert_kernel<From, To>, {blocks, convert_threads, 0, stream, false}, static_cast<const From*>(from), static_cast<To*>(to), n);
+  return launch(convert_kernel<From, To>, {at_most(divide_up(n, convert_threads), convert_blocks), convert_threads, 0, stream, false}, static_cast<const From*>(from), static_cast<To*>(to), n);
 }
 
 using convert_function = cudaError_t (*)(const void* from, void* to, std::uint64_t n, cudaStream_t);

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "json_file.hpp"
 #include "measure.hpp"
 
 // The files as they are, each in a namespace: all have a `main`, and some share names.
@@ -324,16 +325,9 @@ int main(int argc, char** argv) {
   bench.run();
   time_several(bench);
   if (json.empty()) return 0;
-  std::FILE* const f = std::fopen(json.c_str(), "w");
-  if (f == nullptr) {
-    std::fprintf(stderr, "bench_gpu_lessons: cannot write %s\n", json.c_str());
-    return 2;
-  }
-  std::fprintf(f, "[\n");
-  for (const row& r : bench.rows()) {
-    std::fprintf(f, " {\"lesson\": \"%s\", \"name\": \"%s\", \"n\": %d, \"seconds\": {\"median\": %.9g, \"least\": %.9g}}%s\n", r.lesson.c_str(),
-                 r.name.c_str(), r.n, r.median, r.least, &r == &bench.rows().back() ? "" : ",");
-  }
-  std::fprintf(f, "]\n");
-  return std::fclose(f) == 0 ? 0 : 2;
+  nlohmann::ordered_json figures = nlohmann::ordered_json::array();
+  for (const row& r : bench.rows()) figures.push_back({{"lesson", r.lesson}, {"name", r.name}, {"n", r.n}, {"seconds", {{"median", r.median}, {"least", r.least}}}});
+  if (write_json(json.c_str(), figures)) return 0;
+  std::fprintf(stderr, "bench_gpu_lessons: cannot write %s\n", json.c_str());
+  return 2;
 }

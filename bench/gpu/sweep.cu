@@ -29,6 +29,7 @@
 
 #include "../../src/measure/read.cuh"
 #include "../../src/measure/timer.cuh"
+#include "json_file.hpp"
 
 namespace {
 
@@ -60,8 +61,7 @@ struct setting {
   std::size_t flush_bytes;
   int top = 5;
   bool library = false;
-  std::FILE* json = nullptr;
-  bool first = true;
+  nlohmann::ordered_json* rows = nullptr;
 };
 
 template <class F>
@@ -189,11 +189,7 @@ void sweep(setting& s, const char* kind, const std::string& data, bool exact, in
       if (c.name == "CUB") cub = us;
       if (c.name == "read") read = read == 0 ? us : std::min(read, us);
       rows.push_back({c.name, us});
-      if (s.json) {
-        std::fprintf(s.json, "%s{\"kind\":\"%s\",\"data\":\"%s\",\"cold\":%d,\"log2n\":%d,\"name\":\"%s\",\"us\":%.4f}",
-                     s.first ? "" : ",\n", kind, data.c_str(), cold ? 1 : 0, k, c.name.c_str(), us);
-        s.first = false;
-      }
+      if (s.rows) s.rows->push_back({{"kind", kind}, {"data", data}, {"cold", cold ? 1 : 0}, {"log2n", k}, {"name", c.name}, {"us", rounded(us, 4)}});
     }
     std::sort(rows.begin(), rows.end(), [](const row& a, const row& b) { return a.us < b.us; });
     std::string line;
@@ -360,7 +356,7 @@ int main(int argc, char** argv) {
   std::string only = "f32,x32,f64,x64,f16,x16,b16";
   int most = 30, least = 0, top = 5;
   bool library = false;
-  const char* json = nullptr;
+  std::string json;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string a = argv[i];
     if (a == "--only") only = argv[i + 1];
@@ -391,14 +387,9 @@ int main(int argc, char** argv) {
   workspace ws;
   CHECK(ws.prepare(s.stream));
   s.ws = &ws;
-  if (json) {
-    s.json = std::fopen(json, "w");
-    if (!s.json) {
-      std::fprintf(stderr, "sweep: cannot write %s\n", json);
-      return 2;
-    }
-    std::fprintf(s.json, "{\"device\":\"%s\",\"driver\":%d,\"cub\":%d,\"rows\":[\n", prop.name, driver, CUB_VERSION);
-  }
+  json_file file("sweep", json);
+  file.figures = {{"device", prop.name}, {"driver", driver}, {"cub", CUB_VERSION}, {"rows", nlohmann::ordered_json::array()}};
+  s.rows = json.empty() ? nullptr : &file.figures["rows"];
   std::printf("%s, %u SMs, L2 %d MB, driver %d, CUB %d\n", prop.name, s.sm, prop.l2CacheSize >> 20, driver, CUB_VERSION);
   std::printf("an empty kernel in a graph: %.2f us\n",
               time_graph(s, [&](int) { CHECK(wf::device::launch(empty_kernel, {1, 32, 0, s.stream})); }, 32, false));
@@ -573,10 +564,6 @@ int main(int argc, char** argv) {
     };
     sweep<__nv_bfloat16>(s, "exact bf16", "normal", true, std::max(least, 10), std::min(most, 29), false, shapes);
     sweep<__nv_bfloat16>(s, "exact bf16", "bits", true, std::max(least, 20), std::min(most, 29), false, shapes);
-  }
-  if (s.json) {
-    std::fprintf(s.json, "]}\n");
-    std::fclose(s.json);
   }
   return 0;
 }

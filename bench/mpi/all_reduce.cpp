@@ -19,6 +19,8 @@
 
 #include <warpfold/mpi.hpp>
 
+#include "../gpu/json_file.hpp"
+
 namespace {
 
 int rank = 0, ranks = 1;
@@ -162,17 +164,17 @@ int main(int argc, char** argv) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(version, &length);
-    for (char* p = version; *p != '\0'; ++p)
-      if (*p == '"' || *p == '\\' || *p < ' ') *p = ' ';
-    std::printf("{\n  \"benchmark\": \"all_reduce\", \"warpfold\": \"%s\", \"mpi\": \"%s\",\n  \"ranks\": %d, \"samples\": %ld, \"calls per sample\": %d,\n  \"results\": [\n",
-                wf::version(), version, ranks, samples, calls);
+    nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const double least = quantile(all[0].us, 0), middle = quantile(all[0].us, 0.5);
     for (const contender& c : all) {
       const double median = quantile(c.us, 0.5);
-      std::printf("    {\"name\": \"%s\", \"bytes\": %zu, \"least us\": %.3f, \"median us\": %.3f, \"10%% us\": %.3f, \"90%% us\": %.3f, \"over a double us\": %.3f, \"least over a double us\": %.3f}%s\n", c.name.c_str(),
-                  c.bytes, quantile(c.us, 0), median, quantile(c.us, 0.1), quantile(c.us, 0.9), median - middle, quantile(c.us, 0) - least, &c == &all.back() ? "" : ",");
+      results.push_back({{"name", c.name}, {"bytes", c.bytes}, {"least us", rounded(quantile(c.us, 0), 3)}, {"median us", rounded(median, 3)},
+                         {"10% us", rounded(quantile(c.us, 0.1), 3)}, {"90% us", rounded(quantile(c.us, 0.9), 3)}, {"over a double us", rounded(median - middle, 3)},
+                         {"least over a double us", rounded(quantile(c.us, 0) - least, 3)}});
     }
-    std::printf("  ]\n}\n");
+    const nlohmann::ordered_json figures = {{"benchmark", "all_reduce"}, {"warpfold", wf::version()}, {"mpi", std::string(version, static_cast<std::size_t>(length))},
+                                            {"ranks", ranks}, {"samples", samples}, {"calls per sample", calls}, {"results", results}};
+    std::printf("%s\n", figures.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
   }
   subjects.clear();
   MPI_Finalize();

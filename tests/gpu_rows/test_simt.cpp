@@ -199,6 +199,20 @@ TEST_P(rows, that_copies_bring) {
   simt::current_options() = before;
 }
 
+/// Sums of -0 alone are -0, whatever is beside a row in the packs that cover it.
+TEST_P(rows, of_minus_zeros_that_copies_bring) {
+  const auto before = simt::current_options();
+  if (!wf::is_floating(GetParam()) || !simt_rows().takes(wf::op::sum, GetParam(), wf::accuracy::exact)) return;
+  simt::current_options().multiprocessors = 1;
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  for (const std::int64_t n : {51, 501, 2501}) {
+    row_case c = rows_case(wf::op::sum, GetParam(), std::max<std::int64_t>(n * size > 4096 ? 81 : 1, 50000 / (n * size)), n, 1, 1);
+    c.family = "minus_zeros";
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+  }
+  simt::current_options() = before;
+}
+
 /// Rows whose elements lie side by side, from anywhere on and of any length, in one line and in several, alone and between others; of two inputs that
 /// begin as far behind multiples of 16 bytes as each other, and not.
 TEST_P(rows, that_begin_and_end_anywhere) {

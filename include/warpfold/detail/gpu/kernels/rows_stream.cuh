@@ -112,8 +112,10 @@ __device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running
   }
 }
 
-/// Rows that begin and end anywhere are read by packs if they have so many elements: of 25 halves what is added beside them costs more than loads of one at a time.
-inline constexpr std::uint64_t covered_elements = 32;
+/// Rows that begin and end anywhere are read by packs if they have so many elements: of 25 halves what is added beside them costs more than loads of one at a time. They take longer than
+/// their copies, so a warp is to have several tiles, of which one comes while it adds another.
+inline constexpr std::uint64_t covered_elements = 48;
+inline constexpr std::uint32_t covered_waves = 8;
 
 /// The first `count` bytes of a word: none below 0, all from 4 on.
 __device__ __forceinline__ std::uint32_t bytes_below(int count) { return ~__funnelshift_lc(0, ~0u, static_cast<unsigned>(8 * max(count, 0))); }
@@ -321,7 +323,7 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   w.groups = static_cast<std::uint32_t>(groups);
   w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
   // Multiprocessors do not read at one speed: beyond L2 blocks have a few tiles a warp, so that those that are faster take more blocks.
-  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes > scratch.l2_bytes() ? stream_waves : 1);
+  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes <= scratch.l2_bytes() ? 1 : w.covered ? covered_waves : stream_waves);
   const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_blocks));
   auto kernel = stream_rows_kernel<false, Acc>;
   if constexpr (alone_accumulator<Acc>) {

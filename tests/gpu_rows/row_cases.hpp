@@ -99,6 +99,37 @@ inline std::vector<std::string> row_families(wf::dtype t) {
   return {"normal", "bits", "finite_bits", "subnormals", "huge", "cancelling", "minus_zeros", "zeros", "sparse", "one_nan", "one_inf", "ties", "wide"};
 }
 
+/// Columns of one line behind the other, `pad` elements apart, from element `first` on; `others` such sets side by side.
+inline row_case columns_case(wf::op what, wf::dtype type, std::int64_t n, std::int64_t columns, std::int64_t pad, std::int64_t first, std::int64_t others, std::uint64_t seed) {
+  row_case c;
+  c.what = what;
+  c.type = type;
+  c.family = row_families(type)[seed % row_families(type).size()];
+  c.seed = seed;
+  c.shape = {others, n, columns};
+  c.axes = {1};
+  const std::int64_t apart = columns + pad;
+  c.strides[0] = {n * apart, apart, 1};
+  c.first[0] = first;
+  c.count[0] = first + ((others - 1) * n + n - 1) * apart + columns;  // nothing lies behind the last one
+  return c;
+}
+
+/// Rows one after the other, from element `first` on.
+inline row_case rows_case(wf::op what, wf::dtype type, std::int64_t many, std::int64_t n, std::int64_t first, std::uint64_t seed) {
+  row_case c;
+  c.what = what;
+  c.type = type;
+  c.family = row_families(type)[seed % row_families(type).size()];
+  c.seed = seed;
+  c.shape = {many, n};
+  c.axes = {1};
+  c.strides[0] = {n, 1};
+  c.first[0] = first;
+  c.count[0] = first + many * n;
+  return c;
+}
+
 inline row_case random_row_case(std::mt19937_64& g, wf::op what, wf::dtype type) {
   row_case c;
   c.what = what;

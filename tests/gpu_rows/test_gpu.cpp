@@ -35,6 +35,20 @@ TEST_P(rows, captured_and_replayed) {
   check(captured, 2, 8);
 }
 
+/// Rows and columns that begin anywhere, so many that they go by the kernels for many; and places.
+TEST_P(rows, that_begin_anywhere) {
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  std::uint64_t k = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::argmin}) {
+    if (!gpu_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t bytes : {46, 131, 1001, 4110}) {
+      const std::int64_t n = bytes / size;
+      EXPECT_EQ(difference(gpu_rows(), rows_case(what, GetParam(), 8'000'000 / (n * size), n, static_cast<std::int64_t>(k % 3), ++k)), "");
+      EXPECT_EQ(difference(gpu_rows(), columns_case(what, GetParam(), 3'000'000 / bytes, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 5), 1 + static_cast<std::int64_t>(k % 2), k)), "");
+    }
+  }
+}
+
 TEST(labels, of_floats_whose_slots_are_sampled) {
   const auto why = gpu_rows().why_not();
   if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;

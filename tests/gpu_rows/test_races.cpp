@@ -45,6 +45,29 @@ TEST_P(row_races, none) {
   }
 }
 
+/// Rows and columns that begin anywhere: by copies, and by words around what lies in them.
+TEST(anywhere_races, none) {
+  const auto before = simt::current_options();
+  std::uint64_t k = 0;
+  for (const wf::dtype t : {wf::dtype::f16, wf::dtype::bf16, wf::dtype::i8}) {
+    const auto size = static_cast<std::int64_t>(wf::info(t).size);
+    for (const std::int64_t bytes : {46, 134, 1002, 4110}) {
+      for (const bool columns : {false, true}) {
+        const std::int64_t n = bytes / size;
+        const row_case c = columns ? columns_case(wf::op::sum, t, 20000 / bytes + 3, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 3), 1, k)
+                                   : rows_case(wf::op::sum, t, 50000 / bytes, n, static_cast<std::int64_t>(k % 3), k);
+        simt::race_detector detector;
+        simt::current_options().order = orders[k++ % 3];
+        simt::current_options().multiprocessors = 1;
+        simt::current_options().watch = &detector;
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+        simt::current_options() = before;
+        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      }
+    }
+  }
+}
+
 /// Rows that no certificate decides.
 TEST(uncertain_row_races, none) {
   const auto before = simt::current_options();

@@ -178,7 +178,7 @@ TEST_P(rows, that_copies_bring) {
   const std::int64_t least = 48 * 1024;
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
-    for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 1920, 2048, 3000, 3712, 3840, 3968, 4096, 5000, 8192, 12289}) {
+    for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 1920, 2048, 3000, 3712, 3840, 3968, 4096, 5000, 8192, 12289, 33, 46, 78, 134, 1030, 4098, 4110, 4126}) {
       if (!chosen() || (what != wf::op::sum && ++k % 3 != 0)) continue;
       row_case c;
       c.what = what;
@@ -195,6 +195,20 @@ TEST_P(rows, that_copies_bring) {
       simt::current_options().order = orders[k % 3];
       EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
     }
+  }
+  simt::current_options() = before;
+}
+
+/// Sums of -0 alone are -0, whatever is beside a row in the packs that cover it.
+TEST_P(rows, of_minus_zeros_that_copies_bring) {
+  const auto before = simt::current_options();
+  if (!wf::is_floating(GetParam()) || !simt_rows().takes(wf::op::sum, GetParam(), wf::accuracy::exact)) return;
+  simt::current_options().multiprocessors = 1;
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  for (const std::int64_t n : {51, 501, 2501}) {
+    row_case c = rows_case(wf::op::sum, GetParam(), std::max<std::int64_t>(n * size > 4096 ? 81 : 1, 50000 / (n * size)), n, 1, 1);
+    c.family = "minus_zeros";
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
   }
   simt::current_options() = before;
 }
@@ -286,6 +300,48 @@ TEST_P(rows, of_columns_that_blocks_take_turns_at) {
         c.count[0] = others * n * apart;
         simt::current_options().order = orders[k % 3];
         EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// Columns that begin anywhere, whose last ones are not a whole load, with something between lines and without; places among them too.
+TEST_P(rows, of_columns_that_begin_anywhere) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 73;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmax}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t columns : {33, 64, 65, 99, 300, 1001}) {
+      for (const std::int64_t n : {1, 2, 3, 31, 66, 700, 1500}) {
+        if (!chosen() || columns * n > 70000 || (what != wf::op::sum && ++k % 3 != 0)) continue;
+        ++k;
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), columns_case(what, GetParam(), n, columns, static_cast<std::int64_t>(k / 2 % 3), static_cast<std::int64_t>(k % 5), k % 4 == 0 ? 3 : 1, k)), "")
+            << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// The first of the least or greatest elements, of every kind of data: of rows made of packs and not, of columns, and of both one behind the other.
+TEST_P(rows, of_places) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 71;
+  for (const wf::op what : {wf::op::argmin, wf::op::argmax}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (std::size_t family = 0; family < row_families(GetParam()).size(); ++family) {
+      for (const std::int64_t n : {16, 100, 272, 1024, 70000}) {
+        for (const bool columns : {false, true}) {
+          if (!chosen() || (columns && n > 2000)) continue;
+          ++k;
+          row_case c = columns ? columns_case(what, GetParam(), n, 4 + static_cast<std::int64_t>(k % 60), 0, static_cast<std::int64_t>(k % 2), 2, k)
+                               : rows_case(what, GetParam(), 1 + static_cast<std::int64_t>(k % 5), n, k % 3 == 0 ? 1 : 0, k);
+          c.family = row_families(GetParam())[family];
+          simt::current_options().order = orders[k % 3];
+          EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+        }
       }
     }
   }

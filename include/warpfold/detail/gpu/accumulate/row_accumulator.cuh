@@ -37,6 +37,12 @@ concept own_accumulator = requires { requires A::own; };
 /// An accumulator that keeps little of a row (rows_quick.cuh).
 template <class A>
 concept quick_accumulator = requires { requires A::quick; };
+/// An accumulator to which an element of these bits changes nothing, of 1 or 2 bytes: packs that cover a row have such beside it (rows_stream.cuh). Wider elements come fast enough one
+/// at a time.
+template <class A>
+concept covering_accumulator = requires(const A& acc) {
+  { acc.neutral() } -> std::convertible_to<std::uint32_t>;  // repeated
+} && A::fixed_size <= 2;
 /// An accumulator by which a lane adds a short row exactly without the others of its warp.
 template <class A>
 concept alone_accumulator = requires { requires A::alone_elements != 0; };

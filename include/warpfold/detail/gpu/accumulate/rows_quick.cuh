@@ -124,6 +124,8 @@ struct quick_rows {
   static WF_HD std::uint64_t chain_of(std::uint64_t length) { return length; }
 
   __device__ __forceinline__ running start() const { return identity(); }
+  /// Two of -0 of f16 or bf16, by which no sum changes, and which are neither the least of magnitudes nor the greatest.
+  __device__ __forceinline__ std::uint32_t neutral() const { return 0x80008000u; }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
 #pragma unroll
     for (int i = 0; i < (packed ? 4 : items); ++i) {

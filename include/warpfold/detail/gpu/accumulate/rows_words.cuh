@@ -47,6 +47,7 @@ struct whole_sum_rows : word_rows<Size> {
   }
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ running start() const { return 0; }
+  __device__ __forceinline__ std::uint32_t neutral() const { return static_cast<std::uint32_t>(lift) * (Size == 1 ? 0x01010101u : 0x00010001u); }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }
   __device__ __forceinline__ state total(running r) const { return r; }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
@@ -184,10 +185,16 @@ struct arg_rows : word_rows<Size> {
   static constexpr std::size_t answer_size = 8;
   key flip;  ///< -1 for argmax
   bool is_float;
+  std::uint32_t turn;  ///< of 1 and 2 bytes: what makes ranks without a sign of a word's elements; of floats, of what they are without a sign
 
   std::size_t result_size() const { return 8; }
   static arg_rows of(const rows_request& r) {
-    return {{}, word_keys<Size>::of(r.element), static_cast<key>(r.what == op::argmax ? -1 : 0), is_floating(r.element)};
+    arg_rows a{{}, word_keys<Size>::of(r.element), static_cast<key>(r.what == op::argmax ? -1 : 0), is_floating(r.element), 0};
+    if constexpr (Size <= 2) {
+      const key sign = a.is_float ? 0 : key{1} << (8 * Size - 1);
+      a.turn = (static_cast<std::uint32_t>(a.keys.top ^ a.flip ^ sign) & mask) * every;
+    }
+    return a;
   }
   __device__ __forceinline__ state identity() const { return {-1, 0}; }
   __device__ __forceinline__ running start() const { return identity(); }
@@ -210,19 +217,109 @@ struct arg_rows : word_rows<Size> {
   }
   /// These two take what is before others as well as what is behind them.
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t first) const {
-    running here = start();
+    if constexpr (Size <= 2) {
+      std::uint32_t rank[4] = {p[0].word[0], p[0].word[1], p[0].word[2], p[0].word[3]};
+      make_ranks(rank);
+      std::uint32_t best = ~0u;
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) take(here, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
-    r = combine(r, here);
+      for (unsigned j = 0; j < 4; ++j) {
+        const placed two = Size == 1 ? placed_ranks(rank[j], 0x03020100u + j * 0x04040404u) : placed_ranks(rank[j], 0x00010000u + j * 0x00020002u);
+        best = better(best, better(two.even, two.odd));
+      }
+      if constexpr (Size == 1) best = min(best & 0xffff, best >> 16);
+      r = combine(r, found(best, first, 1));
+    } else {
+      running here = start();
+#pragma unroll
+      for (int i = 0; i < base::items; ++i) take(here, item_of<word>(p[0], i), first + static_cast<unsigned>(i));
+      r = combine(r, here);
+    }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const {
     running one = start();
     take(one, item_of<word>(p[0], 0), i);
     r = combine(r, one);
   }
+  /// Neighbouring columns, 4 bytes of each load, later than all before.
+  template <int Columns, int Loads>
+  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const
+    requires(Size <= 2 && Columns * Size == 4)
+  {
+    static_assert(Loads <= 255);
+    std::uint32_t rank[Loads];
+#pragma unroll
+    for (int j = 0; j < Loads; ++j) rank[j] = p[j][0].word[0];
+    make_ranks(rank);
+    placed best{~0u, ~0u};
+#pragma unroll
+    for (unsigned j = 0; j < Loads; ++j) {
+      const placed two = placed_ranks(rank[j], j * every);
+      best = {better(best.even, two.even), better(best.odd, two.odd)};
+    }
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) {
+      const std::uint32_t of_two = c % 2 == 0 ? best.even : best.odd;
+      const state s = found(Size == 2 ? of_two : c < 2 ? of_two & 0xffff : of_two >> 16, first, step);
+      if (s.rank < r[c].rank || r[c].index < 0) r[c] = s;
+    }
+  }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t, const typename base::facts_type&, void* out) const {
     write_as<std::int64_t>(out, s.index);
     return true;
+  }
+
+ private:
+  // Elements of 1 and 2 bytes: their ranks without a sign, of which the least is the best.
+  static constexpr std::uint32_t mask = Size == 1 ? 0xffu : 0xffffu, every = Size == 1 ? 0x01010101u : 0x00010001u;
+  /// Ranks with their places in as many bits below: of a word's elements at even places, and at odd ones. Of 1 byte two to a word.
+  struct placed {
+    std::uint32_t even, odd;
+  };
+  static __device__ __forceinline__ placed placed_ranks(std::uint32_t ranks, std::uint32_t places) {
+    if constexpr (Size == 1) return {__byte_perm(ranks, places, 0x2604), __byte_perm(ranks, places, 0x3715)};
+    else return {ranks << 16 | (places & 0xffff), (ranks & 0xffff0000u) | places >> 16};
+  }
+  static __device__ __forceinline__ std::uint32_t better(std::uint32_t a, std::uint32_t b) {
+    if constexpr (Size == 1) return __vminu2(a, b);
+    else return min(a, b);
+  }
+  /// Words of elements become their ranks. Floats are 0x8000 and what they are without a sign, or less that, so that zeros are equal; NaNs are 0.
+  template <int Words>
+  __device__ __forceinline__ void make_ranks(std::uint32_t (&w)[Words]) const {
+    if (Size == 1 || !is_float) {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) w[j] ^= turn;
+      return;
+    }
+    constexpr std::uint32_t signs = 0x80008000u;
+    std::uint32_t greatest = 0;
+#pragma unroll
+    for (int j = 0; j < Words; ++j) greatest = __vmaxu2(greatest, w[j] | signs);
+    const std::uint32_t most = 0x8000u | static_cast<std::uint32_t>(keys.most);
+    const bool nan = (greatest & 0xffff) > most || greatest >> 16 > most;
+    std::uint32_t rank[Words];
+#pragma unroll
+    for (int j = 0; j < Words; ++j) {
+      const std::uint32_t negative = w[j] & ~signs & (w[j] >> 15 & 0x00010001u) * 0xffffu;
+      rank[j] = ((w[j] | signs) - 2 * negative) ^ turn;
+    }
+    if (nan) {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) rank[j] &= (((w[j] | 0x8000u) & 0xffff) > most ? 0 : 0xffffu) | ((w[j] >> 16 | 0x8000u) > most ? 0 : 0xffff0000u);
+    }
+#pragma unroll
+    for (int j = 0; j < Words; ++j) w[j] = rank[j];
+  }
+  /// A placed rank as a state: place p is that of element first + p · step.
+  __device__ __forceinline__ state found(std::uint32_t one, std::uint64_t first, std::uint64_t step) const {
+    constexpr key middle = key{1} << (8 * Size - 1);
+    const std::uint32_t rank = one >> (8 * Size);
+    key k = static_cast<key>(rank) - middle;
+    if (Size == 2 && is_float) {
+      k = static_cast<key>((rank ^ turn) & mask) - middle;
+      k = rank == 0 ? static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))) : (k < 0 ? k - 1 : k) ^ flip;
+    }
+    return {static_cast<std::int64_t>(first + (one & mask) * step), k};
   }
 };
 

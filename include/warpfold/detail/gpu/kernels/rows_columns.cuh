@@ -31,6 +31,10 @@ inline constexpr std::uint64_t narrow_columns = 64;
 template <class A, int Columns, int Loads>
 concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };
 
+/// An accumulator that needs to know where the elements of several loads are: from index i on, `step` apart.
+template <class A, int Columns, int Loads>
+concept placed_column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t i) { acc.add_columns(r, p, i, i); };
+
 /// How columns are walked; made by the host.
 struct column_walk {
   std::uint64_t columns;      ///< side by side in memory; a row's index is a tile's, then a column's
@@ -266,6 +270,8 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
           }
           if constexpr (column_adder<Acc, each, ahead>) {
             acc.add_columns(r, some);
+          } else if constexpr (placed_column_adder<Acc, each, ahead>) {
+            acc.add_columns(r, some, i, step);
           } else {
 #pragma unroll
             for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j) * step);
@@ -307,6 +313,19 @@ inline constexpr int front_ahead = 8, front_blocks = 4;
 /// Totals that come together in a column, at most: a certificate's bound grows with them.
 inline constexpr std::uint64_t most_totals = 1 << 12;
 
+/// Columns of elements of so few bytes may begin anywhere; they have so many bytes side by side then.
+template <class Acc>
+inline constexpr bool shifts_columns = Acc::fixed_size <= 4;
+inline constexpr std::uint64_t shifted_columns = 64;
+
+/// `bytes` bytes from anywhere on, 1 … 8: by the words around them, each of which has some of them.
+__device__ __forceinline__ pack load_words_around(const unsigned char* p, unsigned bytes) {
+  const auto skip = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) % 4), last = (skip + bytes - 1) / 4 * 4;
+  const unsigned char* const from = p - skip;
+  const std::uint32_t a = load_bytes(from, 4).word[0], b = load_bytes(from + min(last, 4u), 4).word[0], c = load_bytes(from + last, 4).word[0];
+  return {{__funnelshift_r(a, b, 8 * skip), __funnelshift_r(b, c, 8 * skip), 0, 0}};
+}
+
 /// Columns whose lines lie evenly, by accumulators that take elements in any order: the blocks of a tile take turns along it, so that all multiprocessors read
 /// neighbouring memory at a time.
 template <unordered_accumulator Acc>
@@ -342,18 +361,37 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
 #pragma unroll
     for (int c = 0; c < each; ++c) acc.add_item(r[c], {column_item<size>(from, c)}, 0);
   };
-  if (column < w.columns) {
+  // Shifted: loads begin anywhere. The words around what lies in the first line or the last one might leave the array.
+  const auto here = static_cast<int>(min(std::uint64_t{each}, w.columns - min(w.columns, column)));
+  const auto load = [&]<bool Shifted>(const unsigned char* x, bool inside) {
+    if constexpr (!Shifted) {
+      return load_bytes(x, bytes);
+    } else if constexpr (size == 4) {
+      pack to = load_bytes(x, 4);
+      if (here == each) to.word[1] = load_bytes(x + 4, 4).word[0];
+      return to;
+    } else {
+      if (inside) return load_words_around(x, static_cast<unsigned>(here * size));
+      pack to{};
+#pragma unroll
+      for (int c = 0; c < each; ++c) {
+        if (c < here) to.word[size * c / 4] |= load_bytes(x + c * size, size).word[0] << (8 * size * c % 32);
+      }
+      return to;
+    }
+  };
+  const auto walk = [&]<bool Shifted>() {
     const std::int64_t stride = v.dim[v.kept].stride[0], hop = static_cast<std::int64_t>(step) * stride;
     const std::uint64_t round = std::uint64_t{step} * ahead, jump = round * w.parts;
     std::uint64_t i = part * round + warp * high + (lane >> w.lanes_log2);
     const unsigned char* at = p[0] + column * size + static_cast<std::int64_t>(i) * stride;
     [[maybe_unused]] unsigned rounds = 0;
 #pragma unroll 1
-    for (; i + (ahead - 1) * step < v.n; i += jump, at += static_cast<std::int64_t>(w.parts - 1) * ahead * hop) {
+    for (; i + (ahead - 1) * step + (Shifted ? 1 : 0) < v.n; i += jump, at += static_cast<std::int64_t>(w.parts - 1) * ahead * hop) {
       pack some[ahead][1];
 #pragma unroll
       for (int j = 0; j < ahead; ++j) {
-        some[j][0] = load_bytes(at, bytes);
+        some[j][0] = load.template operator()<Shifted>(at, j != 0 || i != 0);
         at += hop;
       }
       if constexpr (column_adder<Acc, each, ahead>) {
@@ -370,7 +408,11 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
       }
     }
 #pragma unroll 1
-    for (int j = 0; j < ahead && i < v.n; ++j, i += step, at += hop) add(load_bytes(at, bytes));
+    for (int j = 0; j < ahead && i < v.n; ++j, i += step, at += hop) add(load.template operator()<Shifted>(at, i != 0 && i + 1 < v.n));
+  };
+  if (here != 0) {
+    if (w.aligned) walk.template operator()<false>();
+    else if constexpr (shifts_columns<Acc>) walk.template operator()<true>();
   }
   end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(shared[c][warp][lane], total_of(acc, r[c], facts)); });
 }
@@ -458,7 +500,10 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
   for (int d = 0; d < v.dims; ++d) {
     if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[0]);
   }
-  if (v.dims - v.kept != 1 || all % bytes != 0 || w.columns % each != 0) return false;
+  if (v.dims - v.kept != 1) return false;
+  w.aligned = all % bytes == 0 && w.columns % each == 0;
+  const std::uint64_t side = w.columns * Acc::fixed_size;
+  if (!w.aligned && (!shifts_columns<Acc> || side < shifted_columns || v.dim[v.kept].stride[0] < static_cast<std::int64_t>(side))) return false;
   while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
   const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead;
   w.tiles = (w.columns + wide - 1) / wide;

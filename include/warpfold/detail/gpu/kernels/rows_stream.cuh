@@ -37,6 +37,7 @@ struct stream_walk {
   std::uint32_t turn_mask;    ///< lanes begin a row at this many different packs, so that they meet no bank twice; less 1
   int turn_shift, group_log2;
   bool whole;                 ///< a unit is a pack
+  bool covered;               ///< rows begin and end anywhere: their units are the packs that are theirs alone, and what lies at both ends is read with what is beside it
   float kept;
   std::size_t answer_bytes;
 };
@@ -111,6 +112,36 @@ __device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running
   }
 }
 
+/// Rows that begin and end anywhere are read by packs if they have so many elements: of 25 halves what is added beside them costs more than loads of one at a time. They take longer than
+/// their copies, so a warp is to have several tiles, of which one comes while it adds another.
+inline constexpr std::uint64_t covered_elements = 48;
+inline constexpr std::uint32_t covered_waves = 8;
+
+/// The first `count` bytes of a word: none below 0, all from 4 on.
+__device__ __forceinline__ std::uint32_t bytes_below(int count) { return ~__funnelshift_lc(0, ~0u, static_cast<unsigned>(8 * max(count, 0))); }
+
+/// Of `bytes` bytes in shared memory what shares a pack with what comes before or behind them, onto r: by the first lane and the second, in place of whose neighbours elements come
+/// that change nothing. `from` is then where the other packs begin; their number.
+template <covering_accumulator Acc>
+__device__ __forceinline__ unsigned add_ends(const Acc& acc, typename Acc::running& r, const unsigned char*& from, unsigned bytes, unsigned member, unsigned lanes) {
+  const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
+  const unsigned end = before + bytes, first = before != 0 ? 1 : 0;
+#pragma unroll 1
+  for (unsigned e = member; e < 2; e += lanes) {
+    const unsigned begins = e == 0 ? before : 0, ends = e == 0 ? min(end, 16u) : end % 16;
+    if (e == 0 ? before == 0 : ends == 0 || end < 16 * first) continue;
+    pack p = load_bytes(from - before + (e == 0 ? 0 : end / 16 * 16), 16);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const std::uint32_t mine = bytes_below(static_cast<int>(ends) - 4 * j) & ~bytes_below(static_cast<int>(begins) - 4 * j);
+      p.word[j] = (p.word[j] & mine) | (acc.neutral() & ~mine);
+    }
+    acc.add(r, {p}, 0);
+  }
+  from += 16 * first - before;
+  return max(end / 16, first) - first;
+}
+
 /// Short: rows have so few elements that a lane may add one alone (settle_rows).
 template <bool Short, unordered_accumulator Acc>
 __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads, stream_blocks))
@@ -149,7 +180,7 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
     const std::uint64_t begin = std::uint64_t{p.group} * w.group_bytes + p.piece * stream_bytes;
     stretch s{v.x[0] + begin, min(w.group_bytes - p.piece * stream_bytes, std::uint32_t{stream_bytes}), 0, true};
     if (w.all_bytes - begin < s.bytes) s.bytes = static_cast<std::uint32_t>(w.all_bytes - begin);
-    if (!w.whole) {
+    if (!w.whole || w.covered) {
       s.skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(s.from) % 16);
       s.within = s.skip <= begin && begin - s.skip + (s.skip + s.bytes + 15) / 16 * 16 <= w.all_bytes;
     }
@@ -185,6 +216,10 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
       ring.await(taken);
     } else {
       if (next.group == now.group && next.piece == now.piece) advance(next);
+      if (w.covered) {  // what is read beside the elements
+        if (lane < 2) *reinterpret_cast<uint4*>(staged + (lane == 0 ? 0 : (s.skip + s.bytes) / 16 * 16)) = {0, 0, 0, 0};
+        __syncwarp();
+      }
 #pragma unroll 1
       for (unsigned at = lane * size; at < s.bytes; at += warp_lanes * size) {
         const pack one = load_bytes(s.from + at, size);
@@ -201,9 +236,12 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
     for (unsigned pass = 0; pass * groups < here; ++pass) {
       const unsigned row = pass * groups + group;
       typename Acc::running r = acc.start();
-      by_unit<Acc>(w.whole, [&]<bool Whole>() {
-        add_staged<Whole>(acc, r, from + row * w.row_bytes, member, w.group_log2, row < here ? units : 0, row >> w.turn_shift, w.turn_mask);
-      });
+      const unsigned char* begin = from + row * w.row_bytes;
+      unsigned many = row < here ? units : 0;
+      if constexpr (covering_accumulator<Acc>) {
+        if (w.covered && row < here) many = add_ends(acc, r, begin, pieces ? s.bytes : w.row_bytes, member, lanes);
+      }
+      by_unit<Acc>(w.whole, [&]<bool Whole>() { add_staged<Whole>(acc, r, begin, member, w.group_log2, many, row >> w.turn_shift, w.turn_mask); });
       __syncwarp();
       const typename Acc::state total = total_of(acc, r, facts);
       if (!pieces) {
@@ -252,6 +290,10 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   if (lone || v.all * size < most_warps * stream_bytes / 2 || (row_bytes > stream_bytes && v.rows < 4 * most_warps)) return false;
   stream_walk w{};
   w.whole = row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0;
+  if constexpr (covering_accumulator<Acc>) {
+    w.covered = !w.whole && v.n >= covered_elements;
+    w.whole = w.whole || w.covered;
+  }
   w.all_bytes = v.all * size;
   w.row_bytes = static_cast<std::uint32_t>(row_bytes);
   w.answer_bytes = acc.result_size();
@@ -269,7 +311,7 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
     w.units = static_cast<std::uint32_t>(row_bytes / (w.whole ? 16 : size));
     // Packs of a lane, which turns only where all lanes have as many; rows that lie 2^k packs apart meet the same eight banks of 16 bytes again after 2^(3 - k) rows.
     const std::uint32_t rounds = divide_up(w.units, 1 << w.group_log2);
-    if (w.whole && (rounds & (rounds - 1)) == 0 && w.units == rounds << w.group_log2) {
+    if (w.whole && !w.covered && (rounds & (rounds - 1)) == 0 && w.units == rounds << w.group_log2) {
       w.turn_mask = rounds - 1;  // a power of 2 less 1
       w.turn_shift = 3;
       for (std::uint32_t u = w.units; u % 2 == 0 && w.turn_shift > 0; u /= 2) --w.turn_shift;
@@ -281,7 +323,7 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   w.groups = static_cast<std::uint32_t>(groups);
   w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
   // Multiprocessors do not read at one speed: beyond L2 blocks have a few tiles a warp, so that those that are faster take more blocks.
-  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes > scratch.l2_bytes() ? stream_waves : 1);
+  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes <= scratch.l2_bytes() ? 1 : w.covered ? covered_waves : stream_waves);
   const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_blocks));
   auto kernel = stream_rows_kernel<false, Acc>;
   if constexpr (alone_accumulator<Acc>) {

@@ -221,13 +221,16 @@ inline constexpr std::uint64_t lone_few = 16;  ///< elements of columns that thr
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
 inline constexpr int lone_columns_each = (Acc::fixed_size >= 4 ? 16 : 8) / Acc::fixed_size;
+/// Loads of a thread at once: twice as many of f16, of which it keeps a sum alone.
+template <class Acc>
+inline constexpr int lone_columns_ahead = Acc::proves && Acc::fixed_size == 2 && sizeof(typename Acc::running) == 8 ? 8 : 4;
 
 template <class Acc>
 __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
     lone_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_columns w, const __grid_constant__ Acc acc,
                         const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
-  constexpr int each = lone_columns_each<Acc>, size = Acc::fixed_size, bytes = each * size, ahead = 4;
+  constexpr int each = lone_columns_each<Acc>, size = Acc::fixed_size, bytes = each * size, ahead = lone_columns_ahead<Acc>;
   __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
   const std::uint64_t all = w.loads * (v.rows / w.columns), stride = static_cast<std::uint64_t>(v.dim[v.kept].stride[0]);
   for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < all; base += std::uint64_t{gridDim.x} * lone_threads) {

@@ -159,9 +159,12 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
     if (by_labels) {
       answers = *told;
       if (answers < 0 && a[4] == Py_None) {
-        std::int64_t most = -1;  // not by std::max_element, which reads the most again for each label
-        for (const std::int64_t label : at) most = std::max(most, label);
-        answers = most + 1;
+        std::array<std::int64_t, 4> most = {-1, -1, -1, -1};  // one after the other they would wait for each other
+        std::size_t i = 0;
+        for (; i + most.size() <= at.size(); i += most.size())
+          for (std::size_t k = 0; k < most.size(); ++k) most[k] = std::max(most[k], at[i + k]);
+        for (; i < at.size(); ++i) most[0] = std::max(most[0], at[i]);
+        answers = *std::max_element(most.begin(), most.end()) + 1;
       }
       if (answers <= 0 || answers == std::numeric_limits<std::int64_t>::max() || static_cast<std::int64_t>(at.size()) != x.n) return nullptr;
       if (answers > 4 * x.n + 1024) return nullptr;  // there may be no room for so many

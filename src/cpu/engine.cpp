@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -134,39 +136,58 @@ class answered_groups {
   unsigned char few_[512];
 };
 
+/// What the last cache has room for beside other things. A processor that does not tell has 8 MiB, as many do for what runs on it.
+std::int64_t cached_bytes() {
+  static const std::int64_t bytes = [] {
+    constexpr std::int64_t some = std::int64_t{4} << 20, most = 8 * some;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    if (const long all = ::sysconf(_SC_LEVEL3_CACHE_SIZE); all > 0) return std::min<std::int64_t>(all / 2, most);
+#endif
+    return some;
+  }();
+  return bytes;
+}
+
 /// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1 (columns.hpp), where that is done.
 answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
                                   std::int64_t chunks, const context& c, std::byte* out) {
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
   if (r.columns == nullptr || p.kept.back().strides[0] != size) return {};
   const column_fold& f = *r.columns;
-  const std::int64_t block = std::min(f.most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
+  // As wide as can be, since whole rows are read fastest, but some blocks for each thread.
+  const int threads = threads_of(c);
+  const auto at_most = [&](std::int64_t width) { return p.answers / g.side_by_side * ((g.side_by_side + width - 1) / width); };
+  std::int64_t most = f.most;
+  while (threads > 1 && most > 512 && chunks * at_most(most) < threads) most /= 2;
+  // Of narrower rows, and many planes, streams are begun so often that asking gains there too.
+  const bool cached = g.side_by_side > 512 && p.answers == g.side_by_side && p.elements <= cached_bytes() / (size * p.answers);
+  const std::int64_t block = std::min(most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
                      blocks = p.answers / g.side_by_side * a_row;
   // Narrow rows without gaps are read some at a time, as one that is wide; its columns are merged at the end.
   const bool no_gaps = p.reduced.size() == 1 && p.reduced[0].strides[0] == g.side_by_side * size;
-  const std::int64_t beside = no_gaps ? std::max<std::int64_t>(1, std::min(f.most / g.side_by_side, p.elements / 64)) : 1;
+  const std::int64_t beside = no_gaps ? std::max<std::int64_t>(1, std::min(most / g.side_by_side, p.elements / 64)) : 1;
   struct alignas(64) memory {
     std::byte bytes[column_bytes];
   };
   const auto fold = [&](memory& to, std::int64_t b, std::int64_t begin, std::int64_t end) {
     const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
     const dimension& row = p.reduced.back();
-    f.begin(&to, std::min(f.most, beside * width));
+    f.begin(&to, std::min(most, beside * width));
     if (beside > 1) {
       const std::int64_t wide = std::min(beside, end - begin), rows = (end - begin) / wide, rest = (end - begin) % wide;
       const std::byte* const x = base[0] + begin * row.strides[0];
-      f.add(&to, x, wide * row.strides[0], rows, wide * width, false);
+      f.add(&to, x, wide * row.strides[0], rows, wide * width, false, cached);
       for (std::int64_t k = 1; k < wide; ++k) f.merge(&to, &to, k * width, width);
       if (rest == 0) return;
       memory more;
       f.begin(&more, rest * width);
-      f.add(&more, x + rows * wide * row.strides[0], 0, 1, rest * width, false);
+      f.add(&more, x + rows * wide * row.strides[0], 0, 1, rest * width, false, cached);
       for (std::int64_t k = 0; k < rest; ++k) f.merge(&to, &more, k * width, width);
       return;
     }
     for (std::int64_t i = begin; i < end;) {
       const std::int64_t n = std::min(row.length - i % row.length, end - i);
-      f.add(&to, at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, i != begin);
+      f.add(&to, at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, i != begin, cached);
       i += n;
     }
   };
@@ -187,22 +208,30 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
     for (std::int64_t k = 0, at = 0; k < groups; ++k, at += g.width)
       first[k] = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
   };
-  const auto at_once = [&](std::int64_t b) {
-    if (f.whole == nullptr || beside > 1 || p.reduced.size() != 1) return false;
-    const auto [answer, width, base] = g.at(p, b, block, a_row, 1);
-    if (!f.whole(self, base[0], p.reduced[0].strides[0], p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size)) return false;
+  const bool has_whole = f.whole != nullptr && beside == 1 && p.reduced.size() == 1;
+  const auto at_once = [&](std::int64_t b, std::int64_t some) {
+    if (!has_whole) return false;
+    const auto [answer, first, base] = g.at(p, b, block, a_row, 1);
+    const std::int64_t width = std::min(some * block, g.side_by_side - b % a_row * block);
+    if (!f.whole(self, base[0], p.reduced[0].strides[0], p.elements, width, cached, out + static_cast<std::size_t>(answer) * r.result_size)) return false;
     std::memset(groups_of(b), 1, static_cast<std::size_t>((width + g.width - 1) / g.width));
     return true;
   };
   if (chunks == 1) {
-    // Threads share out blocks, at least a chunk's worth of elements at a time.
-    const std::int64_t together = std::max<std::int64_t>(1, least_chunk / (p.elements * block));
+    // Threads share out blocks, at least a chunk's worth of elements at a time, and of whole columns as many blocks as are taken at once.
+    const std::int64_t tried = has_whole && a_row > 1 && (threads == 1 || at_most(f.most_whole) >= threads) ? std::max<std::int64_t>(1, f.most_whole / block) : 1;
+    const std::int64_t least = std::max<std::int64_t>(1, least_chunk / (p.elements * block)), together = (least + tried - 1) / tried * tried;
     parallel(c, (blocks + together - 1) / together, [&](std::int64_t task) {
       memory m;
-      for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
-        if (at_once(b)) continue;
-        fold(m, b, 0, p.elements);
-        finish(m, b);
+      const std::int64_t end = std::min(blocks, (task + 1) * together);
+      for (std::int64_t b = task * together, some = 0; b < end; b += some) {
+        some = std::min({tried, a_row - b % a_row, end - b});
+        if (at_once(b, some)) continue;
+        for (std::int64_t k = b; k < b + some; ++k) {
+          if (some > 1 && at_once(k, 1)) continue;
+          fold(m, k, 0, p.elements);
+          finish(m, k);
+        }
       }
     });
   } else {
@@ -284,7 +313,7 @@ answered_groups answer_turned(const erased& r, const void* self, const problem& 
       side_by_side(turned, at_index(p.base, p.kept, answer, 1)[0], p.kept.back().strides[0], p.reduced.empty() ? size : p.reduced[0].strides[0], width, p.elements,
                    r.element_sizes[0]);
       f.begin(sums, width);
-      f.add(sums, turned, width * size, p.elements, width, false);
+      f.add(sums, turned, width * size, p.elements, width, false, true);
       f.finish(self, sums, p.elements, width, out + static_cast<std::size_t>(answer) * r.result_size, answered.data() + answer);
     }
   });

@@ -95,6 +95,8 @@ using certify_function = void (*)(const void* x, const void* y, std::int64_t n, 
 
 /// Columns whose sums are certified together, at most.
 inline constexpr std::int64_t most_columns = 512;
+/// The same where nothing is kept of them but answers.
+inline constexpr std::int64_t most_whole_columns = 1024;
 
 /// The least and greatest key (see keys.hpp) and whether a NaN was seen.
 struct extremes {
@@ -123,7 +125,7 @@ struct kernel_table {
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told. Null where an instruction set has no such way.
-  bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out);  // [f64?][mean?]
+  bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]
   /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
@@ -133,7 +135,7 @@ struct kernel_table {
   void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);
   void (*exact_square_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);  // [f64?][values?]
   void (*round_squares[2][2])(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain);  // [f64?][root?]
-  void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, void* least, void* greatest);
+  void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, bool cached, void* least, void* greatest);
   void (*extreme_rows[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest);
   void (*elements_of_keys[lane_count])(const void* keys, const void* others, std::int64_t count, std::int64_t nan, void* out);
   void (*integer_columns[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, std::uint64_t* sums);

@@ -64,6 +64,9 @@ class states {
   alignas(64) std::byte here_[4096];
 };
 
+/// How many threads a call may have.
+inline int threads_of(const context& c) { return c.threads > 0 ? c.threads : (c.executor != nullptr ? *c.executor : default_executor()).concurrency(); }
+
 /// Runs f(k) for k in [0, tasks) on the context's executor, in the environment that the caller of this is to
 /// have set, too; the first exception comes out here.
 template <class F>

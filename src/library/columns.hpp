@@ -57,7 +57,7 @@ struct columns_by_proof {
     std::fill_n(b.c, whole_vectors(count), 0.0);
     std::fill_n(b.lost, whole_vectors(count), 0.0);
   }
-  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool, bool) {
     auto& b = *static_cast<block*>(to);
     cpu::kernels().certify_columns[wide][ask.kind == of_magnitudes](x, stride, rows, count, b.s, b.c, b.lost);
   }
@@ -94,9 +94,9 @@ struct columns_by_proof {
     }
     return true;
   }
-  static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, void* out) {
+  static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) {
     const auto sums = cpu::kernels().sum_columns[wide][ask.what == op::mean];
-    return sums != nullptr && static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, out);
+    return sums != nullptr && static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, cached, out);
   }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     const auto& b = *static_cast<const block*>(from);
@@ -113,7 +113,8 @@ struct columns_by_proof {
   }
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr,
+                                              cpu::most_whole_columns};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
@@ -124,7 +125,7 @@ struct columns_of_halves {
   static_assert(most * sizeof(double) <= cpu::column_bytes);
 
   static void begin(void* to, std::int64_t count) { std::fill_n(static_cast<double*>(to), whole_vectors(count), -0.0); }
-  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool, bool) {
     const cpu::ieee_environment environment;  // widening f16 multiplies
     alignas(64) float row[most];
     std::fill_n(row, whole_vectors(count), 0.0f);
@@ -159,7 +160,7 @@ struct columns_of_integers {
   static_assert(most * sizeof(std::uint64_t) <= cpu::column_bytes);
 
   static void begin(void* to, std::int64_t count) { std::fill_n(static_cast<std::uint64_t*>(to), whole_vectors(count), 0); }
-  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool, bool) {
     cpu::kernels().integer_columns[reductions::integer_lane<T>()](x, stride, rows, count, static_cast<std::uint64_t*>(to));
   }
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
@@ -219,7 +220,7 @@ struct columns_of_integers {
 /// Least, greatest, or both, by keys as wide as elements.
 template <class R, class T>
 struct columns_of_extremes {
-  static constexpr std::int64_t most = 4096 / sizeof(T);
+  static constexpr std::int64_t most = sizeof(T) == 8 ? 1024 : 4096 / sizeof(T);
   static constexpr bool is_least = std::is_same_v<R, reductions::min<T>>, is_greatest = std::is_same_v<R, reductions::max<T>>;
   static constexpr int lane = reductions::lane_of<T>();
   using element = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, std::int8_t, std::uint8_t>,
@@ -233,9 +234,9 @@ struct columns_of_extremes {
   static_assert(sizeof(block) <= cpu::column_bytes);
 
   static void begin(void*, std::int64_t) {}
-  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached) {
     auto& b = *static_cast<block*>(to);
-    cpu::kernels().extreme_columns[lane](x, stride, rows, count, !any, b.least, b.greatest);
+    cpu::kernels().extreme_columns[lane](x, stride, rows, count, !any, cached, b.least, b.greatest);
   }
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
     auto& b = *static_cast<block*>(to);
@@ -332,7 +333,7 @@ struct columns_of_squares {
     auto* const at = static_cast<double*>(to);
     for (int k = 0; k < arrays; ++k) std::fill_n(at + k * most, whole_vectors(count), k % 3 == 0 && k < behind ? -0.0 : 0.0);
   }
-  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool) {
+  static void add(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool, bool) {
     const auto squares = cpu::kernels().square_columns[lane][Spread];
     if constexpr (half) {
       constexpr std::int64_t some = 8;
@@ -358,9 +359,9 @@ struct columns_of_squares {
       f(to, certain);
     }
   }
-  static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any) {
+  static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached) {
     if constexpr (floating<T>) cpu::kernels().exact_square_columns[wide][Spread](x, stride, rows, count, static_cast<double*>(to), most);
-    else add(to, x, stride, rows, count, any);
+    else add(to, x, stride, rows, count, any, cached);
   }
   static void merge(void* to, const void* other, std::int64_t from, std::int64_t count) {
     for (int k = 0; k < behind; k += 3) {

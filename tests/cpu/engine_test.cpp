@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -291,6 +292,32 @@ TEST(labels, collect_elements_in_order) {
     const auto got = wf::reduce(x, ordered(), wf::by_label{labels, answers}, c);
     for (std::size_t a = 0; a < want.size(); ++a) EXPECT_EQ(got.values[a], by_loop(want[a])) << a;
   }
+}
+
+TEST(labels, few_elements_of_few_and_of_many_answers) {
+  generator random(seed() + 9);
+  for (const std::int64_t n : {1, 10, 129, 700, 4096, 4097})
+    for (const std::int64_t answers : {1, 4, 5, 23, 64, 65, 1000}) {
+      const auto count = static_cast<std::size_t>(n);
+      const std::vector<double> x = make<double>(family::finite_bits, count, random), y = make<double>(family::normal, count, random);
+      std::vector<std::int64_t> labels(count);
+      std::vector<std::vector<double>> of_x(static_cast<std::size_t>(answers)), of_y = of_x;
+      for (std::size_t i = 0; i < count; ++i) {
+        labels[i] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(answers)) / 3 * 3;  // some have none
+        of_x[static_cast<std::size_t>(labels[i])].push_back(x[i]);
+        of_y[static_cast<std::size_t>(labels[i])].push_back(y[i]);
+      }
+      const auto sums = wf::sum(x, wf::by_label{labels, answers}), products = wf::dot(y, y, wf::by_label{labels, answers});
+      for (std::size_t a = 0; a < of_x.size(); ++a) {
+        EXPECT_EQ(sums.values[a], wf::sum(of_x[a])) << n << " elements, answer " << a << " of " << answers;
+        EXPECT_EQ(products.values[a], wf::dot(of_y[a], of_y[a])) << n << " elements, answer " << a << " of " << answers;
+      }
+      for (const std::int64_t wrong : {std::int64_t{-1}, answers, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+        std::vector<std::int64_t> others = labels;
+        others[count / 2] = wrong;
+        EXPECT_THROW(wf::sum(x, wf::by_label{others, answers}), wf::error) << n << " elements, label " << wrong << " of " << answers;
+      }
+    }
 }
 
 TEST(fusion, answers_are_those_of_each_reduction_alone) {

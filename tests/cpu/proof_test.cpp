@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 
 #include <warpfold/exact_sum.hpp>
 
@@ -571,6 +572,44 @@ TEST(proofs_of_extremes, scale_and_see_nans) {
       for_each_target([&] { EXPECT_TRUE(certain(o, x, y, {}, want)) << properties_of(o).name; });
     }
   }
+}
+
+// Tiles of subnormal numbers alone are added up as whole ones; every second array has tiles with others, and zeros.
+TEST(proofs_of_extremes, know_tiles_of_subnormal_numbers) {
+  __extension__ typedef __int128 whole_number;
+  std::mt19937_64 random(draw() + 23);
+  for (const std::int64_t n : {40, 2047, 2048, 2049, 9000, 16384, 70'001})
+    for (int kind = 0; kind < 6; ++kind) {
+      numbers x{dtype::f64, std::vector<std::byte>(static_cast<std::size_t>(n) * 8)};
+      whole_number sum = 0, magnitudes = 0;  // times 2^-1074
+      const auto other = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::uint64_t bits = random() & 0x800fffffffffffff;
+        if (kind == 1) bits &= 0x800000000000000f;
+        if (kind == 2 && i == other) bits += std::uint64_t{1} << 53;
+        if (kind == 3 && i / 2048 % 2 == 1) bits += (random() % 4) << 52;
+        if (kind == 4) bits = i == other ? random() % 3 : std::uint64_t{1} << 63;
+        if (kind == 5) bits &= INT64_MAX;
+        const std::uint64_t field = bits >> 52 & 2047;
+        const auto whole = static_cast<std::int64_t>(field == 0 ? bits & 0xfffffffffffff : ((bits & 0xfffffffffffff) | std::uint64_t{1} << 52) << (field - 1));
+        sum += bits >> 63 != 0 ? -whole : whole;
+        magnitudes += whole;
+        std::memcpy(x.bytes.data() + 8 * i, &bits, 8);
+      }
+      const auto is = [&](op o, whole_number want) {
+        const double told = std::ldexp(static_cast<double>(want), -1074);
+        const cpu::erased& r = builtin(o, dtype::f64, accuracy::exact);
+        const options how;
+        double got = 0;
+        const void* at[] = {x.bytes.data(), nullptr};
+        cpu::reduce_run(r, &how, at, n, {}, &got);
+        EXPECT_EQ(std::memcmp(&got, &told, 8), 0) << properties_of(o).name << " of " << n << ", kind " << kind << ": " << got << ", not " << told;
+      };
+      for_each_target([&] {
+        is(op::sum, sum);
+        is(op::norm1, magnitudes);
+      });
+    }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,10 @@ void check_column(const std::vector<T>& x, std::int64_t count) {
   if constexpr (sizeof(T) >= 4) {
     expect_same(wf::sum(matrix, wf::axis{0})[k], wf::sum(x), "sum", at);
     expect_same(wf::mean(matrix, wf::axis{0})[k], wf::mean(x), "mean", at);
-  } else {
-    expect_same(wf::norm2(matrix, wf::axis{0})[k], wf::norm2(x), "norm2", at);
-    expect_same(wf::var(matrix, wf::axis{0})[k], wf::var(x), "var", at);
-    expect_same(wf::sum_of_squares(matrix, wf::axis{0})[k], wf::sum_of_squares(x), "sum_of_squares", at);
   }
+  expect_same(wf::norm2(matrix, wf::axis{0})[k], wf::norm2(x), "norm2", at);
+  expect_same(wf::var(matrix, wf::axis{0})[k], wf::var(x), "var", at);
+  expect_same(wf::sum_of_squares(matrix, wf::axis{0})[k], wf::sum_of_squares(x), "sum_of_squares", at);
 }
 
 template <class T>
@@ -58,13 +58,15 @@ std::vector<T> column(int kind, std::int64_t n, generator& random) {
     if (kind == 4) v = std::ldexp(v, 3 * e - 60);
     if (kind == 5) v = -0.0;
     if (kind == 6) v = static_cast<double>(limits::max()) * (i % 2 == 0 ? 1 : -0.75);
+    if (kind == 8) v = std::ldexp(v, limits::min_exponent / 2 + e - 20);      // squares near the least numbers, and below
+    if (kind == 9) v = i % 7 == 3 ? v : 0.0;
     x.push_back(static_cast<T>(v));
   }
   if (kind == 2 && n % 2 == 1) x.back() = T(-0.0);
   if (kind == 7) x[random() % x.size()] = random() % 2 == 0 ? limits::infinity() : limits::quiet_NaN();
   return x;
 }
-constexpr int kinds = 8;
+constexpr int kinds = 10;
 
 template <class T>
 void check_columns() {
@@ -81,6 +83,69 @@ void check_columns() {
 }
 TEST(whole_columns, of_f32) { check_columns<float>(); }
 TEST(whole_columns, of_f64) { check_columns<double>(); }
+
+/// One column among as many as are read from end to end, and some more, by one thread or several.
+template <class T>
+void check_wide() {
+  generator random(draw() + 17);
+  cpu::thread_pool pool(3);
+  for_each_target([&] {
+    for (int k = 0; k < trials(60); ++k) {
+      const std::int64_t rows = k % 6 == 0 ? 150 : 2 + static_cast<std::int64_t>(random() % 70), any = 500 + static_cast<std::int64_t>(random() % 1700), count = k % 3 == 0 ? any : any / 16 * 16;
+      // Where rows begin alike in their cache lines, and not at a line's beginning, the columns before the next line are taken by themselves.
+      std::vector<T> room(static_cast<std::size_t>(rows * count + 16));
+      const std::span<T> all(room.data() + random() % 16, static_cast<std::size_t>(rows * count));
+      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) - 1000);
+      const int kind = static_cast<int>(random() % kinds);
+      SCOPED_TRACE("kind " + std::to_string(kind) + ", " + std::to_string(rows) + " x " + std::to_string(count));
+      const auto of_column = [&](std::int64_t at) {
+        std::vector<T> x;
+        for (std::int64_t i = 0; i < rows; ++i) x.push_back(all[static_cast<std::size_t>(i * count + at)]);
+        return x;
+      };
+      const std::int64_t at = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
+      const std::vector<T> x = column<T>(kind, rows, random);
+      for (std::int64_t i = 0; i < rows; ++i) all[static_cast<std::size_t>(i * count + at)] = x[static_cast<std::size_t>(i)];
+      const wf::view<const T> matrix{all.data(), {rows, count}};
+      context c;
+      c.threads = k % 2 == 0 ? 1 : 3;
+      c.executor = &pool;
+      const auto sums = wf::sum(matrix, wf::axis{0}, c), means = wf::mean(matrix, wf::axis{0}, c), most = wf::max(matrix, wf::axis{0}, c), norms = wf::norm2(matrix, wf::axis{0}, c);
+      std::vector<std::int64_t> places = {at, 0, count - 1, 7, 511, 512, std::min<std::int64_t>(count - 1, 1023), std::min<std::int64_t>(count - 1, 1024)};
+      for (int more = 0; more < 4; ++more) places.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count)));
+      for (const std::int64_t place : places) {
+        if (place >= count) continue;
+        const std::vector<T> one = of_column(place);
+        const auto j = static_cast<std::size_t>(place);
+        expect_same(sums[j], wf::sum(one), "sum", place);
+        expect_same(means[j], wf::mean(one), "mean", place);
+        expect_same(most[j], wf::max(one), "max", place);
+        expect_same(norms[j], wf::norm2(one), "norm2", place);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(whole_columns, wide_ones_of_f32) { check_wide<float>(); }
+TEST(whole_columns, wide_ones_of_f64) { check_wide<double>(); }
+
+// Sums of a few of the least numbers, of either sign: quotients lie on either side of zero, or halfway to the least one.
+TEST(whole_columns, means_of_the_least_f64_have_their_signs) {
+  for_each_target([] {
+    for (const std::int64_t n : {2, 3, 5, 8, 33, 64})
+      for (int units = -70; units <= 70; ++units) {
+        std::vector<double> x(static_cast<std::size_t>(n), units % 2 == 0 ? 0.0 : -0.0);
+        x[0] = 0x1p-1020;
+        x[1] = std::nextafter(-0x1p-1020, 0.0);  // leaves 2^-1072
+        x[static_cast<std::size_t>(n - 1)] += 0x1p-1074 * units;
+        check_column(x, 5);
+        std::vector<double> y(static_cast<std::size_t>(n), -0.0);
+        y[static_cast<std::size_t>(n / 2)] = 0x1p-1074 * units;
+        check_column(y, 9);
+        if (testing::Test::HasFailure()) return;
+      }
+  });
+}
 
 // -2^-149 is left, of which the two rounded sums are -2^-148 and 0: all means are zeros, and only one sign is right.
 TEST(whole_columns, a_mean_that_rounds_to_a_zero_has_its_sign) {
@@ -123,6 +188,26 @@ void check_halves() {
 }
 TEST(whole_columns, squares_of_f16) { check_halves<wf::f16>(); }
 TEST(whole_columns, squares_of_bf16) { check_halves<wf::bf16>(); }
+
+template <class T>
+void check_squares_of_integers() {
+  generator random(draw() + 19);
+  for_each_target([&] {
+    for (int k = 0; k < trials(100); ++k) {
+      const std::int64_t rows = 2 + static_cast<std::int64_t>(random() % 200), count = 2 + static_cast<std::int64_t>(random() % 60), at = rows % count;
+      std::vector<T> all(static_cast<std::size_t>(rows * count)), one;
+      for (T& v : all) v = static_cast<T>(k % 3 == 0 ? random() : random() % 5);
+      for (std::int64_t i = 0; i < rows; ++i) one.push_back(all[static_cast<std::size_t>(i * count + at)]);
+      const wf::view<const T> matrix{all.data(), {rows, count}};
+      const auto j = static_cast<std::size_t>(at);
+      expect_same(wf::norm2(matrix, wf::axis{0})[j], wf::norm2(one), "norm2", at);
+      expect_same(wf::var(matrix, wf::axis{0})[j], wf::var(one), "var", at);
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(whole_columns, squares_of_i8) { check_squares_of_integers<std::int8_t>(); }
+TEST(whole_columns, squares_of_u16) { check_squares_of_integers<std::uint16_t>(); }
 
 /// Rows with the extremes at every place, and with gaps between rows.
 template <class T, class F>

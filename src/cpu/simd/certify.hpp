@@ -92,6 +92,10 @@ struct enclosed {
     low = add_down(low, v);
     high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
   }
+  WF_INLINE void add_square(f64s v) {
+    low = _mm512_maskz_fmadd_round_pd(0xff, v, v, low, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    high = _mm512_maskz_fmadd_round_pd(0xff, v, v, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+  }
   WF_INLINE void add(const enclosed& x) {
     low = add_down(low, x.low);
     high = add_up(high, x.high);
@@ -396,6 +400,32 @@ class certifier {
     return count;
   }
 
+#if defined(__AVX512F__)
+  bool all_subnormal_ = true;  // so far
+  /// A tile of subnormal numbers, which are whole ones times 2^-1074: their sum as that of whole ones, scaled as the others are. False where there is another number.
+  WF_INLINE bool add_subnormal(bytes x, bytes y, std::int64_t n, lane_pairs<width>& to, bool& zeros) {
+    i64s seen_bits{}, totals[streams] = {}, negative[streams] = {};
+    for_groups(x, y, n, [&](bytes a, bytes) __attribute__((always_inline)) {
+      WF_UNROLL
+      for (int k = 0; k < streams; ++k) {
+        const i64s v = load<i64s>(a + k * apart_), magnitude = v & INT64_MAX;
+        seen_bits |= magnitude;
+        totals[k] += magnitude;
+        if constexpr (!Absolute) negative[k] = (i64s)_mm512_mask_add_epi64((__m512i)negative[k], _mm512_movepi64_mask((__m512i)v), (__m512i)negative[k], (__m512i)magnitude);
+      }
+    });
+    all_subnormal_ = !any_lane(seen_bits & -binade);
+    if (!all_subnormal_) return false;
+    static_assert(most_adds * streams <= 1 << 10);  // of less than 2^52 each
+    const i64s sum = ((totals[0] + totals[1]) + (totals[2] + totals[3])) - 2 * ((negative[0] + negative[1]) + (negative[2] + negative[3]));
+    constexpr double unit = power_of_two(certified_scale - 1074);
+    to.add(__builtin_convertvector(sum >> 32, f64s) * (0x1p32 * unit));
+    to.add(__builtin_convertvector(sum & 0xffffffff, f64s) * unit);
+    if (any_lane(seen_bits)) zeros = false;
+    return true;
+  }
+#endif
+
   struct ranges {
     int top_x, unit_x, top_y, unit_y;
     bool left_out;  // elements that are too small
@@ -487,6 +517,11 @@ class certifier {
           for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
           return range();
         };
+#if defined(__AVX512F__)
+        if constexpr (is_scaled && wide) {
+          if (scale_ > 0 && all_subnormal_ && add_subnormal(px, py, m, values, out.zeros)) continue;
+        }
+#endif
         for (;;) {
           value_.begin(bound_x_);
           if (is_scaled && scale_ < 0) for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<-1>(a, b); });

@@ -12,13 +12,15 @@ namespace wf::cpu::WF_TARGET {
 /// Rows that are read beside each other: each is a stream that the processor reads ahead.
 inline constexpr std::int64_t rows_at_once = 16;
 
-/// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows.
+/// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows. Nothing is asked for
+/// that is `cached`.
 template <class V, class T, class F>
-WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f) {
+WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f, bool cached = false) {
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
   // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than this, or the next columns.
   const bool next_rows = here < rows || 2 * count * size > stride;
   const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
+    if (cached) return;
     if (next_rows) prefetch_beyond_l1(p, here * stride);
     else prefetch(p, 1024);
   };
@@ -106,8 +108,10 @@ struct anchored_sums {
 
   static WF_INLINE f64s anchor(f64s greatest) {
     const f64s room = max(greatest * (8.0 * most), all_lanes<f64s>(0x1p-900));
-    return (f64s)(((i64s)room & 0x7ff0000000000000) | 0x0008000000000000);  // of what has no room: NaN
+    return anchor_of(room);  // of what has no room: NaN
   }
+  /// The anchor of a sum t that has not left.
+  static WF_INLINE f64s anchor_of(f64s t) { return (f64s)(((i64s)t & 0x7ff0000000000000) | 0x0008000000000000); }
   WF_INLINE void begin(f64s sum) {
     t = sum;
     rest = {};
@@ -119,12 +123,22 @@ struct anchored_sums {
     rest.add(v - (t - before), one);
     left |= (i64s)t ^ (i64s)anchor;
   }
+  /// v·v; where that is so small that its lower half may underflow, as zeros are, too, the answer says so.
+  WF_INLINE __mmask8 add_square(f64s v, f64s anchor) {
+    const f64s square = v * v;
+    add(square, anchor);
+    rest.add(multiply_subtract(v, v, square), one);
+    return is_small(square);
+  }
+  static WF_INLINE __mmask8 is_small(f64s square) { return _mm512_cmp_pd_mask(square, all_lanes<f64s>(0x1p-960), _CMP_LT_OQ); }
   WF_INLINE i64s has_left() const { return ~(i64s)((u64s)left < 0x0010000000000000u); }
   WF_INLINE i64s nothing(f64s anchor) const { return (i64s)(t == anchor) & (i64s)(rest.low == 0.0) & (i64s)(rest.high == 0.0); }
 };
 
 /// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64, with an anchor for each column.
-template <bool Absolute>
+inline constexpr std::int64_t many = 2 * rows_at_once;  // rows; of fewer, two-sums are no slower
+enum class adding_up { elements, magnitudes, squares };
+template <adding_up What>
 void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
   alignas(64) double sums[most_columns], lows[most_columns], highs[most_columns], of_sums[most_columns];
   for (std::int64_t begin = 0; begin < rows; begin += anchored_sums::most) {
@@ -136,14 +150,19 @@ void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, st
                                 [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
         f64s anchor;
         anchored_sums sums_here;
+        const auto term = [&](std::int64_t k) __attribute__((always_inline)) { return What == adding_up::elements ? read(k) : abs(read(k)); };
         const auto start = [&]() __attribute__((always_inline)) {
           f64s greatest{};
           for (std::int64_t k = 0; k < here; ++k) greatest = max(abs(read(k)), greatest);
-          anchor = anchored_sums::anchor(greatest);
+          anchor = anchored_sums::anchor(What == adding_up::squares ? greatest * greatest : greatest);
           sums_here.begin(anchor);
         };
+        __mmask8 small = 0;
         const auto add = [&]() __attribute__((always_inline)) {
-          for (std::int64_t k = 0; k < here; ++k) sums_here.add(Absolute ? abs(read(k)) : read(k), anchor);
+          for (std::int64_t k = 0; k < here; ++k) {
+            if constexpr (What == adding_up::squares) small |= sums_here.add_square(read(k), anchor);
+            else sums_here.add(term(k), anchor);
+          }
         };
         // Where nothing has been added -0 leaves the sum as it is.
         const auto give = [&](f64s nothing) __attribute__((always_inline)) {
@@ -164,6 +183,11 @@ void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, st
         };
         begin_again();
         add();
+        if (What == adding_up::squares && small != 0) [[unlikely]] {  // as in column_sums
+          f64s more = load<f64s>(lost + j);
+          for (std::int64_t k = 0; k < here; ++k) more = (f64s)_mm512_mask_add_pd(more, anchored_sums::is_small(read(k) * read(k)), more, abs(read(k)));
+          store(lost + j, more);
+        }
         if (any_lane(sums_here.has_left())) [[unlikely]] {
           if (!first) {
             begin_again();
@@ -176,8 +200,9 @@ void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, st
         }
         if (last) {
           i64s negative = ~i64s{};  // is every element -0?
-          if (any_lane(sums_here.nothing(anchor)))
-            for (std::int64_t k = begin - i; k < here; ++k) negative &= (i64s)((i64s)(Absolute ? abs(read(k)) : read(k)) == INT64_MIN);
+          if (What != adding_up::elements) negative = i64s{};
+          else if (any_lane(sums_here.nothing(anchor)))
+            for (std::int64_t k = begin - i; k < here; ++k) negative &= (i64s)((i64s)read(k) == INT64_MIN);
           give((f64s)(negative & INT64_MIN));
           return;
         }
@@ -195,8 +220,7 @@ void certify_many_rows(const void* x, std::int64_t stride, std::int64_t rows, st
 template <bool Absolute>
 void certify_wide_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
 #if defined(__AVX512F__)
-  constexpr std::int64_t many = 2 * rows_at_once;  // two-sums are no slower before
-  if (rows >= many) return certify_many_rows<Absolute>(x, stride, rows, count, s, c, lost);
+  if (rows >= many) return certify_many_rows<Absolute ? adding_up::magnitudes : adding_up::elements>(x, stride, rows, count, s, c, lost);
 #endif
   for_columns<f64s, double>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
     column_sums sums(s + j, c + j, lost + j);
@@ -244,6 +268,51 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
           store(highs + at, parts[part].high);
         }
       }
+    });
+  }
+}
+
+/// Squares of columns, and with `Values` the elements, of a type whose squares are doubles: likewise. `at` and `apart` as in square_columns.
+template <class T, bool Values>
+void enclose_square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
+  constexpr int parts = sizeof(T) == 4 ? 2 : 1, sums = Values ? 2 : 1;
+  alignas(64) double lows[sums][most_columns], highs[sums][most_columns];
+  const f64s one = unknown_one();
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
+    const std::int64_t left = rows - i < rows_at_once ? rows - i : rows_at_once;
+    for_columns<vec<T, parts * static_cast<int>(sizeof(few<T>))>, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, left, count,
+                                                                     [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+      enclosed all[parts][sums];
+      WF_UNROLL
+      for (int part = 0; part < parts; ++part)
+        for (int k = 0; k < sums; ++k)
+          if (i != 0) all[part][k] = {load<f64s>(lows[k] + j + part * step), load<f64s>(highs[k] + j + part * step)};
+      for (std::int64_t k = 0; k < here; ++k) {
+        const auto row = read(k);
+        few<T> some[parts];
+        __builtin_memcpy(some, &row, sizeof row);
+        WF_UNROLL
+        for (int part = 0; part < parts; ++part) {
+          const f64s v = as_doubles<T>(some[part]);
+          all[part][0].add_square(v);
+          if constexpr (Values) all[part][1].add(v, one);
+        }
+      }
+      WF_UNROLL
+      for (int part = 0; part < parts; ++part)
+        for (int k = 0; k < sums; ++k) {
+          const std::int64_t place = j + part * step;
+          if (i + left == rows) {
+            double* const p = at + 3 * k * apart + place;
+            column_sums to(p, p + apart, p + 2 * apart);
+            to.lost += all[part][k].high - all[part][k].low;
+            to.add<true>(all[part][k].high);
+            to.give(p, p + apart, p + 2 * apart);
+          } else {
+            store(lows[k] + place, all[part][k].low);
+            store(highs[k] + place, all[part][k].high);
+          }
+        }
     });
   }
 }
@@ -297,13 +366,17 @@ struct quotients {
 };
 
 /// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not
-/// serve; then nothing is told.
+/// serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
 template <class T, bool Mean>
-bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, void* out) {
+bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
   constexpr bool wide = sizeof(T) == 8;
   constexpr int vectors = 2;  // beside each other
   constexpr std::int64_t size = sizeof(T), per = width / size;
-  alignas(64) double lows[most_columns], highs[most_columns], sums[wide ? most_columns : 1], anchors[wide ? most_columns : 1];
+  constexpr std::int64_t beside_all = most_whole_columns, places = beside_all + 2 * vectors * per;
+  alignas(64) double lows[places], highs[places], sums[wide ? places : 1];
+  // Where all rows begin alike in their cache lines, the columns before the next line are taken by themselves.
+  const auto before_line = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % width);
+  const std::int64_t head = stride % width == 0 && before_line % size == 0 ? (before_line / size < count ? before_line / size : count) : 0;
   const f64s one = unknown_one();
   const quotients by(static_cast<double>(rows));
   i64s wrong{};
@@ -312,7 +385,7 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
     const bool first = i == 0, last = i + here == rows;
     // Too much is read before it is used for L1. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the
     // next columns, but for a few rows, which are streams that the processor reads ahead by itself.
-    const std::int64_t ahead = !last || 2 * count * size > stride ? here * stride : rows <= rows_at_once ? 0 : count * size - i * stride;
+    const std::int64_t ahead = cached ? 0 : !last || 2 * count * size > stride ? here * stride : rows <= rows_at_once ? 0 : count * size - i * stride;
     /// read(k, v): row k's vector v of those from column j on; write(v, answers).
     const auto add = [&](std::int64_t j, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {
@@ -323,8 +396,8 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
             all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
           } else {
             const std::int64_t at = j + v * per;
-            all[v].anchor = load<f64s>(anchors + at);
             all[v].sums.begin(load<f64s>(sums + at));
+            all[v].anchor = anchored_sums::anchor_of(all[v].sums.t);
             all[v].sums.rest = {load<f64s>(lows + at), load<f64s>(highs + at)};
           }
         }
@@ -337,7 +410,6 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
           const std::int64_t at = j + v * per;
           wrong |= all[v].sums.has_left();
           if (!last) {
-            store(anchors + at, all[v].anchor);
             store(sums + at, all[v].sums.t);
             store(lows + at, all[v].sums.rest.low);
             store(highs + at, all[v].sums.rest.high);
@@ -345,11 +417,10 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
           }
           const f64s sum = all[v].sums.t - all[v].anchor;
           f64s low = sum + all[v].sums.rest.low, high = sum + all[v].sums.rest.high;
-          const i64s zero = (i64s)(low == 0.0) & (i64s)(high == 0.0);
           if constexpr (Mean) by.round(sum, all[v].sums.rest, low, high);
           wrong |= ~(i64s)(low == high);
-          if (any_lane((i64s)(high == 0.0))) [[unlikely]] {  // -0 where all elements are
-            if constexpr (Mean) wrong |= (i64s)(high == 0.0) & ~zero;
+          // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what was added to q are -q.
+          if (any_lane((i64s)(high == 0.0))) [[unlikely]] {
             i64s negative = (i64s)(high == 0.0) & INT64_MIN;
             for (std::int64_t k = -i; k < here; ++k) negative &= (i64s)read(k, v);
             high = (f64s)((i64s)high | negative);
@@ -400,20 +471,27 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
     };
     const auto* at = static_cast<const unsigned char*>(x) + i * stride;
     auto* to = static_cast<unsigned char*>(out);
-    std::int64_t j = 0;
-    for (; j + vectors * per <= count; j += vectors * per, at += vectors * width, to += vectors * width)
-      add(j,
-          [&](std::int64_t k, int v) __attribute__((always_inline)) {
-            if (ahead != 0) prefetch_beyond_l1(at + k * stride + v * width, ahead);
-            return load<vec<T>>(at + k * stride + v * width);
-          },
-          [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
-    if (j < count) {
-      const auto bytes = (count - j) * size;
+    const auto add_some = [&](std::int64_t j, std::int64_t some) __attribute__((always_inline)) {
+      const auto bytes = some * size;
       const __mmask64 which[] = {bytes >= width ? ~__mmask64{} : _bzhi_u64(~0ull, static_cast<unsigned>(bytes)),
                                  bytes <= width ? 0 : _bzhi_u64(~0ull, static_cast<unsigned>(bytes - width))};
       add(j, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load_some<vec<T>>(at + k * stride + v * width, which[v]); },
           [&](int v, vec<T> answers) __attribute__((always_inline)) { _mm512_mask_storeu_epi8(to + v * width, which[v], (__m512i)answers); });
+    };
+    std::int64_t j = 0;
+    for (int part = 0; part < 2; ++part) {  // the head, and what is left at the end
+      const std::int64_t some = part == 0 ? head : count - head - j;
+      if (some != 0) add_some(part == 0 ? beside_all : j, some);
+      if (part != 0) break;
+      at += head * size;
+      to += head * size;
+      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width)
+        add(j,
+            [&](std::int64_t k, int v) __attribute__((always_inline)) {
+              if (ahead != 0) prefetch_beyond_l1(at + k * stride + v * width, ahead);
+              return load<vec<T>>(at + k * stride + v * width);
+            },
+            [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
     }
   }
   return !any_lane(wrong);
@@ -590,6 +668,11 @@ void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
 /// c takes what s loses, so that mostly nothing is lost.
 template <class T, bool Values, bool Exact = false>
 void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
+#if defined(__AVX512F__)
+  if constexpr (!Exact && (sizeof(T) < 4 || std::is_same_v<T, float>)) return enclose_square_columns<T, Values>(x, stride, rows, count, at, apart);
+  if constexpr (!Exact && !Values && std::is_same_v<T, double>)
+    if (rows >= many) return certify_many_rows<adding_up::squares>(x, stride, rows, count, at, at + apart, at + 2 * apart);
+#endif
   for_columns<few<T>, T>(x, stride, rows, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
     double* const p = at + j;
     double* const q = Values ? p + 3 * apart : p;
@@ -755,9 +838,9 @@ void round_squares(const double* at, std::int64_t apart, double n, double diviso
   }
 }
 
-/// The least and greatest keys of columns; `begin`: there are none yet.
+/// The least and greatest keys of columns; `begin`: there are none yet; `cached` as in sum_columns.
 template <class L>
-void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, void* least, void* greatest) {
+void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, bool cached, void* least, void* greatest) {
   using T = typename L::element;
   using V = vec<T>;
   auto *const low_keys = static_cast<T*>(least), *const high_keys = static_cast<T*>(greatest);
@@ -773,7 +856,7 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
       }
       store(low_keys + j, low);
       store(high_keys + j, high);
-    });
+    }, cached);
   }
 }
 

@@ -147,7 +147,7 @@ TEST_P(rows, of_small_batches) {
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 83;
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
-    for (const std::int64_t packs : {1, 2, 3, 4, 5, 8, 16, 31, 64, 100, 127, 128, 129, 257, 1000, 1024, 4100}) {
+    for (const std::int64_t packs : {1, 2, 3, 4, 5, 8, 16, 31, 64, 100, 127, 128, 129, 257, 1000, 1024, 2048, 2500, 4100}) {
       for (const std::int64_t many : {1, 3, 33, 200}) {
         if (!chosen() || packs * many > 9000 || (what != wf::op::sum && k++ % 3 != 0)) continue;
         row_case c;

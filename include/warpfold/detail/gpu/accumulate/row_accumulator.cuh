@@ -54,6 +54,11 @@ template <class A>
 concept merges_by_warp = requires(const A& acc, const typename A::state& s) {
   { acc.warp_together(s) } -> std::convertible_to<typename A::state>;
 };
+/// The same of the first lanes of a warp.
+template <class A>
+concept merges_first_lanes = requires(const A& acc, const typename A::state& s) {
+  { acc.template first_lanes_together<5>(s) } -> std::convertible_to<typename A::state>;
+};
 /// An accumulator that keeps rows of several pieces by another one, `streamed`, into whose states its own are lengthened.
 template <class A>
 concept lengthens_rows = requires(const A& acc, const typename A::state& s, std::uint64_t n) {

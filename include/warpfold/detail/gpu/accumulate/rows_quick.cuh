@@ -151,20 +151,44 @@ struct quick_rows {
   }
   /// The states of all lanes of a warp, in each of them. 32 times the greatest of the lanes' sums of magnitudes is told in place of their sum.
   __device__ __forceinline__ state warp_together(state s) const {
+    if constexpr (!wide) {
+      return first_lanes_together<5>(s);
+    } else {
 #pragma unroll
-    for (int m = 1; m < warp_lanes; m *= 2) {
-      if constexpr (wide) s.s.merge({__shfl_xor_sync(all_lanes, s.s.s, m), __shfl_xor_sync(all_lanes, s.s.c, m)});
-      else s.s = certified::add(s.s, __shfl_xor_sync(all_lanes, s.s, m));
-    }
-    if constexpr (wide) {
+      for (int m = 1; m < warp_lanes; m *= 2) s.s.merge({__shfl_xor_sync(all_lanes, s.s.s, m), __shfl_xor_sync(all_lanes, s.s.c, m)});
       s.greatest = warp_max(s.greatest);
       s.least = warp_min(s.least);
-    } else if constexpr (packed) {
-      s.greatest = warp_max(__vmaxu2(s.greatest, s.greatest >> 16) & 0xffff);
-      s.least = (warp_min(least_of(s.least)) ^ 0x8000u) | 0x7fff0000u;
-    } else if constexpr (narrow) {
-      s.magnitudes = warp_lanes * __uint_as_float(warp_max(__float_as_uint(s.magnitudes)));
+      return s;
+    }
+  }
+  /// The same of the first 2^Steps lanes, where all others have nothing. Of f64 first all sums, then what they lost: so a step waits for a shuffle and an addition, not for a merge's five.
+  template <int Steps>
+  __device__ __forceinline__ state first_lanes_together(state s) const {
+    if constexpr (wide) {
+      double lost[Steps];
+#pragma unroll
+      for (int k = 0; k < Steps; ++k) {
+        const certified::exact_sum_of t = certified::two_sum(s.s.s, __shfl_xor_sync(all_lanes, s.s.s, 1 << k));
+        s.s.s = t.sum;
+        lost[k] = t.error;
+      }
+      s.greatest = warp_max(s.greatest);
       s.least = warp_min(s.least);
+#pragma unroll
+      for (int k = 0; k < Steps; ++k) {
+        const double other = __shfl_xor_sync(all_lanes, s.s.c, 1 << k);
+        s.s.c = certified::add(certified::add(s.s.c, lost[k]), other);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < Steps; ++k) s.s = certified::add(s.s, __shfl_xor_sync(all_lanes, s.s, 1 << k));
+      if constexpr (packed) {
+        s.greatest = warp_max(__vmaxu2(s.greatest, s.greatest >> 16) & 0xffff);
+        s.least = (warp_min(least_of(s.least)) ^ 0x8000u) | 0x7fff0000u;
+      } else if constexpr (narrow) {
+        s.magnitudes = (1 << Steps) * __uint_as_float(warp_max(__float_as_uint(s.magnitudes)));
+        s.least = warp_min(s.least);
+      }
     }
     return s;
   }

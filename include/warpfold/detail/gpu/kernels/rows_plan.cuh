@@ -77,6 +77,9 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (quick_of<Acc>::fits(acc)) {
       const typename quick_of<Acc>::type quick{acc.q.what};
       const typename quick_of<Acc>::by_items by_items{acc.q.what};
+      if constexpr (small_elements<typename quick_of<Acc>::type>() < small_long_elements) {
+        if (v.n > quick_elements && enqueue_small_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, scratch, stream, r.out, e)) return e;
+      }
       if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_stream_rows(quick, v, scratch, stream, r.out, e) ||
           enqueue_lone_rows(by_items, v, scratch, stream, r.out, e)) {
         return e;

@@ -7,10 +7,11 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
+#include <warpfold/detail/gpu/domain/shared_place.cuh>
 #include <warpfold/detail/gpu/kernels/rows_stream.cuh>
 #include <warpfold/device/cluster_words.cuh>
 
@@ -20,7 +21,11 @@ namespace wf::device::inline WF_BUILD {
 inline constexpr int small_threads = 256, small_warps = small_threads / warp_lanes, small_cluster = 8;
 /// Packs of a thread, if there are threads enough; blocks of a multiprocessor, so that all are there at once.
 inline constexpr std::uint32_t small_lane_packs = 4, small_blocks = 8;
-inline constexpr std::uint64_t small_bytes = 1 << 18;  ///< of a row
+/// Bytes of a row; elements of one whose threads keep pairs.
+inline constexpr std::uint64_t small_bytes = 1 << 18, small_long_elements = 1 << 16;
+/// Packs of a row from which on several blocks share it, if there are multiprocessors enough. A row alone of 2048, one launch after another: f64 2.20 → 1.68 µs, f32 2.16 → 1.63; behind a
+/// kernel that does not let the next one in early, where a cluster comes late, 3.14 → 3.38 and 3.09 → 3.35.
+inline constexpr std::uint32_t small_shared_packs = 2048;
 
 /// How rows are walked; made by the host. Rows are made of packs.
 struct small_walk {
@@ -33,8 +38,8 @@ struct small_walk {
 };
 
 /// An uncertain row, by a warp or a block.
-template <class Acc>
-__device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename room_of<Acc>::type& room, const small_walk& w, std::uint32_t row, bool by_block) {
+template <bool ByBlock, class Acc>
+__device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename room_of<Acc>::type& room, const small_walk& w, std::uint32_t row) {
   row_view<1> v;
   v.x[0] = w.x;
   v.kept = 1;
@@ -46,7 +51,7 @@ __device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename 
   v.offset_bytes = 0;
   v.dim[0] = {v.rows, {w.row_bytes}};
   v.dim[1] = {v.n, {Acc::fixed_size}};
-  acc.exactly(room, v, row, by_block, w.out + std::uint64_t{row} * Acc::answer_size);
+  acc.exactly(room, v, row, ByBlock, w.out + std::uint64_t{row} * Acc::answer_size);
 }
 
 /// Packs u, u + step, … below `end` of a row that begins at `from`.
@@ -76,22 +81,116 @@ __device__ __forceinline__ typename Acc::state sum_packs(const Acc& acc, const f
   return total_of(acc, r, facts);
 }
 
+/// What this kernel waits for: the second part of await_stream_early().
+__device__ __forceinline__ void await_stream_now() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Where warps of a block leave their states for its first warp; or those of a cluster, for that of its first block. These come with their own word that they are there (st.async), so that nobody
+/// waits for a barrier of the cluster once elements are read: an H100 takes 0.5 µs less.
+template <class State, bool Cluster>
+class cluster_box {
+ public:
+  /// All threads call it, before there is anything to wait for: the first block is then there, and counts bytes.
+  __device__ __forceinline__ cluster_box(State* states, [[maybe_unused]] unsigned part, [[maybe_unused]] unsigned count) : to_(states) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (Cluster) {
+      __shared__ std::uint64_t barrier;
+      barrier_ = static_cast<std::uint32_t>(__cvta_generic_to_shared(&barrier));
+      if (part == 0 && threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier_), "r"(count * static_cast<std::uint32_t>(sizeof(State))) : "memory");
+      }
+      asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there_) : "r"(barrier_));
+      asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(first_) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(states))));
+      sync_cluster();
+    }
+#elif !defined(__CUDA_ARCH__)
+    if constexpr (Cluster) {
+      sync_cluster();
+      to_ = shared_of_block(states, 0);
+    }
+#endif
+  }
+  /// One thread calls it for each of the `count` states.
+  __device__ __forceinline__ void put(unsigned i, const State& s) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (Cluster) {
+      static_assert(sizeof(State) % 4 == 0);
+      constexpr unsigned size = sizeof(State) % 8 == 0 ? 8 : 4;
+      std::conditional_t<size == 8, std::uint64_t, std::uint32_t> word[sizeof(State) / size];
+      __builtin_memcpy(word, &s, sizeof s);
+#pragma unroll
+      for (unsigned j = 0; j < sizeof(State) / size; ++j) {
+        const std::uint32_t at = first_ + i * static_cast<std::uint32_t>(sizeof(State)) + j * size;
+        if constexpr (size == 8) asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(at), "l"(word[j]), "r"(there_) : "memory");
+        else asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(at), "r"(word[j]), "r"(there_) : "memory");
+      }
+      return;
+    }
+#endif
+    to_[i] = s;
+  }
+  /// All threads of a cluster call it when they have put what they have.
+  __device__ __forceinline__ void leave() const {
+#if !defined(__CUDA_ARCH__)
+    if constexpr (Cluster) sync_cluster();
+#endif
+  }
+  /// Until all states are there: threads of the first block.
+  __device__ __forceinline__ void await() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t done = 0;
+    while (done == 0) {
+      asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}" : "=r"(done) : "r"(barrier_) : "memory");
+    }
+#endif
+  }
+
+ private:
+  State* to_;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  std::uint32_t barrier_ = 0, there_ = 0, first_ = 0;
+#endif
+};
+
+/// What a row's lanes have together, in the first of them; where all 32 lanes of a warp have states, or the first 2^Steps alone.
+template <int Steps, class Acc>
+__device__ __forceinline__ typename Acc::state first_lanes_together(const Acc& acc, const typename Acc::state& s) {
+  if constexpr (merges_first_lanes<Acc>) return acc.template first_lanes_together<Steps>(s);
+  else return lanes_together(acc, s, Steps);
+}
+
 /// Rows of a lane or some lanes of a warp each.
 template <unordered_accumulator Acc>
 __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 4))
     small_rows_kernel(const __grid_constant__ small_walk w, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts) {
-  await_stream_early();
+  let_others_come();
   __shared__ typename room_of<Acc>::type rooms[small_warps];
   const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, row = thread >> w.lanes_log2, member = thread & ((1u << w.lanes_log2) - 1);
   const bool mine = row < w.rows;
-  typename Acc::state s = sum_packs(acc, facts, w.x + static_cast<std::int64_t>(mine ? row : 0) * w.row_bytes, member, 1u << w.lanes_log2, mine ? w.packs : 0);
-  s = lanes_together(acc, s, w.lanes_log2);
+  const unsigned char* const from = in_register(w.x + static_cast<std::int64_t>(mine ? row : 0) * w.row_bytes);
+  await_stream_now();
+  // What most rows go by follows the wait at once, since instructions of a launch come from afar: 0.05 µs.
+  typename Acc::state s;
+  if (w.packs == 1u << w.lanes_log2) [[likely]] {
+    typename Acc::running r = acc.start();
+    if (mine) acc.add(r, {load_bytes(from + std::uint64_t{member} * 16, 16)}, 0);
+    __syncwarp();
+    s = total_of(acc, r, facts);
+  } else [[unlikely]] {
+    s = sum_packs(acc, facts, from, member, 1u << w.lanes_log2, mine ? w.packs : 0);
+  }
+  s = w.lanes_log2 == 5 ? first_lanes_together<5>(acc, s) : lanes_together(acc, s, w.lanes_log2);
   bool sure = true;
   if (mine && member == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   if constexpr (Acc::proves) {
     for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
       const std::uint32_t again = __shfl_sync(all_lanes, row, __ffs(static_cast<int>(todo)) - 1);
-      settle_small(acc, rooms[warp_index()], w, again, false);
+      settle_small<false>(acc, rooms[warp_index()], w, again);
     }
   }
 }
@@ -101,56 +200,51 @@ template <bool Cluster, unordered_accumulator Acc>
 __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 4))
     small_blocks_kernel(const __grid_constant__ small_walk w, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts) {
   using state = typename Acc::state;
-  __shared__ state of_warp[small_warps * (Cluster ? small_cluster : 1)];
+  let_others_come();
+  constexpr unsigned most = small_warps * (Cluster ? small_cluster : 1);
+  __shared__ __align__(16) state of_warp[most];
   __shared__ typename room_of<Acc>::type room;
-  const std::uint32_t parts = Cluster ? w.parts : 1, row = blockIdx.x / parts, part = blockIdx.x % parts;
+  const std::uint32_t parts = Cluster ? w.parts : 1, row = Cluster ? blockIdx.x / parts : blockIdx.x, part = Cluster ? blockIdx.x % parts : 0;
   const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
   const unsigned warps = blockDim.x / warp_lanes, all = warps * parts;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  [[maybe_unused]] auto here = [] {
-    if constexpr (Cluster) return arrive_at_cluster();  // this block is there
-    else return 0;
-  }();
-#endif
-  await_stream_early();
-  state s = sum_packs(acc, facts, w.x + static_cast<std::int64_t>(row) * w.row_bytes, part * blockDim.x + threadIdx.x, parts * blockDim.x, w.packs);
-  s = lanes_together(acc, s, 5);
-  state* to = of_warp;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  const cluster_box<state, Cluster> box(of_warp, part, all);
+  const unsigned char* const from = in_register(w.x + static_cast<std::int64_t>(row) * w.row_bytes);
+  await_stream_now();
+  state s = sum_packs(acc, facts, from, part * blockDim.x + threadIdx.x, parts * blockDim.x, w.packs);
+  s = first_lanes_together<5>(acc, s);
+  if (lane == 0) box.put(part * warps + warp, s);
   if constexpr (Cluster) {
-    wait_for_cluster(std::move(here));  // so is the first one
-    to = shared_of_block(of_warp, 0);
-  }
-#endif
-  if (lane == 0) to[part * warps + warp] = s;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  if constexpr (Cluster) {
-    sync_cluster();
+    box.leave();
     if (part != 0) return;
+    if (warp == 0) box.await();
   } else {
     __syncthreads();
   }
-#else
-  __syncthreads();
-#endif
   bool sure = true;
   if (warp == 0) {
     s = lane < all ? of_warp[lane] : acc.identity();
-    if (warp_lanes + lane < all) s = acc.combine(s, of_warp[warp_lanes + lane]);
-    __syncwarp();
-    s = lanes_together(acc, s, 31 - __clz(static_cast<int>(2 * all - 1)));
+    if constexpr (most > warp_lanes) {
+      if (warp_lanes + lane < all) s = acc.combine(s, of_warp[warp_lanes + lane]);
+      __syncwarp();
+    }
+    s = all <= 8 ? first_lanes_together<3>(acc, s) : first_lanes_together<5>(acc, s);
     if (lane == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   }
   if constexpr (Acc::proves) {
-    if (__syncthreads_or(sure ? 0 : 1) != 0) settle_small(acc, room, w, row, true);
+    if (__syncthreads_or(sure ? 0 : 1) != 0) settle_small<true>(acc, room, w, row);
   }
 }
 
-/// Elements of a row, at most; longer ones have blocks enough by rows_long.cuh: of floats that are no f32 longer rows want pairs, by which ties are decided on the spot.
+/// An accumulator of longer rows, which keeps pairs.
+template <class Acc>
+concept long_quick_accumulator = quick_accumulator<Acc> && std::is_same_v<typename Acc::state, typename Acc::long_state>;
+
+/// Elements of a row, at most; longer ones have blocks enough by rows_long.cuh. What keeps pairs decides ties of longer rows.
 template <class Acc>
 constexpr std::uint64_t small_elements() {
-  if constexpr (quick_accumulator<Acc>) return Acc::narrow && Acc::fixed_size == 4 ? small_bytes / 4 : quick_elements;
-  else return small_bytes / Acc::fixed_size;
+  if constexpr (!quick_accumulator<Acc>) return small_bytes / Acc::fixed_size;
+  else if constexpr (long_quick_accumulator<Acc>) return small_long_elements;
+  else return Acc::narrow && Acc::fixed_size == 4 ? small_bytes / 4 : quick_elements;
 }
 
 /// Whether rows go by these kernels; enqueued if they do.
@@ -166,10 +260,14 @@ bool enqueue_small_rows(const Acc& acc, const row_view<1>& v, workspace& scratch
   if (apart % 16 != 0) return false;
   const auto packs = static_cast<std::uint32_t>(row_bytes / 16);
   small_walk w{v.x[0], static_cast<unsigned char*>(to), apart, static_cast<std::uint32_t>(v.rows), packs, 0, 1};
-  const auto facts_by = [&](std::uint64_t lanes) { return acc.facts(v.n, (packs + lanes - 1) / lanes * static_cast<unsigned>(Acc::items), 10); };
+  const auto facts_by = [&](std::uint64_t lanes) { return acc.facts(v.n, (packs + lanes - 1) / lanes * static_cast<unsigned>(Acc::items), 11); };
   const bool many = v.rows >= 4 * multiprocessors;  // then a warp each, where blocks would have two warps of little to do
-  if (packs <= (many ? 2 : 1) * small_lane_packs * warp_lanes) {
-    while (w.lanes_log2 < 5 && packs > small_lane_packs << w.lanes_log2) ++w.lanes_log2;
+  constexpr bool longer = long_quick_accumulator<Acc>;
+  if constexpr (longer) {
+    if (4 * v.rows > multiprocessors || packs < small_shared_packs) return false;  // not measured: rows_long.cuh has them
+  } else if (packs <= (many ? 2 : 1) * small_lane_packs * warp_lanes) {
+    const std::uint32_t each = v.rows * packs <= 128 * multiprocessors ? 1 : small_lane_packs;  // a lane each, while that is not too many warps
+    while (w.lanes_log2 < 5 && packs > each << w.lanes_log2) ++w.lanes_log2;
     const std::uint64_t lanes = v.rows << w.lanes_log2;
     if (lanes > small_blocks * 128 * multiprocessors) return false;
     const unsigned threads = lanes <= 32 * multiprocessors ? 32 : 128;
@@ -178,14 +276,23 @@ bool enqueue_small_rows(const Acc& acc, const row_view<1>& v, workspace& scratch
   }
   if (v.rows > small_blocks * multiprocessors) return false;
   unsigned threads = 2 * warp_lanes;
-  while (threads < small_threads && packs > small_lane_packs * threads) threads *= 2;
+  const std::uint32_t each = 4 * v.rows <= multiprocessors ? small_lane_packs / 2 : small_lane_packs;
+  while (threads < small_threads && packs > each * threads) threads *= 2;
   while (threads > 4 * warp_lanes && v.rows * threads > 1024 * multiprocessors) threads /= 2;  // all rows at once
-  // A cluster's barriers cost as much as four loads.
-  const bool shared = scratch.bulk_copies() && packs > 2 * small_lane_packs * threads;
-  while (shared && w.parts < small_cluster && w.parts * v.rows <= multiprocessors && packs > small_lane_packs * threads * w.parts) w.parts *= 2;
+  if (scratch.bulk_copies() && packs >= small_shared_packs) {
+    constexpr unsigned half = small_threads / 2;
+    while (w.parts < small_cluster && 2 * w.parts * v.rows <= multiprocessors && packs > half * w.parts) w.parts *= 2;
+    if (w.parts == 1 && v.rows <= multiprocessors && packs >= 2 * small_shared_packs) w.parts = 2;
+    if (w.parts > 1) threads = packs > small_lane_packs * half * w.parts ? small_threads : half;
+  }
   const launch_config at{static_cast<unsigned>(v.rows) * w.parts, threads, 0, stream, scratch.overlaps(), w.parts};
   const auto facts = facts_by(std::uint64_t{threads} * w.parts);
-  e = w.parts > 1 ? launch(small_blocks_kernel<true, Acc>, at, w, acc, facts) : launch(small_blocks_kernel<false, Acc>, at, w, acc, facts);
+  if constexpr (longer) {
+    if (w.parts == 1) return false;
+    e = launch(small_blocks_kernel<true, Acc>, at, w, acc, facts);
+  } else {
+    e = w.parts > 1 ? launch(small_blocks_kernel<true, Acc>, at, w, acc, facts) : launch(small_blocks_kernel<false, Acc>, at, w, acc, facts);
+  }
   return true;
 }
 

@@ -159,7 +159,7 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   const auto at_most = [&](std::int64_t width) { return p.answers / g.side_by_side * ((g.side_by_side + width - 1) / width); };
   std::int64_t most = f.most;
   while (threads > 1 && most > 512 && chunks * at_most(most) < threads) most /= 2;
-  // Of narrower rows, and many planes, streams are begun so often that asking gains there too.
+  // Streams of narrower rows, and of many planes, are begun so often that asking gains there too.
   const bool cached = g.side_by_side > 512 && p.answers == g.side_by_side && p.elements <= cached_bytes() / (size * p.answers);
   const std::int64_t block = std::min(most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
                      blocks = p.answers / g.side_by_side * a_row;

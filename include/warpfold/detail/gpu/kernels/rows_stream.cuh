@@ -120,7 +120,7 @@ inline constexpr std::uint32_t covered_waves = 8;
 /// The first `count` bytes of a word: none below 0, all from 4 on.
 __device__ __forceinline__ std::uint32_t bytes_below(int count) { return ~__funnelshift_lc(0, ~0u, static_cast<unsigned>(8 * max(count, 0))); }
 
-/// Of `bytes` bytes in shared memory what shares a pack with what comes before or behind them, onto r: by the first lane and the second, in place of whose neighbours elements come
+/// Adds onto r what of `bytes` bytes in shared memory shares a pack with what comes before or behind them: by the first lane and the second, in place of whose neighbours elements come
 /// that change nothing. `from` is then where the other packs begin; their number.
 template <covering_accumulator Acc>
 __device__ __forceinline__ unsigned add_ends(const Acc& acc, typename Acc::running& r, const unsigned char*& from, unsigned bytes, unsigned member, unsigned lanes) {

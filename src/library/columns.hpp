@@ -469,7 +469,7 @@ constexpr const cpu::column_fold* columns_of_one() {
     constexpr asked ask = asks_of<R>;
     constexpr bool root = ask.what == op::norm2 || ask.what == op::std_dev;
     if constexpr (std::is_same_v<T, f16> && ask.kind == of_values) return &columns_of_halves<R>::functions;
-    else if constexpr (sizeof(T) < 4 && ask.kind != of_squares && ask.kind != of_moments) return nullptr;
+    else if constexpr (sizeof(T) < 4 && !((std::is_same_v<T, f16> || std::is_same_v<T, bf16>) && (ask.kind == of_squares || ask.kind == of_moments))) return nullptr;
     else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
     else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;
     else if constexpr (ask.kind == of_moments) return &columns_of_squares<R, T, true, root>::functions;

@@ -634,7 +634,7 @@ class Package:
         expect(not missing, f"libwarpfold_gpu.so finds not {missing}")
         marked = self.marked()
         shown = self.shows(library, marked)
-        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        kernels = self.kernels_of_gpu()
         hidden = [name for name in ("tuning_problem", "wf_open_gpu", *re.findall(r"WF_API [^;()]*?(\w+)\(", kernels)) if name not in shown]
         expect(not hidden and "sums" in shown, f"libwarpfold_gpu.so does not show {hidden}")
         run(build / "load", library, "-", 1000)
@@ -647,12 +647,18 @@ class Package:
         expect(library.resolve().name == "libwarpfold.so." + ".".join(version), library.resolve())
         marked = self.marked()
         shown = self.shows(library, marked)
-        kernels = re.search(r"struct cuda_kernels \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu/library.hpp").read_text(), re.M | re.S)[1]
+        kernels = self.kernels_of_gpu()
         only_elsewhere = {"error", "wf_open_gpu", "wf_open_simt", "tuning_problem", *re.findall(r"(\w+)\(", kernels)}  # those of warpfold::gpu
         hidden = [f"{n} of {h}" for n, h in marked.items() if n not in shown and n not in only_elsewhere]
         expect(not hidden, f"marked as exported, and hidden: {hidden}")
         run(load, library, "-", 1000)
         print(f"{len(shown)} names, {soname}")
+
+    def kernels_of_gpu(self):
+        """What headers declare of the GPU's library alone."""
+        found = [re.findall(r"struct cuda_\w+ \{(.*?)^\};", (self.source / "include/warpfold/detail/gpu" / name).read_text(), re.M | re.S) for name in ("library.hpp", "array_calls.hpp")]
+        expect(all(found), f"no cuda_ structs: {found}")
+        return "".join("".join(one) for one in found)
 
     def marked(self):
         """What the headers mark as shown by a shared library: name, header."""

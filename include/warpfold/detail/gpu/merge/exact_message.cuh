@@ -27,7 +27,7 @@ inline constexpr int digit_lanes = (exact::format<T>::digits + digits_a_lane<T> 
 template <class T>
 using digit_tally = tally<digit_lanes<T> * digits_a_lane<T> + 1, 4>;
 
-/// Of the tally's words, counted from the first, where no block of a sum of T posts: rows of zeros.
+/// The rows where no block of a sum of T posts, which are zeros: they begin so many words behind the tally's first.
 template <class T>
 inline constexpr int rehearsal_words = static_cast<int>(workspace::tally_words) - 4 * digit_tally<T>::stride;
 

@@ -152,7 +152,7 @@ struct tally {
              (std::uint64_t{1} << 48) + static_cast<std::uint64_t>(value));
   }
 
-  /// Whether a word has come from all of `posts` blocks, and then its sum. Words beyond the last count as if they had.
+  /// Whether a word has come from all of `posts` blocks, and then its sum. Words beyond the last have.
   static __device__ __forceinline__ bool look(std::uint64_t* rows, int word, std::uint32_t posts, std::int64_t& sum) {
     std::uint64_t seen[Rows];
 #pragma unroll

@@ -63,7 +63,11 @@ endif()
 # Debian wants the licence beside each package's documents.
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE RENAME copyright COMPONENT ${component}
+  set(unless_asked "")
+  if(component STREQUAL "gpu_archive")
+    set(unless_asked EXCLUDE_FROM_ALL)
+  endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE RENAME copyright COMPONENT ${component} ${unless_asked}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
 endforeach()
 include(CPack)

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
 #include <warpfold/request.hpp>
 #include <warpfold/results.hpp>
@@ -38,13 +39,21 @@ void by_name() {
 /// An operation and a type that are known at run time, run by the table's own functions.
 void by_functions() {
   const std::vector<float> values{1, 2, 3};
+  const wf::options defaults;
+  float sum = 0;
   wf::cpu::operands x;
   x.data[0] = values.data();
   x.shape = {3};
   x.strides[0] = {sizeof(float)};  // bytes
-  const wf::options defaults;
-  float sum = 0;
-  wf::cpu::run(wf::builtin(wf::op::sum, wf::dtype::f32, wf::accuracy::exact), &defaults, x, wf::partition{}, wf::context{}, &sum, "mine");
+  wf::own_reduction own;
+  own.functions = &wf::builtin(wf::op::sum, wf::dtype::f32, wf::accuracy::exact);
+  own.self = &defaults;
+  own.name = "mine";
+  wf::request r;
+  r.own = own;
+  r.inputs = x;
+  r.out = &sum;
+  wf::cpu_backend().run(r);
   expect(sum == 6 && defaults.rounding == wf::rounding::nearest && defaults.correction == 0);
   expect(wf::find_builtin(wf::op::max, wf::dtype::c64, wf::accuracy::exact) == nullptr);    // builtin() would throw
   expect(wf::find_checked(wf::op::sum, wf::dtype::i32) != nullptr && wf::find_checked(wf::op::sum, wf::dtype::f32) == nullptr);

@@ -54,8 +54,8 @@ enum class output : std::uint8_t {
 /// The CPU alone takes one from a request; on a GPU it is compiled into its kernel (gpu.cuh). What is pointed to outlives the call.
 struct own_reduction {
   const cpu::erased* functions = nullptr;  ///< nullptr: there is none, and request::what is asked for
-  const void* self = nullptr;              ///< what its functions are given first
-  const char* name = nullptr;              ///< how messages begin
+  const void* self = nullptr;              ///< what its functions are given first: the caller's object, or the options of an operation
+  const char* name = nullptr;              ///< the text that messages begin with
 };
 
 /// Everything that can be asked; as it is, the exact sum of f64. Shapes and strides are those of `inputs`.

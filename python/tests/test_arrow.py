@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrow's arrays and streams, by the PyCapsule protocol: types, nulls, slices, pieces, tables; of pyarrow, polars and pandas."""
 
+import gc
 import math
 
 import numpy as np
@@ -204,9 +205,11 @@ def test_data_sets_and_queries_are_streams(tmp_path):
 
 
 def test_memory_is_given_back():
+    gc.collect()  # what earlier tests left would be given back meanwhile
     before = pa.total_allocated_bytes()
     for _ in range(50):
         wf.sum(pa.chunked_array([pa.array(np.arange(1000.0)), pa.array([None, 1.0])]))
         with pytest.raises(TypeError):
             wf.sum(pa.table({"x": [1], "y": [2]}))
-    assert pa.total_allocated_bytes() == before
+    gc.collect()
+    assert pa.total_allocated_bytes() <= before

@@ -34,8 +34,8 @@ __device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32
     const int next = __ffs(static_cast<int>(above)), from = next == 0 ? static_cast<int>(lane) : next - 1;
     const std::int64_t other = __shfl_sync(all_lanes, sum, from), other_beside = Two ? __shfl_sync(all_lanes, beside, from) : 0;
     if (next != 0) {
-      sum += other;
-      beside += other_beside;
+      sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(other));  // modulo 2^64
+      beside = static_cast<std::int64_t>(static_cast<std::uint64_t>(beside) + static_cast<std::uint64_t>(other_beside));
     }
     above &= __ballot_sync(all_lanes, (rank & 1) == 0);
     rank >>= 1;

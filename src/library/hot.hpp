@@ -3,6 +3,7 @@
 /// Reductions of reductions/ on the kernels of cpu/: overloads that fold a run into a state.
 #pragma once
 
+#include <warpfold/detail/cpu/engine.hpp>
 #include <warpfold/detail/reductions/extrema.hpp>
 #include <warpfold/detail/reductions/logical.hpp>
 #include <warpfold/detail/reductions/moments.hpp>

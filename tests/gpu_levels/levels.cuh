@@ -2,6 +2,7 @@
 // The body of levels.hpp for the machine that this is compiled for.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <warpfold/device/cluster.cuh>

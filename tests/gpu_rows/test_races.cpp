@@ -10,10 +10,21 @@ namespace {
 
 constexpr simt::block_order orders[] = {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled};
 
+/// The case has the right answer and no race, with that order of blocks; `multiprocessors`, if not 0, is how many there are.
+void expect_no_race(const row_case& c, simt::block_order order, unsigned multiprocessors = 0) {
+  const auto before = simt::current_options();
+  simt::race_detector detector;
+  simt::current_options().order = order;
+  if (multiprocessors != 0) simt::current_options().multiprocessors = multiprocessors;
+  simt::current_options().watch = &detector;
+  EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+  simt::current_options() = before;
+  for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+}
+
 class row_races : public ::testing::TestWithParam<wf::dtype> {};
 
 TEST_P(row_races, none) {
-  const auto before = simt::current_options();
   std::mt19937_64 g(11 + static_cast<std::uint64_t>(GetParam()));
   for (int o = 0; o < wf::op_count; ++o) {
     const auto what = static_cast<wf::op>(o);
@@ -34,12 +45,7 @@ TEST_P(row_races, none) {
           c.count[i] = 2200;
         }
       }
-      simt::race_detector detector;
-      simt::current_options().order = orders[(o + k) % 3];
-      simt::current_options().watch = &detector;
-      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-      simt::current_options() = before;
-      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      expect_no_race(c, orders[(o + k) % 3]);
       if (HasFailure()) return;
     }
   }
@@ -47,7 +53,6 @@ TEST_P(row_races, none) {
 
 /// Rows and columns that begin anywhere: by copies, and by words around what lies in them.
 TEST(anywhere_races, none) {
-  const auto before = simt::current_options();
   std::uint64_t k = 0;
   for (const wf::dtype t : {wf::dtype::f16, wf::dtype::bf16, wf::dtype::i8}) {
     const auto size = static_cast<std::int64_t>(wf::info(t).size);
@@ -56,13 +61,7 @@ TEST(anywhere_races, none) {
         const std::int64_t n = bytes / size;
         const row_case c = columns ? columns_case(wf::op::sum, t, 20000 / bytes + 3, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 3), 1, k)
                                    : rows_case(wf::op::sum, t, 50000 / bytes, n, static_cast<std::int64_t>(k % 3), k);
-        simt::race_detector detector;
-        simt::current_options().order = orders[k++ % 3];
-        simt::current_options().multiprocessors = 1;
-        simt::current_options().watch = &detector;
-        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-        simt::current_options() = before;
-        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+        expect_no_race(c, orders[k++ % 3], 1);
       }
     }
   }
@@ -96,7 +95,6 @@ TEST(uncertain_row_races, none) {
 
 /// Small batches: of lanes, of a block, of a cluster; certain and not.
 TEST(small_batch_races, none) {
-  const auto before = simt::current_options();
   int k = 0;
   for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::i32}) {
     for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{37, 16}, {5, 256}, {3, 1024}, {1, 20480}}) {
@@ -108,12 +106,7 @@ TEST(small_batch_races, none) {
         c.axes = {1};
         c.strides[0] = {shape[1], 1};
         c.count[0] = shape[0] * shape[1];
-        simt::race_detector detector;
-        simt::current_options().order = orders[k++ % 3];
-        simt::current_options().watch = &detector;
-        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-        simt::current_options() = before;
-        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+        expect_no_race(c, orders[k++ % 3]);
       }
     }
   }
@@ -121,7 +114,6 @@ TEST(small_batch_races, none) {
 
 /// Long rows and segments that blocks share and add again, and states, which come the same way.
 TEST(shared_again_races, none) {
-  const auto before = simt::current_options();
   std::mt19937_64 g(8);
   for (int k = 0; k < 4; ++k) {
     row_case c;
@@ -136,30 +128,19 @@ TEST(shared_again_races, none) {
     c.what = wf::op::sum;
     c.type = wf::dtype::f64;
     c.family = "cancelling";
-    simt::race_detector detector;
-    simt::current_options().order = orders[k % 3];
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+    expect_no_race(c, orders[k % 3]);
   }
 }
 
 /// Segments that blocks share.
 TEST(ragged_races, none) {
-  const auto before = simt::current_options();
   std::mt19937_64 g(3);
   int k = 0;
   for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::i8}) {
     for (const wf::op what : {wf::op::sum, wf::op::argmax, wf::op::prod}) {
       for (const ragged kind : {ragged::power_law, ragged::one_huge, ragged::all_in_one}) {
         const row_case c = ragged_case(g, what, t, kind, 4000);
-        simt::race_detector detector;
-        simt::current_options().order = orders[k++ % 3];
-        simt::current_options().watch = &detector;
-        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-        simt::current_options() = before;
-        for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+        expect_no_race(c, orders[k++ % 3]);
       }
     }
   }
@@ -167,7 +148,6 @@ TEST(ragged_races, none) {
 
 /// Segments that are differences of prefix sums: exact tiles and others, in several tiles of a warp and several blocks.
 TEST(prefix_sum_races, none) {
-  const auto before = simt::current_options();
   std::mt19937_64 g(4);
   int k = 0;
   for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::bf16, wf::dtype::i8}) {
@@ -177,20 +157,13 @@ TEST(prefix_sum_races, none) {
       c.strides[0] = {1};
       c.first[0] = k % 5;
       c.count[0] = c.first[0] + c.shape[0];
-      simt::race_detector detector;
-      simt::current_options().order = orders[k++ % 3];
-      simt::current_options().multiprocessors = 1;
-      simt::current_options().watch = &detector;
-      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-      simt::current_options() = before;
-      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      expect_no_race(c, orders[k++ % 3], 1);
     }
   }
 }
 
 /// Integers that are added where their labels say, since the answers are many (src/gpu/rows_added.cuh).
 TEST(added_label_races, none) {
-  const auto before = simt::current_options();
   row_case c;
   c.type = wf::dtype::i16;
   c.answers = 20000;
@@ -200,18 +173,12 @@ TEST(added_label_races, none) {
   c.strides[0] = {1};
   c.count[0] = c.shape[0];
   for (const auto order : orders) {
-    simt::race_detector detector;
-    simt::current_options().order = order;
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+    expect_no_race(c, order);
   }
 }
 
 /// Floats likewise (src/gpu/rows_added_floats.cuh), some of them -0.
 TEST(added_float_label_races, none) {
-  const auto before = simt::current_options();
   int k = 0;
   for (const char* family : {"normal", "minus_zeros", "bits"}) {
     row_case c;
@@ -223,12 +190,7 @@ TEST(added_float_label_races, none) {
     for (std::int64_t i = 0; i < c.shape[0]; ++i) c.labels.push_back(i % 3 == 0 ? 7 : i * 7919 % c.answers);
     c.strides[0] = {1};
     c.count[0] = c.shape[0];
-    simt::race_detector detector;
-    simt::current_options().order = orders[k++];
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+    expect_no_race(c, orders[k++]);
   }
 }
 
@@ -250,26 +212,19 @@ TEST(runs_races, none) { race_by_seeds(12, 2000, runs_difference); }
 
 /// Whether answers overflowed.
 TEST(checked_races, none) {
-  const auto before = simt::current_options();
   std::mt19937_64 g(5);
   int k = 0;
   for (const wf::op what : {wf::op::sum, wf::op::prod, wf::op::dot}) {
     for (const ragged kind : {ragged::power_law, ragged::one_huge}) {
       row_case c = ragged_case(g, what, wf::dtype::i32, kind, 3000);
       c.checked = true;
-      simt::race_detector detector;
-      simt::current_options().order = orders[k++ % 3];
-      simt::current_options().watch = &detector;
-      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-      simt::current_options() = before;
-      for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+      expect_no_race(c, orders[k++ % 3]);
     }
   }
 }
 
 /// Labels over several blocks, in one pass of the sort and in two; several tiles of a block; and a block alone.
 TEST(label_races, none) {
-  const auto before = simt::current_options();
   for (int k = 0; k < 9; ++k) {
     row_case c;
     c.type = wf::dtype::f32;
@@ -282,12 +237,7 @@ TEST(label_races, none) {
     c.axes = {0};
     c.strides[0] = {1};
     c.count[0] = n;
-    simt::race_detector detector;
-    simt::current_options().order = orders[k / 2 % 3];
-    simt::current_options().watch = &detector;
-    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
-    simt::current_options() = before;
-    for (const auto& race : detector.races()) ADD_FAILURE() << c.name() << ": " << simt::to_string(race);
+    expect_no_race(c, orders[k / 2 % 3]);
   }
 }
 

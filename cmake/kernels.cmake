@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # wf_kernel_sources(OUT FAMILY…): the files of src/gpu with the kernels of these families (order for src/gpu/order.cu). Some are
-# compiled together where WARPFOLD_KERNELS_TOGETHER says so, as in every preset but release: nvcc reads the headers three times a
-# file, which takes 5 to 6 of the 6 to 20 seconds of processors that a family takes. A release compiles each alone, so that a
-# program links what it uses.
+# compiled together, since nvcc reads the headers three times a file, which takes 2 to 3 of the seconds of processors that a family takes.
+# A release does that only with families that programs link together anyway, or that are small, so that a program links what it uses. Where
+# WARPFOLD_KERNELS_TOGETHER says so, as in every other preset, more are.
 
-# None takes a minute by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
+# None takes a minute, in development by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
 # links; own has options of its own.
 set(WF_KERNEL_GROUPS
+  "integers integer_moments checked"
+  "rows_products rows_complex"
+  "rows_moments rows_any rows_labels"
+  "runs states conversions")
+set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
@@ -15,7 +20,11 @@ set(WF_KERNEL_GROUPS
 
 function(wf_kernel_sources out)
   set(sources "")
-  foreach(group IN LISTS WF_KERNEL_GROUPS)
+  set(groups ${WF_KERNEL_GROUPS})
+  if(WARPFOLD_KERNELS_TOGETHER)
+    set(groups ${WF_KERNEL_GROUPS_TOGETHER})
+  endif()
+  foreach(group IN LISTS groups)
     string(REPLACE " " ";" families "${group}")
     set(chosen "")
     foreach(family IN LISTS families)
@@ -25,7 +34,7 @@ function(wf_kernel_sources out)
       endif()
     endforeach()
     list(LENGTH chosen many)
-    if(WARPFOLD_KERNELS_TOGETHER AND many GREATER 1)
+    if(many GREATER 1)
       list(GET families 0 first)
       list(TRANSFORM chosen REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE text)
       string(JOIN "" text ${text})

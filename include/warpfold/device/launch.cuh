@@ -76,38 +76,47 @@ struct launch_config {
   unsigned cluster = 1;  ///< blocks of a cluster (CC 9.0 on); a divisor of `blocks`
 };
 
+/// A launch as CUDA is told of it.
+struct prepared_launch {
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attributes[2] = {};
+
+  /// Not inlined: it is the same for all kernels.
+  __attribute__((noinline)) cudaError_t prepare(const void* kernel, const launch_config& c) {
+    if (c.shared_bytes > 40 * 1024) {  // what is static counts too
+      const cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(c.shared_bytes));
+      if (e != cudaSuccess) return e;
+    }
+    config.gridDim = dim3(c.blocks);
+    config.blockDim = dim3(c.threads);
+    config.dynamicSmemBytes = c.shared_bytes;
+    config.stream = c.stream;
+    config.attrs = attributes;
+#if defined(__CUDACC__)
+    if (c.overlaps) {
+      cudaLaunchAttribute& a = attributes[config.numAttrs++];
+      a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      a.val.programmaticStreamSerializationAllowed = 1;
+    }
+#endif
+    if (c.cluster > 1) {
+      cudaLaunchAttribute& a = attributes[config.numAttrs++];
+      a.id = cudaLaunchAttributeClusterDimension;
+      a.val.clusterDim.x = c.cluster;
+      a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    }
+    return cudaSuccess;
+  }
+};
+
 /// Enqueues kernel(args…). The kernel's parameters must be of the very types of the arguments after
 /// conversion, as with cudaLaunchKernelEx, which this covers. Near 48 KiB of shared memory the
 /// kernel's limit is raised first (a call of about 1 µs, paid by such kernels only).
 template <class... Parameters, class... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, Arguments... args) {
-  if (c.shared_bytes > 40 * 1024) {  // what is static counts too
-    const cudaError_t e = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               static_cast<int>(c.shared_bytes));
-    if (e != cudaSuccess) return e;
-  }
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(c.blocks);
-  config.blockDim = dim3(c.threads);
-  config.dynamicSmemBytes = c.shared_bytes;
-  config.stream = c.stream;
-  cudaLaunchAttribute attributes[2] = {};
-  config.attrs = attributes;
-#if defined(__CUDACC__)
-  if (c.overlaps) {
-    cudaLaunchAttribute& a = attributes[config.numAttrs++];
-    a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    a.val.programmaticStreamSerializationAllowed = 1;
-  }
-#endif
-  if (c.cluster > 1) {
-    cudaLaunchAttribute& a = attributes[config.numAttrs++];
-    a.id = cudaLaunchAttributeClusterDimension;
-    a.val.clusterDim.x = c.cluster;
-    a.val.clusterDim.y = a.val.clusterDim.z = 1;
-  }
-  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...);
+cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, const Arguments&... args) {
+  prepared_launch p;
+  const cudaError_t e = p.prepare(reinterpret_cast<const void*>(kernel), c);
+  return e != cudaSuccess ? e : cudaLaunchKernelEx(&p.config, kernel, static_cast<Parameters>(args)...);
 }
 
 }  // namespace wf::device::inline WF_BUILD

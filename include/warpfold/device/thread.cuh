@@ -66,6 +66,10 @@ struct array_part {
   std::uint32_t whole_rest;  ///< < threads
   std::uint32_t rest;
   float kept;                ///< the share of the array that is to stay in L2, in (0, 1]
+  std::uint32_t head = 0;    ///< elements before x; a pack's at most
+  std::uint32_t head_at = 0; ///< the thread that adds them; not that of the rest
+
+  __host__ __device__ constexpr bool empty() const { return last == 0 && rest == 0 && head == 0; }
 };
 
 template <class T>
@@ -73,6 +77,16 @@ array_part<T> cut_array(const T* x, std::uint64_t n, std::uint32_t threads, floa
   const std::uint64_t packs = n / pack_items<T>;
   return {x, packs / threads, packs, threads, static_cast<std::uint32_t>(packs % threads),
           static_cast<std::uint32_t>(n % pack_items<T>), kept};
+}
+
+/// For reductions in any order: x becomes the array's first multiple of 16 bytes, and what is before it the head. More than one thread.
+template <class T>
+array_part<T> cut_aligned(const T* x, std::uint64_t n, std::uint32_t threads, float kept = 1) {
+  const std::uint64_t before = (16 - reinterpret_cast<std::uintptr_t>(x) % 16) % 16 / sizeof(T), head = before < n ? before : n;
+  array_part<T> part = cut_array(x + head, n - head, threads, kept);
+  part.head = static_cast<std::uint32_t>(head);
+  part.head_at = part.whole_rest + 1 < threads ? part.whole_rest + 1 : 0;
+  return part;
 }
 
 /// Elements [first, first + count) of a pack, one by one.
@@ -219,8 +233,8 @@ __device__ __forceinline__ void for_each_pack(const array_part<T>& part, std::ui
   }
   v += std::uint64_t{threads} * odd;
   pack tail;
-  const bool has_tail = part.rest != 0 && first == part.whole_rest;
-  if (has_tail) tail = load_part(part.x + part.last * pack_items<T>, static_cast<int>(part.rest));
+  const bool has_head = Aligned && part.head != 0 && first == part.head_at, has_tail = has_head || (part.rest != 0 && first == part.whole_rest);
+  if (has_tail) tail = load_part(has_head ? part.x - part.head : part.x + part.last * pack_items<T>, static_cast<int>(has_head ? part.head : part.rest));
   if (Walk::ahead && batches != 0) load_batch(next);
   if constexpr (std::is_invocable_v<Start, const pack(&)[loads], int>) {
     start(p, odd);

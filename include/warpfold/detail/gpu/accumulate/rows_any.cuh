@@ -224,7 +224,8 @@ struct any_rows {
     return a;
   }
 
-  __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const facts_type&, void* out) const {
+  /// Not inlined: it is long, and kernels of segments ask twice.
+  __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const facts_type&, void* out) const {
     if (states) {
       put_words(s, n, static_cast<std::int64_t*>(out));
       return true;

@@ -185,18 +185,20 @@ struct certified_rows {
   struct room : exact_room {
     bins rows;
   };
-  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
+  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either. States: they may be wanted; else there is no code for them,
+  /// which is half of what each kernel has a copy of.
+  template <bool States = true>
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
     if constexpr (Terms == terms::sum && !traits::complex) {
-      if (!states && again(shared, v, row, by_block, out)) return;
+      if ((!States || !states) && again(shared, v, row, by_block, out)) return;
     }
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
     add_exactly(shared, n, by_block, [&](typename bins::watch& watch, std::uint64_t first, std::uint64_t end, unsigned step) {
       add_range(shared.rows, watch, v, p, first, end, step);
     });
-    answer_exactly(shared, v, row, by_block, out);
+    answer_exactly<States>(shared, v, row, by_block, out);
   }
   /// n elements into digits: add(watch, first, end, step) adds first, first + step, … below `end` to the bins.
   template <class Add>
@@ -243,16 +245,17 @@ struct certified_rows {
     }
   }
   /// The answer or the state of digits that hold the whole row; by all threads of the block, or one warp.
+  template <bool States = true>
   __device__ __attribute__((noinline)) void answer_exactly(exact_room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                            unsigned char* out) const {
-    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    [[maybe_unused]] const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
     const auto sync = [by_block] {
       if (by_block) __syncthreads();
       else __syncwarp();
     };
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
-    if (states) {
+    if (States && states) {
       const auto put = [&]<terms Of>(const std::int64_t* digits) {
         auto* const told = reinterpret_cast<std::int64_t*>(out);
         if (thread == 0) shared.kinds[0] = put_state<T, Of>(digits, shared.kinds, n, q.what, told) ? 0 : 1;

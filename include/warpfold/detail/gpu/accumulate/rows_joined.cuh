@@ -22,6 +22,11 @@ struct joined_rows : Acc {
   static __device__ __forceinline__ state known(const state& s, const Sum&) { return s; }
   /// A state of elements whose sum is known to be near alone.
   static __device__ __forceinline__ const state& near(const state& s) { return s; }
+  /// No states are asked for this way.
+  template <class Room>
+  __device__ __forceinline__ void exactly(Room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    Acc::template exactly<false>(shared, v, row, by_block, out);
+  }
 };
 
 template <>
@@ -35,6 +40,11 @@ struct joined_rows<certified_rows<double, terms::sum>> : certified_rows<double, 
   template <class Sum>
   static __device__ __forceinline__ state known(const base::state& s, const Sum& sum) { return {s, {sum.s, sum.c}, 0}; }
   static __device__ __forceinline__ state near(const base::state& s) { return {s, certified::pair::nothing(), 1}; }
+  /// No states are asked for this way.
+  template <class Room>
+  __device__ __forceinline__ void exactly(Room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    base::template exactly<false>(shared, v, row, by_block, out);
+  }
   __device__ __forceinline__ state identity() const { return {base::identity(), certified::pair::nothing(), 0}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
     base::second_look look{a.sum, false};

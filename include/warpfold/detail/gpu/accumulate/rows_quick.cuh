@@ -303,7 +303,7 @@ struct quick_rows {
   }
   /// All threads of the block, or one warp.
   __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    complete().exactly(shared.rest, v, row, by_block, out);
+    complete().template exactly<false>(shared.rest, v, row, by_block, out);
   }
 
  protected:

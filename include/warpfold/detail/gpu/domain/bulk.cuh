@@ -153,8 +153,8 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
   }
   c = first + rounds * workers;
   while (c * chunk_packs < part.last) by_threads();
-  const bool has_rest = part.rest != 0 && threadIdx.x == 0;
-  if (has_rest) p[0] = load_part(part.x + part.last * pack_items<T>, static_cast<int>(part.rest));
+  const bool has_head = Aligned && part.head != 0 && threadIdx.x == 1, has_rest = has_head || (part.rest != 0 && threadIdx.x == 0);
+  if (has_rest) p[0] = load_part(has_head ? part.x - part.head : part.x + part.last * pack_items<T>, static_cast<int>(has_head ? part.head : part.rest));
   if (blockIdx.x == 0 || blockIdx.x * chunk_packs >= part.last) add(p, has_rest && blockIdx.x == 0 ? 1 : 0);
 }
 

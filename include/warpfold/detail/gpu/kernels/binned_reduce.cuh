@@ -110,15 +110,20 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
             for (int k = 0; k < inputs; ++k) p[u][k] = load_pack_of<static_cast<int>(sizeof(T))>(a, k, v + u * threads, load);
           }
         }
-#pragma unroll
-        for (int u = 0; u < loads; ++u) {
-          if (v + u * threads < end) {
+#pragma unroll 1
+        for (int u = 0; u < loads; ++u) {  // the code is there once: it is long, and each kernel has a copy
+          if (v + static_cast<unsigned>(u) * threads < end) {
 #pragma unroll
             for (int i = 0; i < items; ++i) {
               if constexpr (packs) {
-                [&]<std::size_t... K>(std::index_sequence<K...>) { give(rows, watch, item_of<T>(p[u][0], i), item_of<Ts>(p[u][1 + K], i)...); }(std::index_sequence_for<Ts...>());
+                [&]<std::size_t... K>(std::index_sequence<K...>) { give(rows, watch, item_of<T>(p[0][0], i), item_of<Ts>(p[0][1 + K], i)...); }(std::index_sequence_for<Ts...>());
               }
             }
+          }
+#pragma unroll
+          for (int m = 0; m + 1 < loads; ++m) {
+#pragma unroll
+            for (int k = 0; k < inputs; ++k) p[m][k] = p[m + 1][k];
           }
         }
         if (--left == 0) {
@@ -220,11 +225,16 @@ __device__ __forceinline__ void add_few_by_bins(std::uint64_t n, bool magnitudes
       const std::uint64_t i = first + u * blockDim.x;
       if (i < n) load(i, x[u]);
     }
-#pragma unroll
+#pragma unroll 1
     for (int u = 0; u < each; ++u) {
-      if (first + u * blockDim.x >= n) continue;
-      if constexpr (Inputs == 1) rows.add(watch, magnitudes, x[u][0]);
-      else rows.add(watch, magnitudes, x[u][0], x[u][1]);
+      if (first + static_cast<unsigned>(u) * blockDim.x >= n) break;
+      if constexpr (Inputs == 1) rows.add(watch, magnitudes, x[0][0]);
+      else rows.add(watch, magnitudes, x[0][0], x[0][1]);
+#pragma unroll
+      for (int m = 0; m + 1 < each; ++m) {
+#pragma unroll
+        for (int k = 0; k < Inputs; ++k) x[m][k] = x[m + 1][k];
+      }
     }
   }
   __syncwarp();

@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(Threads)
 }
 
 /// The same by way of shared memory, see bulk.cuh.
-template <int Threads, int Stages, bool Aligned, class To>
+template <int Threads, int Stages, class To>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(array_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(Threads)
   __shared__ std::uint32_t kinds_of_warp[Threads / 32];
   rows a{};
   bool started = false;
-  for_each_pack_bulk<Threads, rows::loads, Stages, Aligned>(
+  for_each_pack_bulk<Threads, rows::loads, Stages, true>(
       part, ring(wf_dynamic_shared + rows::shared_bytes, barriers), [] {}, [&](const pack(&given)[rows::loads], int count) {
         pack p[rows::loads];
 #pragma unroll
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(Threads)
         started = true;
         a.add(p, count);
       });
-  answer_of_doubles<Threads>(a, room, kinds_of_warp, part.last == 0 && part.rest == 0, out, tallies);
+  answer_of_doubles<Threads>(a, room, kinds_of_warp, part.empty(), out, tallies);
 }
 
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, fewer than workspace::most_blocks. Rest:
@@ -202,10 +202,8 @@ cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, To out, workspa
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
   using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 ? exact_doubles_bulk_kernel<Threads, Stages, true, To>
-                                                                    : exact_doubles_bulk_kernel<Threads, Stages, false, To>;
   constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
-  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
+  return launch(exact_doubles_bulk_kernel<Threads, Stages, To>, {workers, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, workers * Threads, kept),
                 scratch.fast_doubles(), out, scratch.tally());
 }
 

@@ -27,7 +27,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// The packs of a thread of the only block: threadIdx.x, threadIdx.x + Threads, …; -0 where there is none.
-template <class T, int Threads, int Loads, bool Aligned>
+template <class T, int Threads, int Loads>
 struct small_packs {
   static constexpr int items = Loads * pack_items<T>;
   pack p[Loads];
@@ -40,13 +40,15 @@ struct small_packs {
       const std::uint32_t v = threadIdx.x + u * Threads;
 #pragma unroll
       for (int j = 0; j < 4; ++j) p[u].word[j] = absent_word<T>(j);
-      if (v < packs) p[u] = load_pack<Aligned>(part, v, load);
+      if (v < packs) p[u] = load_pack<true>(part, v, load);
     }
-    if (part.rest != 0) {
+    if ((part.rest | part.head) != 0) {
+      const std::uint32_t rest_at = part.rest != 0 ? packs : ~0u, head_at = part.head != 0 ? packs + (part.rest != 0 ? 1 : 0) : ~0u;
 #pragma unroll
       for (int u = 0; u < Loads; ++u) {
         const std::uint32_t v = threadIdx.x + u * Threads;
-        if (v == packs) p[u] = load_part(part.x + packs * pack_items<T>, static_cast<int>(part.rest));
+        const bool is_head = v == head_at;
+        if (is_head || v == rest_at) p[u] = load_part(is_head ? part.x - part.head : part.x + packs * pack_items<T>, static_cast<int>(is_head ? part.head : part.rest));
       }
     }
   }
@@ -207,11 +209,11 @@ __device__ __forceinline__ std::int64_t sum_of_words(std::int64_t v) {
   return std::int64_t{high} * (std::int64_t{1} << 52) + (std::int64_t{middle} << 26) + std::int64_t{low};
 }
 
-template <class T, int Threads, int Loads, bool Aligned, int Copies>
+template <class T, int Threads, int Loads, int Copies>
 __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> part, T* out) {
   await_stream();
   using f = exact::format<T>;
-  using packs = small_packs<T, Threads, Loads, Aligned>;
+  using packs = small_packs<T, Threads, Loads>;
   constexpr int warps = Threads / 32;
   constexpr std::uint32_t of_zeros = 255, in_bins = 0;  // in place of a warp's unit
   static_assert(Threads * packs::items < 1 << 15);
@@ -284,7 +286,7 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
       }
     } else {
       std::uint32_t kinds = warp_or(is_word ? 0u : static_cast<std::uint32_t>(word));
-      if (least == in_bins || (part.last == 0 && part.rest == 0)) kinds |= special::ordinary;
+      if (least == in_bins || part.empty()) kinds |= special::ordinary;
       T answer = f::from_bits(0);
       if (special_answer(kinds, answer) || least == of_zeros) {
         if (lane_index() == 0) *out = answer;
@@ -300,10 +302,7 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> 
 
 template <class T, int Threads, int Loads, int Copies = Threads == 32 ? 1 : 8>
 cudaError_t exact_sum_small(const T* x, std::uint64_t n, T* out, const workspace& scratch, cudaStream_t stream) {
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? exact_sum_small_kernel<T, Threads, Loads, true, Copies>
-                          : exact_sum_small_kernel<T, Threads, Loads, false, Copies>;
-  return launch(kernel, {1, Threads, 0, stream, scratch.overlaps()}, cut_array(x, n, Threads), out);
+  return launch(exact_sum_small_kernel<T, Threads, Loads, Copies>, {1, Threads, 0, stream, scratch.overlaps()}, cut_aligned(x, n, Threads), out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threa
   Accumulator a;
   Domain::walk(
       part, wf_dynamic_shared + Accumulator::shared_bytes, [&] { a.start(); }, [&](const pack& p) { a.add(p); }, [&](int packs) { a.after_batch(packs); });
-  answer_of_accumulators<Domain::threads>(a, shared.room, shared.kinds_of_warp, part.last == 0 && part.rest == 0, out, rows);
+  answer_of_accumulators<Domain::threads>(a, shared.room, shared.kinds_of_warp, part.empty(), out, rows);
 }
 
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
@@ -71,11 +71,8 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
                              cudaStream_t stream, std::uint32_t workers, bool collector = false,
                              float kept = 1) {
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  const auto part = cut_array(x, n, workers * Threads, kept);
-  const auto kernel =
-      reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-          ? exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, true>, MinBlocks, Collects, To>
-          : exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, false>, MinBlocks, Collects, To>;
+  const auto part = cut_aligned(x, n, workers * Threads, kept);
+  const auto kernel = exact_sum_kernel<T, Accumulator, by_loads<Threads, Walk, true>, MinBlocks, Collects, To>;
   std::size_t shared = Accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors(), blocks = workers + (collector ? 1u : 0u), each = blocks / sm;
   if (scratch.overlaps() && each > 1 && blocks == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
@@ -93,11 +90,9 @@ cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, To out, workspace& scrat
                            std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(x) % 16 == 0
-                          ? exact_sum_kernel<T, Accumulator, by_copies<Threads, Each, Stages, true>, MinBlocks, false, To>
-                          : exact_sum_kernel<T, Accumulator, by_copies<Threads, Each, Stages, false>, MinBlocks, false, To>;
+  const auto kernel = exact_sum_kernel<T, Accumulator, by_copies<Threads, Each, Stages, true>, MinBlocks, false, To>;
   constexpr std::size_t shared = Accumulator::shared_bytes + by_copies<Threads, Each, Stages, true>::shared_bytes;
-  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_array(x, n, workers * Threads, kept),
+  return launch(kernel, {workers, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, workers * Threads, kept),
                 out, scratch.tally());
 }
 
@@ -174,7 +169,8 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
   } else if constexpr (std::is_same_v<T, double>) {
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
-    const std::uint64_t bytes = n * sizeof(T), parts = bytes / 16 + (bytes % 16 != 0 ? 1 : 0);  // packs, and what is no whole pack
+    const array_part<T> cut = cut_aligned(x, n, 32);
+    const std::uint64_t parts = cut.last + (cut.rest != 0 ? 1 : 0) + (cut.head != 0 ? 1 : 0);  // packs, and what is no whole pack
     if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, scratch, stream);
     if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, scratch, stream);
     if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, scratch, stream);

@@ -46,7 +46,7 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
   add_whole_segments(acc, v, w, share.low, share.high, batch, mine, from, elements, elements, sure, done, out);
   for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
     const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-    acc.exactly(room, v, uncertain, false, out + uncertain * w.answer_bytes);
+    acc.template exactly<false>(room, v, uncertain, false, out + uncertain * w.answer_bytes);
   }
   __syncwarp();
 }
@@ -85,7 +85,7 @@ __device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row
     else sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
   }
   if constexpr (Acc::proves) {
-    if (__any_sync(all_lanes, !sure)) acc.exactly(room, v, k, false, out + k * w.answer_bytes);
+    if (__any_sync(all_lanes, !sure)) acc.template exactly<false>(room, v, k, false, out + k * w.answer_bytes);
   }
   __syncwarp();
   if (lane_index() == 0) share.ended_segment = ~std::uint64_t{0};

@@ -15,7 +15,7 @@ import warpfold as wf
 from arrays import laid_out, same, with_axes
 import device_arrays
 from device_arrays import Cuda, Interface, Ndarray, Tensor, host
-from warpfold import _device, _general
+from warpfold import _core, _device, _general
 from warpfold._inputs import CODES
 
 os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
@@ -245,6 +245,114 @@ def test_min_and_max_of_every_type_and_size_do_not_either(told, kind):
                 same(a.x, np.asarray(b))
     with pytest.raises(told):
         wf.minmax(placed(kind, np.ones(0, np.float32)))
+
+
+def rooms_since_now():
+    """The shapes of all arrays of a library that are made for answers from now on."""
+    made = device_arrays.rooms
+    del made[:]
+    return made
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_mean_and_variance_of_a_whole_array_are_one_answer_of_the_library(told, kind):
+    """Two arrays of their own but for the memory, of which there is one piece."""
+    rng = np.random.default_rng(21)
+    guard = device_arrays.torch._C._ExcludeDispatchKeyGuard
+    before = guard.made
+    for dtype in ("float16", "float32", "float64", "int32"):
+        x = (rng.standard_normal((3, 70)) * 40).astype(dtype)
+        for view in (x, x[:, ::2], x.T):
+            for how in ({}, {"keepdims": True}, {"correction": 1}, {"rounding": "up"}, {"axis": (0, 1), "correction": 2}):
+                mean, var = wf.mean_var(placed(kind, view), **how)
+                assert type(mean) is type(var) is kind and guard.entered == 0
+                at = [one.x.ctypes.data for one in (mean, var)]
+                assert at[1] - at[0] == mean.x.itemsize
+                if kind is Tensor:
+                    assert not mean.is_view and not var.is_view
+                for a, b in zip((mean, var), wf.mean_var(view, **how), strict=True):
+                    same(a.x, np.asarray(b))
+    assert guard.made - before == (1 if kind is Tensor else 0)  # it is used again
+    x = (rng.standard_normal(300) * 1e8 + 1e16).astype(np.float32)
+    there, names = placed(kind, x), ["var", "max", "mean", "sum", "mean", "min", "mean_var"]
+    wf.fuse(names)(there)
+    made = rooms_since_now()
+    found = wf.fuse(names)(there)
+    assert sorted(made) == sorted([(2,), (), (), (), (), (), ()]), made  # mean and var in one, min and max of one pass
+    for a, b in zip((*found[:-1], *found[-1]), (*(e := wf.fuse(names)(x))[:-1], *e[-1]), strict=True):
+        same(a.x, np.asarray(b))
+    del made[:]
+    for a, name in zip(wf.fuse(["mean", "var"])(there, accuracy="fast"), ("mean", "var"), strict=True):  # each as the function alone gives it
+        same(a.x, np.asarray(getattr(wf, name)(there, accuracy="fast").x))
+    assert (2,) not in made
+
+
+@simt
+def test_a_pytorch_without_views_of_their_own_has_two_pieces_of_memory(monkeypatch):
+    class old(device_arrays.torch):
+        class _C:
+            pass
+    assert _device.views_of_their_own(old) is None and _device.views_of_their_own(device_arrays.torch) is not None
+
+    class views(device_arrays.torch):  # whose context is without effect
+        class _C(device_arrays.torch._C):
+            class _ExcludeDispatchKeyGuard(device_arrays.torch._C._ExcludeDispatchKeyGuard):
+                def __enter__(self):
+                    pass
+
+                __exit__ = staticmethod(lambda *error: None)
+    assert _device.views_of_their_own(views) is None
+    monkeypatch.setitem(_device._libraries, Tensor, _device._Torch(old))
+    _device.tell_fast_path(Tensor, _device._libraries[Tensor], _device.kernels("sum"))
+    try:
+        x = np.arange(50, dtype=np.float32)
+        mean, var = wf.mean_var(Tensor(x))
+        same(mean.x, np.asarray(wf.mean(x)))
+        same(var.x, np.asarray(wf.var(x)))
+        assert mean.x.base is None and var.x.base is None
+    finally:
+        _core.use_device(None)
+        _device._told.clear()
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_pairs_of_many_elements_are_found_in_one_pass_and_parted(told, kind):
+    rng = np.random.default_rng(22)
+    types = ("float16", "float32", "float64", "int8", "int32", "int64", "uint16", "bool")
+    made = rooms_since_now()
+
+    def check(call, x, pairs, *more):
+        expected = call(x, *more)
+        there = [placed(kind, a) for a in (x, *more)]
+        for _ in range(3):
+            call(*there)  # shapes are remembered
+        del made[:]
+        found = call(*there)
+        assert len(made) == len(expected) + pairs, (x.dtype, made)
+        for a, b in zip(found, expected, strict=True):
+            assert type(a) is kind and a.x.flags.c_contiguous
+            same(a.x, np.asarray(b))
+    for dtype in (t for t in types if kind is Ndarray or t in vars(device_arrays.torch)):
+        x = (rng.standard_normal((64, 4096)) * 60).astype(dtype)
+        for axis in (0, 1):
+            for call in (wf.minmax, wf.mean_var):
+                check(lambda a: call(a, axis=axis), x, 1)  # noqa: B023
+    x = rng.standard_normal((512, 512)).astype(np.float32)
+    names = ["var", "max", "sum", "min", "mean"]
+    for how, pairs in (({"axis": 0}, 1), ({"axis": 1, "keepdims": True, "rounding": "down", "correction": 3}, 1)):
+        check(lambda a: wf.fuse(names)(a, **how), x, pairs)  # noqa: B023
+        check(lambda a: wf.fuse(names)(a, **how), x[::-1].T, pairs)  # noqa: B023
+    check(lambda a: wf.minmax(a, axis=1), x[:511], 0)  # too few elements
+    short = x.reshape(-1, 8)
+    check(lambda a: wf.minmax(a, axis=1), short, 0)  # too many answers
+    flat, ends = x.reshape(-1), np.array([0, 0, 5, 100_000, 1 << 18])
+    for by in (ends[1:], 5000):
+        def call(a, *b, by=by):
+            return wf.segment_reduce("minmax", a, *(b or (by,)))
+        more = () if isinstance(by, int) else (by,)
+        check(call, flat, 1, *more)
 
 
 @simt

@@ -558,7 +558,7 @@ struct library : device_call {
   bool one_pass(const twins& t, bool alone, const prepared& p) const {
     constexpr std::int64_t many = 1 << 18, each = 16;
     const wf::result_kind both = wf::result_of_builtin(t.both, p.r.element), first = wf::result_of_builtin(t.first, p.r.element);
-    if (p.r.inputs.data[1] != nullptr || both.values != 2 || both.type != first.type || both.type != wf::result_of_builtin(t.second, p.r.element).type || type_object(both.type) == Py_None ||
+    if (p.r.inputs.data[1] != nullptr || both.type != first.type || both.type != wf::result_of_builtin(t.second, p.r.element).type || type_object(both.type) == Py_None ||
         (p.r.context.accuracy == wf::accuracy::fast && !alone))
       return false;
     return is_whole(p) || (p.x.x.size() >= many && p.x.x.size() / each >= *wf::detail::product(p.kept));

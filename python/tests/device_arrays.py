@@ -181,6 +181,16 @@ class Tensor:
     def __or__(self, bits):
         return Tensor(self.x | bits)
 
+    def __and__(self, other):
+        return Tensor(self.x & other.x)
+
+    @property
+    def shape(self):
+        return self.x.shape
+
+    def reshape(self, *shape):
+        return Tensor(self.x.reshape(*shape))
+
 
 rooms = []  # the shapes of arrays that were made for answers
 
@@ -236,7 +246,16 @@ class torch:
 
     @staticmethod
     def where(chosen, a, b):
-        return Tensor(np.where(chosen.x, a.x, b.x))
+        return Tensor(np.where(chosen.x, a.x, getattr(b, "x", b)))
+
+    @staticmethod
+    def broadcast_to(x, shape):
+        return Tensor(np.broadcast_to(x.x, shape))
+
+    @staticmethod
+    def arange(n, device):
+        assert device == "cuda:0"
+        return Tensor(np.arange(n))
 
 
 class Ndarray:
@@ -261,6 +280,15 @@ class Ndarray:
     def astype(self, dtype):
         return Ndarray(None, None, self.x.astype(dtype))
 
+    def __eq__(self, other):
+        return Ndarray(None, None, self.x == other.x)
+
+    def __and__(self, other):
+        return Ndarray(None, None, self.x & other.x)
+
+    def reshape(self, *shape):
+        return Ndarray(None, None, self.x.reshape(*shape))
+
     def __dlpack_device__(self):
         return 2, 0
 
@@ -272,10 +300,23 @@ class cupy:
     """What of CuPy's module is used of such."""
 
     ndarray = Ndarray
+    float64 = np.dtype("float64")
 
     @staticmethod
     def empty(shape, dtype):
         return Ndarray(shape, dtype)
+
+    @staticmethod
+    def broadcast_to(x, shape):
+        return Ndarray(None, None, np.broadcast_to(x.x, shape))
+
+    @staticmethod
+    def arange(n):
+        return Ndarray(None, None, np.arange(n))
+
+    @staticmethod
+    def where(chosen, a, b):
+        return Ndarray(None, None, np.where(chosen.x, a.x, b))
 
     class cuda:
         @staticmethod

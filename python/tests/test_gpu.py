@@ -215,6 +215,9 @@ def test_calls_with_options_do_not_either(told, kind):
         check(wf.dot, a, b)
         check(lambda a, b: wf.dot(a, b, axis=-1, keepdims=True), a, b)
         check(lambda a, b: wf.dot(a, b, axis=(0, 2)), a, b)
+        out = placed(kind, np.full_like(wf.dot(a, b, axis=1), 7))
+        assert wf.dot(placed(kind, a), placed(kind, b), axis=1, out=out) is out
+        same(out.x, wf.dot(a, b, axis=1))
     z = (np.arange(6) - 2j * np.arange(6) ** 2).astype(np.complex128)
     if kind is Ndarray:
         check(wf.mean_var, z)
@@ -347,6 +350,7 @@ def test_pairs_of_many_elements_are_found_in_one_pass_and_parted(told, kind):
     check(lambda a: wf.minmax(a, axis=1), x[:511], 0)  # too few elements
     short = x.reshape(-1, 8)
     check(lambda a: wf.minmax(a, axis=1), short, 0)  # too many answers
+    check(lambda a: wf.minmax(a, axis=0), rng.integers(-99, 99, (16, 131_100)).astype(np.int8 if kind is Ndarray else np.int32), 1)  # more answers than threads part them
     flat, ends = x.reshape(-1), np.array([0, 0, 5, 100_000, 1 << 18])
     for by in (ends[1:], 5000):
         def call(a, *b, by=by):
@@ -585,6 +589,63 @@ def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch
                         assert one.x.flags.c_contiguous and one.x.dtype == expected.dtype
                         same(one.x, expected)
                     assert not np.shares_memory(got.x, other.x)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Arrays as PyTorch's and CuPy's, for general code."""
+    for kind, library in ((Tensor, _device._Torch(device_arrays.torch)), (Ndarray, _device._Cupy(device_arrays.cupy))):
+        monkeypatch.setitem(_device._libraries, kind, library)
+    yield
+    _core.use_device(None)
+    _device._told.clear()
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_masks_and_nans_are_labels_of_nothing(known, kind):
+    rng = np.random.default_rng(23)
+    y = (rng.standard_normal((5, 7, 3)) * np.exp2(rng.integers(-40, 40, (5, 7, 3)))).astype(np.float32)
+    y[rng.random(y.shape) < 0.3] = np.nan
+    y[:, 2] = np.nan
+    for x in (y, y[::-1, ::2], y.transpose(2, 0, 1), np.arange(-50, 55, dtype=np.int32).reshape(5, 7, 3)):
+        masks = [rng.random(x.shape) < 0.5, rng.random(x.shape[-1:]) < 0.5, rng.random((x.shape[0], 1, 1)) < 0.7, np.array(True), np.zeros(x.shape, bool)]
+        for how in ({}, {"keepdims": True}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 2)}):
+            for name in ("sum", "mean", "min", "max", "var"):
+                f = getattr(wf, "nan" + name)
+                same(f(placed(kind, x), **how).x, np.asarray(f(x, **how)))
+                for mask in masks[:3] + masks[3:] * (name not in ("min", "max")):
+                    if name in ("min", "max") and not np.broadcast_to(mask, x.shape).any(axis=how.get("axis"), keepdims=True).all():
+                        continue  # of nothing there is none on the CPU; here it is not looked for
+                    same(f(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f(x, where=mask, **how)))
+                    f_all = getattr(wf, name)
+                    same(f_all(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f_all(x, where=mask, **how)))
+            for name in ("std", "norm", "prod", "count_nonzero", "any", "all", "mean_var", "sum_of_squares", "logsumexp"):
+                f = getattr(wf, name)
+                if kind is Tensor and f(x).__class__ is np.uint64:
+                    continue
+                got, expected = f(placed(kind, x), where=placed(kind, masks[0]), **how), f(x, where=masks[0], **how)
+                for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+                    assert type(a) is kind
+                    same(a.x, np.asarray(b))
+            a, b = wf.fuse(["sum", "max"])(placed(kind, y), where=placed(kind, ~np.isnan(y)), rounding="up", **({} if "axis" not in how else {"axis": 0}))
+            same(a.x, np.asarray(wf.nansum(y, rounding="up", **({} if "axis" not in how else {"axis": 0}))))
+            same(b.x, np.asarray(np.nanmax(y, **({} if "axis" not in how else {"axis": 0}))) if "axis" not in how else np.asarray(wf.nanmax(y, axis=0)))
+    mask = rng.random(y.shape) < 0.5
+    out = placed(kind, np.full(7, 9, np.float32))
+    assert wf.nansum(placed(kind, y), axis=(0, 2), where=placed(kind, mask), out=out) is out
+    same(out.x, wf.nansum(y, axis=(0, 2), where=mask))
+    same(wf.nansum(placed(kind, y), axis=0, where=placed(kind, mask), dtype="float64").x, wf.nansum(y, axis=0, where=mask, dtype="float64"))
+    same(wf.sum(placed(kind, y[:0]), where=placed(kind, mask[:0]), axis=0).x, wf.sum(y[:0], axis=0))
+    for where, error, words in ((mask, TypeError, "array of bool of the same library"), (placed(kind, mask.astype(np.float32)), TypeError, "array of bool"), ([True], TypeError, "array of bool"),
+                                (placed(kind, mask[0, :2]), ValueError, "cannot be broadcast")):
+        with pytest.raises(error, match=words) as e:
+            wf.sum(placed(kind, y), where=where)
+        assert "\n" not in str(e.value)
+    with pytest.raises(TypeError, match="stream="):
+        wf.sum(placed(kind, y), where=placed(kind, mask), stream=1)
+    with pytest.raises(TypeError, match="places"):
+        wf.fuse(["argmax"])(placed(kind, y), where=placed(kind, mask), axis=0)
 
 
 @simt

@@ -298,7 +298,7 @@ def test_min_and_max_in_one_pass(library):
 def test_two_answers_of_one_pass(library):
     on = REAL[library]
     for dtype in DTYPES[library]:
-        for shape in ((1000,), (512, 1024), (70_000, 5), (3, 400_000)):
+        for shape in ((1000,), (512, 1024), (70_000, 5), (3, 400_000), (17, 131_100)):
             x = elements(dtype, shape, len(shape))
             there = on(x)
             for name in ("mean_var", "minmax") if not dtype.startswith("complex") else ("mean_var",):
@@ -349,6 +349,37 @@ def test_two_answers_of_one_pass(library):
         torch.cuda.synchronize()
         for a, b in zip(found, (*wf.mean_var(x * k), *wf.mean_var(x * k, axis=1), *wf.minmax(x * k, axis=0)), strict=True):
             same(host(a), np.asarray(b))
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_masks_and_nans(library):
+    on, rng = REAL[library], np.random.default_rng(18)
+    for dtype in DTYPES[library]:
+        for shape in ((1000,), (40, 50), (3, 5, 7), (300, 1001)):
+            x = elements(dtype, shape, len(shape))
+            if dtype.startswith("float"):
+                x[rng.random(shape) < 0.2] = np.nan
+            there, view, theirs = on(x), x.T, on(x).T
+            mask = rng.random(shape) < 0.6
+            for name in functions_of(dtype):
+                if not name.startswith("arg"):
+                    for axis in (None, 0, -1):
+                        for a, b in zip(parts(getattr(wf, name)(there, where=on(mask), axis=axis)), parts(getattr(wf, name)(x, where=mask, axis=axis)), strict=True):
+                            same(host(a), np.asarray(b))
+            if not dtype.startswith("complex"):
+                for name in ("nansum", "nanmean", "nanvar", "nanmin", "nanmax"):
+                    both(name, there, x, library)
+                    both(name, theirs, view, library, axis=0, keepdims=True)
+                    for a, b in zip(parts(getattr(wf, name)(theirs, where=on(mask).T, axis=-1)), parts(getattr(wf, name)(view, where=mask.T, axis=-1)), strict=True):
+                        same(host(a), np.asarray(b))
+    x = elements("float32", (40, 50))
+    same(host(wf.nansum(on(x), dtype="float64", where=on(x[0] > 0), axis=1)), wf.sum(x, dtype="float64", where=x[0] > 0, axis=1))
+    out = on(np.zeros(50, np.float32))
+    assert wf.mean(on(x), where=on(x > 0), axis=0, out=out) is out
+    same(host(out), wf.mean(x, where=x > 0, axis=0))
+    for where in (x > 0, [True], on(x), 1):
+        with pytest.raises(TypeError, match="array of bool of the same library"):
+            wf.sum(on(x), where=where)
 
 
 @pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))

@@ -654,7 +654,7 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
 
 @_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "stream")
 def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", stream: Any = None) -> Any:
+        rounding: str = "nearest", out: Any = None, stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -679,8 +679,8 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
     1.0
     """
-    found = _dot(x, y, axis, keepdims, accuracy, rounding, stream)
-    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, stream)
+    found = _dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
+    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
 
 
 def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:

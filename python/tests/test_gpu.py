@@ -636,6 +636,11 @@ def test_masks_and_nans_are_labels_of_nothing(known, kind):
     assert wf.nansum(placed(kind, y), axis=(0, 2), where=placed(kind, mask), out=out) is out
     same(out.x, wf.nansum(y, axis=(0, 2), where=mask))
     same(wf.nansum(placed(kind, y), axis=0, where=placed(kind, mask), dtype="float64").x, wf.nansum(y, axis=0, where=mask, dtype="float64"))
+    if kind is Tensor:
+        whole, wide = rng.integers(-2**30, 2**30, y.shape).astype(np.int32), y.astype(np.float64) / 3
+        for how in ({}, {"axis": 1}):
+            same(wf.sum(Tensor(whole), where=Tensor(mask), dtype="int32", **how).x, np.asarray(wf.sum(whole, where=mask, dtype="int32", **how)))
+            same(wf.nansum(Tensor(wide), where=Tensor(mask), dtype="float32", **how).x, np.asarray(wf.nansum(wide, where=mask, dtype="float32", **how)))
     same(wf.sum(placed(kind, y[:0]), where=placed(kind, mask[:0]), axis=0).x, wf.sum(y[:0], axis=0))
     for where, error, words in ((mask, TypeError, "array of bool of the same library"), (placed(kind, mask.astype(np.float32)), TypeError, "array of bool"), ([True], TypeError, "array of bool"),
                                 (placed(kind, mask[0, :2]), ValueError, "cannot be broadcast")):

@@ -631,6 +631,19 @@ def test_masks_and_nans_are_labels_of_nothing(known, kind):
             a, b = wf.fuse(["sum", "max"])(placed(kind, y), where=placed(kind, ~np.isnan(y)), rounding="up", **({} if "axis" not in how else {"axis": 0}))
             same(a.x, np.asarray(wf.nansum(y, rounding="up", **({} if "axis" not in how else {"axis": 0}))))
             same(b.x, np.asarray(np.nanmax(y, **({} if "axis" not in how else {"axis": 0}))) if "axis" not in how else np.asarray(wf.nanmax(y, axis=0)))
+    if kind is Ndarray:
+        for dtype in ("float16", "float64", "int8", "int64", "uint8", "uint16", "uint64", "bool", "complex64", "complex128"):
+            x = (rng.standard_normal((40, 50)) * 9 + (1j * rng.standard_normal((40, 50)) if "complex" in dtype else 9)).astype(dtype)
+            mask = rng.random(x.shape) < 0.6
+            mask[0], mask[:, 0] = True, True
+            names = ["sum", "mean", "var", "norm", "mean_var", "count_nonzero"]
+            names += ["std", "min", "max", "minmax", "any", "all", "norm1", "norm_inf", "sum_of_squares", "nansum", "nanmin"] if "complex" not in dtype else []
+            for name in names:
+                f = getattr(wf, name)
+                for axis in (None, 0, 1):
+                    got, expected = f(Ndarray(None, None, x), where=Ndarray(None, None, mask), axis=axis), f(x, where=mask, axis=axis)
+                    for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+                        same(a.x, np.asarray(b))
     mask = rng.random(y.shape) < 0.5
     out = placed(kind, np.full(7, 9, np.float32))
     assert wf.nansum(placed(kind, y), axis=(0, 2), where=placed(kind, mask), out=out) is out

@@ -67,18 +67,19 @@ PyObject* of_device(const device_call& d, std::span<const op> ops, bool several,
   return found == nullptr && PyErr_Occurred() == nullptr ? not_here() : found;
 }
 
-/// (x, y, axis, keepdims, accuracy, rounding, stream)
+/// (x, y, axis, keepdims, accuracy, rounding, out, stream)
 PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 7, "dot")) return nullptr;
+  if (!right_number(n, 8, "dot")) return nullptr;
   const auto how = accuracy_told(a[4]);
   const auto mode = rounding_told(a[5]);
   if (const device_call* const d = device_of(a[0]); d != nullptr && how && mode && (*how == wf::accuracy::exact || *mode == wf::rounding::nearest) && PyBool_Check(a[3])) {
-    auto asked = asked_of(a[2], a[6], a[3] == Py_True, *how, *mode, 0);
+    auto asked = asked_of(a[2], a[7], a[3] == Py_True, *how, *mode, 0);
     asked.second = a[1];
+    asked.out = a[6];
     const op what = op::dot;
     return of_device(*d, std::span(&what, 1), false, a[0], asked);
   }
-  if (!is_numpys(a[0]) || !is_numpys(a[1]) || a[2] != Py_None || a[3] != Py_False || !how || !mode || a[6] != Py_None ||
+  if (!is_numpys(a[0]) || !is_numpys(a[1]) || a[2] != Py_None || a[3] != Py_False || !how || !mode || a[6] != Py_None || a[7] != Py_None ||
       (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
   return told_by_general([&]() -> PyObject* {

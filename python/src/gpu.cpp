@@ -3,6 +3,7 @@
 /// the tests alone use: there the CPU's memory is a GPU's.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -185,6 +186,23 @@ struct turn {
   explicit turn(std::uintptr_t stream) : place(kernels(), reinterpret_cast<void*>(stream)) {}
   wf::device_place place;
   std::mutex one_at_a_time;
+
+  /// Memory for what is put on the stream before the next call that asks for some. It stays, as the place's scratch memory does.
+  void* memory(std::size_t bytes) {
+    if (bytes > size_) {
+      if (at_ != nullptr) place.machine().give_back(at_, place.stream());
+      at_ = nullptr;
+      size_ = 0;
+      const std::size_t more = std::bit_ceil(bytes);
+      at_ = place.machine().take(more, place.stream());
+      size_ = more;
+    }
+    return at_;
+  }
+
+ private:
+  void* at_ = nullptr;
+  std::size_t size_ = 0;
 };
 turn& turn_of(int device, std::uintptr_t stream) {
   static auto& all = *new std::map<std::pair<int, std::uintptr_t>, turn>;
@@ -256,33 +274,29 @@ nb::bytes taken(int device, std::uintptr_t rows, std::size_t pitch, std::size_t 
   return nb::bytes(found.data(), found.size());
 }
 
-/// f(place) with the place of a stream, which is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
+/// f(turn) with that of a stream, which is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
 template <class F>
-void with_place(int device, std::uintptr_t stream, wf::op what, F f) {
+void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
   if (stream == 1) stream = 0;  // both are the default stream
   const nb::gil_scoped_release others_run;
   const on_device there(device, wf::op_names[static_cast<int>(what)]);
   turn& t = turn_of(device, stream);
   const std::lock_guard lock(t.one_at_a_time);
-  f(t.place);
+  f(t);
 }
 void put(const wf::request& r, int device, std::uintptr_t stream) {
-  with_place(device, stream, r.what, [&r](const wf::device_place& place) { place.run(r); });
+  in_turn(device, stream, r.what, [&r](const turn& t) { t.place.run(r); });
 }
 
-/// Memory of a device for what is put on a stream while it is held.
-class lent {
- public:
-  lent(const wf::device_place& place, std::size_t bytes) : place_(&place), at_(place.machine().take(bytes, place.stream())) {}
-  ~lent() { place_->machine().give_back(at_, place_->stream()); }
-  lent(const lent&) = delete;
-  lent& operator=(const lent&) = delete;
-  void* at() const { return at_; }
-
- private:
-  const wf::device_place* place_;
-  void* at_;
+/// An operation of two answers, and those of which each is one.
+struct twins {
+  wf::op both, first, second;
 };
+constexpr std::array all_twins{twins{wf::op::minmax, wf::op::min, wf::op::max}, twins{wf::op::mean_var, wf::op::mean, wf::op::var}};
+const twins* twins_of(wf::op o) {
+  const auto at = std::find_if(all_twins.begin(), all_twins.end(), [o](const twins& t) { return t.both == o; });
+  return at == all_twins.end() ? nullptr : &*at;
+}
 
 /// An attribute, or nothing where reading it raised.
 nb::object attribute(PyObject* x, PyObject* name) {
@@ -311,6 +325,18 @@ nb::object call(PyObject* f, std::initializer_list<PyObject*> given, PyObject* n
   nb::object found = nb::steal(method ? PyObject_VectorcallMethod(f, given.begin(), count, names) : PyObject_Vectorcall(f, given.begin(), count, names));
   if (!found.is_valid()) throw nb::python_error();
   return found;
+}
+
+nb::object item(const nb::object& all, Py_ssize_t k) {
+  nb::object found = nb::steal(PySequence_GetItem(all.ptr(), k));
+  if (!found.is_valid()) throw nb::python_error();
+  return found;
+}
+/// Of two arrays of a shape, one behind the other.
+wf::extents both_shape(const wf::extents& one) {
+  wf::extents both{2};
+  for (const std::int64_t n : one) both.push_back(n);
+  return both;
 }
 
 /// The axes that a plain call reduces, rising, and the shape of its answers. False for what general code has words for.
@@ -353,6 +379,8 @@ struct library : device_call {
   virtual bool read(PyObject* x, place& found) const = 0;
   /// An array of the library's like x, and where its elements lie.
   virtual std::pair<nb::object, void*> room(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type) const = 0;
+  /// Two arrays as of room(), for an answer each, of which the second lies behind the first. Nothing where the library has no such.
+  virtual std::optional<std::array<nb::object, 2>> two_rooms(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type, void*& first) const = 0;
   /// The address of another stream of the library's that a call names, unless that is for general code.
   virtual std::optional<std::uintptr_t> named(PyObject* stream) const {
     static_cast<void>(stream);
@@ -418,19 +446,122 @@ struct library : device_call {
       if (how.offsets != nullptr && !PyLong_CheckExact(how.offsets)) used(how.offsets, how.stream);
     }
     if (p.stream != p.x.stream) in_order(p.x.x.device, p.x.stream, p.stream);
-    if (!several) return answer_of(ops[0], how, p);
+    if (!several && twins_of(ops[0]) == nullptr) return answer_of(ops[0], how, p);
+    if (how.out != Py_None) return {};
+    return several ? fused(ops, how, p) : answers_of({twins_of(ops[0])->first, twins_of(ops[0])->second}, true, how, p);
+  }
+
+  /// The answers of several operations as a tuple, in which those of two are tuples.
+  nb::object fused(std::span<const wf::op> ops, const asked& how, prepared& p) const {
+    std::vector<wf::op> each;
+    for (const wf::op o : ops) {
+      if (const twins* const t = twins_of(o)) each.insert(each.end(), {t->first, t->second});
+      else each.push_back(o);
+    }
+    nb::object found = answers_of(each, false, how, p);
+    if (!found.is_valid() || each.size() == ops.size()) return found;
     nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(ops.size())));
     if (!all.is_valid()) throw nb::python_error();
-    std::pair<nb::object, nb::object> both;  // min and max, where each is asked for
-    const auto asks = [ops](wf::op o) { return std::find(ops.begin(), ops.end(), o) != ops.end(); };
-    if (asks(wf::op::min) && asks(wf::op::max) && finds_both(p)) both = extremes(how, p);
-    for (std::size_t k = 0; k < ops.size(); ++k) {
-      nb::object one = ops[k] == wf::op::min ? std::move(both.first) : ops[k] == wf::op::max ? std::move(both.second) : nb::object();
-      if (!one.is_valid()) one = answer_of(ops[k], how, p);
-      if (!one.is_valid()) return {};
-      PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(k), one.release().ptr());
+    Py_ssize_t from = 0, to = 0;
+    for (const wf::op o : ops) {
+      const Py_ssize_t count = twins_of(o) != nullptr ? 2 : 1;
+      nb::object one = count == 2 ? nb::steal(PyTuple_GetSlice(found.ptr(), from, from + 2)) : nb::borrow(PyTuple_GetItem(found.ptr(), from));
+      if (!one.is_valid()) throw nb::python_error();
+      PyTuple_SetItem(all.ptr(), to++, one.release().ptr());
+      from += count;
     }
     return all;
+  }
+
+  /// One answer of each, as a tuple. `alone`: they are those of one operation, not of several whose answers are each as if it were alone.
+  nb::object answers_of(const std::vector<wf::op>& ops, bool alone, const asked& how, prepared& p) const {
+    struct pass {
+      wf::op what;
+      void* out;
+      void* second = nullptr;     ///< where the second answer goes, unless behind the first
+      std::size_t part_size = 0;  ///< of pairs of answers, which are parted
+    };
+    std::vector<nb::object> made(ops.size());
+    std::vector<pass> passes;
+    std::size_t most_bytes = 0;
+    const auto answers = *wf::detail::product(p.kept);
+    const auto told = [&](nb::object&& one) {
+      if (how.stream != Py_None) used(one.ptr(), how.stream);
+      return std::move(one);
+    };
+    for (const twins& t : all_twins) {
+      const auto place_of = [&ops](wf::op o) { return static_cast<std::size_t>(std::find(ops.begin(), ops.end(), o) - ops.begin()); };
+      const std::size_t i = place_of(t.first), j = place_of(t.second);
+      if (i == ops.size() || j == ops.size() || !one_pass(t, alone, p)) continue;
+      const wf::dtype type = wf::result_of_builtin(t.both, p.r.element).type;
+      pass both{t.both, nullptr};
+      const bool apart = t.both == wf::op::minmax && finds_extremes(p);
+      if (!apart && is_whole(p)) {
+        auto two = two_rooms(p.object, p.x, p.kept, type, both.out);
+        if (!two) continue;
+        made[i] = told(std::move((*two)[0]));
+        made[j] = told(std::move((*two)[1]));
+      } else {
+        nb::object first, second;
+        std::tie(first, both.out) = room(p.object, p.x, p.kept, type);
+        std::tie(second, both.second) = room(p.object, p.x, p.kept, type);
+        made[i] = told(std::move(first));
+        made[j] = told(std::move(second));
+        if (!apart) {
+          both.part_size = wf::info(type).size;
+          most_bytes = std::max(most_bytes, 2 * both.part_size * static_cast<std::size_t>(answers));
+        }
+      }
+      passes.push_back(both);
+    }
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      if (made[k].is_valid()) continue;
+      const wf::result_kind result = wf::result_of_builtin(ops[k], p.r.element);
+      if (result.values != 1 || type_object(result.type) == Py_None) return {};
+      pass one{ops[k], nullptr};
+      std::tie(made[k], one.out) = room(p.object, p.x, p.kept, result.type);
+      if (how.stream != Py_None) used(made[k].ptr(), how.stream);
+      passes.push_back(one);
+    }
+    // For many answers of two each, which are parted: an array of the library's, so that a graph has it among its own.
+    std::pair<nb::object, void*> pairs{nb::object(), nullptr};
+    if (most_bytes != 0) {
+      const auto size = static_cast<std::int64_t>(wf::info(p.r.element).size);
+      pairs = room(p.object, p.x, wf::extents{(static_cast<std::int64_t>(most_bytes) + size - 1) / size}, p.r.element);
+      if (how.stream != Py_None) used(pairs.first.ptr(), how.stream);
+    }
+    in_turn(p.x.x.device, p.stream, ops[0], [&](const turn& t) {
+      const wf::device_place& on = t.place;
+      for (const pass& one : passes) {
+        p.r.what = one.what;
+        p.r.out = one.part_size != 0 ? pairs.second : one.out;
+        if (one.second == nullptr || one.part_size != 0) {
+          on.run(p.r);
+        } else {
+          const wf::device_request r{one.what, p.r.element, p.r.context.accuracy, p.r.options, {p.r.inputs.data[0], nullptr}, {1, 1}, p.x.x.size(), one.out};
+          on.machine().fail(array_calls::extremes(r, one.second, on.scratch(), on.stream()), "minmax");
+        }
+        if (one.part_size != 0) on.machine().fail(array_calls::part(pairs.second, one.part_size, one.out, one.second, answers, on.stream()), "parts");
+      }
+    });
+    nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(ops.size())));
+    if (!all.is_valid()) throw nb::python_error();
+    for (std::size_t k = 0; k < ops.size(); ++k) PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(k), made[k].release().ptr());
+    return all;
+  }
+
+  static bool is_whole(const prepared& p) { return p.r.by.kind == wf::partition::kinds::whole; }
+  /// Whether min and max are to be found in one pass that has two places for its answers: of a whole array without gaps.
+  bool finds_extremes(const prepared& p) const { return is_whole(p) && wf::has_kernels(p.r.element) && !wf::is_complex(p.r.element) && p.x.x.contiguous(); }
+  /// Whether both answers are to be had in one pass, each as if it were alone where they are not. Of many answers those are of parts of pairs, which takes a launch and memory more: it is for
+  /// many elements, few of them answers.
+  bool one_pass(const twins& t, bool alone, const prepared& p) const {
+    constexpr std::int64_t many = 1 << 18, each = 16;
+    const wf::result_kind both = wf::result_of_builtin(t.both, p.r.element), first = wf::result_of_builtin(t.first, p.r.element);
+    if (p.r.inputs.data[1] != nullptr || both.type != first.type || both.type != wf::result_of_builtin(t.second, p.r.element).type || type_object(both.type) == Py_None ||
+        (p.r.context.accuracy == wf::accuracy::fast && !alone))
+      return false;
+    return is_whole(p) || (p.x.x.size() >= many && p.x.x.size() / each >= *wf::detail::product(p.kept));
   }
 
   /// Another array of the same kind, type and place, and the shape of both broadcast to one.
@@ -490,40 +621,7 @@ struct library : device_call {
     return answers > 0;
   }
 
-  /// Whether one pass finds min and max: of a whole array without gaps.
-  bool finds_both(const prepared& p) const {
-    return p.r.by.kind == wf::partition::kinds::whole && p.r.inputs.data[1] == nullptr && wf::has_kernels(p.r.element) && !wf::is_complex(p.r.element) &&
-           type_object(p.r.element) != Py_None && p.x.x.contiguous();
-  }
-  std::pair<nb::object, nb::object> extremes(const asked& how, const prepared& p) const {
-    auto [least, to] = room(p.object, p.x, p.kept, p.r.element);
-    auto [greatest, beside] = room(p.object, p.x, p.kept, p.r.element);
-    if (how.stream != Py_None)
-      for (PyObject* one : {least.ptr(), greatest.ptr()}) used(one, how.stream);
-    const wf::device_request r{wf::op::minmax, p.r.element, p.r.context.accuracy, p.r.options, {p.r.inputs.data[0], nullptr}, {1, 1}, p.x.x.size(), to};
-    with_place(p.x.x.device, p.stream, r.what, [&r, at = beside](const wf::device_place& on) {
-      on.machine().fail(array_calls::extremes(r, at, on.scratch(), on.stream()), "minmax");
-    });
-    return {std::move(least), std::move(greatest)};
-  }
-
-  /// The answer, or the two of operations that have two, by kernels of their own where one pass does not find both.
   nb::object answer_of(wf::op o, const asked& how, prepared& p) const {
-    if (o == wf::op::minmax || o == wf::op::mean_var) {
-      if (how.out != Py_None) return {};
-      if (o == wf::op::minmax && finds_both(p)) {
-        const auto [least, greatest] = extremes(how, p);
-        nb::object both = nb::steal(PyTuple_Pack(2, least.ptr(), greatest.ptr()));
-        if (!both.is_valid()) throw nb::python_error();
-        return both;
-      }
-      const nb::object first = answer_of(o == wf::op::minmax ? wf::op::min : wf::op::mean, how, p);
-      const nb::object second = first.is_valid() ? answer_of(o == wf::op::minmax ? wf::op::max : wf::op::var, how, p) : nb::object();
-      if (!second.is_valid()) return {};
-      nb::object both = nb::steal(PyTuple_Pack(2, first.ptr(), second.ptr()));
-      if (!both.is_valid()) throw nb::python_error();
-      return both;
-    }
     wf::result_kind result = wf::result_of_builtin(o, p.r.element);
     if (p.cut) result.type = *p.cut;
     if (result.values != 1 || type_object(result.type) == Py_None) return {};
@@ -544,31 +642,30 @@ struct library : device_call {
       put(p.r, p.x.x.device, p.stream);
       return made;
     }
-    with_place(p.x.x.device, p.stream, o, [&p, &result](const wf::device_place& on) {
+    in_turn(p.x.x.device, p.stream, o, [&p, &result](turn& t) {
+      const wf::device_place& on = t.place;
       const auto convert = [&on](const void* from, wf::dtype element, void* to, wf::dtype wanted, std::int64_t n) {
         on.machine().fail(array_calls::convert(from, element, to, wanted, n, on.stream()), "dtype");
       };
       const std::int64_t n = p.x.x.size();
       if (p.widened) {
-        const lent wide(on, static_cast<std::size_t>(n) * wf::info(p.r.element).size);
-        convert(p.x.x.data, *p.widened, wide.at(), p.r.element, n);
-        wf::request r = p.r;
-        r.inputs.data[0] = wide.at();
-        on.run(r);
+        void* const wide = t.memory(static_cast<std::size_t>(n) * wf::info(p.r.element).size);
+        convert(p.x.x.data, *p.widened, wide, p.r.element, n);
+        p.r.inputs.data[0] = wide;
+        on.run(p.r);
       } else {
         const auto answers = *wf::detail::product(p.kept);
-        const lent whole(on, static_cast<std::size_t>(answers) * sizeof(std::uint64_t));
-        wf::request r = p.r;
-        r.out = whole.at();
-        on.run(r);
-        convert(whole.at(), wf::dtype::i64, p.r.out, result.type, answers);
+        void* const whole = t.memory(static_cast<std::size_t>(answers) * sizeof(std::uint64_t));
+        void* const to = std::exchange(p.r.out, whole);
+        on.run(p.r);
+        convert(whole, wf::dtype::i64, to, result.type, answers);
       }
     });
     return made;
   }
 
   /// Whether a call for another type, of few elements, has them converted by kernels of this module, which take a third of the time of the library's own; then
-  /// they stand in `p` as they are to be. Not into a graph, of which memory that is lent would be a part.
+  /// they stand in `p` as they are to be. Not into a graph, which would write to the stream's memory whenever it is launched.
   bool converts_here(wf::op o, const asked& how, prepared& p) const {
     constexpr std::int64_t few = 1 << 16;
     const auto want = wanted(how);
@@ -640,10 +737,10 @@ struct torch_library final : library {
     int (*dltensor_from_py_object_no_sync)(void*, nb::dlpack::dltensor*);
     int (*current_work_stream)(std::int32_t, std::int32_t, void**);
   };
-  /// `more`: the exchange API, and torch.empty_like.
+  /// `more`: the exchange API, torch.empty_like, and what makes contexts in which views are tensors of their own, or None.
   torch_library(nb::handle arrays, const nb::list& types, nb::handle more)
       : library(arrays, types, "to"), told_(static_cast<const functions*>(PyCapsule_GetPointer(nb::object(more[0]).ptr(), "dlpack_exchange_api"))),
-        empty_like_(nb::object(more[1]).release().ptr()) {
+        empty_like_(nb::object(more[1]).release().ptr()), make_context_(nb::object(more[2]).release().ptr()) {
     if (told_ == nullptr) throw nb::python_error();
     if (told_->major != 1 || told_->dltensor_from_py_object_no_sync == nullptr || told_->current_work_stream == nullptr)
       refuse("an exchange API of another version of DLPack than 1, or without functions");
@@ -707,6 +804,14 @@ struct torch_library final : library {
     Py_XDECREF(before);
     return {std::move(made), static_cast<std::byte*>(t.data) + t.byte_offset};
   }
+  std::optional<std::array<nb::object, 2>> two_rooms(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type, void*& first) const override {
+    if (make_context_ == Py_None) return std::nullopt;
+    auto [made, at] = room(x, of, both_shape(shape), type);
+    first = at;
+    const context apart(*this);
+    const nb::object parts = call(unbind_, {made.ptr()}, nullptr, true);
+    return std::array{item(parts, 0), item(parts, 1)};
+  }
   std::optional<std::uintptr_t> named(PyObject* stream) const override { return static_cast<std::uintptr_t>(number_of(attribute(stream, cuda_stream_))); }
   void used(PyObject* x, PyObject* stream) const override { call(record_stream_, {x, stream}, nullptr, true); }
 
@@ -718,10 +823,39 @@ struct torch_library final : library {
     wf::extents shape;
     PyObject* like = nullptr;
   };
+  /// One of make_context_, entered for as long as it lives. They are used again: to make one takes longer than to enter it.
+  class context {
+   public:
+    explicit context(const torch_library& of) : of_(of) {
+      if (of.contexts_.empty()) {
+        held_ = call(of.make_context_, {});
+      } else {
+        held_ = std::move(of.contexts_.back());
+        of.contexts_.pop_back();
+      }
+      call(of.enter_, {held_.ptr()}, nullptr, true);
+    }
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+    ~context() {
+      try {
+        call(of_.exit_, {held_.ptr(), Py_None, Py_None, Py_None}, nullptr, true);
+        of_.contexts_.push_back(std::move(held_));
+      } catch (...) {
+        PyErr_Clear();
+      }
+    }
+
+   private:
+    const torch_library& of_;
+    nb::object held_;
+  };
+  mutable std::vector<nb::object> contexts_;  // the GIL's
   mutable std::array<pattern, 16> patterns_;
   mutable std::size_t next_ = 0;
   const functions* told_;
-  PyObject* empty_like_;
+  PyObject *empty_like_, *make_context_;
+  PyObject *unbind_ = interned("unbind"), *enter_ = interned("__enter__"), *exit_ = interned("__exit__");
   PyObject* expand_ = interned("expand");
   PyObject *requires_grad_ = interned("requires_grad"), *is_neg_ = interned("is_neg"), *is_conj_ = interned("is_conj"), *new_empty_ = interned("new_empty"), *cuda_stream_ = interned("cuda_stream"),
            *record_stream_ = interned("record_stream");
@@ -755,6 +889,11 @@ struct cupy_library final : library {
     nb::object made = call(kind, {lengths.ptr(), type_object(type)});
     void* const address = reinterpret_cast<void*>(number_of(attribute(attribute(made.ptr(), data_).ptr(), ptr_)));
     return {std::move(made), address};
+  }
+  std::optional<std::array<nb::object, 2>> two_rooms(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type, void*& first) const override {
+    auto [made, at] = room(x, of, both_shape(shape), type);
+    first = at;
+    return std::array{item(made, 0), item(made, 1)};
   }
 
  private:

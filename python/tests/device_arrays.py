@@ -124,9 +124,9 @@ class Tensor:
     __dlpack_c_exchange_api__ = _capsule(ctypes.addressof(_table), _NAME, None)
     stream = None
 
-    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False):
+    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False, view=False):
         self.x, self.kind, self.requires_grad, self.neg, self.conj, self.fails = np.asarray(x), kind, requires_grad, neg, conj, fails
-        self.device, self.dtype, self.recorded = "cuda:0", self.x.dtype, []
+        self.device, self.dtype, self.recorded, self.is_view, self._version = "cuda:0", self.x.dtype, [], view, 0
 
     def record_stream(self, stream):
         if not hasattr(stream, "cuda_stream"):
@@ -140,10 +140,22 @@ class Tensor:
         return self.conj
 
     def new_empty(self, shape, dtype=None):
+        rooms.append(tuple(shape))
         return Tensor(np.full(shape, 77, dtype or self.dtype))
 
     def expand(self, shape):
         return Tensor(np.broadcast_to(self.x, shape))
+
+    def unbind(self):
+        return tuple(Tensor(self.x[k:k + 1].reshape(self.x.shape[1:]), view=not torch._C._ExcludeDispatchKeyGuard.entered) for k in range(len(self.x)))
+
+    def add_(self, other):
+        self.x += other
+        self._version += 1
+        return self
+
+    def _is_view(self):
+        return self.is_view
 
     def data_ptr(self):
         return self.x.ctypes.data
@@ -169,6 +181,19 @@ class Tensor:
     def __or__(self, bits):
         return Tensor(self.x | bits)
 
+    def __and__(self, other):
+        return Tensor(self.x & other.x)
+
+    @property
+    def shape(self):
+        return self.x.shape
+
+    def reshape(self, *shape):
+        return Tensor(self.x.reshape(*shape))
+
+
+rooms = []  # the shapes of arrays that were made for answers
+
 
 class torch:
     """What of PyTorch's module is used of such."""
@@ -177,7 +202,35 @@ class torch:
 
     @staticmethod
     def empty_like(x):
+        rooms.append(x.x.shape)
         return Tensor(np.full(x.x.shape, 77, x.x.dtype, order=torch.order))
+
+    @staticmethod
+    def zeros(n):
+        return Tensor(np.zeros(n))
+
+    class _C:
+        """Contexts in which views are tensors of their own."""
+
+        class DispatchKey:
+            ADInplaceOrView = 1
+
+        @staticmethod
+        def DispatchKeySet(key):
+            return {key}
+
+        class _ExcludeDispatchKeyGuard:
+            entered = made = 0
+
+            def __init__(self, keys):
+                assert keys == {torch._C.DispatchKey.ADInplaceOrView}
+                type(self).made += 1
+
+            def __enter__(self):
+                type(self).entered += 1
+
+            def __exit__(self, *error):
+                type(self).entered -= 1
 
     order = "C"  # in which the dimensions of what empty_like() makes lie
 
@@ -193,7 +246,16 @@ class torch:
 
     @staticmethod
     def where(chosen, a, b):
-        return Tensor(np.where(chosen.x, a.x, b.x))
+        return Tensor(np.where(chosen.x, a.x, getattr(b, "x", b)))
+
+    @staticmethod
+    def broadcast_to(x, shape):
+        return Tensor(np.broadcast_to(x.x, shape))
+
+    @staticmethod
+    def arange(n, device):
+        assert device == "cuda:0"
+        return Tensor(np.arange(n))
 
 
 class Ndarray:
@@ -204,14 +266,28 @@ class Ndarray:
             self.ptr, self.device_id = ptr, 0
 
     def __init__(self, shape, dtype, x=None):
+        if x is None:
+            rooms.append(tuple(shape))
         self.x = np.full(shape, 77, dtype) if x is None else x
         self.shape, self.strides, self.dtype = self.x.shape, self.x.strides, self.x.dtype
         self.data = Ndarray.data(self.x.ctypes.data)
         self.size = self.x.size
         self.device = contextlib.nullcontext()
 
+    def __getitem__(self, k):
+        return Ndarray(None, None, self.x[k:k + 1].reshape(self.x.shape[1:]))
+
     def astype(self, dtype):
         return Ndarray(None, None, self.x.astype(dtype))
+
+    def __eq__(self, other):
+        return Ndarray(None, None, self.x == other.x)
+
+    def __and__(self, other):
+        return Ndarray(None, None, self.x & other.x)
+
+    def reshape(self, *shape):
+        return Ndarray(None, None, self.x.reshape(*shape))
 
     def __dlpack_device__(self):
         return 2, 0
@@ -224,10 +300,23 @@ class cupy:
     """What of CuPy's module is used of such."""
 
     ndarray = Ndarray
+    float64 = np.dtype("float64")
 
     @staticmethod
     def empty(shape, dtype):
         return Ndarray(shape, dtype)
+
+    @staticmethod
+    def broadcast_to(x, shape):
+        return Ndarray(None, None, np.broadcast_to(x.x, shape))
+
+    @staticmethod
+    def arange(n):
+        return Ndarray(None, None, np.arange(n))
+
+    @staticmethod
+    def where(chosen, a, b):
+        return Ndarray(None, None, np.where(chosen.x, a.x, b))
 
     class cuda:
         @staticmethod

@@ -15,7 +15,7 @@ import warpfold as wf
 from arrays import laid_out, same, with_axes
 import device_arrays
 from device_arrays import Cuda, Interface, Ndarray, Tensor, host
-from warpfold import _device, _general
+from warpfold import _core, _device, _general
 from warpfold._inputs import CODES
 
 os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
@@ -215,6 +215,9 @@ def test_calls_with_options_do_not_either(told, kind):
         check(wf.dot, a, b)
         check(lambda a, b: wf.dot(a, b, axis=-1, keepdims=True), a, b)
         check(lambda a, b: wf.dot(a, b, axis=(0, 2)), a, b)
+        out = placed(kind, np.full_like(wf.dot(a, b, axis=1), 7))
+        assert wf.dot(placed(kind, a), placed(kind, b), axis=1, out=out) is out
+        same(out.x, wf.dot(a, b, axis=1))
     z = (np.arange(6) - 2j * np.arange(6) ** 2).astype(np.complex128)
     if kind is Ndarray:
         check(wf.mean_var, z)
@@ -245,6 +248,115 @@ def test_min_and_max_of_every_type_and_size_do_not_either(told, kind):
                 same(a.x, np.asarray(b))
     with pytest.raises(told):
         wf.minmax(placed(kind, np.ones(0, np.float32)))
+
+
+def rooms_since_now():
+    """The shapes of all arrays of a library that are made for answers from now on."""
+    made = device_arrays.rooms
+    del made[:]
+    return made
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_mean_and_variance_of_a_whole_array_are_one_answer_of_the_library(told, kind):
+    """Two arrays of their own but for the memory, of which there is one piece."""
+    rng = np.random.default_rng(21)
+    guard = device_arrays.torch._C._ExcludeDispatchKeyGuard
+    before = guard.made
+    for dtype in ("float16", "float32", "float64", "int32"):
+        x = (rng.standard_normal((3, 70)) * 40).astype(dtype)
+        for view in (x, x[:, ::2], x.T):
+            for how in ({}, {"keepdims": True}, {"correction": 1}, {"rounding": "up"}, {"axis": (0, 1), "correction": 2}):
+                mean, var = wf.mean_var(placed(kind, view), **how)
+                assert type(mean) is type(var) is kind and guard.entered == 0
+                at = [one.x.ctypes.data for one in (mean, var)]
+                assert at[1] - at[0] == mean.x.itemsize
+                if kind is Tensor:
+                    assert not mean.is_view and not var.is_view
+                for a, b in zip((mean, var), wf.mean_var(view, **how), strict=True):
+                    same(a.x, np.asarray(b))
+    assert guard.made - before == (1 if kind is Tensor else 0)  # it is used again
+    x = (rng.standard_normal(300) * 1e8 + 1e16).astype(np.float32)
+    there, names = placed(kind, x), ["var", "max", "mean", "sum", "mean", "min", "mean_var"]
+    wf.fuse(names)(there)
+    made = rooms_since_now()
+    found = wf.fuse(names)(there)
+    assert sorted(made) == sorted([(2,), (), (), (), (), (), ()]), made  # mean and var in one, min and max of one pass
+    for a, b in zip((*found[:-1], *found[-1]), (*(e := wf.fuse(names)(x))[:-1], *e[-1]), strict=True):
+        same(a.x, np.asarray(b))
+    del made[:]
+    for a, name in zip(wf.fuse(["mean", "var"])(there, accuracy="fast"), ("mean", "var"), strict=True):  # each as the function alone gives it
+        same(a.x, np.asarray(getattr(wf, name)(there, accuracy="fast").x))
+    assert (2,) not in made
+
+
+@simt
+def test_a_pytorch_without_views_of_their_own_has_two_pieces_of_memory(monkeypatch):
+    class old(device_arrays.torch):
+        class _C:
+            pass
+    assert _device.views_of_their_own(old) is None and _device.views_of_their_own(device_arrays.torch) is not None
+
+    class views(device_arrays.torch):  # whose context is without effect
+        class _C(device_arrays.torch._C):
+            class _ExcludeDispatchKeyGuard(device_arrays.torch._C._ExcludeDispatchKeyGuard):
+                def __enter__(self):
+                    pass
+
+                __exit__ = staticmethod(lambda *error: None)
+    assert _device.views_of_their_own(views) is None
+    monkeypatch.setitem(_device._libraries, Tensor, _device._Torch(old))
+    _device.tell_fast_path(Tensor, _device._libraries[Tensor], _device.kernels("sum"))
+    try:
+        x = np.arange(50, dtype=np.float32)
+        mean, var = wf.mean_var(Tensor(x))
+        same(mean.x, np.asarray(wf.mean(x)))
+        same(var.x, np.asarray(wf.var(x)))
+        assert mean.x.base is None and var.x.base is None
+    finally:
+        _core.use_device(None)
+        _device._told.clear()
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_pairs_of_many_elements_are_found_in_one_pass_and_parted(told, kind):
+    rng = np.random.default_rng(22)
+    types = ("float16", "float32", "float64", "int8", "int32", "int64", "uint16", "bool")
+    made = rooms_since_now()
+
+    def check(call, x, pairs, *more):
+        expected = call(x, *more)
+        there = [placed(kind, a) for a in (x, *more)]
+        for _ in range(3):
+            call(*there)  # shapes are remembered
+        del made[:]
+        found = call(*there)
+        assert len(made) == len(expected) + pairs, (x.dtype, made)
+        for a, b in zip(found, expected, strict=True):
+            assert type(a) is kind and a.x.flags.c_contiguous
+            same(a.x, np.asarray(b))
+    for dtype in (t for t in types if kind is Ndarray or t in vars(device_arrays.torch)):
+        x = (rng.standard_normal((64, 4096)) * 60).astype(dtype)
+        for axis in (0, 1):
+            for call in (wf.minmax, wf.mean_var):
+                check(lambda a: call(a, axis=axis), x, 1)  # noqa: B023
+    x = rng.standard_normal((512, 512)).astype(np.float32)
+    names = ["var", "max", "sum", "min", "mean"]
+    for how, pairs in (({"axis": 0}, 1), ({"axis": 1, "keepdims": True, "rounding": "down", "correction": 3}, 1)):
+        check(lambda a: wf.fuse(names)(a, **how), x, pairs)  # noqa: B023
+        check(lambda a: wf.fuse(names)(a, **how), x[::-1].T, pairs)  # noqa: B023
+    check(lambda a: wf.minmax(a, axis=1), x[:511], 0)  # too few elements
+    short = x.reshape(-1, 8)
+    check(lambda a: wf.minmax(a, axis=1), short, 0)  # too many answers
+    check(lambda a: wf.minmax(a, axis=0), rng.integers(-99, 99, (16, 131_100)).astype(np.int8 if kind is Ndarray else np.int32), 1)  # more answers than threads part them
+    flat, ends = x.reshape(-1), np.array([0, 0, 5, 100_000, 1 << 18])
+    for by in (ends[1:], 5000):
+        def call(a, *b, by=by):
+            return wf.segment_reduce("minmax", a, *(b or (by,)))
+        more = () if isinstance(by, int) else (by,)
+        check(call, flat, 1, *more)
 
 
 @simt
@@ -477,6 +589,81 @@ def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch
                         assert one.x.flags.c_contiguous and one.x.dtype == expected.dtype
                         same(one.x, expected)
                     assert not np.shares_memory(got.x, other.x)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Arrays as PyTorch's and CuPy's, for general code."""
+    for kind, library in ((Tensor, _device._Torch(device_arrays.torch)), (Ndarray, _device._Cupy(device_arrays.cupy))):
+        monkeypatch.setitem(_device._libraries, kind, library)
+    yield
+    _core.use_device(None)
+    _device._told.clear()
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_masks_and_nans_are_labels_of_nothing(known, kind):
+    rng = np.random.default_rng(23)
+    y = (rng.standard_normal((5, 7, 3)) * np.exp2(rng.integers(-40, 40, (5, 7, 3)))).astype(np.float32)
+    y[rng.random(y.shape) < 0.3] = np.nan
+    y[:, 2] = np.nan
+    for x in (y, y[::-1, ::2], y.transpose(2, 0, 1), np.arange(-50, 55, dtype=np.int32).reshape(5, 7, 3)):
+        masks = [rng.random(x.shape) < 0.5, rng.random(x.shape[-1:]) < 0.5, rng.random((x.shape[0], 1, 1)) < 0.7, np.array(True), np.zeros(x.shape, bool)]
+        for how in ({}, {"keepdims": True}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 2)}):
+            for name in ("sum", "mean", "min", "max", "var"):
+                f = getattr(wf, "nan" + name)
+                same(f(placed(kind, x), **how).x, np.asarray(f(x, **how)))
+                for mask in masks[:3] + masks[3:] * (name not in ("min", "max")):
+                    if name in ("min", "max") and not np.broadcast_to(mask, x.shape).any(axis=how.get("axis"), keepdims=True).all():
+                        continue  # of nothing there is none on the CPU; here it is not looked for
+                    same(f(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f(x, where=mask, **how)))
+                    f_all = getattr(wf, name)
+                    same(f_all(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f_all(x, where=mask, **how)))
+            for name in ("std", "norm", "prod", "count_nonzero", "any", "all", "mean_var", "sum_of_squares", "logsumexp"):
+                f = getattr(wf, name)
+                if kind is Tensor and f(x).__class__ is np.uint64:
+                    continue
+                got, expected = f(placed(kind, x), where=placed(kind, masks[0]), **how), f(x, where=masks[0], **how)
+                for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+                    assert type(a) is kind
+                    same(a.x, np.asarray(b))
+            a, b = wf.fuse(["sum", "max"])(placed(kind, y), where=placed(kind, ~np.isnan(y)), rounding="up", **({} if "axis" not in how else {"axis": 0}))
+            same(a.x, np.asarray(wf.nansum(y, rounding="up", **({} if "axis" not in how else {"axis": 0}))))
+            same(b.x, np.asarray(np.nanmax(y, **({} if "axis" not in how else {"axis": 0}))) if "axis" not in how else np.asarray(wf.nanmax(y, axis=0)))
+    if kind is Ndarray:
+        for dtype in ("float16", "float64", "int8", "int64", "uint8", "uint16", "uint64", "bool", "complex64", "complex128"):
+            x = (rng.standard_normal((40, 50)) * 9 + (1j * rng.standard_normal((40, 50)) if "complex" in dtype else 9)).astype(dtype)
+            mask = rng.random(x.shape) < 0.6
+            mask[0], mask[:, 0] = True, True
+            names = ["sum", "mean", "var", "norm", "mean_var", "count_nonzero"]
+            names += ["std", "min", "max", "minmax", "any", "all", "norm1", "norm_inf", "sum_of_squares", "nansum", "nanmin"] if "complex" not in dtype else []
+            for name in names:
+                f = getattr(wf, name)
+                for axis in (None, 0, 1):
+                    got, expected = f(Ndarray(None, None, x), where=Ndarray(None, None, mask), axis=axis), f(x, where=mask, axis=axis)
+                    for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+                        same(a.x, np.asarray(b))
+    mask = rng.random(y.shape) < 0.5
+    out = placed(kind, np.full(7, 9, np.float32))
+    assert wf.nansum(placed(kind, y), axis=(0, 2), where=placed(kind, mask), out=out) is out
+    same(out.x, wf.nansum(y, axis=(0, 2), where=mask))
+    same(wf.nansum(placed(kind, y), axis=0, where=placed(kind, mask), dtype="float64").x, wf.nansum(y, axis=0, where=mask, dtype="float64"))
+    if kind is Tensor:
+        whole, wide = rng.integers(-2**30, 2**30, y.shape).astype(np.int32), y.astype(np.float64) / 3
+        for how in ({}, {"axis": 1}):
+            same(wf.sum(Tensor(whole), where=Tensor(mask), dtype="int32", **how).x, np.asarray(wf.sum(whole, where=mask, dtype="int32", **how)))
+            same(wf.nansum(Tensor(wide), where=Tensor(mask), dtype="float32", **how).x, np.asarray(wf.nansum(wide, where=mask, dtype="float32", **how)))
+    same(wf.sum(placed(kind, y[:0]), where=placed(kind, mask[:0]), axis=0).x, wf.sum(y[:0], axis=0))
+    for where, error, words in ((mask, TypeError, "array of bool of the same library"), (placed(kind, mask.astype(np.float32)), TypeError, "array of bool"), ([True], TypeError, "array of bool"),
+                                (placed(kind, mask[0, :2]), ValueError, "cannot be broadcast")):
+        with pytest.raises(error, match=words) as e:
+            wf.sum(placed(kind, y), where=where)
+        assert "\n" not in str(e.value)
+    with pytest.raises(TypeError, match="stream="):
+        wf.sum(placed(kind, y), where=placed(kind, mask), stream=1)
+    with pytest.raises(TypeError, match="places"):
+        wf.fuse(["argmax"])(placed(kind, y), where=placed(kind, mask), axis=0)
 
 
 @simt

@@ -295,6 +295,98 @@ def test_min_and_max_in_one_pass(library):
 
 
 @pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_two_answers_of_one_pass(library):
+    on = REAL[library]
+    for dtype in DTYPES[library]:
+        for shape in ((1000,), (512, 1024), (70_000, 5), (3, 400_000), (17, 131_100)):
+            x = elements(dtype, shape, len(shape))
+            there = on(x)
+            for name in ("mean_var", "minmax") if not dtype.startswith("complex") else ("mean_var",):
+                for axis in (None, *range(len(shape))):
+                    both(name, there, x, library, axis=axis)
+            both("mean_var", there, x, library, axis=0, correction=1, rounding="up")
+            if not dtype.startswith("complex"):
+                for how in ({}, {"axis": -1}, {"axis": 0, "keepdims": True}):
+                    names = ["var", "max", "sum", "min", "mean"]
+                    for a, b in zip(wf.fuse(names)(there, **how), wf.fuse(names)(x, **how), strict=True):
+                        same(host(a), np.asarray(b))
+    x = elements("float32", (512, 1024))
+    there, flat = on(x), x.reshape(-1)
+    for by in (1000, np.array([0, 0, 7, 100_000, 1 << 19])):
+        for name in ("minmax", "mean_var"):
+            for a, b in zip(wf.segment_reduce(name, on(flat), by if isinstance(by, int) else on(by)), wf.segment_reduce(name, flat, by), strict=True):
+                same(host(a), b)
+    mean, var = wf.mean_var(there)
+    mean += 10  # they are arrays of their own
+    var -= 1
+    same(host(mean), wf.mean(x) + np.float32(10))
+    same(host(var), wf.var(x) - np.float32(1))
+    if library != "torch":
+        return
+    torch = sys.modules["torch"]
+    mean, var = wf.mean_var(there)
+    weight = torch.ones((), device="cuda", requires_grad=True)
+    product = weight * mean  # which keeps the mean for its derivative
+    var.add_(1)
+    product.backward()
+    assert float(weight.grad) == float(mean) and (mean._version, var._version) == (0, 1) and not mean._is_view()
+    side = torch.cuda.Stream()
+    torch.cuda._sleep(50_000_000)
+    y = there * 2
+    found = [*wf.mean_var(y, stream=side), *wf.mean_var(y, axis=1, stream=side), *wf.minmax(y, axis=0, stream=side)]
+    side.synchronize()
+    for a, b in zip(found, (*wf.mean_var(x * 2), *wf.mean_var(x * 2, axis=1), *wf.minmax(x * 2, axis=0)), strict=True):
+        same(host(a), np.asarray(b))
+    with torch.cuda.stream(side):
+        wf.mean_var(y), wf.mean_var(y, axis=1), wf.minmax(y, axis=0)
+    side.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        found = [*wf.mean_var(y), *wf.mean_var(y, axis=1), *wf.minmax(y, axis=0)]
+    for k in (3, 5):
+        y.copy_(torch.from_numpy(x * k))
+        graph.replay()
+        torch.cuda.synchronize()
+        for a, b in zip(found, (*wf.mean_var(x * k), *wf.mean_var(x * k, axis=1), *wf.minmax(x * k, axis=0)), strict=True):
+            same(host(a), np.asarray(b))
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_masks_and_nans(library):
+    on, rng = REAL[library], np.random.default_rng(18)
+    for dtype in DTYPES[library]:
+        for shape in ((1000,), (40, 50), (3, 5, 7), (300, 1001)):
+            x = elements(dtype, shape, len(shape))
+            if dtype.startswith("float"):
+                x[rng.random(shape) < 0.2] = np.nan
+            mask = rng.random(shape) < 0.6
+            mask[0], mask[..., 0] = True, True  # of nothing the CPU has no least one
+
+            def turned(a):
+                return a.permute(*range(a.ndim - 1, -1, -1)) if library == "torch" else a.T
+            there, view, theirs = on(x), x.T, turned(on(x))
+            for name in functions_of(dtype):
+                if not name.startswith("arg"):
+                    for axis in (None, 0, -1):
+                        for a, b in zip(parts(getattr(wf, name)(there, where=on(mask), axis=axis)), parts(getattr(wf, name)(x, where=mask, axis=axis)), strict=True):
+                            same(host(a), np.asarray(b))
+            if not dtype.startswith("complex"):
+                for name in ("nansum", "nanmean", "nanvar", "nanmin", "nanmax"):
+                    both(name, there, x, library)
+                    both(name, theirs, view, library, axis=0, keepdims=True)
+                    for a, b in zip(parts(getattr(wf, name)(theirs, where=turned(on(mask)), axis=-1)), parts(getattr(wf, name)(view, where=mask.T, axis=-1)), strict=True):
+                        same(host(a), np.asarray(b))
+    x = elements("float32", (40, 50))
+    same(host(wf.nansum(on(x), dtype="float64", where=on(x[0] > 0), axis=1)), wf.sum(x, dtype="float64", where=x[0] > 0, axis=1))
+    out = on(np.zeros(50, np.float32))
+    assert wf.mean(on(x), where=on(x > 0), axis=0, out=out) is out
+    same(host(out), wf.mean(x, where=x > 0, axis=0))
+    for where in (x > 0, [True], on(x), 1):
+        with pytest.raises(TypeError, match="array of bool of the same library"):
+            wf.sum(on(x), where=where)
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
 def test_few_elements_are_converted_by_kernels(library, monkeypatch):
     on = REAL[library]
     x, y = elements("float32", (40, 50)), elements("int32", (40, 50))

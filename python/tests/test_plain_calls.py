@@ -155,6 +155,23 @@ def test_out_that_shares_memory():
     same(wf.any(m, axis=0, where=m, out=m[0]), expected)
 
 
+def test_dot_has_an_out():
+    x, y = np.random.default_rng(9).standard_normal((2, 4, 30)).astype(np.float32)
+    for how in ({}, {"axis": 0}, {"axis": 1, "keepdims": True, "rounding": "up"}):
+        expected = np.asarray(wf.dot(x, y, **how))
+        out = np.full_like(expected, 7)
+        assert wf.dot(x, y, out=out, **how) is out
+        same(out, expected)
+    into = x[0]
+    expected = wf.dot(x, y, axis=0)
+    assert wf.dot(x, y, axis=0, out=into) is into  # of which an array is itself
+    same(into, expected)
+    for out, error in ((np.zeros(3), ValueError), (np.zeros((), np.int8), TypeError), ([0.0], TypeError), (np.broadcast_to(np.float32(0), ()), ValueError)):
+        with pytest.raises(error, match="^dot: ") as e:
+            wf.dot(x, y, out=out)
+        assert "\n" not in str(e.value)
+
+
 def test_out_that_is_read_after_it_is_written():
     for n in (40, 300):
         for dtype in ("float64", "float32"):

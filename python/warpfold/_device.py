@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import math
 import operator
@@ -94,8 +95,19 @@ class _Library:
     def used(self, x: Any, stream: Any) -> None:
         """Its memory is not to be given away before that stream has come to here."""
 
+    def there(self, x: Any, stream: int) -> Any:
+        """A context in which the library's functions work on the device of x and on that stream."""
+        return contextlib.nullcontext()
+
+    def place_of(self, x: Any) -> dict[str, Any]:
+        """What its functions are told, beside that context, to make an array there."""
+        return {}
+
 
 class _Torch(_Library):
+    def place_of(self, x: Any) -> dict[str, Any]:
+        return {"device": x.device}
+
     def stream(self, x: Any) -> int:
         return int(self.module.cuda.current_stream(x.device).cuda_stream) or 1
 
@@ -232,9 +244,23 @@ def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
     _told.add(kind)
     if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
         types = [getattr(library.module, name, None) for name in NAMES]
-        _core.use_device(compiled.torch_tensors(kind, types, (vars(kind)["__dlpack_c_exchange_api__"], library.module.empty_like)))
+        more = (vars(kind)["__dlpack_c_exchange_api__"], library.module.empty_like, views_of_their_own(library.module))
+        _core.use_device(compiled.torch_tensors(kind, types, more))
     elif type(library) is _Cupy and kind is library.module.ndarray:
         _core.use_device(compiled.cupy_arrays(kind, DTYPES, library.module.cuda.get_current_stream))
+
+
+def views_of_their_own(torch: Any) -> Any:
+    """What makes contexts in which PyTorch's views are tensors of their own but for the memory: what is done in place to one does not count as done to the others. None of a PyTorch that
+    has no such."""
+    try:
+        make = functools.partial(torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView))
+        with make():
+            first, second = torch.zeros(2).unbind()
+        first.add_(1)
+        return make if (first._version, second._version, first._is_view()) == (1, 0, False) else None
+    except (AttributeError, TypeError, RuntimeError):
+        return None
 
 
 def array_of(x: Any, stream: int, who: str) -> Any:
@@ -336,6 +362,38 @@ class Inputs:
             kernels(a.who).reduce(op, a.accuracy, a.rounding, a.correction, self.a, self.b, shape, axes, offsets, labels, count, length,
                                   self.stream, address)
         return to
+
+
+def check_selecting(x: Any, where: Any, stream: Any, who: str) -> None:
+    """Refuses a mask, or NaNs that are left out, of what `selected` is not for."""
+    library = library_of(x)
+    if type(library) not in (_Torch, _Cupy):
+        raise TypeError(f"{who}: where= and NaNs that are left out, of an array on a GPU of type {type(x).__module__}.{type(x).__name__}; those of CuPy and PyTorch have them. Else reduce those "
+                        f"elements alone, as {who}(x[where])")
+    if stream is not None:
+        raise TypeError(f"{who}: where= and NaNs that are left out with stream=; they are found by the array's library, on its own")
+    if where is None:
+        return
+    if not lies_on_gpu(where) or type(library_of(where)) is not type(library) or str(where.dtype).rpartition(".")[2] != "bool":
+        raise TypeError(f"{who}: where= of type {type(where).__name__}; of an array on a GPU it is True, or an array of bool of the same library there")
+    shape, mask = tuple(x.shape), tuple(where.shape)
+    if len(mask) > len(shape) or any(n not in (1, m) for n, m in zip(mask[::-1], shape[::-1])):
+        raise ValueError(f"{who}: where= of the shape {mask} cannot be broadcast to {shape}")
+
+
+def selected(x: Any, where: Any, skip_nans: bool, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """The elements one behind the other, and labels of theirs: the number of the answer they count for, or -1. Nothing is waited for."""
+    library = library_of(x)
+    assert library is not None
+    xp, shape = library.module, tuple(x.shape)
+    with library.there(x, library.stream(x)):
+        counts = None if where is None else xp.broadcast_to(where, shape)
+        if skip_nans:
+            numbers = x == x
+            counts = numbers if counts is None else numbers & counts
+        kept = tuple(1 if d in axes else n for d, n in enumerate(shape))
+        answers = xp.arange(math.prod(kept), **library.place_of(x)).reshape(kept)
+        return x.reshape(-1), xp.where(counts, answers, -1).reshape(-1)
 
 
 def makes_states(form: Any, x: Any, skip_nans: bool) -> bool:

@@ -51,7 +51,7 @@ _PARAMETERS = {
     "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
         How the true answer is rounded; with ``accuracy="fast"``, which has none, "nearest" alone.""",
     "where": """where : array_like of bool, optional
-        The elements that count; broadcast to the shape of x.""",
+        The elements that count; broadcast to the shape of x. Of an array on a GPU one there, of the same library (CuPy or PyTorch).""",
     "out": """out : array, optional
         Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
     "stream": """stream : stream, optional
@@ -652,9 +652,9 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     """
     return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, None, True)
 
-@_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "stream")
+@_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "out", "stream")
 def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", stream: Any = None) -> Any:
+        rounding: str = "nearest", out: Any = None, stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -679,8 +679,8 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
     1.0
     """
-    found = _dot(x, y, axis, keepdims, accuracy, rounding, stream)
-    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, stream)
+    found = _dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
+    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
 
 
 def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:

@@ -204,10 +204,9 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
     """As of_source, by kernels on the stream; each operation reads the array for itself."""
     from . import _device
     check_rounding(accuracy, rounding, name)
-    if where is not None and where is not True:
-        raise TypeError(f"{name}: where= of an array on a GPU; reduce those elements alone, as {name}(x[where])")
-    if skip_nans:
-        raise TypeError(f"{name}: NaNs of an array on a GPU are not left out; put others in their place before, by its own library")
+    masked = where is not None and where is not True
+    if masked or skip_nans:
+        _device.check_selecting(x, where if masked else None, stream, name)
     here = _device.Inputs(x, None, _device.Asked(name, accuracy, rounding, correction_of(correction, name), stream))
     shape = here.a.shape
     if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
@@ -218,14 +217,20 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
     if dtype is not None and (want := code_of(dtype, name)) != _core.answer_of(ops[0], here.a.dtype)[0]:
         how, rest = converted(ops[0], here.a.dtype, want, name), (axis, None, keepdims, correction, accuracy)
         if how == "wrap" and out is None:
-            [answer] = on_gpu(ops, x, *rest, rounding, None, None, stream, False, name)
+            [answer] = on_gpu(ops, x, *rest, rounding, where, None, stream, skip_nans, name)
             return [_device.wrapped(answer, name, want, stream)]
         if how == "round" and out is None and rounding == "nearest" and _device.narrows(x, here.a.dtype, want, stream):
-            [low], [high] = (on_gpu(ops, x, *rest, towards, None, None, None, False, name) for towards in ("zero", "away"))
+            [low], [high] = (on_gpu(ops, x, *rest, towards, where, None, None, skip_nans, name) for towards in ("zero", "away"))
             return [_device.narrowed(low, high, here.a.dtype, want)]
         x = _device.widened(x, name, here.a.dtype, want, stream)
-        return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, None, out, stream, False, name)
+        return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    if math.prod(shape) and (masked or (skip_nans and is_floating(here.a.dtype))):
+        check_places(ops, where if masked else None, name)
+        flat, labels = _device.selected(x, where if masked else None, skip_nans, axes)
+        of_labels = _device.Inputs(flat, None, here.asked)
+        at = _device.array_of(labels, of_labels.stream, name)
+        return [of_labels.run(op, out, kept, labels=at, count=math.prod(kept)) for op in ops]
     return [here.run(op, out, kept, axes=axes if len(axes) < len(shape) else None) for op in ops]
 
 
@@ -349,7 +354,7 @@ def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], a
     return answer
 
 
-def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any) -> Any:
+def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any, stream: Any) -> Any:
     from . import _device
     check_rounding(accuracy, rounding, "dot")
     if not (lies_on_gpu(x) and lies_on_gpu(y)):
@@ -361,7 +366,7 @@ def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding
     shape = common_shape(here.a.shape, here.b.shape)
     axes = axes_of(axis, len(shape), "dot")
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
-    return here.run(DOT, None, kept, shape, axes if len(axes) < len(shape) else None)
+    return here.run(DOT, out, kept, shape, axes if len(axes) < len(shape) else None)
 
 
 def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -371,10 +376,10 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"dot: arrays of the shapes {a} and {b}, which cannot be broadcast to one") from None
 
 
-def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, stream: Any = None) -> Any:
+def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any = None, stream: Any = None) -> Any:
     check_keepdims(keepdims, "dot")
     if lies_on_gpu(x) or lies_on_gpu(y):
-        return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, stream)
+        return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, out, stream)
     no_stream(stream, "dot")
     a, b = one_piece(take(x, "dot"), "dot"), one_piece(take(y, "dot"), "dot")
     if a.mask is not None or b.mask is not None:
@@ -394,7 +399,8 @@ def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, 
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
     answers = Answers(plan, [DOT], va.dtype, None, math.prod(kept))
     plan.run(va, vb, axes if len(axes) < len(shape) else None, None, None, 0, answers.raw)
-    return answers.all(tuple(1 if d in axes else n for d, n in enumerate(shape)) if keepdims else kept, a)[0]
+    answer = answers.all(tuple(1 if d in axes else n for d, n in enumerate(shape)) if keepdims else kept, a)[0]
+    return answer if out is None else into(out, answer, "dot")
 
 
 def whole_numbers(x: Any, who: str) -> Array:

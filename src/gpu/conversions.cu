@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as those of another type. For few: a thread has one at a time.
+// Elements as those of another type, and pairs as two arrays. A thread has one at a time.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-constexpr unsigned convert_threads = 256, convert_blocks = 128;
+constexpr unsigned convert_threads = 256, convert_blocks = 128, part_blocks = 512;
 
 template <class From, class To>
 __global__ void __launch_bounds__(convert_threads) convert_kernel(const From* from, To* to, std::uint64_t n) {
@@ -71,6 +71,28 @@ convert_function find_conversion(dtype element, dtype wanted) {
   }
 }
 
+template <class T>
+struct alignas(2 * sizeof(T)) pair_of {
+  T first, second;
+};
+template <class T>
+__global__ void __launch_bounds__(convert_threads) part_kernel(const pair_of<T>* pairs, T* first, T* second, std::uint64_t n) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{convert_threads} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * convert_threads) {
+    const pair_of<T> one = pairs[i];
+    first[i] = one.first;
+    second[i] = one.second;
+  }
+}
+
+template <class T>
+cudaError_t enqueue_part(const void* pairs, void* first, void* second, std::uint64_t n, cudaStream_t stream) {
+  if (n == 0) return cudaSuccess;
+  if (reinterpret_cast<std::uintptr_t>(pairs) % sizeof(pair_of<T>) != 0 || (reinterpret_cast<std::uintptr_t>(first) | reinterpret_cast<std::uintptr_t>(second)) % sizeof(T) != 0)
+    return cudaErrorMisalignedAddress;
+  return launch(part_kernel<T>, {at_most(divide_up(n, convert_threads), part_blocks), convert_threads, 0, stream, false}, static_cast<const pair_of<T>*>(pairs), static_cast<T*>(first),
+                static_cast<T*>(second), n);
+}
+
 }  // namespace
 
 }  // namespace wf::device::inline WF_BUILD
@@ -84,4 +106,20 @@ int wf::cuda_array_calls::convert
   const auto f = device::find_conversion(element, wanted);
   if (f == nullptr) return cudaErrorNotSupported;
   return f(from, to, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream));
+}
+
+#if WF_LIBRARY_IS_SIMT
+int wf::simt_array_calls::part
+#else
+int wf::cuda_array_calls::part
+#endif
+    (const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream) {
+  const auto of = [&]<class T>(T) { return device::enqueue_part<T>(pairs, first, second, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream)); };
+  switch (size) {
+    case 1: return of(std::uint8_t{});
+    case 2: return of(std::uint16_t{});
+    case 4: return of(std::uint32_t{});
+    case 8: return of(std::uint64_t{});
+    default: return cudaErrorNotSupported;
+  }
 }

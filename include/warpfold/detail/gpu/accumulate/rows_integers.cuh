@@ -114,6 +114,7 @@ struct short_moments {
 /// mean, var, std, mean_var and norm2: one kernel for all, since a branch that all threads take alike costs means nothing where memory is waited for.
 template <int Size>
 struct whole_moment_rows : word_rows<Size> {
+  static constexpr bool long_item = true;
   using base = word_rows<Size>;
   using typename base::word;
   /// The state of a row of any length: the sum in two's complement, the squares' sum behind it.

@@ -185,19 +185,20 @@ __device__ __forceinline__ void add_again_of(const arrays<1>& a, bool magnitudes
   std::uint32_t c;
 #pragma unroll 1
   for (int k = 0; (c = room.chunk[k & 1]) < chunks; ++k) {
-    if (threadIdx.x == 0) found = atomicAdd(board.next, 1u);
     const std::uint64_t first = c * chunk, end = first + chunk < a.n ? first + chunk : a.n;
 #pragma unroll 1
     for (int row = 0; row < rows; ++row) {
       add_row_again<Terms, E>(
           a, first, end, row, of_terms::range_of_row(row, range), magnitudes, room, turn++,
-          [&] {
-            if (threadIdx.x == 0) room.chunk[(k + 1) & 1] = found;
+          [&] {  // not before: a block that took its next chunk while it adds the first would leave none to a block that comes a little later
+            if (threadIdx.x == 0 && row == rows - 1) found = atomicAdd(board.next, 1u);
           },
           [&](int word, std::int64_t value) {
             add_word(board.words + (row * copies + static_cast<int>(blockIdx.x) % copies) * stride + word, (std::uint64_t{1} << 48) + static_cast<std::uint64_t>(value));
           });
     }
+    if (threadIdx.x == 0) room.chunk[(k + 1) & 1] = found;
+    __syncthreads();
   }
   if (!is_last_block() || warp_index() != 0) return;
 #pragma unroll 1

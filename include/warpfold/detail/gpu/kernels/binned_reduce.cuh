@@ -48,9 +48,10 @@ struct as_they_are {
 
 /// Any number of blocks call it, each with all its threads, at most binned_threads, once *board.next is 0. They take chunks of the arrays as long as there are some, so it does not matter
 /// which blocks take part. give(rows, watch, elements…) adds elements of the arrays to bins of E. All threads of the block that is done last call answer(digits, kinds), behind a barrier.
+/// late: blocks come one after the other, and none takes its next chunk before it has added one; else it would leave no chunk to a block that comes a little later.
 /// Returns what this block found in place of a chunk: the number of chunks, or more.
 template <terms Terms, class E, class T, class... Ts, class Give, class Answer>
-__device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof...(Ts)>& a, bool finite_only, const binned_board& board, std::uint32_t& chunks, Give give, Answer answer) {
+__device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof...(Ts)>& a, bool finite_only, const binned_board& board, bool late, std::uint32_t& chunks, Give give, Answer answer) {
   using bins = binned_rows<E, Terms, bin_copies<E, Terms>>;
   constexpr bool packs = all_packable<T, Ts...>;
   constexpr int inputs = 1 + sizeof...(Ts), items = packs ? 16 / static_cast<int>(sizeof(T)) : 1, loads = inputs == 1 ? 4 : 2;
@@ -96,7 +97,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
 #pragma unroll 1
   while ((c = block.chunk) < chunks) {
     std::uint32_t after = 0;
-    if (threadIdx.x == 0) after = atomicAdd(board.next, 1u);  // on its way while this one is added
+    if (threadIdx.x == 0 && !late) after = atomicAdd(board.next, 1u);  // on its way while this one is added
     if (c < pack_chunks) {
       const std::uint64_t first = c * chunk_packs, end = first + chunk_packs < a.packs ? first + chunk_packs : a.packs;
 #pragma unroll 1
@@ -150,6 +151,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
       flush();
     }
     ++mine;
+    if (threadIdx.x == 0 && late) after = atomicAdd(board.next, 1u);
     __syncthreads();
     if (threadIdx.x == 0) block.chunk = after;
     __syncthreads();
@@ -188,11 +190,11 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
 /// As above: the block that is done last writes *out, or the state that is asked for, and to *verdict whether that saw no special values.
 template <terms Terms, class Out, class T, class... Ts>
 __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + sizeof...(Ts)>& a, const exact_question& q, Out* out,
-                                                               const binned_board& board, std::uint32_t* verdict, std::uint32_t& chunks) {
+                                                               const binned_board& board, bool late, std::uint32_t* verdict, std::uint32_t& chunks) {
   using layout = binned_layout<T, Terms>;
   const bool magnitudes = q.what == op::norm1;
   return add_by_bins_of<Terms, T, T, Ts...>(
-      a, q.states, board, chunks, [&](auto& rows, auto& watch, const auto&... x) { rows.add(watch, magnitudes, x...); },
+      a, q.states, board, late, chunks, [&](auto& rows, auto& watch, const auto&... x) { rows.add(watch, magnitudes, x...); },
       [&](std::int64_t* digits, const std::uint32_t* kinds) {
         if constexpr (Terms != terms::moments || !layout::complex) {  // whose states keep the squares of the parts apart
           if (q.states) {
@@ -255,7 +257,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   const std::uint32_t* const there = q.states ? plain : verdict;
   if (there != nullptr && *there != 0) return;
   std::uint32_t chunks = 0;
-  const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, verdict, chunks);
+  const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, false, verdict, chunks);
   // Each block finds one chunk too many: who finds the last one is alone with it.
   if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
 }

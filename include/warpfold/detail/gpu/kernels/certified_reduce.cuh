@@ -358,7 +358,7 @@ __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<
       }
     }
     std::uint32_t chunks;
-    add_by_bins<Terms, Out, T, Ts...>(a, {q.q.what, q.q.rounding, q.q.correction}, out, board, nullptr, chunks);
+    add_by_bins<Terms, Out, T, Ts...>(a, {q.q.what, q.q.rounding, q.q.correction}, out, board, true, nullptr, chunks);
   }
 }
 

@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   const bool magnitudes = q.of_rows.what == op::norm1;
   std::uint32_t chunks = 0;
   const std::uint32_t found = add_by_bins_of<Terms, E, T...>(
-      a, false, board, chunks, [&](auto& rows, auto& watch, const T&... x) { rows.add(watch, magnitudes, map(x...)); },
+      a, false, board, false, chunks, [&](auto& rows, auto& watch, const T&... x) { rows.add(watch, magnitudes, map(x...)); },
       [&](std::int64_t* digits, const std::uint32_t* kinds) {
         if (warp_index() == 0) answers_of_rows<binned_layout<E, Terms>, E, Out>(digits, kinds, a.n, q);
       });

@@ -395,7 +395,7 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
   std::mt19937_64 g(57 * number_of_environment("WF_ROWS_SEED", 1) + static_cast<std::uint64_t>(GetParam()));
   int k = 0, failures = 0;
   auto families = row_families(GetParam());
-  if (wf::is_floating(GetParam())) families.insert(families.end(), {"octaves", "grid", "grid_crumbs", "grid_layers", "late_crumb", "late_crumb"});
+  if (wf::is_floating(GetParam())) families.insert(families.end(), {"octaves", "bands", "bands", "grid", "grid_crumbs", "grid_layers", "late_crumb", "late_crumb"});
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const auto& family : families) {

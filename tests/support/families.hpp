@@ -77,6 +77,11 @@ std::vector<T> make_family(const std::string& name, std::uint64_t n, std::uint64
       constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
       b = of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));
     }
+    if (name == "bands") {  // about 1 and 2^-42 by stretches, each at even places or at odd ones alone, between zeros: doubles that add up both lose bits of the small ones
+      constexpr int one = f::exponent_field_max / 2, lower = one > 42 ? one - 42 : 1;
+      const bool small = i / 48 % 2 == 0;
+      b = i % 2 == (small ? seed : seed / 2) % 2 ? of_exponent(small ? lower : one) : bits{0};
+    }
     if (name == "cancelling_octaves") {  // as the last, and all but the first two cancel
       constexpr int one = f::exponent_field_max / 2, reach = one < 45 ? one - 1 : 45;
       b = i % 2 == 1 && i != 1 ? static_cast<bits>(v[i - 1] ^ f::sign_mask) : of_exponent(one - reach + static_cast<int>(g() % (2 * reach)));

@@ -138,10 +138,15 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   using number = double;
   using sum = double;
   using item = T;
-  struct part {
+  static constexpr bool packed = std::is_same_v<T, bf16>;  ///< what is known of elements is found of two at a time
+  struct float_part {
     float magnitudes = 0;
     std::uint32_t least = ~0u;
   };
+  struct packed_part {  ///< as in packed_quick_sum
+    std::uint32_t greatest = 0x80008000u, least = 0x7fff7fffu;
+  };
+  using part = std::conditional_t<packed, packed_part, float_part>;
   struct facts {
     float magnitudes;     ///< their sum, or more; f16: how many elements, NaN if a sum is not finite
     std::uint32_t least;  ///< bits of the least but zero, doubled, less 1
@@ -156,47 +161,83 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     const std::uint32_t bits = __float_as_uint(to_float(item_of<T>(p, i))) & base::kept();
     return finite && (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
   }
-  /// The first `many` items of a pack, or all, with what is known of those.
-  __device__ __forceinline__ double sum_of(const pack& p, unsigned many, bool finite = false) const {
-    double s = 0;
-#pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      if (static_cast<unsigned>(i) < many) s = certified::add(s, static_cast<double>(__uint_as_float(bits_of(p, i, finite))));
-    }
-    return s;
-  }
-  __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
-    double s[base::items];
-    float m[base::items];
-#pragma unroll
-    for (int i = 0; i < base::items; ++i) {
-      const std::uint32_t bits = bits_of(p, i, finite);
-      s[i] = static_cast<double>(__uint_as_float(bits));
-      if constexpr (!half) {
-        m[i] = fabsf(__uint_as_float(bits));
-        q.least = min(q.least, 2 * bits - 1);
-      }
-    }
+  /// Adds items of a pack as a tree, so that few wait for each other.
+  static __device__ __forceinline__ double sum_of_items(double (&s)[base::items]) {
 #pragma unroll
     for (int n = base::items / 2; n > 0; n /= 2) {
 #pragma unroll
-      for (int i = 0; i < n; ++i) {
-        s[i] = certified::add(s[i], s[i + n]);
-        if constexpr (!half) m[i] = __fadd_rn(m[i], m[i + n]);
+      for (int i = 0; i < n; ++i) s[i] = certified::add(s[i], s[i + n]);
+    }
+    return s[0];
+  }
+  /// The first `many` items of a pack, 1 at least.
+  __device__ __forceinline__ double sum_of(pack p, unsigned many, bool finite = false) const {
+    if constexpr (sizeof(T) == 2) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) p.word[j] &= __funnelshift_lc(~0u, 0, static_cast<unsigned>(max(static_cast<int>(16 * many) - 32 * j, 0)));
+    } else {
+#pragma unroll
+      for (int j = 1; j < 4; ++j) p.word[j] = static_cast<unsigned>(j) < many ? p.word[j] : 0;
+    }
+    double s[base::items];
+#pragma unroll
+    for (int i = 0; i < base::items; ++i) s[i] = static_cast<double>(__uint_as_float(bits_of(p, i, finite)));
+    return sum_of_items(s);
+  }
+  /// All items of a pack, with what is known of them.
+  __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
+    double s[base::items];
+    if constexpr (packed) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        std::uint32_t two = p.word[j];
+        if (finite) two &= ~__vcmpeq2(two & 0x7f807f80u, 0x7f807f80u);
+        const std::uint32_t signs = two | 0x80008000u;
+        q.greatest = __vmaxu2(q.greatest, signs);
+        q.least = __viaddmin_s16x2(signs, 0xffffffffu, q.least);  // zeros are out of the way
+        s[2 * j] = static_cast<double>(__uint_as_float(two << 16 & base::kept()));
+        s[2 * j + 1] = static_cast<double>(__uint_as_float(two & 0xffff0000u & base::kept()));
+      }
+    } else {
+      float m[base::items];
+#pragma unroll
+      for (int i = 0; i < base::items; ++i) {
+        const std::uint32_t bits = bits_of(p, i, finite);
+        s[i] = static_cast<double>(__uint_as_float(bits));
+        if constexpr (!half) {
+          m[i] = fabsf(__uint_as_float(bits));
+          q.least = min(q.least, 2 * bits - 1);
+        }
+      }
+      if constexpr (!half) {
+#pragma unroll
+        for (int n = base::items / 2; n > 0; n /= 2) {
+#pragma unroll
+          for (int i = 0; i < n; ++i) m[i] = __fadd_rn(m[i], m[i + n]);
+        }
+        q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
       }
     }
-    if constexpr (!half) q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
-    return s[0];
+    return sum_of_items(s);
   }
   /// All lanes call it; `all`: the sum of the tile.
   __device__ __forceinline__ facts warp_facts(const part& p, double all) const {
     if constexpr (half) return {base::is_finite(all) ? static_cast<float>(each * warp_lanes) : __uint_as_float(0x7fc00000u), 0};
+    else if constexpr (packed) return {tile_of_magnitude(warp_max(base::top_of(p.greatest))), warp_min(base::least_of(p.least)) << 17 | 0x1ffffu};
     else return {warp_lanes * __uint_as_float(warp_max(__float_as_uint(p.magnitudes))), warp_min(p.least)};
   }
+  /// A tile of elements below 2^(top + 1 - 127), where infinities and NaNs have the biased exponent 255.
+  static __device__ __forceinline__ float tile_of_magnitude(std::uint32_t top) {
+    constexpr std::uint32_t tile_bits = 11;
+    static_assert(!packed || each * warp_lanes == 1u << tile_bits);
+    return __uint_as_float(min(top + 1 + tile_bits, 255u) << 23);
+  }
   static __device__ __forceinline__ facts joined(const facts& a, const facts& b) { return {__fadd_rn(a.magnitudes, b.magnitudes), min(a.least, b.least)}; }
-  /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions a term; `units` leaves twice the room.
+  /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions a term; `units` leaves twice the room. The last
+  /// digit of a bf16 is worth 2^16 of those that a float has.
   static __device__ __forceinline__ bool is_exact(const facts& f) {
     if constexpr (half) return f.magnitudes <= 0x1p13f;  // so many multiples of 2^-24 below 2^16
+    else if constexpr (packed) return static_cast<double>(f.magnitudes) < certified::multiply(base::units(f.least), 0x1p16);
     else return static_cast<double>(f.magnitudes) < base::units(f.least);
   }
   /// Whether a tile may have infinities or NaNs.

@@ -308,8 +308,10 @@ inline constexpr int front_bytes = 8;
 template <class Acc>
 inline constexpr bool has_front = unordered_accumulator<Acc> && (!Acc::proves || Acc::fixed_size != 2 || sizeof(typename Acc::running) == 8);
 
-/// Loads of a thread at once; blocks of a multiprocessor.
-inline constexpr int front_ahead = 8, front_blocks = 4;
+/// Loads of a thread at once, more of f16, of whose columns a sum alone is kept; blocks of a multiprocessor.
+template <class Acc>
+inline constexpr int front_ahead = Acc::proves && Acc::fixed_size == 2 ? 16 : 8;
+inline constexpr int front_blocks = 4;
 /// Totals that come together in a column, at most: a certificate's bound grows with them.
 inline constexpr std::uint64_t most_totals = 1 << 12;
 
@@ -333,7 +335,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     front_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ column_walk w, const __grid_constant__ Acc acc,
                          const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
   await_stream();
-  constexpr int size = Acc::fixed_size, bytes = front_bytes, each = bytes / size, ahead = front_ahead;
+  constexpr int size = Acc::fixed_size, bytes = front_bytes, each = bytes / size, ahead = front_ahead<Acc>;
   using state = typename Acc::state;
   __shared__ state shared[each][columns_warps][warp_lanes];
   __shared__ typename room_of<Acc>::type room;
@@ -505,7 +507,7 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
   const std::uint64_t side = w.columns * Acc::fixed_size;
   if (!w.aligned && (!shifts_columns<Acc> || side < shifted_columns || v.dim[v.kept].stride[0] < static_cast<std::int64_t>(side))) return false;
   while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
-  const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead;
+  const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead<Acc>;
   w.tiles = (w.columns + wide - 1) / wide;
   const std::uint64_t groups = w.tiles * (v.rows / w.columns), resident = std::uint64_t{front_blocks} * scratch.multiprocessors();
   // Blocks for all multiprocessors, each with some rounds to do, and with a place for what it has to tell.
@@ -518,7 +520,7 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
   if (groups * parts >= (std::uint64_t{1} << 31)) return false;
   w.parts = static_cast<std::uint32_t>(parts);
   w.bunch = bunch_of(groups, w.parts);
-  const std::uint64_t length = (v.n / (round * parts) + 2) * front_ahead, chain = length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
+  const std::uint64_t length = (v.n / (round * parts) + 2) * front_ahead<Acc>, chain = length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
   if (parts + length / rounds_of_chain > most_totals) return false;
   e = launch(front_columns_kernel<Acc>, {static_cast<unsigned>(groups * parts), columns_threads, 0, stream, scratch.overlaps()}, v, w, acc,
              acc.facts(v.n, chain, parts + length / rounds_of_chain + 1 + merges_of_columns), static_cast<unsigned char*>(r.out), scratch.row_states(), scratch.row_counters());

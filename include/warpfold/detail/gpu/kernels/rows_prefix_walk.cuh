@@ -84,10 +84,16 @@ struct prefix_room {
     number* const in = within() + lane;
     const unsigned char* const from = stage(k);
     number s{}, up;
+    pack loaded[lane_packs];  // of floats all before the first sum is stored, behind which the compiler moves no load
+    if constexpr (Acc::proves) {
+#pragma unroll
+      for (unsigned j = 0; j < lane_packs; ++j) loaded[j] = load_bytes(from + place_of_lane(j, lane), 16);
+    }
 #pragma unroll
     for (unsigned j = 0; j < lane_packs; ++j) {
       in[j * warp_lanes] = s;
-      s += sum(load_bytes(from + place_of_lane(j, lane), 16));
+      if constexpr (!Acc::proves) loaded[j] = load_bytes(from + place_of_lane(j, lane), 16);
+      s += sum(loaded[j]);
     }
     up = s;
 #pragma unroll
@@ -166,6 +172,7 @@ struct segment_ends {
   __device__ __forceinline__ void ask(unsigned k) {
     const unsigned upto = min(many, k + prefix_ahead);
     const unsigned char* const from = static_cast<const unsigned char*>(v.offsets);
+#pragma unroll 1
     for (unsigned e = asked + static_cast<unsigned>(lane_index()); e < upto; e += warp_lanes) {
       copy_word(room.ends() + e % prefix_ends, from + (first + e + 1) * static_cast<unsigned>(v.offset_bytes));
     }

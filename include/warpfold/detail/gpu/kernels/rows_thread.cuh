@@ -221,6 +221,8 @@ inline constexpr std::uint64_t lone_few = 16;  ///< elements of columns that thr
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
 inline constexpr int lone_columns_each = (Acc::fixed_size >= 4 ? 16 : 8) / Acc::fixed_size;
+/// Blocks beside one another, and one after the other: multiprocessors do not all read at one speed, and the faster ones then take more blocks.
+inline constexpr std::uint64_t lone_columns_waves = 32;
 /// Loads of a thread at once: twice as many of f16, of which it keeps a sum alone.
 template <class Acc>
 inline constexpr int lone_columns_ahead = Acc::proves && Acc::fixed_size == 2 && sizeof(typename Acc::running) == 8 ? 8 : 4;
@@ -280,8 +282,8 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
   constexpr std::uint64_t size = Acc::fixed_size, each = lone_columns_each<Acc>;
   auto* const out = static_cast<unsigned char*>(to);
   const std::uint64_t bytes = v.n * size, resident = std::uint64_t{scratch.multiprocessors()} * (2048 / lone_threads);
-  const auto blocks_of = [&](std::uint64_t work, std::uint64_t of_block) {
-    return at_most(divide_up(work, static_cast<std::uint32_t>(of_block)), static_cast<std::uint32_t>(4 * resident));
+  const auto blocks_of = [&](std::uint64_t work, std::uint64_t of_block, std::uint64_t waves) {
+    return at_most(divide_up(work, static_cast<std::uint32_t>(of_block)), static_cast<std::uint32_t>(waves * resident));
   };
   if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
   // All rows one after the other.
@@ -291,7 +293,7 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     lone_walk w{0, 0, acc.result_size()};
     if (bytes > 16) w.loads = static_cast<int>(bytes / 16);
     while (bytes <= 16 && std::uint64_t{1} << w.elements_log2 < v.n) ++w.elements_log2;
-    const std::uint32_t blocks = w.loads != 0 ? blocks_of(v.rows, lone_threads) : blocks_of((v.all * size + 15) / 16, lone_threads * lone_packs);
+    const std::uint32_t blocks = w.loads != 0 ? blocks_of(v.rows, lone_threads, 4) : blocks_of((v.all * size + 15) / 16, lone_threads * lone_packs, 4);
     e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), out);
     return true;
   }
@@ -307,7 +309,7 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[0]);
   }
   if (all % (each * size) != 0) return false;
-  e = launch(lone_columns_kernel<Acc>, {blocks_of(threads, lone_threads), lone_threads, 0, stream, scratch.overlaps()}, v,
+  e = launch(lone_columns_kernel<Acc>, {blocks_of(threads, lone_threads, lone_columns_waves), lone_threads, 0, stream, scratch.overlaps()}, v,
              lone_columns{columns, columns / each, acc.result_size()}, acc, acc.facts(v.n, v.n, 0), out);
   return true;
 }

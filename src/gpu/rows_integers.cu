@@ -12,7 +12,8 @@ rows_function find_rows_integers(op o, dtype t) {
   switch (o) {
     case op::dot: return rows_of_size<whole_dot_rows>(size);
     case op::sum_of_squares: case op::norm1: return rows_of_size<whole_square_rows>(size);
-    case op::mean: case op::norm2: case op::var: case op::std_dev: case op::mean_var: return rows_of_size<whole_moment_rows>(size);
+    case op::mean: return rows_of_size<whole_mean_rows>(size);
+    case op::norm2: case op::var: case op::std_dev: case op::mean_var: return rows_of_size<whole_spread_rows>(size);
     default: return nullptr;
   }
 }

@@ -57,7 +57,7 @@ struct certified_rows {
   static constexpr int fixed_size = size, fixed_align = align;
   /// An answer takes as long as so many elements (rows_ragged.cuh).
   static constexpr std::uint64_t segment_units = Terms != terms::sum || sizeof(T) >= 8 ? 8 : sizeof(T) == 4 ? 12 : 24;
-  static constexpr bool proves = true, long_item = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
+  static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
   struct nothing_lost {};
   struct chains_lost {
     double loss;  ///< of the chains of doubles, at most

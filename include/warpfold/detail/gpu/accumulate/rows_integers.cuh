@@ -101,105 +101,99 @@ template <int Size>
 using whole_dot_rows = whole_product_rows<Size, 2>;
 
 /// What a thread keeps of 64-bit integers: Σx, and of |x| = a·2^32 + b the sums of b², a·b and a², as long_rows.
+template <bool Squares>
 struct long_moments {
   exact::u128 sum;
-  exact::u128 square[3];
+  exact::u128 square[Squares ? 3 : 1];
 };
 /// The same of shorter ones: no thread adds 2^32 of them.
+template <bool Squares>
 struct short_moments {
   std::uint64_t sum;
-  std::uint64_t square[2];  ///< of 8 and 16 bits in the first
+  std::uint64_t square[Squares ? 2 : 1];  ///< of 8 and 16 bits in the first
 };
 
-/// mean, var, std, mean_var and norm2: one kernel for all, since a branch that all threads take alike costs means nothing where memory is waited for.
-template <int Size>
+/// mean; with Squares var, std, mean_var and norm2 too.
+template <int Size, bool Squares>
 struct whole_moment_rows : word_rows<Size> {
-  static constexpr bool long_item = true;
   using base = word_rows<Size>;
   using typename base::word;
   /// The state of a row of any length: the sum in two's complement, the squares' sum behind it.
-  static constexpr int sum_words = Size < 4 ? 1 : 2, square_words = Size == 1 ? 1 : Size == 8 ? 3 : 2;
+  static constexpr int sum_words = Size < 4 ? 1 : 2, square_words = !Squares ? 0 : Size == 1 ? 1 : Size == 8 ? 3 : 2;
   struct state {
     std::uint64_t w[sum_words + square_words];
   };
-  using running = std::conditional_t<Size == 8, long_moments, short_moments>;
+  using running = std::conditional_t<Size == 8, long_moments<Squares>, short_moments<Squares>>;
 
   op what;
   wf::rounding rounding;
-  bool flips;    ///< numbers have no sign
-  bool squares;  ///< are asked for
+  bool flips;  ///< numbers have no sign
   std::int64_t correction;
 
   std::size_t result_size() const { return what == op::mean_var ? 16 : 8; }
-  static whole_moment_rows of(const rows_request& r) { return {{}, r.what, r.options.rounding, !has_sign(r.element), r.what != op::mean, r.options.correction}; }
+  static whole_moment_rows of(const rows_request& r) { return {{}, r.what, r.options.rounding, !has_sign(r.element), r.options.correction}; }
   __device__ __forceinline__ state identity() const { return {}; }
   __device__ __forceinline__ running start() const { return {}; }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
     if constexpr (Size == 1) {
-      int sum = 0, square = 0;
+      int sum = 0, squares = 0;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const auto w = static_cast<int>(p[0].word[j] ^ flip());
         sum = __dp4a(w, static_cast<int>(ones_of_bytes), sum);
-        square = __dp4a(w, w, square);
+        if constexpr (Squares) squares = __dp4a(w, w, squares);
       }
       r.sum += static_cast<std::uint64_t>(std::int64_t{sum});
-      r.square[0] += static_cast<std::uint32_t>(square);
+      if constexpr (Squares) r.square[0] += static_cast<std::uint32_t>(squares);
     } else if constexpr (Size == 2) {
       int sum = 0;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) sum = __dp2a_lo(static_cast<int>(p[0].word[j] ^ flip()), static_cast<int>(ones_of_bytes), sum);
-      r.sum += static_cast<std::uint64_t>(std::int64_t{sum});
-      if (squares) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const auto w = static_cast<int>(p[0].word[j] ^ flip());
+      for (int j = 0; j < 4; ++j) {
+        const auto w = static_cast<int>(p[0].word[j] ^ flip());
+        sum = __dp2a_lo(w, static_cast<int>(ones_of_bytes), sum);
+        if constexpr (Squares) {
           const int a = static_cast<std::int16_t>(w), b = w >> 16;
           r.square[0] += static_cast<std::uint64_t>(std::int64_t{a} * a);
           r.square[0] += static_cast<std::uint64_t>(std::int64_t{b} * b);
         }
       }
+      r.sum += static_cast<std::uint64_t>(std::int64_t{sum});
     } else {
 #pragma unroll
-      for (int i = 0; i < base::items; ++i) add_number(r, number_of(item_of<word>(p[0], i)));
-      if (squares) {
-#pragma unroll
-        for (int i = 0; i < base::items; ++i) add_square(r, number_of(item_of<word>(p[0], i)));
-      }
+      for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i));
     }
   }
-  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const {
-    const std::int64_t x = number_of(item_of<word>(p[0], 0));
-    add_number(r, x);
-    if (squares) add_square(r, x);
-  }
+  __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { take(r, item_of<word>(p[0], 0)); }
   __device__ __forceinline__ state total(const running& r) const {
     state s{};
     if constexpr (Size == 8) {
       put(s.w, r.sum);
-      // b² + 2^33·a·b + 2^64·a²
-      const exact::u128 low = r.square[0] + (r.square[1] << 33), high = r.square[2] + (low < r.square[0] ? exact::u128{1} << 64 : 0);
-      const exact::u128 upper = high + exact::upper_word(low) + (r.square[1] >> 95 << 64);
-      s.w[2] = static_cast<std::uint64_t>(low);
-      put(s.w + 3, upper);
+      if constexpr (Squares) {  // b² + 2^33·a·b + 2^64·a²
+        const exact::u128 low = r.square[0] + (r.square[1] << 33), high = r.square[2] + (low < r.square[0] ? exact::u128{1} << 64 : 0);
+        const exact::u128 upper = high + exact::upper_word(low) + (r.square[1] >> 95 << 64);
+        s.w[2] = static_cast<std::uint64_t>(low);
+        put(s.w + 3, upper);
+      }
     } else {
       s.w[0] = r.sum;
       if constexpr (Size == 4) s.w[1] = sign_of(r.sum);
-      s.w[sum_words] = r.square[0];
-      if constexpr (Size == 4) s.w[sum_words + 1] = r.square[1];
+      if constexpr (Squares) {
+        s.w[sum_words] = r.square[0];
+        if constexpr (Size == 4) s.w[sum_words + 1] = r.square[1];
+      }
     }
     return s;
   }
   __device__ __forceinline__ state combine(state a, const state& b) const {
     add_words<sum_words>(a.w, b.w);
-    add_words<square_words>(a.w + sum_words, b.w + sum_words);
+    if constexpr (Squares) add_words<square_words>(a.w + sum_words, b.w + sum_words);
     return a;
   }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
     integer_moments m{{s.w[0], sum_words == 2 ? s.w[sum_words - 1] : sign_of(s.w[0])}, {0, 0, 0}};
 #pragma unroll
     for (int k = 0; k < square_words; ++k) m.squares[k] = s.w[sum_words + k];
-    m.answer(what, n, flips ? 8 * Size - 1 : -1, rounding, correction, static_cast<double*>(out));
+    m.template answer<Squares>(what, n, flips ? 8 * Size - 1 : -1, rounding, correction, static_cast<double*>(out));
     return true;
   }
 
@@ -224,27 +218,30 @@ struct whole_moment_rows : word_rows<Size> {
     constexpr std::uint32_t bits = Size == 1 ? 0x80808080u : Size == 2 ? 0x80008000u : 0x80000000u;
     return flips ? bits : 0;
   }
-  /// With the sign that it has, or gets.
-  __device__ __forceinline__ std::int64_t number_of(word w) const {
-    if constexpr (Size == 8) return static_cast<std::int64_t>(w ^ std::uint64_t{flip()} << 32);
-    else return static_cast<std::make_signed_t<word>>(w ^ static_cast<word>(flip()));
-  }
-  static __device__ __forceinline__ void add_number(running& r, std::int64_t x) {
-    if constexpr (Size == 8) r.sum += exact::u128{sign_of(static_cast<std::uint64_t>(x))} << 64 | static_cast<std::uint64_t>(x);
-    else r.sum += static_cast<std::uint64_t>(x);
-  }
-  static __device__ __forceinline__ void add_square(running& r, std::int64_t x) {
+  __device__ __forceinline__ void take(running& r, word w) const {
     if constexpr (Size == 8) {
-      const std::uint64_t sign = sign_of(static_cast<std::uint64_t>(x)), m = (static_cast<std::uint64_t>(x) ^ sign) - sign, a = m >> 32, b = m & 0xffffffffu;
-      r.square[0] += b * b;
-      r.square[1] += a * b;
-      r.square[2] += a * a;
+      const std::uint64_t x = w ^ std::uint64_t{flip()} << 32, sign = sign_of(x);
+      r.sum += exact::u128{sign} << 64 | x;
+      if constexpr (Squares) {
+        const std::uint64_t m = (x ^ sign) - sign, a = m >> 32, b = m & 0xffffffffu;
+        r.square[0] += b * b;
+        r.square[1] += a * b;
+        r.square[2] += a * a;
+      }
     } else {
-      const auto square = static_cast<std::uint64_t>(x * x);
-      r.square[0] += square;
-      if constexpr (Size == 4) r.square[1] += r.square[0] < square ? 1 : 0;
+      const std::int64_t x = static_cast<std::make_signed_t<word>>(w ^ static_cast<word>(flip()));
+      r.sum += static_cast<std::uint64_t>(x);
+      if constexpr (Squares) {
+        const auto square = static_cast<std::uint64_t>(x * x);
+        r.square[0] += square;
+        if constexpr (Size == 4) r.square[1] += r.square[0] < square ? 1 : 0;
+      }
     }
   }
 };
+template <int Size>
+using whole_mean_rows = whole_moment_rows<Size, false>;
+template <int Size>
+using whole_spread_rows = whole_moment_rows<Size, true>;
 
 }  // namespace wf::device::inline WF_BUILD

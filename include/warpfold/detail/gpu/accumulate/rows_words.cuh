@@ -127,7 +127,6 @@ struct word_keys {
 /// min, max, minmax and norm_inf.
 template <int Size>
 struct extreme_rows : word_rows<Size> {
-  static constexpr bool long_item = true;
   using base = word_rows<Size>;
   using typename base::word;
   using key = typename word_keys<Size>::key;
@@ -174,7 +173,6 @@ struct extreme_rows : word_rows<Size> {
 /// argmin and argmax.
 template <int Size>
 struct arg_rows : word_rows<Size> {
-  static constexpr bool long_item = true;
   using base = word_rows<Size>;
   using typename base::word;
   using key = typename word_keys<Size>::key;

@@ -99,10 +99,11 @@ inline constexpr int bulk_chunk = 16 * Threads * Each;
 /// c mod workers, and pack t + k·Threads of it to thread t, whatever the array's address. All threads of a block call
 /// start(), and add() as often, once at least. Chunks that reach over an end of an array that is not aligned, and what is
 /// no whole chunk, are loaded by the threads.
-template <int Threads, int Each, int Stages, bool Aligned, class T, class Start, class Add>
-__device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
+template <int Threads, int Each, int Stages, bool Aligned, class Part, class Start, class Add>
+__device__ __forceinline__ void for_each_pack_bulk(const Part& part,
                                                    const bulk_ring<bulk_chunk<Threads, Each>, Stages>& ring, Start start,
                                                    Add add, std::uint32_t workers = gridDim.x) {
+  using T = typename Part::element;
   constexpr int chunk = bulk_chunk<Threads, Each>, chunk_packs = Threads * Each;
   const std::uint64_t whole = part.last / chunk_packs;
   const std::uint64_t end = Aligned ? whole : whole - (whole > 0 ? 1 : 0);
@@ -153,8 +154,8 @@ __device__ __forceinline__ void for_each_pack_bulk(const array_part<T>& part,
   }
   c = first + rounds * workers;
   while (c * chunk_packs < part.last) by_threads();
-  const bool has_head = Aligned && part.head != 0 && threadIdx.x == 1, has_rest = has_head || (part.rest != 0 && threadIdx.x == 0);
-  if (has_rest) p[0] = load_part(has_head ? part.x - part.head : part.x + part.last * pack_items<T>, static_cast<int>(has_head ? part.head : part.rest));
+  const bool has_head = part.head() != 0 && threadIdx.x == 1, has_rest = has_head || (part.tail() != 0 && threadIdx.x == 0);
+  if (has_rest) p[0] = load_part(has_head ? part.x - part.head() : part.x + part.last * pack_items<T>, static_cast<int>(has_head ? part.head() : part.tail()));
   if (blockIdx.x == 0 || blockIdx.x * chunk_packs >= part.last) add(p, has_rest && blockIdx.x == 0 ? 1 : 0);
 }
 

@@ -48,8 +48,8 @@ struct by_loads {
   static constexpr bool ahead = Walk::ahead;
   static constexpr std::size_t shared_bytes = 0;
 
-  template <class T, class Start, class Add, class AfterBatch>
-  static __device__ __forceinline__ void walk(const array_part<T>& part, unsigned char*, Start start, Add add, AfterBatch after_batch) {
+  template <class Part, class Start, class Add, class AfterBatch>
+  static __device__ __forceinline__ void walk(const Part& part, unsigned char*, Start start, Add add, AfterBatch after_batch) {
     for_each_pack<Walk, Aligned>(part, blockIdx.x * Threads + threadIdx.x, start, add, [&] { after_batch(loads); });
   }
 };
@@ -63,8 +63,8 @@ struct by_copies {
   static constexpr std::size_t shared_bytes = ring::shared_bytes;
   static constexpr bool is_built = has_bulk_copies;
 
-  template <class T, class Start, class Add, class AfterBatch>
-  static __device__ __forceinline__ void walk(const array_part<T>& part, unsigned char* shared, Start start, Add add, AfterBatch after_batch) {
+  template <class Part, class Start, class Add, class AfterBatch>
+  static __device__ __forceinline__ void walk(const Part& part, unsigned char* shared, Start start, Add add, AfterBatch after_batch) {
     __shared__ typename ring::barriers barriers;
     for_each_pack_bulk<Threads, Each, Stages, Aligned>(part, ring(shared, barriers), start, [&](const pack(&p)[Each], int count) {
 #pragma unroll

@@ -36,14 +36,16 @@ struct integer_moments {
   }
 
   /// The answer of n elements; of mean_var two. Where `lifted` is not negative, elements were x - 2^lifted. Not inlined: a kernel that asks several times has the
-  /// code once (each kernel that asks has it, since ptxas copies what it calls).
+  /// code once (each kernel that asks has it, since ptxas copies what it calls). Squares: other answers than means may be asked for; else there is no code for them.
+  template <bool Squares = true>
   __device__ __attribute__((noinline)) void answer(op what, std::uint64_t n, int lifted, wf::rounding mode, std::int64_t correction, double* out) const {
     integer_moments m = *this;
     if (lifted >= 0) m.lift(lifted, n);
-    const bool both = what == op::mean_var;
+    if constexpr (!Squares) what = op::mean;
+    const bool both = Squares && what == op::mean_var;
 #pragma unroll 1
     for (int k = 0; k < (both ? 2 : 1); ++k) {
-      const op one = !both ? what : k == 0 ? op::mean : op::var;
+      const op one = !Squares ? op::mean : !both ? what : k == 0 ? op::mean : op::var;
       double number = 0;
       if (!m.quickly(one, n, mode, correction, number)) number = m.slowly(one, n, mode, correction);
       out[k] = number;

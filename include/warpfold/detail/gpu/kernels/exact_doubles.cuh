@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Threads)
 /// The same by way of shared memory, see bulk.cuh.
 template <int Threads, int Stages, class To>
 __global__ void __launch_bounds__(Threads)
-    exact_doubles_bulk_kernel(array_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
+    exact_doubles_bulk_kernel(aligned_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
   using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;

@@ -32,7 +32,7 @@ struct small_packs {
   static constexpr int items = Loads * pack_items<T>;
   pack p[Loads];
 
-  explicit __device__ __forceinline__ small_packs(const array_part<T>& part) {
+  explicit __device__ __forceinline__ small_packs(const aligned_part<T>& part) {
     const auto packs = static_cast<std::uint32_t>(part.last);
     const loader<cache::keep> load(1);
 #pragma unroll
@@ -42,13 +42,13 @@ struct small_packs {
       for (int j = 0; j < 4; ++j) p[u].word[j] = absent_word<T>(j);
       if (v < packs) p[u] = load_pack<true>(part, v, load);
     }
-    if ((part.rest | part.head) != 0) {
-      const std::uint32_t rest_at = part.rest != 0 ? packs : ~0u, head_at = part.head != 0 ? packs + (part.rest != 0 ? 1 : 0) : ~0u;
+    if (part.rest != 0) {
+      const std::uint32_t tail_at = part.tail() != 0 ? packs : ~0u, head_at = part.head() != 0 ? packs + (part.tail() != 0 ? 1 : 0) : ~0u;
 #pragma unroll
       for (int u = 0; u < Loads; ++u) {
         const std::uint32_t v = threadIdx.x + u * Threads;
         const bool is_head = v == head_at;
-        if (is_head || v == rest_at) p[u] = load_part(is_head ? part.x - part.head : part.x + packs * pack_items<T>, static_cast<int>(is_head ? part.head : part.rest));
+        if (is_head || v == tail_at) p[u] = load_part(is_head ? part.x - part.head() : part.x + packs * pack_items<T>, static_cast<int>(is_head ? part.head() : part.tail()));
       }
     }
   }
@@ -210,7 +210,7 @@ __device__ __forceinline__ std::int64_t sum_of_words(std::int64_t v) {
 }
 
 template <class T, int Threads, int Loads, int Copies>
-__global__ void __launch_bounds__(Threads) exact_sum_small_kernel(array_part<T> part, T* out) {
+__global__ void __launch_bounds__(Threads) exact_sum_small_kernel(aligned_part<T> part, T* out) {
   await_stream();
   using f = exact::format<T>;
   using packs = small_packs<T, Threads, Loads>;

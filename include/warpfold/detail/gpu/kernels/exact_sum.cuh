@@ -45,7 +45,7 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
 /// Collects: the last block may be one that adds nothing. Others have no code for it: f16 of 2^22 took 1.04 of the time with.
 template <class T, thread_sum Accumulator, pack_domain<T> Domain, int MinBlocks, bool Collects, class To>
 __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, MinBlocks))
-    exact_sum_kernel(array_part<T> part, To out, std::uint64_t* rows) {
+    exact_sum_kernel(aligned_part<T> part, To out, std::uint64_t* rows) {
   if constexpr (!is_built<Domain>) return;
   await_stream();
   if constexpr (Collects && std::is_pointer_v<To> && digits_a_lane<T> == 1) {
@@ -169,8 +169,8 @@ cudaError_t exact_sum(const T* x, std::uint64_t n, exact_t<T>* out, workspace& s
   } else if constexpr (std::is_same_v<T, double>) {
     return exact_sum_of_doubles(x, n, out, scratch, stream);
   } else {
-    const array_part<T> cut = cut_aligned(x, n, 32);
-    const std::uint64_t parts = cut.last + (cut.rest != 0 ? 1 : 0) + (cut.head != 0 ? 1 : 0);  // packs, and what is no whole pack
+    const aligned_part<T> cut = cut_aligned(x, n, 32);
+    const std::uint64_t parts = cut.last + (cut.tail() != 0 ? 1 : 0) + (cut.head() != 0 ? 1 : 0);  // packs, and what is no whole pack
     if (parts <= 32) return exact_sum_small<T, 32, 1>(x, n, out, scratch, stream);
     if (parts <= 64) return exact_sum_small<T, 32, 2>(x, n, out, scratch, stream);
     if (parts <= 128) return exact_sum_small<T, 128, 1>(x, n, out, scratch, stream);

@@ -332,7 +332,7 @@ nb::object item(const nb::object& all, Py_ssize_t k) {
   if (!found.is_valid()) throw nb::python_error();
   return found;
 }
-/// Of two arrays of a shape, one behind the other.
+/// The shape of two arrays of one shape, one behind the other.
 wf::extents both_shape(const wf::extents& one) {
   wf::extents both{2};
   for (const std::int64_t n : one) both.push_back(n);

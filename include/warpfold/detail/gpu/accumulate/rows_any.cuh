@@ -72,7 +72,7 @@ inline row_work row_work_of(op o, dtype t) {
 template <int Inputs>
 struct any_rows {
   static constexpr int inputs = Inputs, fixed_size = 0;  ///< the size is known when it runs
-  static constexpr bool proves = false, long_item = true, packs = false;
+  static constexpr bool proves = false, packs = false;
   struct state {
     std::uint64_t w[5];
   };

@@ -86,10 +86,6 @@ __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const ty
   else return acc.total(r);
 }
 
-/// Whether adding an element is much code, which a kernel then has once, in a loop, where elements are added that are in no pack.
-template <class Acc>
-inline constexpr bool adds_in_a_loop = requires { requires Acc::long_item; };
-
 /// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row. Or, where
 /// Far, one unit of as many lines, which lie step_bytes and `each` elements apart.
 template <bool Whole, bool Far = false, class Acc>
@@ -104,26 +100,6 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
       p[k] = load_unit<Whole>(acc, from[k] + static_cast<std::int64_t>(unit) * (Whole && !Far ? 16 : step_bytes[k]));
     }
   };
-  if constexpr (!Whole && adds_in_a_loop<Acc>) {
-#pragma unroll 1
-    while (u < end) {
-      pack p[ahead][inputs] = {};
-#pragma unroll
-      for (int j = 0; j < ahead; ++j) {
-        if (u + static_cast<unsigned>(j) * step < end) load(p[j], u + static_cast<unsigned>(j) * step);
-      }
-#pragma unroll 1
-      for (int j = 0; j < ahead && u < end; ++j, u += step) {
-        add_unit<Whole>(acc, r, p[0], index + u * each);
-#pragma unroll
-        for (int i = 0; i + 1 < ahead; ++i) {
-#pragma unroll
-          for (int k = 0; k < inputs; ++k) p[i][k] = p[i + 1][k];
-        }
-      }
-    }
-    return;
-  }
 #pragma unroll 1
   for (; u + (ahead - 1) * std::uint64_t{step} < end; u += std::uint64_t{ahead} * step) {
     pack p[ahead][inputs];

@@ -95,3 +95,13 @@ inline void check_family(sum_runner run, element type, const std::string& family
     }
   }
 }
+
+/// Kernels for so many packs, to the last one: an array that begins elsewhere than at a multiple of 16 bytes has a part of a pack more.
+inline void check_full_kernels(sum_runner run, element type) {
+  const std::size_t items = 16 / size_of(type);
+  std::vector<std::uint64_t> sizes;
+  for (const std::uint64_t packs : {32, 64, 128, 256, 512, 1024, 2048}) {
+    for (std::uint64_t n = (packs - 2) * items + 1; n <= (packs + 1) * items; n += items > 2 ? items / 2 - 1 : 1) sizes.push_back(n);
+  }
+  check_family(run, type, "normal", sizes, {shape::library}, {0, 1, items - 1});
+}

@@ -40,15 +40,7 @@ TEST_P(types, every_misalignment) {
                {shape::three_blocks, shape::library}, skips);
 }
 
-/// Kernels for so many packs, to the last one: an array that begins elsewhere than at a multiple of 16 bytes has a part of a pack more.
-TEST_P(types, as_many_packs_as_a_kernel_takes) {
-  const std::size_t items = 16 / size_of(GetParam());
-  std::vector<std::size_t> sizes;
-  for (const std::size_t packs : {32, 64, 128, 256, 512, 1024, 2048}) {
-    for (std::size_t n = (packs - 2) * items + 1; n <= (packs + 1) * items; n += items > 2 ? items / 2 - 1 : 1) sizes.push_back(n);
-  }
-  check_family(run_on_gpu, GetParam(), "normal", sizes, {shape::library}, {0, 1, items - 1});
-}
+TEST_P(types, as_many_packs_as_a_kernel_takes) { check_full_kernels(run_on_gpu, GetParam()); }
 
 TEST_P(types, carries_of_threads_with_many_elements) {
   for (const char* family : {"huge", "finite_bits", "normal"}) {

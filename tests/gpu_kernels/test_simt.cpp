@@ -36,15 +36,7 @@ TEST_P(types, every_misalignment) {
   }
 }
 
-/// Kernels for so many packs, to the last one: an array that begins elsewhere than at a multiple of 16 bytes has a part of a pack more.
-TEST_P(types, as_many_packs_as_a_kernel_takes) {
-  const std::size_t items = 16 / size_of(GetParam());
-  std::vector<std::size_t> sizes;
-  for (const std::size_t packs : {32, 64, 128, 256, 512, 1024, 2048}) {
-    for (std::size_t n = (packs - 2) * items + 1; n <= (packs + 1) * items; n += items > 2 ? items / 2 - 1 : 1) sizes.push_back(n);
-  }
-  check_family(run_on_simt, GetParam(), "normal", sizes, {shape::library}, {0, 1, items - 1});
-}
+TEST_P(types, as_many_packs_as_a_kernel_takes) { check_full_kernels(run_on_simt, GetParam()); }
 
 TEST_P(types, the_launches_that_the_library_chooses) {
   check_family(run_on_simt, GetParam(), "finite_bits", {0, 1, 3, 100, 500, 2000, 4096, 8191, 16385, 70000, 300001},

@@ -186,7 +186,7 @@ struct certified_rows {
     bins rows;
   };
   /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either. States: they may be wanted; else there is no code for them,
-  /// which is half of what each kernel has a copy of.
+  /// of which each kernel would have a copy.
   template <bool States = true>
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {

@@ -396,7 +396,7 @@ struct columns_of_squares {
     const auto* const at = static_cast<const double*>(from);
     const auto& o = *static_cast<const options*>(self);
     std::memset(certain, 0, static_cast<std::size_t>(count));
-    const std::int64_t less = n - o.correction;
+    const auto less = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(o.correction));  // below 0, not few, where that is beyond 2^63
     const bool few = Spread ? n >> 26 == 0 && less > 0 && less >> 26 == 0 : n < std::int64_t{1} << 52;
     if (few && o.rounding == rounding::nearest) {
       if constexpr (both) {

@@ -228,6 +228,8 @@ CALLS = {
     "strides_beyond_memory": call(0, 0, 3, bytes([2, 3, 3, 2]) + bytes([204, 1, 204, 1]) + bytes(8)),
     "strides_of_least": call(0, 0, 3, bytes([1, 3, 2]) + bytes([205, 1]) + bytes(8)),
     "options": call(0, 3, 3, array((4,)) + bytes([9, 0, 3, 0, 1, 1]), flags=0x81),
+    # A variance along an axis with the correction -2^63, as the fuzzer found it.
+    "correction_of_least": bytes.fromhex("01039e9e9e020204000003000203040000002b000300000004000000003b00010a030204e50500000000"),
     "no_such_operation": bytes([0, 255, 99, 0, 0, 0, 3, 1]) + array((3,)),
     "no_such_type": bytes([0, 0, 255, 99, 0, 0, 0, 1]) + array((3,)),
     "rank_of_33": call(0, 0, 3, bytes([247]) + bytes(40)),

@@ -21,10 +21,13 @@ get_property(whose CACHE CMAKE_CUDA_ARCHITECTURES PROPERTY HELPSTRING)
 if(whose STREQUAL "CUDA architectures" AND named MATCHES "^(52|75)$")
   set(named "")
 endif()
+set(later "")
 if("${named}" STREQUAL "")
   # One of each major version, whose later GPUs run its code too: 8.6 and 8.9 that of 8.0, at three quarters of the time that
-  # the set would take with code of their own (docs/log/2026-11-25-default-architectures.md). The last one also as PTX, for what comes after it.
-  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120)
+  # the set would take with code of their own (docs/log/2026-11-25-default-architectures.md). 9.0 also as PTX, for what comes after all of them.
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+  # Code for these is made of that PTX, since kernels have nothing that 9.0 lacks: nvcc reads the files and optimizes three times, not five.
+  set(later sm_100,sm_120)
 endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 enable_language(CUDA)
@@ -38,6 +41,10 @@ set(WARPFOLD_HAS_CUDA ON)
 add_library(wf_cuda_options INTERFACE)
 target_compile_options(wf_cuda_options INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas;--Wno-deprecated-gpu-targets>")
+if(later AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+  target_compile_options(wf_cuda_options INTERFACE
+    "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<NOT:$<BOOL:$<TARGET_PROPERTY:CUDA_PTX_COMPILATION>>>>:--generate-code=arch=compute_90,code=[${later}]>")
+endif()
 if(WARPFOLD_WARNINGS_AS_ERRORS)
   target_compile_options(wf_cuda_options INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")

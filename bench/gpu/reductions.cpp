@@ -112,6 +112,7 @@ class table {
         const auto o = static_cast<wf::op>(k);
         if (!listed(s_.only, wf::properties_of(o).name)) continue;
         if (s_.only.empty() && !stands_for_itself(o)) continue;
+        if (undecided && o == wf::op::prod) continue;  // these products overflow or not as they are ordered
         for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {
           if (!listed(s_.accuracy, a == wf::accuracy::exact ? "exact" : "fast") || !place_.kernels().takes(o, t, a)) continue;
           if ((bits && o != wf::op::sum) || ((bits || asked_for) && a != wf::accuracy::exact)) continue;

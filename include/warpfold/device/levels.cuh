@@ -15,6 +15,7 @@
 
 #include <cuda_runtime.h>
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -62,15 +63,25 @@ __device__ __forceinline__ State state_from_above(const State& s, int step) {
   return t;
 }
 
+/// A reduction that has a quicker way to combine the states of a warp, for which it is called by all lanes.
+template <class R>
+concept reduces_warps = requires(const R& r, const state_of<R>& s) {
+  { r.reduce_warp(s) } -> std::same_as<state_of<R>>;
+};
+
 /// The states of lanes 0 … 31 combined in that order, in lane 0 only. All lanes call.
 template <class R>
 __device__ __forceinline__ state_of<R> warp_reduce(const R& r, state_of<R> s) {
+  if constexpr (reduces_warps<R>) {
+    return r.reduce_warp(s);
+  } else {
 #pragma unroll
-  for (int step = 1; step < warp_lanes; step *= 2) {
-    const state_of<R> above = state_from_above(s, step);
-    s = r.combine(s, above);  // of use in the lanes that are multiples of 2 step, harmless elsewhere
+    for (int step = 1; step < warp_lanes; step *= 2) {
+      const state_of<R> above = state_from_above(s, step);
+      s = r.combine(s, above);  // of use in the lanes that are multiples of 2 step, harmless elsewhere
+    }
+    return s;
   }
-  return s;
 }
 
 /// A thread's place in its block, whose first dimension varies fastest: warps are 32 of them in a row.
@@ -199,6 +210,15 @@ __device__ __forceinline__ bool grid_reduce(const R& r, state_of<R>& s, void* ro
     return false;
   }
   const std::uint32_t posts = gridDim.x - 1;
+  if (posts <= warp_lanes) {  // few: one warp takes them, and the block need not wait for itself
+    if (warp_index() != 0) return false;
+    state others = r.identity();
+    if (threadIdx.x < posts) state_boxes<state>::take(boxes, threadIdx.x, others);
+    __syncwarp();
+    others = device::warp_reduce(r, others);
+    if (threadIdx.x == 0) s = r.combine(others, s);
+    return threadIdx.x == 0;
+  }
   const std::uint32_t each = (posts + blockDim.x - 1) / blockDim.x;
   const std::uint32_t from = min(posts, threadIdx.x * each), to = min(posts, from + each);
   state others = r.identity();

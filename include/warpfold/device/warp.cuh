@@ -74,6 +74,18 @@ __device__ __forceinline__ std::int64_t warp_sum_wide(std::int64_t v) {
   return std::int64_t{high} * (1 << 22) + std::int64_t{low};
 }
 
+/// The sum of 32 words modulo 2^64, in every lane.
+__device__ __forceinline__ std::uint64_t warp_add_wide(std::uint64_t v) {
+  constexpr std::uint32_t piece = 0x3fffff;  // 22 bits: of 32 of them the sum has 27
+  const std::uint64_t low = warp_add(static_cast<std::uint32_t>(v) & piece), middle = warp_add(static_cast<std::uint32_t>(v >> 22) & piece);
+  return low + (middle << 22) + (std::uint64_t{warp_add(static_cast<std::uint32_t>(v >> 44))} << 44);
+}
+/// The least of 32 words, in every lane.
+__device__ __forceinline__ std::uint64_t warp_min_wide(std::uint64_t v) {
+  const auto high = static_cast<std::uint32_t>(v >> 32), least = warp_min(high);
+  return std::uint64_t{least} << 32 | warp_min(high == least ? static_cast<std::uint32_t>(v) : ~0u);
+}
+
 /// Which digits take a carry, given those that send one and those that pass one on (no digit does
 /// both): a carry added below a run of passing digits runs through it as in an integer sum.
 __device__ __forceinline__ unsigned carries(unsigned sending, unsigned passing) {

@@ -16,6 +16,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/fold.cuh>
 #include <warpfold/detail/gpu/accumulate/keys.cuh>
+#include <warpfold/device/warp.cuh>
 #include <warpfold/results.hpp>
 
 namespace wf::device::inline WF_BUILD {
@@ -36,6 +37,7 @@ struct nonzero_fold {
 
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }
+  __device__ __forceinline__ state reduce_warp(state s) const { return warp_sum_wide(s); }
   __device__ __forceinline__ running start() const { return 0; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
     std::uint32_t n = 0;
@@ -93,6 +95,11 @@ struct integer_fold {
 
   __device__ __forceinline__ state identity() const { return product ? 1 : 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return product ? a * b : a + b; }
+  __device__ __forceinline__ state reduce_warp(state s) const
+    requires(!product)
+  {
+    return warp_add_wide(s);
+  }
   __device__ __forceinline__ running start() const { return identity(); }
   __device__ __forceinline__ void add(running& s, const pack (&p)[inputs], std::uint64_t) const {
     constexpr int items = 16 / item_size;
@@ -175,6 +182,17 @@ struct integer_fold {
   }
 };
 
+/// Keys of `wide` as unsigned words in the same order, and back; keys beyond them, as those of no element, are the greatest of them.
+template <class Wide>
+__device__ __forceinline__ auto order_of_key(std::int64_t key) {
+  if constexpr (sizeof(Wide) == 8) return static_cast<std::uint64_t>(key) ^ std::uint64_t{1} << 63;
+  else return static_cast<std::uint32_t>(key > INT32_MAX ? INT32_MAX : static_cast<std::int32_t>(key)) ^ 0x80000000u;
+}
+__device__ __forceinline__ std::int64_t key_of_order(std::uint64_t order) { return static_cast<std::int64_t>(order ^ std::uint64_t{1} << 63); }
+__device__ __forceinline__ std::int64_t key_of_order(std::uint32_t order) { return static_cast<std::int32_t>(order ^ 0x80000000u); }
+__device__ __forceinline__ std::uint64_t warp_least(std::uint64_t order) { return warp_min_wide(order); }
+__device__ __forceinline__ std::uint32_t warp_least(std::uint32_t order) { return warp_min(order); }
+
 /// min, max, minmax, norm_inf.
 template <class T>
 struct extremes_fold {
@@ -192,6 +210,10 @@ struct extremes_fold {
   __device__ __forceinline__ state identity() const { return {INT64_MAX, INT64_MIN}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
     return {a.least < b.least ? a.least : b.least, a.greatest > b.greatest ? a.greatest : b.greatest};
+  }
+  __device__ __forceinline__ state reduce_warp(const state& s) const {
+    using wide = typename keys::wide;
+    return {key_of_order(warp_least(order_of_key<wide>(s.least))), ~key_of_order(warp_least(order_of_key<wide>(~s.greatest)))};
   }
   __device__ __forceinline__ running start() const { return {keys::greatest_word, keys::least_word}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
@@ -275,8 +297,8 @@ struct extremes_fold {
   }
 };
 
-/// argmin and argmax. While it adds, a thread keeps the best key and the pack that had it first; it
-/// looks into that pack again at the end. So an element costs what it costs in extremes_fold.
+/// argmin and argmax. While it adds, a thread keeps the best key and the pack that had it first, in which it
+/// looks for the element at the end. So an element costs what it costs in extremes_fold.
 template <class T>
 struct arg_fold {
   using keys = pack_keys<T>;
@@ -287,8 +309,9 @@ struct arg_fold {
   };
   struct running {
     wide key;
-    std::uint64_t pack;  ///< + 1; 0: none
-    state item;          ///< of the elements outside packs
+    std::uint64_t number;  ///< of the pack, + 1; 0: none
+    pack best;
+    state item;            ///< of the elements outside packs
   };
   static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
   static constexpr bool packs = true;
@@ -299,35 +322,36 @@ struct arg_fold {
     if (a.index < 0 || b.index < 0) return b.index < 0 ? a : b;
     return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
   }
-  __device__ __forceinline__ running start() const { return {0, 0, identity()}; }
+  __device__ __forceinline__ state reduce_warp(const state& s) const {
+    const auto order = order_of_key<wide>(s.key), least = warp_least(order);
+    const auto index = static_cast<std::int64_t>(warp_min_wide(order == least ? static_cast<std::uint64_t>(s.index) : ~std::uint64_t{0}));
+    return {index < 0 ? INT64_MAX : key_of_order(least), index};
+  }
+  __device__ __forceinline__ running start() const { return {0, 0, {}, identity()}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t v) const {
     typename keys::word least = keys::greatest_word, most = keys::least_word;
     keys::add(least, most, p[0]);
     const wide k = rank(keys::least_of(least), keys::greatest_of(most));
-    if (k < s.key || s.pack == 0) {
+    if (k < s.key || s.number == 0) {
       s.key = k;
-      s.pack = v + 1;
+      s.number = v + 1;
+      s.best = p[0];
     }
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t i, const T& x) const {
     const wide k = keys::of(x);
     s.item = combine(s.item, {rank(k, k), static_cast<std::int64_t>(i)});
   }
-  __device__ __forceinline__ state total(const running& s, const arrays<1>& a) const {
-    state best = s.item;
-    if (s.pack != 0) {
-      constexpr int items = 16 / item_size;
-      const std::uint64_t first = (s.pack - 1) * items;
-#pragma unroll 1
-      for (int i = 0; i < items; ++i) {
-        const wide k = keys::of(load_item<T>(a.x[0] + (first + i) * item_size));
-        if (rank(k, k) == s.key) {
-          best = combine(best, {s.key, static_cast<std::int64_t>(first + i)});
-          break;
-        }
-      }
+  __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
+    if (s.number == 0) return s.item;
+    constexpr int items = 16 / item_size;
+    int first = 0;
+#pragma unroll
+    for (int i = items - 1; i >= 0; --i) {
+      const wide k = keys::of(item_of<T>(s.best, i));
+      if (rank(k, k) == s.key) first = i;
     }
-    return best;
+    return combine(s.item, {s.key, static_cast<std::int64_t>((s.number - 1) * items) + first});
   }
   __device__ __forceinline__ void write(const state& s, std::uint64_t, std::int64_t start, void* out) const {
     write_as<std::int64_t>(out, s.index < 0 ? s.index : s.index + start);

@@ -329,9 +329,7 @@ struct arg_fold {
   }
   __device__ __forceinline__ running start() const { return {0, 0, {}, identity()}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t v) const {
-    typename keys::word least = keys::greatest_word, most = keys::least_word;
-    keys::add(least, most, p[0]);
-    const wide k = rank(keys::least_of(least), keys::greatest_of(most));
+    const wide k = rank(keys::best_of(greatest, p[0]));
     if (k < s.key || s.number == 0) {
       s.key = k;
       s.number = v + 1;
@@ -339,8 +337,7 @@ struct arg_fold {
     }
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t i, const T& x) const {
-    const wide k = keys::of(x);
-    s.item = combine(s.item, {rank(k, k), static_cast<std::int64_t>(i)});
+    s.item = combine(s.item, {rank(keys::of(x)), static_cast<std::int64_t>(i)});
   }
   __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
     if (s.number == 0) return s.item;
@@ -348,8 +345,7 @@ struct arg_fold {
     int first = 0;
 #pragma unroll
     for (int i = items - 1; i >= 0; --i) {
-      const wide k = keys::of(item_of<T>(s.best, i));
-      if (rank(k, k) == s.key) first = i;
+      if (rank(keys::of(item_of<T>(s.best, i))) == s.key) first = i;
     }
     return combine(s.item, {s.key, static_cast<std::int64_t>((s.number - 1) * items) + first});
   }
@@ -368,11 +364,10 @@ struct arg_fold {
   }
 
  private:
-  /// The rank of the best of elements with these least and greatest keys. Zeros are equal.
-  __device__ __forceinline__ wide rank(wide least, wide most) const {
-    wide k = greatest ? most : least;
+  /// The rank of an element with this key: less is better. Zeros are equal.
+  __device__ __forceinline__ wide rank(wide k) const {
     if constexpr (floating<T>) {
-      if (keys::has_nan(least, most)) return static_cast<wide>(item_size == 8 ? INT64_MIN : INT32_MIN);
+      if (keys::has_nan(k, k)) return static_cast<wide>(item_size == 8 ? INT64_MIN : INT32_MIN);
       if (k == -1) k = 0;
     }
     return greatest ? ~k : k;

@@ -37,6 +37,44 @@ __device__ __forceinline__ std::uint32_t max_of_halves(std::uint32_t a, std::uin
 #endif
 }
 
+/// The greater or the lesser of two numbers, a NaN where one of them is. One instruction from CC 8.0 on.
+__device__ __forceinline__ float float_of_two(bool greater, float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float r;
+  if (greater) asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  else asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  if (a != a || b != b) return __builtin_bit_cast(float, 0x7fffffffu);
+  return (a > b) == greater ? a : b;
+#endif
+}
+/// The same of both halves of a word, which are of T.
+template <class T>
+__device__ __forceinline__ std::uint32_t halves_of_two(bool greater, std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  std::uint32_t r;
+  if constexpr (exact::format<T>::mantissa_bits == 10) {
+    if (greater) asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    else asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  } else {
+    if (greater) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  }
+  return r;
+#else
+  constexpr std::uint32_t infinity = exact::format<T>::infinity;
+  std::uint32_t r = 0;
+  for (int k = 0; k < 32; k += 16) {
+    const std::uint32_t x = a >> k & 0xffff, y = b >> k & 0xffff;
+    const auto key = [](std::uint32_t h) { return (h & 0x8000) != 0 ? -static_cast<int>(h & 0x7fff) : static_cast<int>(h); };
+    const bool nan = (x & 0x7fff) > infinity || (y & 0x7fff) > infinity;
+    r |= (nan ? 0x7fffu : (key(x) > key(y)) == greater ? x : y) << k;
+  }
+  return r;
+#endif
+}
+
 /// A bit of each byte (its highest) that is not zero.
 __device__ __forceinline__ std::uint32_t nonzero_bytes(std::uint32_t w) {
   return (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
@@ -53,35 +91,65 @@ struct pack_keys {
                                                     : static_cast<word>(0x7fff7fff);
   static constexpr word least_word = static_cast<word>(~greatest_word);
 
+  static __device__ __forceinline__ word lesser_of(word a, word b) {
+    if constexpr (size <= 2) return min_of_halves(a, b);
+    else return b < a ? b : a;
+  }
+  static __device__ __forceinline__ word greater_of(word a, word b) {
+    if constexpr (size <= 2) return max_of_halves(a, b);
+    else return b > a ? b : a;
+  }
   static __device__ __forceinline__ void take(word& least, word& greatest, word k) {
-    if constexpr (size <= 2) {
-      least = min_of_halves(least, k);
-      greatest = max_of_halves(greatest, k);
-    } else {
-      least = k < least ? k : least;
-      greatest = k > greatest ? k : greatest;
-    }
+    least = lesser_of(least, k);
+    greatest = greater_of(greatest, k);
   }
 
-  static __device__ __forceinline__ void add(word& least, word& greatest, const pack& p) {
+  /// Calls f(word) for the keys of a pack.
+  template <class F>
+  static __device__ __forceinline__ void each(const pack& p, F f) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       if constexpr (size == 1) {
         std::uint32_t w = p.word[j];
         if constexpr (std::is_same_v<T, bool>) w = nonzero_bytes(w) >> 7;
         if constexpr (std::is_same_v<T, std::uint8_t>) w ^= 0x80808080u;
-        take(least, greatest, w & 0xff00ff00u);
-        take(least, greatest, w << 8 & 0xff00ff00u);
+        f(w & 0xff00ff00u);
+        f(w << 8 & 0xff00ff00u);
       } else if constexpr (size == 2) {
         std::uint32_t w = p.word[j];
         if constexpr (floating<T>) w ^= (w >> 15 & 0x00010001u) * 0x7fffu;
         if constexpr (std::is_same_v<T, std::uint16_t>) w ^= 0x80008000u;
-        take(least, greatest, w);
+        f(w);
       } else if constexpr (size == 4) {
-        take(least, greatest, of(item_of<T>(p, j)));
+        f(of(item_of<T>(p, j)));
       } else if (j < 2) {
-        take(least, greatest, of(item_of<T>(p, j)));
+        f(of(item_of<T>(p, j)));
       }
+    }
+  }
+  static __device__ __forceinline__ void add(word& least, word& greatest, const pack& p) {
+    each(p, [&](word k) { take(least, greatest, k); });
+  }
+
+  /// The key of the greatest or the least element of a pack, beyond that of infinity where one is a NaN: above it, or for doubles on either side.
+  static __device__ __forceinline__ wide best_of(bool greatest, const pack& p) {
+    if constexpr (std::is_same_v<T, float>) {
+      const auto best = [&](float a, float b) { return float_of_two(greatest, a, b); };
+      return of(best(best(item_of<T>(p, 0), item_of<T>(p, 1)), best(item_of<T>(p, 2), item_of<T>(p, 3))));
+    } else if constexpr (floating<T> && size == 2) {
+      const auto best = [&](std::uint32_t a, std::uint32_t b) { return halves_of_two<T>(greatest, a, b); };
+      const std::uint32_t two = best(best(p.word[0], p.word[1]), best(p.word[2], p.word[3]));
+      return of(__builtin_bit_cast(T, static_cast<std::uint16_t>(best(two, two >> 16))));
+    } else if constexpr (floating<T>) {
+      constexpr auto infinity = static_cast<wide>(exact::format<T>::infinity);
+      word least = greatest_word, most = least_word;
+      add(least, most, p);
+      return greatest ? (least < ~infinity ? least : most) : (most > infinity ? most : least);
+    } else {
+      word least = greatest_word, most = least_word;
+      if (greatest) each(p, [&](word k) { most = greater_of(most, k); });
+      else each(p, [&](word k) { least = lesser_of(least, k); });
+      return greatest ? greatest_of(most) : least_of(least);
     }
   }
 

@@ -5,6 +5,7 @@
 #include "logsumexp_table.hpp"
 #include "own_operations_table.hpp"
 #include "own_table.hpp"
+#include "places_table.hpp"
 #include "states_table.hpp"
 #include "table.hpp"
 
@@ -100,6 +101,13 @@ TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   if (::testing::Test::IsSkipped()) return;
   const wf::gpu place;
   check_infinity_and_larger_numbers(gpu_machine(), place);
+}
+
+TEST(places, of_nans_zeros_and_equal_elements) {
+  skip_without_gpu();
+  if (::testing::Test::IsSkipped()) return;
+  const wf::gpu place;
+  check_places(gpu_machine(), place);
 }
 
 TEST(certificates, products_below_the_least_number_keep_their_sign) {

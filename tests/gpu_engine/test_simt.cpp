@@ -10,6 +10,7 @@
 #include "logsumexp_table.hpp"
 #include "own_operations_table.hpp"
 #include "own_table.hpp"
+#include "places_table.hpp"
 #include "states_table.hpp"
 #include "table.hpp"
 
@@ -328,6 +329,11 @@ TEST(complex_numbers, at_any_multiple_of_their_parts) {
 TEST(logsumexp, of_an_infinity_and_of_larger_numbers_elsewhere) {
   const wf::simulated_gpu place;
   check_infinity_and_larger_numbers(simt_machine(), place);
+}
+
+TEST(places, of_nans_zeros_and_equal_elements) {
+  const wf::simulated_gpu place;
+  check_places(simt_machine(), place);
 }
 
 TEST(certificates, products_below_the_least_number_keep_their_sign) {

@@ -325,7 +325,7 @@ struct arg_fold {
   __device__ __forceinline__ state reduce_warp(const state& s) const {
     const auto order = order_of_key<wide>(s.key), least = warp_least(order);
     const auto index = static_cast<std::int64_t>(warp_min_wide(order == least ? static_cast<std::uint64_t>(s.index) : ~std::uint64_t{0}));
-    return {index < 0 ? INT64_MAX : key_of_order(least), index};
+    return {key_of_order(least), index};
   }
   __device__ __forceinline__ running start() const { return {0, 0, {}, identity()}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t v) const {

@@ -200,8 +200,21 @@ def some_rows(x, axes):
     return at, torch.stack([flat[tuple(int(i) for i in np.unravel_index(k, shape))].reshape(-1) for k in at])
 
 
+def of_compute_rows(compute, x, seconds):
+    """Its sums of the rows of a matrix, as segments, by the function, and by an object that was made before."""
+    count, length = x.shape
+    begins = torch.arange(count, device="cuda") * length
+    out = torch.zeros(count, device="cuda", dtype=x.dtype)
+    how = {"d_in": x.view(-1), "d_out": out, "start_offsets_in": begins, "end_offsets_in": begins + length, "op": compute.OpKind.PLUS,
+           "h_init": np.zeros((), str(x.dtype).removeprefix("torch."))}
+    made = compute.make_segmented_reduce(**how)
+    how["num_segments"] = count
+    room = torch.empty(max(1, made(temp_storage=None, **how)), device="cuda", dtype=torch.uint8)
+    return {"theirs": eager(lambda: compute.segmented_reduce(**how), seconds), "made before": eager(lambda: made(temp_storage=room, **how), seconds)}
+
+
 def axes(seconds):
-    rows, cupy = [], optional("cupy")
+    rows, cupy, compute = [], optional("cupy"), optional("cuda.compute")
     for dtype in TYPES:
         whole = elements(1 << 28, dtype)
         for shape, axis in AXES:
@@ -219,8 +232,27 @@ def axes(seconds):
             if cupy:
                 y = cupy.from_dlpack(x)
                 row["cupy"] = by_turns({"wf": lambda: wf.sum(y, axis=axis), "theirs": lambda: cupy.sum(y, axis=axis)}, seconds)
+            if compute and len(shape) == 2 and axis == 1:
+                try:
+                    row["cuda.compute"] = of_compute_rows(compute, x, seconds)
+                except Exception as e:
+                    print(f"cuda.compute is left out: {type(e).__name__}: {str(e).splitlines()[0]}", flush=True)
             rows.append(row)
         del whole, x
+    return rows
+
+
+def masks(seconds):
+    rows, whole = [], elements(1 << 28, "float32")
+    half = torch.rand(1 << 28, device="cuda", generator=torch.Generator("cuda").manual_seed(4)) < 0.5
+    for k in (10, 16, 20, 24, 28):
+        x, where = whole[:1 << k], half[:1 << k]
+        right = check(f"sum of 2^{k} with a mask", wf.sum(x, where=where), x[where].view(1, -1), "float32")
+        calls = {"sum": lambda: wf.sum(x, where=where), "mean": lambda: wf.mean(x, where=where), "var": lambda: wf.var(x, where=where),  # noqa: B023
+                 "max": lambda: wf.max(x, where=where), "argmax": lambda: wf.argmax(x, where=where), "dot": lambda: wf.dot(x, x, where=where), "nansum": lambda: wf.nansum(x),  # noqa: B023
+                 "torch.where and its sum": lambda: torch.where(where, x, 0.0).sum(), "torch.nansum": lambda: torch.nansum(x)}  # noqa: B023
+        for name, call in calls.items():
+            rows.append({"what": name, "log2n": k, "right": right, **eager(call, seconds), "device_us": in_graph(call, 16 if k <= 20 else 4)})
     return rows
 
 
@@ -333,7 +365,7 @@ def import_s():
     return dict(zip(("torch_s", "import_warpfold_s", "first_sum_s"), (round(float(t), 4) for t in told)))
 
 
-PARTS = {"sums": sums, "axes": axes, "labels": labels, "segments": segments, "own": own, "calls": calls, "modes": modes}
+PARTS = {"sums": sums, "axes": axes, "masks": masks, "labels": labels, "segments": segments, "own": own, "calls": calls, "modes": modes}
 
 
 def told_short(result):
@@ -363,6 +395,8 @@ def told_short(result):
         t, c = row["torch"], row.get("cupy")
         print(f"axis {row['axis']} of {row['shape']} {row['dtype']}: wf {t['wf']['us']:.1f} us, torch {t['theirs']['us']:.1f}, ratio {turns(t)}"
               + (f"; of cupy {turns(c)}" if c else ""))
+    for row in result.get("masks", []):
+        print(f"mask {row['what']} 2^{row['log2n']}: {row['us']:.1f} us, in a graph {row['device_us']:.1f}")
     for row in result.get("labels", []):
         print(f"labels {row['groups']} {row['dtype']}: wf {row['wf']['us']:.0f} us, scatter_add {row['scatter_add']['us']:.0f}, index_add {row['index_add']['us']:.0f}")
     for row in result.get("segments", []):

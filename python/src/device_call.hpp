@@ -30,6 +30,8 @@ struct device_call {
     PyObject* second = nullptr;             ///< the other array of dot()
     PyObject *offsets = nullptr, *labels = nullptr;  ///< arrays of theirs, or for offsets the length of each segment
     std::int64_t answers = 0;               ///< of labels
+    PyObject* where = nullptr;              ///< a mask, an array of theirs; null: all elements count
+    bool skip_nans = false;
   };
   /// The answer, an array of theirs, by kernels on the library's current stream, or a tuple of those of several operations. Null without a Python error: it is for general code.
   PyObject* (*run)(const device_call& self, std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Arrays of NumPy, and those on a GPU of libraries that were told of, are answered before general code is asked, where all that a call says is of the plain kinds: of NumPy's, a mask and an
-/// out= that are arrays of theirs, an element type, axes as ints, a way of rounding; on a GPU, accuracy="fast", out= and stream=. Everything else, and what is refused, goes to warpfold._general.reduce.
+/// out= that are arrays of theirs, an element type, axes as ints, a way of rounding; on a GPU, accuracy="fast" and stream=. Everything else, and what is refused, goes to warpfold._general.reduce.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -538,7 +538,7 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
                        a[where] == Py_None && a[out] == Py_None && a[keepdims] == Py_False;
   const bool on_host = (kind == theirs || numbers) && a[stream] == Py_None && (a[out] == Py_None || reinterpret_cast<PyObject*>(Py_TYPE(a[out])) == theirs) &&
                        (exactly || is(a[rounding], nearest_name));
-  if (readable && (on_host || (on_device != nullptr && (a[where] == Py_None || a[where] == Py_True) && a[skip_nans] == Py_False && (exactly || is(a[rounding], nearest_name))))) {
+  if (readable && (on_host || (on_device != nullptr && (exactly || is(a[rounding], nearest_name))))) {
     const long o = PyLong_AsLong(a[which]);
     if (o < 0 || o >= wf::op_count) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "no such reduction");
@@ -550,8 +550,10 @@ PyObject* reduce(PyObject*, PyObject* const* a, Py_ssize_t n) {
       const auto what = static_cast<op>(o);
       const auto mode = rounding_told(a[rounding]);
       if (mode && on_device != nullptr) {
-        found = on_device->run(*on_device, std::span(&what, 1), false, a[array],
-                               {a[axis], a[type], a[out], a[stream], keep, !exactly, *mode, divide, a[type] == Py_None ? std::nullopt : type_told(a[type])});
+        device_call::asked told{a[axis], a[type], a[out], a[stream], keep, !exactly, *mode, divide, a[type] == Py_None ? std::nullopt : type_told(a[type])};
+        if (a[where] != Py_None && a[where] != Py_True) told.where = a[where];
+        told.skip_nans = a[skip_nans] == Py_True;
+        found = on_device->run(*on_device, std::span(&what, 1), false, a[array], told);
       } else if (mode) {
         wf::options options;
         options.correction = divide;

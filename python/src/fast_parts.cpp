@@ -67,19 +67,24 @@ PyObject* of_device(const device_call& d, std::span<const op> ops, bool several,
   return found == nullptr && PyErr_Occurred() == nullptr ? not_here() : found;
 }
 
-/// (x, y, axis, keepdims, accuracy, rounding, out, stream)
+void set_mask(device_call::asked& how, PyObject* where) {
+  if (where != Py_None && where != Py_True) how.where = where;
+}
+
+/// (x, y, axis, keepdims, accuracy, rounding, out, stream, where)
 PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 8, "dot")) return nullptr;
+  if (!right_number(n, 9, "dot")) return nullptr;
   const auto how = accuracy_told(a[4]);
   const auto mode = rounding_told(a[5]);
   if (const device_call* const d = device_of(a[0]); d != nullptr && how && mode && (*how == wf::accuracy::exact || *mode == wf::rounding::nearest) && PyBool_Check(a[3])) {
     auto asked = asked_of(a[2], a[7], a[3] == Py_True, *how, *mode, 0);
     asked.second = a[1];
     asked.out = a[6];
+    set_mask(asked, a[8]);
     const op what = op::dot;
     return of_device(*d, std::span(&what, 1), false, a[0], asked);
   }
-  if (!is_numpys(a[0]) || !is_numpys(a[1]) || a[2] != Py_None || a[3] != Py_False || !how || !mode || a[6] != Py_None || a[7] != Py_None ||
+  if (!is_numpys(a[0]) || !is_numpys(a[1]) || a[2] != Py_None || a[3] != Py_False || !how || !mode || a[6] != Py_None || a[7] != Py_None || (a[8] != Py_None && a[8] != Py_True) ||
       (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
   return told_by_general([&]() -> PyObject* {
@@ -96,16 +101,16 @@ PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
   });
 }
 
-/// (op, x, offsets, labels, answers, correction, accuracy, rounding, stream): offsets, or labels and how many answers or None.
+/// (op, x, offsets, labels, answers, correction, accuracy, rounding, stream, where, out): offsets, or labels and how many answers or None.
 PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 9, "parted")) return nullptr;
+  if (!right_number(n, 11, "parted")) return nullptr;
   const auto how = accuracy_told(a[6]);
   const auto mode = rounding_told(a[7]);
   const bool by_labels = a[2] == Py_None;
   PyObject* const given = by_labels ? a[3] : a[2];
   const bool by_length = !by_labels && PyLong_CheckExact(given);
   const device_call* const d = device_of(a[1]);
-  if (!(d != nullptr || (is_numpys(a[1]) && (by_length || is_numpys(given)) && a[8] == Py_None)) || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
+  if (!(d != nullptr || (is_numpys(a[1]) && (by_length || is_numpys(given)) && a[8] == Py_None && (a[9] == Py_None || a[9] == Py_True) && a[10] == Py_None)) || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
   const auto number = [](PyObject* told, std::int64_t otherwise) -> std::optional<std::int64_t> {
     if (told == Py_None) return otherwise;
@@ -125,6 +130,8 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
     auto asked = asked_of(Py_None, a[8], false, *how, *mode, *divide);
     (by_labels ? asked.labels : asked.offsets) = given;
     asked.answers = *told;
+    asked.out = a[10];
+    set_mask(asked, a[9]);
     const auto one = static_cast<op>(what);
     return of_device(*d, std::span(&one, 1), false, a[1], asked);
   }
@@ -187,15 +194,15 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
   });
 }
 
-/// (ops, x, axis, keepdims, correction, accuracy, rounding, stream): of NumPy's arrays one answer of all elements each.
+/// (ops, x, axis, keepdims, correction, accuracy, rounding, stream, where): of NumPy's arrays one answer of all elements each.
 PyObject* fused(PyObject*, PyObject* const* a, Py_ssize_t n) {
-  if (!right_number(n, 8, "fused")) return nullptr;
+  if (!right_number(n, 9, "fused")) return nullptr;
   const auto how = accuracy_told(a[5]);
   const auto mode = rounding_told(a[6]);
   int beyond = 0;
   const long long divide = PyLong_CheckExact(a[4]) ? PyLong_AsLongLongAndOverflow(a[4], &beyond) : 0;
   const device_call* const d = device_of(a[1]);
-  const bool here = d != nullptr ? PyBool_Check(a[3]) : is_numpys(a[1]) && a[2] == Py_None && a[3] == Py_False && a[7] == Py_None;
+  const bool here = d != nullptr ? PyBool_Check(a[3]) : is_numpys(a[1]) && a[2] == Py_None && a[3] == Py_False && a[7] == Py_None && (a[8] == Py_None || a[8] == Py_True);
   if (!PyTuple_CheckExact(a[0]) || !here || !PyLong_CheckExact(a[4]) || beyond != 0 || !how || !mode || (*how == wf::accuracy::fast && *mode != wf::rounding::nearest))
     return not_here();
   std::vector<op> ops;
@@ -207,7 +214,11 @@ PyObject* fused(PyObject*, PyObject* const* a, Py_ssize_t n) {
     }
     ops.push_back(static_cast<op>(what));
   }
-  if (d != nullptr) return of_device(*d, ops, true, a[1], asked_of(a[2], a[7], a[3] == Py_True, *how, *mode, divide));
+  if (d != nullptr) {
+    auto asked = asked_of(a[2], a[7], a[3] == Py_True, *how, *mode, divide);
+    set_mask(asked, a[8]);
+    return of_device(*d, ops, true, a[1], asked);
+  }
   return told_by_general([&]() -> PyObject* {
     const elements x(a[1]);
     if (!x.type || x.n == 0) return nullptr;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <string>
 #include <tuple>
@@ -274,6 +277,14 @@ nb::bytes taken(int device, std::uintptr_t rows, std::size_t pitch, std::size_t 
   return nb::bytes(found.data(), found.size());
 }
 
+wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
+  wf::extents strides(shape.size(), 0);
+  const std::size_t before = shape.size() - x.shape.size();
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (x.shape[d] != 1 || shape[before + d] == 1) strides[before + d] = x.strides[d];
+  return strides;
+}
+
 /// f(turn) with that of a stream, which is one thread's at a time; other threads of Python run meanwhile: a launch waits where the stream is full.
 template <class F>
 void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
@@ -286,6 +297,129 @@ void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
 }
 void put(const wf::request& r, int device, std::uintptr_t stream) {
   in_turn(device, stream, r.what, [&r](const turn& t) { t.place.run(r); });
+}
+
+/// What counts of an array, broadcast to `shape`, whose dimensions `axes` are those that answers lose. `mask`: null, or one that can be broadcast to that shape.
+wf::array_selection selection_of(const device_array& x, const device_array* mask, const wf::extents& shape, std::vector<int> axes, bool skip_nans, std::int64_t row) {
+  std::sort(axes.begin(), axes.end());
+  const wf::extents of_x = broadcast_strides(x, shape), of_mask = mask == nullptr ? wf::extents(shape.size(), 0) : broadcast_strides(*mask, shape);
+  const own::view v = own::view_of({x.data, mask == nullptr ? nullptr : mask->data}, shape, mask == nullptr ? std::vector{&of_x} : std::vector{&of_x, &of_mask}, axes);
+  wf::array_selection s;
+  s.x = v.at[0];
+  s.mask = v.at[1];
+  s.rank = static_cast<int>(v.kept + v.reduced);
+  s.shape = v.length;
+  s.strides = v.stride[0];
+  s.mask_strides = v.stride[1];
+  s.element = x.type;
+  s.skip_nans = skip_nans;
+  s.row = row;
+  return s;
+}
+/// Memory for all elements of an array, broadcast to `shape`, without gaps and in the order in which they lie: strides in bytes.
+wf::extents dense_strides(const device_array& x, const wf::extents& shape) {
+  const wf::extents lie = broadcast_strides(x, shape);
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return std::abs(lie[a]) > std::abs(lie[b]); });
+  wf::extents strides(shape.size(), 0);
+  auto step = static_cast<std::int64_t>(wf::info(x.type).size);
+  for (std::size_t k = order.size(); k-- > 0; step *= shape[order[k]]) strides[order[k]] = step;
+  return strides;
+}
+/// What counts of an array as what is written into such memory: dimensions in the order in which they lie there.
+wf::array_selection filling_of(const device_array& x, const device_array* mask, const wf::extents& shape, const wf::extents& dense, bool skip_nans) {
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return dense[a] > dense[b]; });
+  const wf::extents of_x = broadcast_strides(x, shape), of_mask = mask == nullptr ? wf::extents(shape.size(), 0) : broadcast_strides(*mask, shape);
+  wf::extents lengths, steps, mask_steps;
+  std::vector<const wf::extents*> both{&steps};
+  if (mask != nullptr) both.push_back(&mask_steps);
+  for (const std::size_t d : order) {
+    lengths.push_back(shape[d]);
+    steps.push_back(of_x[d]);
+    mask_steps.push_back(of_mask[d]);
+  }
+  const own::view v = own::view_of({x.data, mask == nullptr ? nullptr : mask->data}, lengths, both, {});
+  wf::array_selection s;
+  s.x = v.at[0];
+  s.mask = v.at[1];
+  s.rank = static_cast<int>(v.kept);
+  s.shape = v.length;
+  s.strides = v.stride[0];
+  s.mask_strides = v.stride[1];
+  s.element = x.type;
+  s.skip_nans = skip_nans;
+  return s;
+}
+
+/// An element, as bytes, that changes no answer of a reduction wherever it stands, but that a sum of nothing else is -0 (settle_zeros()); of dot's second input where `second` says so. Nothing where there is none.
+std::optional<std::array<std::byte, 16>> neutral_of(wf::op o, wf::dtype t, bool second) {
+  std::array<std::byte, 16> found{};
+  const std::size_t size = wf::info(t).size;
+  const bool floating = wf::is_floating(t), has_sign = floating || (wf::is_integer(t) && t != wf::dtype::boolean && (t < wf::dtype::u8 || t > wf::dtype::u64));
+  const auto put = [&](std::uint64_t bits) { std::memcpy(found.data(), &bits, std::min(size, sizeof bits)); };
+  const std::uint64_t ones = ~std::uint64_t{0} >> (64 - 8 * std::min<std::size_t>(size, 8)), sign = std::uint64_t{1} << (8 * std::min<std::size_t>(size, 8) - 1);
+  const auto float_bits = [t](std::uint64_t f64, std::uint64_t f32, std::uint64_t f16, std::uint64_t bf16) {
+    return t == wf::dtype::f64 ? f64 : t == wf::dtype::f32 ? f32 : t == wf::dtype::f16 ? f16 : bf16;
+  };
+  const std::uint64_t one = floating ? float_bits(0x3ff0000000000000, 0x3f800000, 0x3c00, 0x3f80) : 1, infinity = float_bits(0x7ff0000000000000, 0x7f800000, 0x7c00, 0x7f80);
+  switch (o) {
+    case wf::op::dot:
+      if (wf::is_complex(t)) return std::nullopt;
+      if (second) {
+        put(one);
+        return found;
+      }
+      [[fallthrough]];
+    case wf::op::sum:
+      if (floating) put(sign);
+      if (t == wf::dtype::c64) put(std::uint64_t{1} << 63 | std::uint64_t{1} << 31);
+      if (t == wf::dtype::c128) found[7] = found[15] = std::byte{0x80};
+      return found;
+    case wf::op::sum_of_squares: case wf::op::norm1: case wf::op::norm2: case wf::op::norm_inf: case wf::op::count_nonzero: case wf::op::any: return found;
+    case wf::op::all:
+      if (wf::is_complex(t)) return std::nullopt;
+      put(one);
+      return found;
+    case wf::op::min:
+      if (wf::is_complex(t)) return std::nullopt;
+      put(floating ? infinity : t == wf::dtype::boolean ? 1 : has_sign ? ones ^ sign : ones);
+      return found;
+    case wf::op::max:
+      if (wf::is_complex(t)) return std::nullopt;
+      put(floating ? infinity | sign : has_sign ? sign : 0);
+      return found;
+    default: return std::nullopt;
+  }
+}
+/// How many numbers of floats a sum is; 0 of what is no sum of floats, in which a sum of nothing needs no care.
+int parts_of_sum(wf::op o, wf::dtype t) { return (o != wf::op::sum && o != wf::op::dot) || wf::is_integer(t) ? 0 : wf::is_complex(t) ? 2 : 1; }
+int settle_zeros(const wf::array_selection& s, wf::dtype t, int parts, void* sums, std::int64_t count, const void* starts, int bytes, void* stream) {
+  return array_calls::settle_zeros(s, sums, static_cast<int>(wf::info(t).size) / parts, parts, count, starts, bytes, stream);
+}
+/// Whether elements that belong to different answers lie side by side, so that what is written in the order of answers is read with large gaps; and they are many.
+bool lies_across(const device_array& x, const wf::extents& shape, const std::vector<int>& axes) {
+  constexpr std::int64_t many = 1 << 25;  // at 2^24 floats an H100 still takes 0.7 of the time of labels so
+  const wf::extents lie = broadcast_strides(x, shape);
+  std::int64_t n = 1, least = std::numeric_limits<std::int64_t>::max();
+  int at = -1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    n *= shape[d];
+    if (shape[d] > 1 && lie[d] != 0 && std::abs(lie[d]) < least) {
+      least = std::abs(lie[d]);
+      at = static_cast<int>(d);
+    }
+  }
+  return n >= many && at >= 0 && std::find(axes.begin(), axes.end(), at) == axes.end();
+}
+
+/// Elements of an answer whose dimensions `axes` are reduced.
+std::int64_t row_of(const wf::extents& shape, const std::vector<int>& axes) {
+  std::int64_t row = 1;
+  for (const int d : axes) row *= shape[static_cast<std::size_t>(d)];
+  return row;
 }
 
 /// An operation of two answers, and those of which each is one.
@@ -355,14 +489,6 @@ bool told_axes(PyObject* axis, bool keepdims, const wf::extents& shape, std::vec
   return true;
 }
 
-wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
-  wf::extents strides(shape.size(), 0);
-  const std::size_t before = shape.size() - x.shape.size();
-  for (std::size_t d = 0; d < x.shape.size(); ++d)
-    if (x.shape[d] != 1 || shape[before + d] == 1) strides[before + d] = x.strides[d];
-  return strides;
-}
-
 /// The arrays of one library, as it tells of them in the fewest steps. Its functions may throw; then general code says what is wrong.
 struct library : device_call {
   struct place {
@@ -419,6 +545,14 @@ struct library : device_call {
     wf::extents kept;
     wf::request r;
     std::optional<wf::dtype> widened, cut;  ///< elements are to be of the first, answers modulo less of the second
+    place mask;
+    std::vector<nb::object> held;  ///< arrays of the library's for as long as the call takes
+    std::int64_t* places = nullptr;  ///< of the elements that count, where answers are places
+    const void* starts = nullptr;    ///< of segments, before what does not count was left out; null: they are `row` elements long
+    int start_bytes = 8;
+    std::int64_t row = 0;
+    std::optional<wf::array_selection> counted;  ///< what counts of the elements of a sum
+    int parts = 0;                               ///< numbers of a sum of floats
   };
   nb::object reduced(std::span<const wf::op> ops, bool several, PyObject* x, const asked& how) const {
     prepared p;
@@ -446,6 +580,7 @@ struct library : device_call {
       if (how.offsets != nullptr && !PyLong_CheckExact(how.offsets)) used(how.offsets, how.stream);
     }
     if (p.stream != p.x.stream) in_order(p.x.x.device, p.x.stream, p.stream);
+    if ((how.where != nullptr || (how.skip_nans && !wf::is_integer(p.x.x.type))) && !select(ops, how, p)) return {};
     if (!several && twins_of(ops[0]) == nullptr) return answer_of(ops[0], how, p);
     if (how.out != Py_None) return {};
     return several ? fused(ops, how, p) : answers_of({twins_of(ops[0])->first, twins_of(ops[0])->second}, true, how, p);
@@ -542,12 +677,123 @@ struct library : device_call {
           on.machine().fail(array_calls::extremes(r, one.second, on.scratch(), on.stream()), "minmax");
         }
         if (one.part_size != 0) on.machine().fail(array_calls::part(pairs.second, one.part_size, one.out, one.second, answers, on.stream()), "parts");
+        settle(one.what, p, t, one.out);
       }
     });
     nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(ops.size())));
     if (!all.is_valid()) throw nb::python_error();
     for (std::size_t k = 0; k < ops.size(); ++k) PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(k), made[k].release().ptr());
     return all;
+  }
+
+  /// Leaves out what does not count: then the request is one of segments of what does.
+  bool select(std::span<const wf::op> ops, const asked& how, prepared& p) const {
+    if (how.labels != nullptr || p.widened || p.cut || type_object(wf::dtype::i64) == Py_None) return false;
+    if (how.where != nullptr) {
+      if (Py_TYPE(how.where) != Py_TYPE(p.object) || !read(how.where, p.mask) || p.mask.x.type != wf::dtype::boolean || p.mask.x.device != p.x.x.device || p.mask.stream != p.x.stream ||
+          !fits(p.mask.x.shape, p.r.inputs.shape))
+        return false;
+      if (how.stream != Py_None) used(how.where, how.stream);
+    }
+    using kinds = wf::partition::kinds;
+    const std::int64_t n = *wf::detail::product(p.r.inputs.shape), answers = *wf::detail::product(p.kept);
+    const bool by_offsets = p.r.by.kind == kinds::segments;
+    std::vector<int> axes = p.axes;
+    p.row = n;
+    if (p.r.by.kind == kinds::equal_segments) p.row = p.r.by.length;
+    else if (p.r.by.kind == kinds::axes) p.row = row_of(p.r.inputs.shape, axes);
+    if (answers == 0 || p.row == 0) return false;
+    const bool asks_places = std::any_of(ops.begin(), ops.end(), [](wf::op o) { return wf::operation_of(o).state == wf::state_kind::places; });
+    const auto made = [&](wf::dtype type, std::int64_t count) {
+      auto [one, address] = room(p.object, p.x, wf::extents{count}, type);
+      if (how.stream != Py_None) used(one.ptr(), how.stream);
+      p.held.push_back(std::move(one));
+      return address;
+    };
+    const device_array* const mask = how.where == nullptr ? nullptr : &p.mask.x;
+    const wf::extents shape = p.r.inputs.shape;
+    if (const auto neutral = neutral_of(ops[0], p.x.x.type, false); ops.size() == 1 && neutral) {
+      std::array<wf::array_selection, 2> fill;
+      int inputs = 0;
+      for (const device_array* const x : {&p.x.x, p.r.inputs.data[1] == nullptr ? nullptr : &p.y.x}) {
+        if (x == nullptr) continue;
+        const auto k = static_cast<std::size_t>(inputs++);
+        const wf::extents dense = dense_strides(*x, shape);
+        fill[k] = filling_of(*x, mask, shape, dense, how.skip_nans);
+        fill[k].to = made(x->type, n);
+        p.r.inputs.data[k] = fill[k].to;
+        p.r.inputs.strides[k] = dense;
+      }
+      p.parts = parts_of_sum(ops[0], p.x.x.type);
+      if (p.parts != 0) p.counted = selection_of(p.x.x, mask, shape, axes, how.skip_nans, p.row);
+      if (by_offsets) {
+        p.starts = p.r.by.indexes;
+        p.start_bytes = p.r.by.index_bytes;
+      }
+      in_turn(p.x.x.device, p.stream, ops[0], [&](const turn& t) {
+        for (std::size_t k = 0; k < static_cast<std::size_t>(inputs); ++k)
+          t.place.machine().fail(array_calls::fill(fill[k], neutral_of(ops[0], p.x.x.type, k == 1)->data(), t.place.stream()), "where");
+      });
+      return true;
+    }
+    if (lies_across(p.x.x, shape, axes)) return false;
+    const auto numbers = [&](std::int64_t count) { return static_cast<std::int64_t*>(made(wf::dtype::i64, count)); };
+    wf::array_selection first = selection_of(p.x.x, mask, shape, axes, how.skip_nans, p.row), second = first;
+    first.to = made(p.x.x.type, n);
+    first.offsets = numbers((by_offsets ? 1 : answers) + 1);
+    if (by_offsets || asks_places) first.places = numbers(n);
+    if (p.r.inputs.data[1] != nullptr) {
+      second = selection_of(p.y.x, mask, shape, axes, false, p.row);
+      second.to = made(p.x.x.type, n);
+    }
+    const std::int64_t* offsets = first.offsets;
+    std::int64_t* narrowed = nullptr;
+    if (by_offsets) {
+      offsets = narrowed = numbers(answers + 1);
+      p.starts = p.r.by.indexes;
+      p.start_bytes = p.r.by.index_bytes;
+    }
+    if (asks_places) p.places = first.places;
+    in_turn(p.x.x.device, p.stream, ops[0], [&](const turn& t) {
+      const wf::device_place& on = t.place;
+      const auto check_one = [&on](int e) { on.machine().fail(e, "where"); };
+      check_one(array_calls::select(first, on.scratch(), on.stream()));
+      if (second.to != nullptr) check_one(array_calls::select(second, on.scratch(), on.stream()));
+      if (by_offsets) check_one(array_calls::narrow(first.places, first.offsets + 1, p.starts, p.start_bytes, answers + 1, narrowed, on.stream()));
+    });
+    const auto size = static_cast<std::int64_t>(wf::info(p.x.x.type).size);
+    p.r.inputs.shape = {n};
+    p.r.inputs.data[0] = first.to;
+    p.r.inputs.strides[0] = {size};
+    if (second.to != nullptr) {
+      p.r.inputs.data[1] = second.to;
+      p.r.inputs.strides[1] = {size};
+    }
+    p.axes.clear();
+    p.r.by = {};
+    p.r.by.kind = kinds::segments;
+    p.r.by.indexes = offsets;
+    p.r.by.index_bytes = 8;
+    p.r.by.count = answers;
+    return true;
+  }
+  /// Whether a shape can be broadcast to another.
+  static bool fits(const wf::extents& given, const wf::extents& shape) {
+    if (given.size() > shape.size()) return false;
+    for (std::size_t d = 0, before = shape.size() - given.size(); d < given.size(); ++d)
+      if (given[d] != 1 && given[d] != shape[before + d]) return false;
+    return true;
+  }
+  /// What is to be done with answers of what counts: places among that become places among all, and a sum of nothing +0.
+  static void settle(wf::op o, const prepared& p, const turn& t, void* out) {
+    if (p.parts != 0) {
+      t.place.machine().fail(settle_zeros(*p.counted, p.x.x.type, p.parts, out, *wf::detail::product(p.kept), p.starts, p.start_bytes, t.place.stream()), "where");
+      return;
+    }
+    if (p.places == nullptr || wf::operation_of(o).state != wf::state_kind::places) return;
+    const wf::device_place& on = t.place;
+    on.machine().fail(array_calls::widen(static_cast<std::int64_t*>(out), *wf::detail::product(p.kept), static_cast<const std::int64_t*>(p.r.by.indexes), p.places, p.starts, p.start_bytes, p.row,
+                                         on.stream()), "where");
   }
 
   static bool is_whole(const prepared& p) { return p.r.by.kind == wf::partition::kinds::whole; }
@@ -639,7 +885,10 @@ struct library : device_call {
     }
     if (how.stream != Py_None) used(made.ptr(), how.stream);
     if (!p.widened && !p.cut) {
-      put(p.r, p.x.x.device, p.stream);
+      in_turn(p.x.x.device, p.stream, o, [&p, o](const turn& t) {
+        t.place.run(p.r);
+        settle(o, p, t, p.r.out);
+      });
       return made;
     }
     in_turn(p.x.x.device, p.stream, o, [&p, &result](turn& t) {
@@ -671,7 +920,7 @@ struct library : device_call {
     const auto want = wanted(how);
     const wf::dtype element = p.x.x.type;
     if (!want || (o != wf::op::sum && o != wf::op::mean && o != wf::op::prod) || how.stream != Py_None || type_object(*want) == Py_None || is_natural(o, element, how) ||
-        p.x.x.size() > few || is_captured(p.stream))
+        how.where != nullptr || how.skip_nans || p.x.x.size() > few || is_captured(p.stream))
       return false;
     if (wf::is_integer(*want)) {
       if (*want == wf::dtype::boolean || !wf::is_integer(element) || o == wf::op::mean || how.out != Py_None || wf::info(*want).size == 8) return false;
@@ -1093,6 +1342,62 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
   m.def("sent", [](int device, std::uintptr_t to, const nb::bytes& data, std::uintptr_t stream) {
     put_bytes(device, reinterpret_cast<void*>(to), data.c_str(), data.size(), cudaMemcpyHostToDevice, stream);
   }, nb::arg("device"), nb::arg("to"), nb::arg("data"), nb::arg("stream"));
+  // What counts of an array, in the order of its answers of `row` elements each; 0: of all that the axes reduce.
+  m.def("select", [](const device_array& x, const device_array* mask, const std::vector<std::int64_t>& shape, std::vector<int> axes, bool skip_nans, std::int64_t row, std::uintptr_t to,
+                     std::uintptr_t offsets, std::uintptr_t places, std::uintptr_t stream) {
+    if (mask != nullptr && mask->type != wf::dtype::boolean) refuse("a mask that is not of bool");
+    const wf::extents all(shape.begin(), shape.end());
+    wf::array_selection s = selection_of(x, mask, all, axes, skip_nans, row != 0 ? row : row_of(all, axes));
+    s.to = reinterpret_cast<void*>(to);
+    s.offsets = reinterpret_cast<std::int64_t*>(offsets);
+    s.places = reinterpret_cast<std::int64_t*>(places);
+    in_turn(x.device, stream, wf::op::sum, [&s](const turn& t) { t.place.machine().fail(array_calls::select(s, t.place.scratch(), t.place.stream()), "where"); });
+  }, nb::arg("x"), nb::arg("mask").none(), nb::arg("shape"), nb::arg("axes"), nb::arg("skip_nans"), nb::arg("row"), nb::arg("to"), nb::arg("offsets"), nb::arg("places"), nb::arg("stream"));
+  m.def("has_neutral", [](int o, int element) { return neutral_of(static_cast<wf::op>(o), dtype_of_code(element), false).has_value(); }, nb::arg("op"), nb::arg("element"));
+  m.def("lies_across", [](const device_array& x, const std::vector<std::int64_t>& shape, const std::vector<int>& axes) {
+    return lies_across(x, wf::extents(shape.begin(), shape.end()), axes);
+  }, nb::arg("x"), nb::arg("shape"), nb::arg("axes"));
+  // All elements, broadcast to a shape, in memory at `to`, with a neutral one in place of each that does not count.
+  m.def("fill", [](int o, bool second, const device_array& x, const device_array* mask, const std::vector<std::int64_t>& shape, bool skip_nans, std::uintptr_t to, std::uintptr_t stream) {
+    if (mask != nullptr && mask->type != wf::dtype::boolean) refuse("a mask that is not of bool");
+    const auto neutral = neutral_of(static_cast<wf::op>(o), x.type, second);
+    if (!neutral) refuse("no neutral element");
+    device_array made;
+    made.data = reinterpret_cast<const void*>(to);
+    made.type = x.type;
+    made.device = x.device;
+    made.shape = wf::extents(shape.begin(), shape.end());
+    made.strides = dense_strides(x, made.shape);
+    wf::array_selection s = filling_of(x, mask, made.shape, made.strides, skip_nans);
+    s.to = reinterpret_cast<void*>(to);
+    in_turn(x.device, stream, static_cast<wf::op>(o), [&](const turn& t) { t.place.machine().fail(array_calls::fill(s, neutral->data(), t.place.stream()), "where"); });
+    return made;
+  }, nb::arg("op"), nb::arg("second"), nb::arg("x"), nb::arg("mask").none(), nb::arg("shape"), nb::arg("skip_nans"), nb::arg("to"), nb::arg("stream"));
+  // Sums of nothing that such a filling left -0 become +0.
+  m.def("settle", [](int o, const device_array& x, const device_array* mask, const std::vector<std::int64_t>& shape, const std::vector<int>& axes, bool skip_nans, std::int64_t row,
+                     const device_array* starts, std::uintptr_t answers, std::int64_t count, std::uintptr_t stream) {
+    const int parts = parts_of_sum(static_cast<wf::op>(o), x.type);
+    const wf::extents all(shape.begin(), shape.end());
+    const wf::array_selection s = selection_of(x, mask, all, axes, skip_nans, row != 0 ? row : row_of(all, axes));
+    if (parts == 0 || count == 0) return;
+    in_turn(x.device, stream, static_cast<wf::op>(o), [&](const turn& t) {
+      t.place.machine().fail(settle_zeros(s, x.type, parts, reinterpret_cast<void*>(answers), count, starts == nullptr ? nullptr : starts->data,
+                                          starts == nullptr ? 8 : static_cast<int>(wf::info(starts->type).size), t.place.stream()), "where");
+    });
+  }, nb::arg("op"), nb::arg("x"), nb::arg("mask").none(), nb::arg("shape"), nb::arg("axes"), nb::arg("skip_nans"), nb::arg("row"), nb::arg("starts").none(), nb::arg("answers"), nb::arg("count"),
+     nb::arg("stream"));
+  m.def("narrow", [](std::uintptr_t places, std::uintptr_t counted, const device_array& offsets, std::uintptr_t to, std::uintptr_t stream) {
+    in_turn(offsets.device, stream, wf::op::sum, [&](const turn& t) {
+      t.place.machine().fail(array_calls::narrow(reinterpret_cast<const std::int64_t*>(places), reinterpret_cast<const std::int64_t*>(counted), offsets.data,
+                                                 static_cast<int>(wf::info(offsets.type).size), offsets.size(), reinterpret_cast<std::int64_t*>(to), t.place.stream()), "where");
+    });
+  }, nb::arg("places"), nb::arg("counted"), nb::arg("offsets"), nb::arg("to"), nb::arg("stream"));
+  m.def("widen", [](std::uintptr_t answers, std::int64_t count, const device_array& offsets, std::uintptr_t places, const device_array* starts, std::int64_t row, std::uintptr_t stream) {
+    in_turn(offsets.device, stream, wf::op::argmin, [&](const turn& t) {
+      t.place.machine().fail(array_calls::widen(reinterpret_cast<std::int64_t*>(answers), count, static_cast<const std::int64_t*>(offsets.data), reinterpret_cast<const std::int64_t*>(places),
+                                                starts == nullptr ? nullptr : starts->data, starts == nullptr ? 8 : static_cast<int>(wf::info(starts->type).size), row, t.place.stream()), "where");
+    });
+  }, nb::arg("answers"), nb::arg("count"), nb::arg("offsets"), nb::arg("places"), nb::arg("starts").none(), nb::arg("row"), nb::arg("stream"));
   m.def("in_order", &in_order, nb::arg("device"), nb::arg("before"), nb::arg("after"));
   m.def(
       "reduce",

@@ -50,6 +50,56 @@ void check_second(const bound_plan& p, const view& x, const view* second) {
     throw wf::error(wf::errc::bad_argument, "the second array has another type");
 }
 
+/// The number, among all elements of a row, of number `place` among those that the mask names; `at` is where the row's part of the mask begins. Rows have the dimensions `axes` of the mask, in C order.
+std::int64_t place_among_all(const layout& mask, const std::vector<int>& axes, const std::byte* at, std::int64_t begin, std::int64_t n, std::int64_t place) {
+  std::vector<std::int64_t> k(axes.size(), 0);
+  if (begin != 0) at += begin * mask.strides[static_cast<std::size_t>(axes[0])];  // of one dimension
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (*at != std::byte{0} && place-- == 0) return i;
+    for (std::size_t d = axes.size(); d-- > 0;) {
+      const auto axis = static_cast<std::size_t>(axes[d]);
+      at += mask.strides[axis];
+      if (++k[d] + begin < mask.shape[axis]) break;
+      at -= k[d] * mask.strides[axis];
+      k[d] = 0;
+    }
+  }
+  return -1;
+}
+
+/// Answers that are places among the elements that a mask names become places among all; those below 0 stay. Answers lose the axes, or are those of segments of one dimension.
+void widen_places(const view& mask, const std::vector<int>& given, const view* starts, nb::handle answers) {
+  const buffer to(answers.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+  if (!to.held || mask.at.type != wf::dtype::boolean) throw wf::error(wf::errc::bad_argument, "answers or a mask of another type");
+  std::vector<int> axes = given, kept;
+  std::sort(axes.begin(), axes.end());
+  std::int64_t n = 1, count = 1;
+  for (int d = 0; d < static_cast<int>(mask.at.shape.size()); ++d) {
+    const bool reduced = std::binary_search(axes.begin(), axes.end(), d);
+    (reduced ? n : count) *= mask.at.shape[static_cast<std::size_t>(d)];
+    if (!reduced) kept.push_back(d);
+  }
+  const auto offsets = starts == nullptr ? std::span<const std::int64_t>() : whole_numbers(*starts, "offsets");
+  if (starts != nullptr) count = static_cast<std::int64_t>(offsets.size()) - 1;
+  if (to.b.len != count * static_cast<Py_ssize_t>(sizeof(std::int64_t))) throw wf::error(wf::errc::bad_argument, "another number of answers");
+  auto* const found = static_cast<std::int64_t*>(to.b.buf);
+  run_beside_others(n * count, [&] {
+    for (std::int64_t a = 0; a < count; ++a) {
+      if (found[a] < 0) continue;
+      const auto* at = static_cast<const std::byte*>(mask.at.data);
+      std::int64_t rest = a;
+      for (std::size_t d = kept.size(); d-- > 0;) {
+        const auto axis = static_cast<std::size_t>(kept[d]);
+        at += rest % mask.at.shape[axis] * mask.at.strides[axis];
+        rest /= mask.at.shape[axis];
+      }
+      const std::int64_t begin = starts == nullptr ? 0 : offsets[static_cast<std::size_t>(a)];
+      const std::int64_t length = starts == nullptr ? n : offsets[static_cast<std::size_t>(a) + 1] - begin;
+      found[a] = place_among_all(mask.at, axes, at, begin, length, found[a]);
+    }
+  });
+}
+
 }  // namespace
 
 void add_plans(nb::module_& m) {
@@ -126,6 +176,7 @@ void add_plans(nb::module_& m) {
         const room to(out, p.made.size());
         p.made.finish(to.b.buf);
       });
+  m.def("widen_places", widen_places, nb::arg("mask"), nb::arg("axes"), nb::arg("starts").none(), nb::arg("answers"));
   m.def("answer_of", [](int o, int element) {
     if (o < 0 || o >= wf::op_count) throw wf::error(wf::errc::bad_argument, "no such reduction");
     const auto kind = wf::result_of_builtin(static_cast<wf::op>(o), dtype_of_code(element));

@@ -169,6 +169,8 @@ class Tensor:
         return capsule_on(self.x, self.kind)
 
     def to(self, dtype):
+        if dtype == self.device:
+            return self
         with np.errstate(over="ignore"):
             return Tensor(self.x.astype(dtype))
 
@@ -183,6 +185,39 @@ class Tensor:
 
     def __and__(self, other):
         return Tensor(self.x & other.x)
+
+    def __ne__(self, other):
+        return Tensor(self.x != other.x)
+
+    def __invert__(self):
+        return Tensor(~self.x)
+
+    def __getitem__(self, k):
+        return Tensor(self.x[k.x if isinstance(k, Tensor) else k])
+
+    def __len__(self):
+        return len(self.x)
+
+    def __add__(self, k):
+        return Tensor(self.x + k)
+
+    def permute(self, order):
+        return Tensor(self.x.transpose(order))
+
+    def contiguous(self):
+        return Tensor(np.ascontiguousarray(self.x))
+
+    def new_zeros(self, n):
+        return self.new_full((n,), 0)
+
+    def new_full(self, shape, value):
+        return Tensor(np.full(shape, value, self.dtype))
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.x
 
     @property
     def shape(self):
@@ -257,6 +292,28 @@ class torch:
         assert device == "cuda:0"
         return Tensor(np.arange(n))
 
+    @staticmethod
+    def from_numpy(x):
+        return Tensor(np.array(x))
+
+    @staticmethod
+    def sort(x, *, stable):
+        assert stable
+        order = np.argsort(x.x, kind="stable")
+        return Tensor(x.x[order]), Tensor(order)
+
+    @staticmethod
+    def nonzero(x):
+        return Tensor(np.argwhere(x.x))
+
+    @staticmethod
+    def cat(parts):
+        return Tensor(np.concatenate([p.x for p in parts]))
+
+    @staticmethod
+    def searchsorted(x, values):
+        return Tensor(np.searchsorted(x.x, values.x))
+
 
 class Ndarray:
     """An array that tells of itself as CuPy's: by attributes."""
@@ -275,7 +332,27 @@ class Ndarray:
         self.device = contextlib.nullcontext()
 
     def __getitem__(self, k):
-        return Ndarray(None, None, self.x[k:k + 1].reshape(self.x.shape[1:]))
+        if isinstance(k, int):
+            return Ndarray(None, None, self.x[k:k + 1].reshape(self.x.shape[1:]))
+        return Ndarray(None, None, self.x[k.x if isinstance(k, Ndarray) else k])
+
+    def __ne__(self, other):
+        return Ndarray(None, None, np.asarray(self.x != other.x))
+
+    def __invert__(self):
+        return Ndarray(None, None, ~self.x)
+
+    def __len__(self):
+        return len(self.x)
+
+    def __add__(self, k):
+        return Ndarray(None, None, self.x + k)
+
+    def get(self):
+        return self.x
+
+    def transpose(self, order):
+        return Ndarray(None, None, self.x.transpose(order))
 
     def astype(self, dtype):
         return Ndarray(None, None, self.x.astype(dtype))
@@ -317,6 +394,38 @@ class cupy:
     @staticmethod
     def where(chosen, a, b):
         return Ndarray(None, None, np.where(chosen.x, a.x, b))
+
+    @staticmethod
+    def ascontiguousarray(x):
+        return Ndarray(None, None, np.ascontiguousarray(x.x))
+
+    @staticmethod
+    def asarray(x):
+        return Ndarray(None, None, np.array(x))
+
+    @staticmethod
+    def argsort(x):
+        return Ndarray(None, None, np.argsort(x.x, kind="stable"))
+
+    @staticmethod
+    def nonzero(x):
+        return tuple(Ndarray(None, None, k) for k in np.nonzero(x.x))
+
+    @staticmethod
+    def concatenate(parts):
+        return Ndarray(None, None, np.concatenate([p.x for p in parts]))
+
+    @staticmethod
+    def zeros(n, dtype):
+        return Ndarray(None, None, np.zeros(n, dtype))
+
+    @staticmethod
+    def full(n, value, dtype):
+        return Ndarray(None, None, np.full(n, value, dtype))
+
+    @staticmethod
+    def searchsorted(x, values):
+        return Ndarray(None, None, np.searchsorted(x.x, values.x))
 
     class cuda:
         @staticmethod

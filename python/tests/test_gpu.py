@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -527,7 +528,9 @@ def test_all_other_calls_do(told, kind):
     x = np.arange(6.0).reshape(2, 3)
     y = placed(kind, x)
     other = placed(kind, x.astype(np.float32))
-    for call in (lambda: wf.sum(y, rounding="even"), lambda: wf.sum(y, accuracy="fast", rounding="up"), lambda: wf.sum(y, where=[True]), lambda: wf.nansum(y), lambda: wf.dot(y, x), lambda: wf.dot(y, other),
+    for call in (lambda: wf.sum(y, rounding="even"), lambda: wf.sum(y, accuracy="fast", rounding="up"), lambda: wf.sum(y, where=[True]), lambda: wf.sum(y, where=placed(kind, x)), lambda: wf.sum(y, where=placed(kind, x[0, :2] > 0)), lambda: wf.sum(y, where=False),
+                 lambda: wf.sum(other, where=placed(kind, x > 0), dtype="float16"), lambda: wf.sum_by_label(placed(kind, x[0]), placed(kind, np.zeros(3, int)), 1, where=placed(kind, x[0] > 0)),
+                 lambda: wf.minmax(y, out=(None, None)), lambda: wf.fuse(["sum"])(y, out=(None,)), lambda: wf.dot(y, y, where=placed(kind, x)), lambda: wf.dot(y, x), lambda: wf.dot(y, other),
                  lambda: wf.dot(y, placed(kind, x[:, :2])), lambda: wf.dot(y, y, axis=2), lambda: wf.dot(y, y, keepdims=1), lambda: wf.dot(y, y, rounding="even"), lambda: wf.dot(y, Cuda(x)),
                  lambda: wf.fuse(["sum"])(y, axis=2), lambda: wf.fuse(["sum"])(y, correction=0.5), lambda: wf.fuse(["sum"])(y, where=[True]), lambda: wf.fuse(["argmax"])(y, axis=(0,)),
                  lambda: wf.fuse(["sum"])(y, rounding="even"), lambda: wf.minmax(placed(kind, x[:0])), lambda: wf.fuse(["sum"])(placed(kind, x[:0])), lambda: wf.max(y, axis=1.5),
@@ -593,17 +596,18 @@ def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch
 
 @pytest.fixture
 def known(monkeypatch):
-    """Arrays as PyTorch's and CuPy's, for general code."""
+    """Arrays as PyTorch's and CuPy's, for general code: the fast path is not told."""
+    _core.use_device(None)
+    monkeypatch.setattr(_core, "use_device", lambda capsule: None)
     for kind, library in ((Tensor, _device._Torch(device_arrays.torch)), (Ndarray, _device._Cupy(device_arrays.cupy))):
         monkeypatch.setitem(_device._libraries, kind, library)
     yield
-    _core.use_device(None)
     _device._told.clear()
 
 
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
-def test_masks_and_nans_are_labels_of_nothing(known, kind):
+def test_masks_and_nans_of_general_code(known, kind):
     rng = np.random.default_rng(23)
     y = (rng.standard_normal((5, 7, 3)) * np.exp2(rng.integers(-40, 40, (5, 7, 3)))).astype(np.float32)
     y[rng.random(y.shape) < 0.3] = np.nan
@@ -655,15 +659,257 @@ def test_masks_and_nans_are_labels_of_nothing(known, kind):
             same(wf.sum(Tensor(whole), where=Tensor(mask), dtype="int32", **how).x, np.asarray(wf.sum(whole, where=mask, dtype="int32", **how)))
             same(wf.nansum(Tensor(wide), where=Tensor(mask), dtype="float32", **how).x, np.asarray(wf.nansum(wide, where=mask, dtype="float32", **how)))
     same(wf.sum(placed(kind, y[:0]), where=placed(kind, mask[:0]), axis=0).x, wf.sum(y[:0], axis=0))
+    read = _device.array_of
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(_device, "array_of", lambda x, stream, who: types.SimpleNamespace(device=3) if x is there else read(x, stream, who))
+        there = placed(kind, mask)
+        for call in (lambda: wf.sum(placed(kind, y), where=there), lambda: wf.mean(placed(kind, y), where=there)):
+            with pytest.raises(ValueError, match="where= on the GPU 3; the elements are on 0"):
+                call()
     for where, error, words in ((mask, TypeError, "array of bool of the same library"), (placed(kind, mask.astype(np.float32)), TypeError, "array of bool"), ([True], TypeError, "array of bool"),
                                 (placed(kind, mask[0, :2]), ValueError, "cannot be broadcast")):
         with pytest.raises(error, match=words) as e:
             wf.sum(placed(kind, y), where=where)
         assert "\n" not in str(e.value)
-    with pytest.raises(TypeError, match="stream="):
-        wf.sum(placed(kind, y), where=placed(kind, mask), stream=1)
-    with pytest.raises(TypeError, match="places"):
-        wf.fuse(["argmax"])(placed(kind, y), where=placed(kind, mask), axis=0)
+    same(wf.sum(placed(kind, y), where=placed(kind, mask), stream=1).x, wf.sum(y, where=mask))
+    what_counts_of_all_calls(kind)
+
+
+def what_counts_of_all_calls(kind):
+    """Masks of what has places, of two arrays, of segments, of several answers."""
+    rng = np.random.default_rng(29)
+    y = (rng.integers(-9, 9, (6, 70, 5)) / 4).astype(np.float32)
+    y[rng.random(y.shape) < 0.1] = np.inf
+    y[0, 3] = np.nan
+    for x in (y, y[::-1, ::2], y.transpose(2, 0, 1), (np.nan_to_num(y, posinf=3) * 4).astype(np.int16)):
+        masks = [rng.random(x.shape) < 0.4, rng.random(x.shape[-1:]) < 0.5, np.zeros((1, 1), bool), np.array(True), x == np.inf]
+        if kind is Tensor and x.dtype == np.int16:
+            masks = []
+        for mask in masks:
+            wide, there = np.broadcast_to(mask, x.shape), placed(kind, mask)
+            for name, f in (("argmin", np.argmin), ("argmax", np.argmax)):
+                for axis in (None, 0, 1, -1):
+                    hows = {"axis": axis, "where": there}
+                    got = getattr(wf, name)(placed(kind, x), **hows).x
+                    some = wide.any(axis=axis)
+                    filled = np.where(wide, x, (np.inf if name == "argmin" else -np.inf) if x.dtype.kind == "f" else (32767 if name == "argmin" else -32768))
+                    at = f(filled, axis=axis) if x.dtype.kind != "f" else places_of(x, wide, axis, name == "argmin")
+                    same(got, np.where(some, at, -1))
+                    if some.all():
+                        same(got, np.asarray(getattr(wf, name)(x, axis=axis, where=mask)))
+            for axis in (None, 0, (0, 2)):
+                a, (b, c) = wf.fuse(["sum", "mean_var"])(placed(kind, x), where=there, axis=axis)
+                same(a.x, np.asarray(wf.sum(x, where=mask, axis=axis)))
+                same(b.x, np.asarray(wf.mean(x, where=mask, axis=axis)))
+                same(c.x, np.asarray(wf.var(x, where=mask, axis=axis)))
+                for other in (x, x[0], x[:, :1]):
+                    same(wf.dot(placed(kind, x), placed(kind, other), axis=axis, where=there).x, np.asarray(wf.dot(x, other, axis=axis, where=mask)))
+        for mask in masks[:1]:
+            flat, chosen = x.reshape(-1), mask.reshape(-1)
+            ends, labels = np.array([2, 2, 5, 99, 100, flat.size - 3]), rng.integers(0, 7, flat.size)
+            for by in (1, 7, 64, flat.size, flat.size + 5, ends, ends.astype(np.int32)):
+                to = by if isinstance(by, int) else placed(kind, by)
+                for name in ("sum", "max", "argmin", "argmax", "var", "count"):
+                    got = wf.segment_reduce(name, placed(kind, flat), to, where=placed(kind, chosen))
+                    assert type(got) is kind
+                    same(got.x, wf.segment_reduce(name, flat, by, where=chosen))
+                out = placed(kind, np.full(len(got.x), 9, np.int64))
+                assert wf.segment_argmax(placed(kind, flat), to, where=placed(kind, chosen), out=out) is out
+                same(out.x, wf.segment_argmax(flat, by, where=chosen))
+            same(wf.segment_min(placed(kind, flat), list(ends), where=placed(kind, np.array([True]))).x, wf.segment_min(flat, ends))
+            for name in ("sum", "max", "argmin", "mean"):
+                for at in (labels, placed(kind, labels)):
+                    same(wf.reduce_by_label(name, placed(kind, flat), at, 8, where=placed(kind, chosen)).x, wf.reduce_by_label(name, flat, labels, 8, where=chosen))
+            out = placed(kind, np.zeros(8, np.float32 if flat.dtype == np.float32 else np.int64))
+            assert wf.sum_by_label(placed(kind, flat), placed(kind, labels), 8, where=placed(kind, chosen), out=out) is out
+            same(out.x, wf.sum_by_label(flat, labels, 8, where=chosen))
+    out = placed(kind, np.zeros((), np.float32)), placed(kind, np.zeros((), np.float32))
+    got = wf.minmax(placed(kind, y), out=out)
+    assert got[0] is out[0] and got[1] is out[1]
+    for a, b in zip(out, wf.minmax(y)):
+        same(a.x, np.asarray(b))
+    total, (mean, var) = wf.fuse(["sum", "mean_var"])(placed(kind, y), axis=1, out=(None, (placed(kind, np.zeros((6, 5), np.float32)), None)))
+    for a, b in ((total, wf.sum(y, axis=1)), (mean, wf.mean(y, axis=1)), (var, wf.var(y, axis=1))):
+        same(a.x, b)
+    # More than a block takes alone, in shares that do not end where rows do.
+    x = rng.integers(-2**20, 2**20, 150_001).astype(np.float64)
+    mask = np.arange(x.size) % 50_000 < 3
+    for chosen in (mask, ~mask, rng.random(x.size) < 0.5):
+        for name in ("sum", "argmin", "mean_var", "min"):
+            got, expected = getattr(wf, name)(placed(kind, x), where=placed(kind, chosen)), getattr(wf, name)(x, where=chosen)
+            for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,)):
+                same(a.x, np.asarray(b))
+        got = wf.segment_sum(placed(kind, x), 1001, where=placed(kind, chosen))
+        same(got.x, wf.segment_sum(x, 1001, where=chosen))
+    # More than all blocks have at once: a warp has several tiles, the last of them with a part.
+    x = rng.integers(-100, 100, 2_200_252).astype(np.int8) if kind is Ndarray else (np.arange(2_200_252) % 2 == 0)
+    mask = rng.random(x.size) < 0.4
+    mask[-300:] = True
+    for name in ("mean", "argmax"):
+        same(getattr(wf, name)(placed(kind, x), where=placed(kind, mask)).x, np.asarray(getattr(wf, name)(x, where=mask)))
+    # Signs of zeros, and of nothing none.
+    zeros = np.array([-0.0, -0.0, 1.0, np.nan])
+    for chosen in ([1, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]):
+        mask = np.array(chosen, bool)
+        for name in ("sum", "prod", "mean", "norm", "logsumexp", "any", "all"):
+            same(getattr(wf, name)(placed(kind, zeros), where=placed(kind, mask)).x, np.asarray(getattr(wf, name)(zeros, where=mask)))
+    for dtype in ("float16", "float32", "float64", "complex64", "complex128")[:5 if kind is Ndarray else 3]:
+        x = np.full((4, 5000), -0.0, dtype)  # so many that blocks share a sum
+        if x.dtype.kind == "c":
+            x.imag = -0.0
+        mask = np.zeros(x.shape, bool)
+        mask[0], mask[2, -1], mask[3, 70] = True, True, True
+        x[3, 70] = 0
+        for how in ({}, {"axis": 1}, {"axis": 0}):
+            for k in (4, 3, 1):
+                same(wf.sum(placed(kind, x[:k]), where=placed(kind, mask[:k]), **how).x, np.asarray(wf.sum(x[:k], where=mask[:k], **how)))
+                same(wf.sum(placed(kind, x[:k]), where=placed(kind, mask[1:2]), **how).x, np.asarray(wf.sum(x[:k], where=mask[1:2], **how)))
+        ends = np.array([0, 5000, 10000, 15000, 19999])
+        for by in (5000, ends, 9, np.arange(0, 19000, 100)):
+            same(wf.segment_sum(placed(kind, x.ravel()), by if isinstance(by, int) else placed(kind, by), where=placed(kind, mask.ravel())).x, wf.segment_sum(x.ravel(), by, where=mask.ravel()))
+        if x.dtype.kind == "f":
+            one = np.where(np.arange(5000) % 2, 1, -1).astype(dtype)
+            same(wf.dot(placed(kind, x), placed(kind, one), axis=1, where=placed(kind, mask)).x, wf.dot(x, one, axis=1, where=mask))
+            same(wf.dot(placed(kind, np.ones_like(x)), placed(kind, x), axis=1, where=placed(kind, mask)).x, wf.dot(np.ones_like(x), x, axis=1, where=mask))
+    for name, x in (("nansum", np.array([1 + 2j, complex(np.nan, 1), complex(1, np.nan), 3j], np.complex64)), ("nansum", np.array([np.nan, 2, 3j])), ("nanmean", np.array([1, np.nan, 2], np.float16))):
+        if kind is Ndarray:
+            same(getattr(wf, name)(placed(kind, x)).x, np.asarray(getattr(wf, name)(x)))
+
+
+def places_of(x, mask, axis, least):
+    """The first least or greatest, or the first NaN, of what the mask names; 0 where there is none."""
+    if axis is None:
+        x, mask, axis = x.reshape(-1), mask.reshape(-1), 0
+    x, mask = np.moveaxis(x, axis, -1), np.moveaxis(mask, axis, -1)
+    found = np.zeros(x.shape[:-1], np.int64)
+    for k in np.ndindex(found.shape):
+        places = np.flatnonzero(mask[k])
+        if places.size:
+            some = x[k][places]
+            found[k] = places[np.argmin(some) if least else np.argmax(some)]
+    return found
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_masks_and_nans_do_not_come_to_general_code(told, kind, monkeypatch):
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x[0, 0] = np.nan
+    mask, flat = ~np.isnan(x) & (x % 5 != 0), x.reshape(-1)
+    there, where = placed(kind, x), placed(kind, mask)
+    for how in ({}, {"axis": 1}, {"axis": (0, 2), "keepdims": True}):
+        for name in ("sum", "mean", "var", "max", "mean_var", "minmax"):
+            got, expected = getattr(wf, name)(there, where=where, **how), getattr(wf, name)(x, where=mask, **how)
+            for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,)):
+                same(a.x, np.asarray(b))
+        same(wf.nansum(there, **how).x, np.asarray(wf.nansum(x, **how)))
+        same(wf.nansum(there, where=where, **how).x, np.asarray(wf.nansum(x, where=mask, **how)))
+        same(wf.dot(there, there, where=where, **how).x, np.asarray(wf.dot(x, x, where=mask, **how)))
+    for axis in (None, 0, 1, 2):
+        same(wf.nansum(there, axis=axis).x, np.asarray(wf.nansum(x, axis=axis)))
+        a, b = wf.fuse(["argmax", "sum"])(there, where=where, axis=axis)
+        same(a.x, np.where(mask.any(axis=axis), places_of(x, mask, axis, False), -1))
+        same(b.x, np.asarray(wf.sum(x, where=mask, axis=axis)))
+    ends = np.array([0, 5, 5, 20])
+    for by in (5, ends, ends.astype(np.int32)):
+        to = by if isinstance(by, int) else placed(kind, by)
+        for name in ("sum", "argmax", "max"):
+            same(wf.segment_reduce(name, placed(kind, flat), to, where=placed(kind, mask.reshape(-1))).x, wf.segment_reduce(name, flat, by, where=mask.reshape(-1)))
+        out = placed(kind, np.zeros(len(wf.segment_sum(flat, by)), np.float32))
+        assert wf.segment_sum(placed(kind, flat), to, where=placed(kind, mask.reshape(-1)), out=out) is out
+        same(out.x, wf.segment_sum(flat, by, where=mask.reshape(-1)))
+        wf.segment_sum(placed(kind, flat), to, out=out)
+        same(out.x, wf.segment_sum(flat, by))
+    out = placed(kind, np.zeros(3, np.float32))
+    labels = np.arange(24) % 3
+    assert wf.sum_by_label(placed(kind, flat), placed(kind, labels), 3, out=out) is out
+    same(out.x, wf.sum_by_label(flat, labels, 3))
+    same(wf.sum(there, where=where, dtype="float64").x, np.asarray(wf.sum(x, where=mask, dtype="float64")))
+    monkeypatch.undo()
+    for kind_of, library in ((Tensor, _device._Torch(device_arrays.torch)), (Ndarray, _device._Cupy(device_arrays.cupy))):
+        monkeypatch.setitem(_device._libraries, kind_of, library)
+    what_counts_of_all_calls(kind)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_what_counts_of_answers_that_lie_side_by_side(known, kind, monkeypatch):
+    """As of many elements along an axis that is not the last: what has no neutral element goes by labels then, places by a copy in another order."""
+    rng = np.random.default_rng(41)
+    x = (rng.standard_normal((9, 40, 6)) * np.exp2(rng.integers(-30, 30, (9, 40, 6)))).astype(np.float32)
+    x[3, 4] = np.nan
+    mask = rng.random(x.shape) < 0.5
+    mask[3, 4], mask[0, 0] = False, True
+    wf.sum(placed(kind, x))
+    assert _device.kernels("sum").lies_across(_device.array_of(placed(kind, x), 1, "sum"), x.shape, (0,)) is False  # these are few
+    selections = []
+    made = _device.Selection.__init__
+    monkeypatch.setattr(_device.Selection, "__init__", lambda self, here, shape, *rest, **more: (selections.append(shape), made(self, here, shape, *rest, **more))[1])
+    monkeypatch.setattr(_device.kernels("sum"), "lies_across", lambda x, shape, axes: True)
+    for where, chosen in ((mask, placed(kind, mask)), (mask[:, :, :1], placed(kind, mask[:, :, :1]))):
+        for name in ("mean", "var", "sum", "count"):
+            same(getattr(wf, name)(placed(kind, x), where=chosen, axis=0).x, getattr(wf, name)(x, where=where, axis=0))
+        assert not selections
+        for axis in (0, 1):
+            same(wf.argmax(placed(kind, x), where=chosen, axis=axis, keepdims=True).x, np.where(np.broadcast_to(where, x.shape).any(axis=axis, keepdims=True), np.expand_dims(places_of(x, np.broadcast_to(where, x.shape), axis, False), axis), -1))
+            assert selections.pop() == ((40, 6, 9) if axis == 0 else (9, 6, 40))
+        a, b = wf.fuse(["mean", "sum"])(placed(kind, x), where=chosen, axis=0)
+        same(a.x, wf.mean(x, where=where, axis=0))
+        same(b.x, wf.sum(x, where=where, axis=0))
+    same(wf.nanmean(placed(kind, x), axis=0).x, wf.nanmean(x, axis=0))
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_keys_on_a_gpu(known, kind):
+    rng = np.random.default_rng(31)
+    x = (rng.standard_normal(500) * np.exp2(rng.integers(-40, 40, 500))).astype(np.float32)
+    mask = rng.random(500) < 0.5
+    for keys in (rng.integers(-5, 20, 500), rng.integers(0, 3, 500).astype(np.int32), np.round(rng.standard_normal(500)), np.where(mask, np.nan, 2.0), np.full(500, 7), mask):
+        for how, here in (({}, {}), ({"where": placed(kind, mask)}, {"where": mask}), ({"rounding": "up"}, {"rounding": "up"}), ({"where": placed(kind, mask[:1])}, {"where": mask[:1]})):
+            different, sums = wf.sum_by_key(placed(kind, x), placed(kind, keys), **how)
+            assert type(different) is type(sums) is kind
+            expected = wf.sum_by_key(x, keys, **here)
+            same(different.x, expected[0])
+            same(sums.x, expected[1])
+        names = keys.astype(str)
+        different, sums = wf.sum_by_key(placed(kind, x), names, where=placed(kind, mask))
+        same(sums.x, wf.sum_by_key(x, names, where=mask)[1])
+        assert different.tolist() == np.unique(names).tolist()
+    different, sums = wf.sum_by_key(placed(kind, x[:0]), placed(kind, keys[:0]))
+    assert different.x.shape == sums.x.shape == (0,)
+    for call, error, words in ((lambda: wf.sum_by_key(x, placed(kind, keys)), TypeError, "elements in the CPU's memory"), (lambda: wf.sum_by_key(placed(kind, x), Cuda(keys)), TypeError, "CuPy's or PyTorch's"),
+                               (lambda: wf.sum_by_key(placed(kind, x), placed(kind, keys[:3])), ValueError, "3 keys for 500"),
+                               (lambda: wf.sum_by_key(placed(kind, x), placed(kind, keys.reshape(50, 10))), ValueError, "keys in 2 dimensions"),
+                               (lambda: wf.sum_by_key(placed(kind, x.reshape(50, 10)), placed(kind, keys)), ValueError, "array of 2 dimensions")):
+        with pytest.raises(error, match=words) as e:
+            call()
+        assert "\n" not in str(e.value)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_exact_states_of_arrays_on_a_gpu(known, kind):
+    rng = np.random.default_rng(37)
+    for dtype in ("float32", "float64", "float16", "int32", "int64", "uint64", "bool"):
+        x = (np.abs(rng.standard_normal((40, 30)) * np.exp2(rng.integers(-30, 4, (40, 30)))) * 1000).astype(dtype)
+        if x.dtype.kind == "f":
+            x[0], x[1, 0], x[2, 2] = -0.0, np.inf, np.nan
+        elif dtype == "uint64":
+            x += np.uint64(2**63)
+        if kind is Tensor and x.dtype.name not in vars(device_arrays.torch) and dtype != "uint64":
+            continue
+        for such in (wf.ExactSum, wf.ExactMoments):
+            for view in (x, x[::2].T, x[2:], x[:0], x[0], x[3, :1].reshape(())):
+                a = such(placed(kind, view))
+                assert a == such(view) and a.to_bytes() == such(view).to_bytes()
+            a = such(x)
+            a.add(placed(kind, x[5:]))
+            a.remove(placed(kind, x[5:]))
+            assert a == such(x)
+    with pytest.raises(TypeError, match="complex64; it takes real types") as e:
+        wf.ExactSum(placed(kind, np.ones(3, np.complex64)))
+    assert "\n" not in str(e.value)
 
 
 @simt
@@ -773,7 +1019,7 @@ def test_out_takes_the_answer():
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         wf.sum(Cuda(x), axis=0, out=Interface(frozen))
-    with pytest.raises(TypeError, match="two"):
+    with pytest.raises(TypeError, match="tuple"):
         _device.Inputs(Cuda(x), None, _device.Asked("minmax", "exact", "nearest", 0, None)).run(_device._core.op_names.index("minmax"), out, ())
     with pytest.raises(TypeError, match="NumPy array"):
         wf.sum(x, axis=0, out=Cuda(np.empty(3)))
@@ -824,8 +1070,11 @@ def test_dot_segments_labels_and_several():
     (lambda x: wf.argmax(x, axis=(0, 1)), TypeError, "one axis"),
     (lambda x: wf.sum(x, dtype="float32"), TypeError, "convert the elements"),
     (lambda x: wf.sum(x, dtype="int32"), TypeError, "convert the elements|cut off"),
-    (lambda x: wf.sum_by_key(Cuda(np.ones(3)), [1, 1, 2]), TypeError, "not on a GPU"),
-    (lambda x: wf.ExactSum(x), TypeError, "copy it there"),
+    (lambda x: wf.sum_by_key(Cuda(np.ones(3)), Cuda(np.ones(3))), TypeError, "CuPy's or PyTorch's"),
+    (lambda x: wf.ExactSum(x), TypeError, "cannot be fetched"),
+    (lambda x: wf.argmin(x, where=[True]), TypeError, r"argmin\(x\[where\]\)"),
+    (lambda x: wf.minmax(x, out=Cuda(np.ones(2))), TypeError, "it is a tuple, of an array or None for each of the 2"),
+    (lambda x: wf.fuse(["sum", "min"])(x, out=(None,)), ValueError, "1 arrays; there are 2"),
     (lambda x: wf.dot(x, np.ones((2, 3))), TypeError, "one array on a GPU"),
     (lambda x: wf.dot(x, Cuda(np.ones((2, 3), np.float32))), TypeError, "float64 and float32"),
     (lambda x: wf.dot(x, Cuda(np.ones(5))), ValueError, "broadcast"),
@@ -959,6 +1208,33 @@ def test_reductions_of_ones_own_by_segments_and_labels(own):
 
 
 @simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_masks_of_reductions_of_ones_own(own, known, kind):
+    horner = wf.Reduction(state="std::uint64_t value, power;", identity="{0, 1}", lift="{static_cast<std::uint64_t>(x) ^ static_cast<std::uint64_t>(i), 31}",
+                          combine="{a.value * b.power + b.value, a.power * b.power}", finish="static_cast<std::int64_t>(s.value + 1000003 * static_cast<std::uint64_t>(n))")
+    rng = np.random.default_rng(43)
+    x = rng.integers(-99, 99, (5, 40, 70)).astype(np.int32)
+    for view, mask in ((x, rng.random(x.shape) < 0.4), (x.transpose(2, 0, 1), rng.random((5, 1)) < 0.5), (x[:1], np.zeros(70, bool)), (x[:, :0], np.zeros((5, 0, 70), bool))):
+        for axis in (None, 0, -1, (0, 1)):
+            there = horner(placed(kind, view), axis=axis, where=placed(kind, mask), keepdims=axis == 0)
+            assert type(there) is kind
+            same(there.x, np.asarray(horner(view, axis=axis, where=mask, keepdims=axis == 0)))
+    flat, mask, labels = x.reshape(-1), rng.random(x.size) < 0.4, rng.integers(0, 9, x.size)
+    ends = np.sort(rng.integers(0, x.size, 12))
+    for by in (1, 77, x.size, ends):
+        out = placed(kind, np.zeros(11 if by is ends else -(-x.size // by), np.int64))
+        assert wf.segment_reduce(horner, placed(kind, flat), by if isinstance(by, int) else placed(kind, by), where=placed(kind, mask), out=out) is out
+        same(out.x, wf.segment_reduce(horner, flat, by, where=mask))
+    for given in (labels, placed(kind, labels)):
+        same(wf.reduce_by_label(horner, placed(kind, flat), given, 10, where=placed(kind, mask)).x, wf.reduce_by_label(horner, flat, labels, 10, where=mask))
+    if kind is Ndarray:
+        products = wf.Reduction(state="double", identity="0", lift="x * y", combine="a + b", inputs=2)
+        y = rng.integers(-9, 9, (3, 500)).astype(np.float64)
+        chosen = rng.random(y.shape) < 0.5
+        same(products(placed(kind, y), placed(kind, y[::-1]), axis=1, where=placed(kind, chosen)).x, np.where(chosen, y * y[::-1], 0).sum(axis=1))
+
+
+@simt
 def test_reductions_of_ones_own_of_any_types(own):
     x = np.random.default_rng(6).standard_normal(300)
     two = wf.Reduction(state="T", identity="T(0)", combine="std::max(a, b)", finish="std::array<T, 2>{s, T(n)}")
@@ -973,7 +1249,7 @@ def test_reductions_of_ones_own_of_any_types(own):
     out = Cuda(np.zeros(()))
     last = wf.Reduction(state="double", identity="0", combine="b != 0 ? b : a")
     assert last(Cuda(x), out=out, stream=1) is out and out.x == x[-1]
-    with pytest.raises(TypeError, match="where= of elements on a GPU"):
+    with pytest.raises(TypeError, match="those of CuPy and PyTorch have them"):
         last(Cuda(x), where=x > 0)
     with pytest.raises(TypeError, match="one of the CPU"):
         farthest(Cuda(x), x)

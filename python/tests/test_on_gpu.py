@@ -127,7 +127,7 @@ def test_what_is_special(library):
         with pytest.raises(ValueError, match="no elements"):
             wf.min(on(np.zeros(0)))
     for wrong, kind in ((lambda: wf.sum(on(np.ones((2, 3))), axis=5), Exception), (lambda: wf.sum(on(np.ones(3)), where=[True, False, True]), TypeError),
-                        (lambda: wf.sum(on(np.ones((2, 3))), axis=0, out=on(np.ones(2))), ValueError), (lambda: wf.ExactSum(on(np.ones(3))), TypeError),
+                        (lambda: wf.sum(on(np.ones((2, 3))), axis=0, out=on(np.ones(2))), ValueError), (lambda: wf.minmax(on(np.ones(3)), out=on(np.ones(2))), TypeError),
                         (lambda: wf.sum(on(np.ones(3)), out=np.ones(())), TypeError)):
         with pytest.raises(kind) as e:
             wrong()
@@ -384,6 +384,119 @@ def test_masks_and_nans(library):
     for where in (x > 0, [True], on(x), 1):
         with pytest.raises(TypeError, match="array of bool of the same library"):
             wf.sum(on(x), where=where)
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_masks_of_all_calls(library, monkeypatch):
+    """Places, two arrays, segments, labels, several answers; of few elements and of so many that all blocks have a share."""
+    on, rng = REAL[library], np.random.default_rng(19)
+    for dtype in ("float32", "float64", "float16", "int32", "int64", "uint8"):
+        for shape in ((1000,), (64, 300), (3, 50, 70), (1 << 20,), (1025, 1031)):
+            x = elements(dtype, shape, len(shape))
+            there = on(x)
+            for share in (0.5, 0.001, 0.999):
+                mask = rng.random(shape) < share
+                mask[0], mask[..., -1], mask[(slice(None), 0)[:x.ndim - 1]] = True, True, True
+                where = on(mask)
+                for name in ("argmin", "argmax", "sum", "mean_var", "min") if share == 0.5 else ("argmax", "sum"):
+                    for axis in (None, *range(len(shape))):
+                        both_masked(name, there, where, x, mask, axis=axis)
+                for axis in (None, -1) if x.size < 10_000 else (None,):
+                    same(host(wf.dot(there, there[:1], where=where, axis=axis)), np.asarray(wf.dot(x, x[:1], where=mask, axis=axis)))
+            flat, chosen, ends, labels = x.reshape(-1), mask.reshape(-1), np.sort(rng.integers(0, x.size + 1, 99)), rng.integers(0, 50, x.size)
+            flat_there, where = on(flat), on(chosen)
+            for by in (1, 77, x.size, ends, ends.astype(np.int32)):
+                to = by if isinstance(by, int) else on(by)
+                for name in ("sum", "argmin", "max"):
+                    same(host(wf.segment_reduce(name, flat_there, to, where=where)), wf.segment_reduce(name, flat, by, where=chosen))
+            for name in ("sum", "argmin"):
+                same(host(wf.reduce_by_label(name, flat_there, on(labels), 51, where=where)), wf.reduce_by_label(name, flat, labels, 51, where=chosen))
+            a, (b, c) = wf.fuse(["sum", "minmax"])(there, where=on(mask), axis=0)
+            for one, expected in ((a, wf.sum(x, where=mask, axis=0)), (b, wf.min(x, where=mask, axis=0)), (c, wf.max(x, where=mask, axis=0))):
+                same(host(one), np.asarray(expected))
+    x = elements("float32", 5_000_003)  # several tiles of a warp
+    mask = rng.random(x.size) < 0.4
+    for name in ("sum", "var", "argmin"):
+        both_masked(name, on(x), on(mask), x, mask)
+    both_masked("mean", on(x)[1:], on(mask)[1:], x[1:], mask[1:])
+    x = elements("float32", (300, 401))
+    there, mask = on(x), x > 0
+    nothing = on(np.zeros(x.shape, bool))
+    assert float(wf.sum(there, where=nothing)) == 0 and not np.signbit(host(wf.sum(there, where=nothing)))
+    assert int(wf.argmin(there, where=nothing)) == -1 and np.isposinf(host(wf.min(there, where=nothing))) and np.isnan(host(wf.mean(there, where=nothing)))
+    minus = on(np.array([-0.0, -0.0, np.nan]))
+    assert np.signbit(host(wf.nansum(minus)))
+    outs = on(np.zeros(401, np.float32)), on(np.zeros(401, np.float32))
+    for name in ("minmax", "mean_var"):
+        got = getattr(wf, name)(there, axis=0, out=outs)
+        assert got[0] is outs[0] and got[1] is outs[1]
+        for a, b in zip(outs, getattr(wf, name)(x, axis=0)):
+            same(host(a), b)
+    if library == "torch" and "__dlpack_c_exchange_api__" not in vars(type(there)):
+        return
+    from warpfold import _general
+
+    def refuse(*given):
+        raise AssertionError("general code")
+    for name in ("on_gpu", "dot_on_gpu", "parted_on_gpu"):
+        monkeypatch.setattr(_general, name, refuse)
+    both_masked("sum", there, on(mask), x, mask)
+    both_masked("argmax", there, on(mask[0]), x, mask[0], axis=1)
+    same(host(wf.nansum(there)), wf.nansum(x))
+    if library == "torch":  # on another stream, and into a graph
+        torch = sys.modules["torch"]
+        side, where = torch.cuda.Stream(), on(mask)
+        torch.cuda._sleep(50_000_000)
+        y = there * 2
+        found = wf.sum(y, where=where & True, stream=side), wf.argmin(y, where=where, axis=1, stream=side)
+        side.synchronize()
+        same(host(found[0]), wf.sum(x * 2, where=mask))
+        same(host(found[1]), wf.argmin(x * 2, where=mask, axis=1))
+        with torch.cuda.stream(side):
+            wf.sum(there, where=where), wf.mean_var(there, where=where, axis=0)
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            total, (mean, var), at = wf.sum(there, where=where), wf.mean_var(there, where=where, axis=0), wf.argmax(there, where=where)
+        for k in (1, 3):
+            there.copy_(torch.from_numpy(x * k))
+            where.copy_(torch.from_numpy(x * k > k - 1))
+            graph.replay()
+            torch.cuda.synchronize()
+            now, of = x * k, x * k > k - 1
+            for a, b in zip((total, mean, var, at), (wf.sum(now, where=of), *wf.mean_var(now, where=of, axis=0), wf.argmax(now, where=of)), strict=True):
+                same(host(a), np.asarray(b))
+
+
+def both_masked(name, there, where, x, mask, **how):
+    for a, b in zip(parts(getattr(wf, name)(there, where=where, **how)), parts(getattr(wf, name)(x, where=mask, **how)), strict=True):
+        same(host(a), np.asarray(b))
+
+
+@libraries
+def test_states_and_keys_of_arrays_on_a_gpu(library):
+    on, rng = REAL[library], np.random.default_rng(20)
+    for dtype in DTYPES[library]:
+        if dtype.startswith("complex"):
+            continue
+        x = elements(dtype, (300, 401))
+        if dtype.startswith("float"):
+            x[0, :3] = np.inf, np.nan, -0.0
+        for such in (wf.ExactSum, wf.ExactMoments):
+            a = such(on(x))
+            assert a == such(x) and a.to_bytes() == such(x).to_bytes(), dtype
+            a.add(on(x[5:].copy()))
+            a.remove(on(x[5:].copy()))
+            assert a == such(x), dtype
+    if library == "numba":
+        return
+    x = elements("float32", 200_000)
+    for keys in (rng.integers(-50, 50, x.size), rng.integers(0, 60_000, x.size).astype(np.int32), np.round(rng.standard_normal(x.size)), np.where(x > 0, np.nan, 1.0)):
+        for how, here in (({}, {}), ({"where": on(x > 0)}, {"where": x > 0})):
+            different, sums = wf.sum_by_key(on(x), on(keys), **how)
+            expected = wf.sum_by_key(x, keys, **here)
+            same(host(different), expected[0])
+            same(host(sums), expected[1])
 
 
 @pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))

@@ -189,6 +189,11 @@ def test_masks_leave_out(case, data):
         some = x[whole]
         for f in (wf.sum, wf.mean, wf.var, wf.prod, wf.any, wf.all, wf.count_nonzero, wf.norm):
             same(f(x, where=mask), f(some))
+        if x.dtype.kind != "c":
+            same(wf.dot(x, x, where=mask), wf.dot(some, some))
+        if some.size and x.dtype.kind != "c":
+            for f in (wf.argmin, wf.argmax):
+                same(f(x, where=mask), np.flatnonzero(whole)[f(some)])
         if some.size:
             same(wf.max(x, where=mask), wf.max(some))
         elif x.size:
@@ -203,6 +208,92 @@ def test_masks_leave_out(case, data):
     for f in (wf.sum, wf.mean, wf.var, wf.prod):
         answer = np.asarray(f(x, axis=axis, where=mask))
         same(answer, np.array([f(r[m]) for r, m in zip(rows, masks)], answer.dtype).reshape(shape))
+    if x.dtype.kind != "c":
+        answer = np.asarray(wf.dot(x, x, axis=axis, where=mask))
+        same(answer, np.array([wf.dot(r[m], r[m]) for r, m in zip(rows, masks)], answer.dtype).reshape(shape))
+    if len(axes) == 1 and not isinstance(axis, tuple) and x.dtype.kind != "c" and masks.any(axis=1).all():
+        for f in (wf.argmin, wf.argmax):
+            same(np.asarray(f(x, axis=axis, where=mask)), np.array([np.flatnonzero(m)[f(r[m])] for r, m in zip(rows, masks)], np.int64).reshape(shape))
+
+
+@given(laid_out(REAL, max_dims=1, max_side=30), st.data())
+def test_masks_of_segments_labels_and_keys(x, data):
+    if x.ndim != 1:
+        return
+    n = len(x)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), min_size=1, max_size=6)))
+    length = data.draw(st.integers(1, 8))
+    labels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), np.int64)
+    by_length = [*range(0, n, length), n]
+    for name in ("sum", "mean", "var", "std", "norm", "prod", "count_nonzero", "min", "max", "argmin", "argmax", "logsumexp"):
+        one = getattr(wf, name)
+
+        def of(part, counts):
+            if not counts.any():
+                return wf.segment_reduce(name, part[:0], [0, 0])[0]
+            found = one(part[counts])
+            return np.flatnonzero(counts)[found] if name.startswith("arg") else found
+        for by, ends in ((cuts, cuts), (length, by_length)):
+            got = getattr(wf, "segment_" + name)(x, by, where=mask)
+            same(got, np.array([of(x[a:b], mask[a:b]) for a, b in zip(ends, ends[1:])], got.dtype))
+            out = np.empty_like(got)
+            assert getattr(wf, "segment_" + name)(x, by, where=mask, out=out) is out
+            same(out, got)
+        got = wf.reduce_by_label(name, x, labels, 5, where=mask)
+        same(got, np.array([of(x[labels == k], mask[labels == k]) for k in range(5)], got.dtype))
+    out = np.empty(5, wf.sum_by_label(x, labels, 5).dtype)
+    assert wf.sum_by_label(x, labels, 5, where=mask, out=out) is out
+    same(out, np.array([wf.sum(x[(labels == k) & mask]) for k in range(5)], out.dtype))
+    keys, sums = wf.sum_by_key(x, labels, where=mask)
+    assert keys.tolist() == sorted(set(labels.tolist()))
+    same(sums, out[keys])
+
+
+def test_answers_go_where_the_caller_wants_them():
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    for name in ("minmax", "mean_var"):
+        for axis, shape in ((None, ()), (0, (4,)), (1, (3,))):
+            outs = np.empty(shape, np.float32), np.empty(shape, np.float32)
+            got = getattr(wf, name)(x, axis=axis, out=outs)
+            assert got[0] is outs[0] and got[1] is outs[1]
+            for a, b in zip(outs, getattr(wf, name)(x, axis=axis)):
+                same(a, np.asarray(b))
+            only = np.empty(shape, np.float32)
+            first, second = getattr(wf, name)(x, axis=axis, out=(None, only))
+            assert second is only
+            same(np.asarray(first), outs[0])
+    pair, at = (np.empty(4, np.float32), None), np.empty(4, np.int64)
+    total, (least, greatest), places = wf.fuse(["sum", "minmax", "argmax"])(x, axis=0, where=x < 10, out=(None, pair, at))
+    assert least is pair[0] and places is at
+    assert (total.tolist(), least.tolist(), greatest.tolist(), at.tolist()) == ([12, 15, 8, 10], [0, 1, 2, 3], [8, 9, 6, 7], [2, 2, 1, 1])
+    low, high = np.empty(2, np.float32), np.empty(2, np.float32)
+    assert wf.segment_reduce("minmax", x.ravel(), [0, 5, 12], out=(low, high))[1] is high
+    assert (low.tolist(), high.tolist()) == ([0, 5], [4, 11])
+    assert wf.reduce_by_label("mean_var", x.ravel(), [0, 1] * 6, out=(low, high))[0] is low and low.tolist() == [5, 6]
+    own = np.empty(2)
+    assert wf.segment_sum([1, 2, 3], [0, 1, 3], out=np.empty(2, np.int64)).tolist() == [1, 5] and wf.dot(own * 0 + 1, own * 0 + 2, where=[True, False], out=own[:1].reshape(())) == 2
+    right, frozen = np.empty((), np.float32), np.empty((), np.float32)
+    frozen.flags.writeable = False
+    for out, kind, words in ((right, TypeError, "it is a tuple, of an array or None for each of the 2 answers"), ((right,), ValueError, "1 arrays; there are 2"), ((right, np.empty(())), TypeError, "holds float64"),
+                             ((right, np.empty(1, np.float32)), ValueError, "has the shape"), ((right, frozen), ValueError, "read-only"), ((right, 3), TypeError, "NumPy array")):
+        right[...] = 77
+        with pytest.raises(kind, match=words):
+            wf.fuse(["min", "minmax"])(x, out=(right, out))
+        for call in (lambda: wf.minmax(x, out=out), lambda: wf.fuse(["min", "max"])(x, out=out), lambda: wf.fuse(["minmax"])(x, out=(out,))):  # noqa: B023
+            with pytest.raises(kind, match=words) as e:
+                call()
+            assert "\n" not in str(e.value) and right == 77  # nothing is written before all is right
+    for call in (lambda: wf.segment_sum(x.ravel(), 3, out=np.empty(3, np.float32)), lambda: wf.sum_by_label(x.ravel(), [0] * 12, out=np.empty(2, np.float32))):
+        with pytest.raises(ValueError, match="has the shape"):
+            call()
+    for call in (lambda: wf.argmin(x, where=np.zeros(4, bool)), lambda: wf.argmax(x, axis=0, where=x < 1)):
+        with pytest.raises(ValueError, match="leaves no elements"):
+            call()
+    with pytest.raises(ValueError, match="cannot be broadcast"):
+        wf.dot(x, x, where=[True, False])
+    with pytest.raises(TypeError, match="where= of type"):
+        wf.segment_sum(x.ravel(), 3, where=x.ravel())
 
 
 @given(with_axes(laid_out(FLOATS, finite=False)))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import importlib
 import math
@@ -11,8 +12,10 @@ import operator
 import sys
 from typing import Any, NamedTuple
 
+import numpy
+
 from . import _core
-from ._inputs import DTYPES, F64, I64, NAMES, is_floating, lies_on_gpu, to_type
+from ._inputs import BOOL, DTYPES, F64, I64, NAMES, is_floating, lies_on_gpu, to_type
 
 INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
            "to the CPU")
@@ -84,6 +87,14 @@ class _Library:
         """The places of elements in the order of their labels, those of one as they come, and where each label from 0 to `count` begins; both int64."""
         raise TypeError(f"{who}: labels of {type(labels).__module__.partition('.')[0]} on a GPU, which does not sort them; give them as CuPy's or PyTorch's, or in the CPU's memory")
 
+    def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
+        """The different keys, sorted, the places of elements in that order, and where those of each key begin."""
+        raise NotImplementedError
+
+    def turned(self, x: Any, order: list[int]) -> Any:
+        """A copy whose dimensions are in that order, in C order."""
+        raise NotImplementedError
+
     def fetched(self, x: Any, who: str) -> Any:
         """The elements in the CPU's memory, a NumPy array."""
         raise TypeError(f"{who}: an array on a GPU of type {type(x).__module__}.{type(x).__name__}, whose states cannot be fetched; those of CuPy, PyTorch and Numba can")
@@ -102,6 +113,12 @@ class _Library:
     def place_of(self, x: Any) -> dict[str, Any]:
         """What its functions are told, beside that context, to make an array there."""
         return {}
+
+
+def _begin(values: Any) -> Any:
+    """Whether each of sorted keys, from the second on, is another than the one before; NaNs are one key, as NumPy has it."""
+    now, before = values[1:], values[:-1]
+    return (now != before) & ~((now != now) & (before != before))
 
 
 class _Torch(_Library):
@@ -128,6 +145,16 @@ class _Torch(_Library):
         with there:
             values, order = torch.sort(labels, stable=True)
             return order, torch.searchsorted(values, torch.arange(count + 1, device=labels.device))
+
+    def turned(self, x: Any, order: list[int]) -> Any:
+        return x.permute(order).contiguous()
+
+    def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
+        torch = self.module
+        values, order = torch.sort(keys, stable=True)
+        begins = torch.nonzero(_begin(values)).reshape(-1) + 1
+        ends = torch.cat((begins.new_zeros(min(1, len(keys))), begins, begins.new_full((1,), len(keys))))
+        return values[ends[:-1]], order, ends
 
     def used(self, x: Any, stream: Any) -> None:
         if isinstance(stream, self.module.cuda.Stream):
@@ -166,6 +193,18 @@ class _Cupy(_Library):
         with self.there(labels, stream):
             order = self.module.argsort(labels)  # CuPy's is stable
             return order, self.module.searchsorted(labels[order], self.module.arange(count + 1))
+
+    def turned(self, x: Any, order: list[int]) -> Any:
+        return self.module.ascontiguousarray(x.transpose(order))
+
+    def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
+        cupy = self.module
+        with self.there(keys, self.stream(keys)):
+            order = cupy.argsort(keys)  # CuPy's is stable
+            values = keys[order]
+            [begins] = cupy.nonzero(_begin(values))
+            ends = cupy.concatenate((cupy.zeros(min(1, len(keys)), "int64"), begins.astype("int64") + 1, cupy.full(1, len(keys), "int64")))
+            return values[ends[:-1]], order, ends
 
     def there(self, x: Any, stream: int) -> Any:
         """Its device, and the stream where that is not the current one: CuPy's memory belongs to one of each."""
@@ -351,10 +390,9 @@ class Inputs:
             offsets: Any = None, labels: Any = None, count: int = 0, length: int = 0) -> Any:
         """An answer, or the two of `minmax` and `mean_var`, as arrays of the caller's."""
         if _core.op_names[op] in ("minmax", "mean_var"):
-            if out is not None:
-                raise TypeError(f"{self.asked.who}: out= is for one answer, and this has two")
+            from ._general import outs_of
             parts = ("min", "max") if _core.op_names[op] == "minmax" else ("mean", "var")
-            return tuple(self.run(_core.op_names.index(p), None, kept, shape, axes, offsets, labels, count, length) for p in parts)
+            return tuple(self.run(_core.op_names.index(p), to, kept, shape, axes, offsets, labels, count, length) for p, to in zip(parts, outs_of(out, 2, self.asked.who)))
         code, _ = _core.answer_of(op, self.a.dtype)
         to, address = self.place(out, kept, code)
         if math.prod(kept):
@@ -364,21 +402,142 @@ class Inputs:
         return to
 
 
-def check_selecting(x: Any, where: Any, stream: Any, who: str) -> None:
-    """Refuses a mask, or NaNs that are left out, of what `selected` is not for."""
+def check_selecting(x: Any, where: Any, shape: tuple[int, ...], who: str) -> None:
+    """Refuses a mask of elements of that shape, or NaNs that are left out, of what `Selection` is not for."""
     library = library_of(x)
     if type(library) not in (_Torch, _Cupy):
         raise TypeError(f"{who}: where= and NaNs that are left out, of an array on a GPU of type {type(x).__module__}.{type(x).__name__}; those of CuPy and PyTorch have them. Else reduce those "
                         f"elements alone, as {who}(x[where])")
-    if stream is not None:
-        raise TypeError(f"{who}: where= and NaNs that are left out with stream=; they are found by the array's library, on its own")
     if where is None:
         return
     if not lies_on_gpu(where) or type(library_of(where)) is not type(library) or str(where.dtype).rpartition(".")[2] != "bool":
         raise TypeError(f"{who}: where= of type {type(where).__name__}; of an array on a GPU it is True, or an array of bool of the same library there")
-    shape, mask = tuple(x.shape), tuple(where.shape)
+    mask = tuple(where.shape)
     if len(mask) > len(shape) or any(n not in (1, m) for n, m in zip(mask[::-1], shape[::-1])):
         raise ValueError(f"{who}: where= of the shape {mask} cannot be broadcast to {shape}")
+
+
+def mask_of(here: Inputs, where: Any) -> Any:
+    """A mask as an array of the device; None for none."""
+    if where is None:
+        return None
+    found = array_of(where, here.stream, here.asked.who)
+    if found.device != here.a.device:
+        raise ValueError(f"{here.asked.who}: where= on the GPU {found.device}; the elements are on {here.a.device}")
+    return found
+
+
+class Selection:
+    """The elements that count, copied one behind the other, as segments of one for each answer. Nothing is waited for."""
+
+    def __init__(self, here: Inputs, shape: tuple[int, ...], axes: tuple[int, ...], where: Any, skip_nans: bool, length: int = 0, offsets: Any = None, places: bool = False) -> None:
+        """Answers lose the axes; or, of one dimension, they are those of segments, of `length` elements or between `offsets`, arrays of the device."""
+        compiled, stream, who = kernels(here.asked.who), here.stream, here.asked.who
+        n = math.prod(shape)
+        self.row = length or math.prod(shape[d] for d in axes)
+        self.count = offsets.shape[0] - 1 if offsets is not None else -(-n // self.row) if self.row else 0
+        self.inputs, self.starts = copy.copy(here), offsets
+        self.held: list[Any] = []
+        mask = mask_of(here, where)
+        if mask is not None:
+            self._used(where)
+        found, to = self._room(n, here.a.dtype)
+        ends, at = self._room((1 if offsets is not None else self.count) + 1, I64)
+        self.places = self._room(n, I64)[1] if places or offsets is not None else 0
+        row = n if offsets is not None else self.row
+        compiled.select(here.a, mask, shape, axes, skip_nans, row, to, at, self.places, stream)
+        if here.b is not None:
+            other, to = self._room(n, here.b.dtype)
+            compiled.select(here.b, mask, shape, axes, False, row, to, 0, 0, stream)
+            self.inputs.b = array_of(other, stream, who)
+        if offsets is not None:
+            ends, to = self._room(self.count + 1, I64)
+            compiled.narrow(self.places, at + 8, offsets, to, stream)
+        self.inputs.a, self.offsets = array_of(found, stream, who), array_of(ends, stream, who)
+
+    def _room(self, n: int, code: int) -> tuple[Any, int]:
+        here = self.inputs
+        assert here.library is not None
+        made, address = here.library.room(here.x, (n,), code, here.stream)
+        self._used(made)
+        self.held.append(made)
+        return made, address
+
+    def _used(self, x: Any) -> None:
+        here = self.inputs
+        if here.asked.stream is not None and here.library is not None:
+            here.library.used(x, here.asked.stream)
+
+    def run(self, op: int, out: Any, kept: tuple[int, ...]) -> Any:
+        answer = self.inputs.run(op, out, kept, offsets=self.offsets, count=self.count)
+        if _core.op_names[op] in ("argmin", "argmax") and self.count:
+            here = self.inputs
+            to = array_of(answer, here.stream, here.asked.who)
+            kernels(here.asked.who).widen(to.address, self.count, self.offsets, self.places, self.starts, self.row, here.stream)
+        return answer
+
+
+class Filled:
+    """All elements, with one that changes no answer of a reduction in place of each that does not count. Nothing is waited for."""
+
+    def __init__(self, here: Inputs, op: int, shape: tuple[int, ...], where: Any, skip_nans: bool) -> None:
+        self.here, self.op, self.shape, self.skip_nans, self.inputs = here, op, shape, skip_nans, copy.copy(here)
+        self.held: list[Any] = []
+        assert here.library is not None
+        self.mask = mask_of(here, where)
+        n = math.prod(shape)
+        filled = []
+        for second, x in enumerate(one for one in (here.a, here.b) if one is not None):
+            made, to = here.library.room(here.x, (n,), x.dtype, here.stream)
+            self.held.append(made)
+            filled.append(kernels(here.asked.who).fill(op, bool(second), x, self.mask, shape, skip_nans, to, here.stream))
+        if here.asked.stream is not None:
+            for one in (*self.held, *(() if where is None else (where,))):
+                here.library.used(one, here.asked.stream)
+        self.inputs.a, self.inputs.b = filled[0], filled[1] if len(filled) > 1 else None
+
+    def run(self, out: Any, kept: tuple[int, ...], axes: tuple[int, ...], length: int = 0, offsets: Any = None) -> Any:
+        """Answers lose the axes; or, of one dimension, they are those of segments."""
+        here, count = self.here, math.prod(kept)
+        if length or offsets is not None:
+            answer = self.inputs.run(self.op, out, kept, offsets=offsets, count=0 if offsets is None else count, length=length)
+        else:
+            answer = self.inputs.run(self.op, out, kept, self.shape, axes if len(axes) < len(self.shape) else None)
+        if _core.op_names[self.op] in ("sum", "dot"):
+            to = array_of(answer, here.stream, here.asked.who)
+            kernels(here.asked.who).settle(self.op, here.a, self.mask, self.shape, axes, self.skip_nans, length, offsets, to.address, count, here.stream)
+        return answer
+
+
+def reduce_some(here: Inputs, ops: list[int], outs: Any, kept: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...], where: Any, skip_nans: bool, length: int = 0,
+                offsets: Any = None) -> list[Any]:
+    """The answers of what counts. It is copied once for all operations, unless elements of one answer lie far apart; of what has a neutral element, all is, for each operation."""
+    compiled, across = kernels(here.asked.who), kernels(here.asked.who).lies_across(here.a, shape, axes) and not length and offsets is None
+    neutral = [compiled.has_neutral(op, here.a.dtype) for op in ops]
+    one_pass = not across and not all(neutral)
+    places = [_core.op_names[op] in ("argmin", "argmax") for op in ops]
+    some = Selection(here, shape, axes, where, skip_nans, length, offsets, places=any(places)) if one_pass else None
+    found: list[Any] = []
+    for op, out, has, place in zip(ops, outs, neutral, places):
+        if some is not None:
+            found.append(some.run(op, out, kept))
+        elif has:
+            found.append(Filled(here, op, shape, where, skip_nans).run(out, kept, axes, length, offsets))
+        elif here.b is not None or here.asked.stream is not None:
+            found.append(Selection(here, shape, axes, where, skip_nans, places=place).run(op, out, kept))
+        elif place:
+            order = [*(d for d in range(len(shape)) if d not in axes), *axes]
+            library = here.library
+            assert library is not None
+            with library.there(here.x, here.stream):
+                x, mask = (None if one is None else library.turned(one, order) for one in (here.x, None if where is None else library.module.broadcast_to(where, shape)))
+            turned = Selection(Inputs(x, None, here.asked), tuple(shape[d] for d in order), tuple(range(len(order) - len(axes), len(order))), mask, skip_nans, places=True)
+            found.append(turned.run(op, out, kept))
+        else:
+            flat, labels = selected(here.x, where, skip_nans, axes)
+            of_labels = Inputs(flat, None, here.asked)
+            found.append(of_labels.run(op, out, kept, labels=array_of(labels, of_labels.stream, here.asked.who), count=math.prod(kept)))
+    return found
 
 
 def selected(x: Any, where: Any, skip_nans: bool, axes: tuple[int, ...]) -> tuple[Any, Any]:
@@ -394,6 +553,44 @@ def selected(x: Any, where: Any, skip_nans: bool, axes: tuple[int, ...]) -> tupl
         kept = tuple(1 if d in axes else n for d, n in enumerate(shape))
         answers = xp.arange(math.prod(kept), **library.place_of(x)).reshape(kept)
         return x.reshape(-1), xp.where(counts, answers, -1).reshape(-1)
+
+
+def broadcast(where: Any, shape: tuple[int, ...]) -> Any:
+    library = library_of(where)
+    assert library is not None
+    with library.there(where, library.stream(where)):
+        return library.module.broadcast_to(where, shape)
+
+
+def labels_that_count(here: Inputs, labels: Any, where: Any) -> Any:
+    """Labels, of which those of elements that do not count are -1."""
+    library = here.library
+    assert library is not None
+    with library.there(here.x, here.stream):
+        return library.module.where(library.module.broadcast_to(where, tuple(labels.shape)), labels, -1)
+
+
+def groups_of(here: Inputs, labels: Any, count: int) -> tuple[Any, Any]:
+    """The places of elements in the order of their labels, and where those of each label begin."""
+    if here.asked.stream is not None or here.library is None:
+        raise TypeError(f"{here.asked.who}: places of elements that count, by labels, with stream=; they are sorted by the array's library, on its own")
+    order, ends = here.library.grouped(labels, count, here.stream, here.asked.who)
+    return order, ends
+
+
+def keys_of(x: Any, keys: Any, who: str) -> tuple[Any, Any, Any]:
+    """The different keys, sorted, the places of elements in that order, and where those of each key begin. It waits for the number of keys."""
+    library = library_of(keys)
+    if library is None or type(library) is not type(library_of(x)) or type(library) not in (_Torch, _Cupy):
+        raise TypeError(f"{who}: keys on a GPU of type {type(keys).__module__}.{type(keys).__name__}; they are CuPy's or PyTorch's, as the elements are, or in the CPU's memory")
+    return library.by_key(keys)
+
+
+def in_order_of(x: Any, elements: Any, order: Any) -> Any:
+    library = library_of(x)
+    assert library is not None
+    with library.there(x, library.stream(x)):
+        return elements[order]
 
 
 def makes_states(form: Any, x: Any, skip_nans: bool) -> bool:
@@ -433,6 +630,24 @@ def states_of(form: Any, x: Any, axes: tuple[int, ...], skip_nans: bool) -> Any:
     found = library.fetched(words, who)
     del held
     return found
+
+
+def words_of(reduction: str, x: Any, who: str) -> tuple[bytes | None, Any]:
+    """Words of the state of float64 of all elements of an array on a GPU, made there; or None, and the elements in the CPU's memory. It waits."""
+    here = Inputs(x, None, Asked(who, "exact", "nearest", 0, None))
+    code, library = here.a.dtype, here.library
+    if library is None:
+        raise TypeError(f"{who}: an array on a GPU of type {type(x).__module__}.{type(x).__name__}, whose library is not known; copy it to the CPU's memory")
+    if code > BOOL:
+        raise TypeError(f"{who}: elements of type {NAMES[code]}; it takes real types")
+    if code != F64 and (F64 not in _WIDER.get(code, ()) or type(library) not in (_Torch, _Cupy)):
+        return None, library.fetched(x, who)
+    if math.prod(here.a.shape) == 0:
+        return None, numpy.empty(0)
+    from .states import Form
+    with library.there(x, here.stream):
+        wide = x if code == F64 else as_type(library, x, F64)
+    return states_of(Form(reduction, "float64"), wide, tuple(range(len(here.a.shape))), False).tobytes(), None
 
 
 # The types that hold all of another, by their codes; the first are the narrowest.

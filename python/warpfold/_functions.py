@@ -52,8 +52,17 @@ _PARAMETERS = {
         How the true answer is rounded; with ``accuracy="fast"``, which has none, "nearest" alone.""",
     "where": """where : array_like of bool, optional
         The elements that count; broadcast to the shape of x. Of an array on a GPU one there, of the same library (CuPy or PyTorch).""",
+    "where_at": """where : array_like of bool, optional
+        The elements that count; broadcast to the shape of x. The index is that in x. Of an array on a GPU one there, of the same library
+        (CuPy or PyTorch).""",
+    "where_both": """where : array_like of bool, optional
+        The products that count; broadcast to their shape. Of arrays on a GPU one there, of the same library (CuPy or PyTorch).""",
     "out": """out : array, optional
         Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+    "outs": """out : tuple of arrays, optional
+        Where the answers go, one for each, or None for a new one: NumPy arrays, or, of elements on a GPU, ones there.""",
+    "out_or_outs": """out : array, or a tuple of two for `minmax` and `mean_var`, optional
+        Where the answers go, of their shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
     "stream": """stream : stream, optional
         Where the reduction of elements on a GPU is put: a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
         current one of the array's library. Nothing waits for it.""",
@@ -221,9 +230,9 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     """
     return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
-@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "stream")
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "outs", "stream")
 def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-             "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> Any:
+             "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Mean and variance in one pass, each rounded once.
 
     Parameters
@@ -242,7 +251,7 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     >>> float(mean), float(var)
     (2.0, 1.0)
     """
-    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, None, stream, False)
+    return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
@@ -382,8 +391,8 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     """
     return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
-@_document("x", "axis", "keepdims", "where", "stream")
-def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, stream: Any = None) -> Any:
+@_document("x", "axis", "keepdims", "where", "outs", "stream")
+def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The least and the greatest element in one pass.
 
     Parameters
@@ -403,10 +412,10 @@ def minmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> int(low), int(high)
     (1, 3)
     """
-    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, None, stream, False)
+    return _reduce(_MINMAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
-@_document("x", "one_axis", "keepdims", "out", "stream")
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
+@_document("x", "one_axis", "keepdims", "where_at", "out", "stream")
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The index of the first least element, or of the first NaN.
 
     Parameters
@@ -426,10 +435,10 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmin([3, 1, 2]))
     1
     """
-    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream, False)
+    return _reduce(_ARGMIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
-@_document("x", "one_axis", "keepdims", "out", "stream")
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
+@_document("x", "one_axis", "keepdims", "where_at", "out", "stream")
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The index of the first greatest element, or of the first NaN.
 
     Parameters
@@ -449,7 +458,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, out: A
     >>> int(wf.argmax([3, 1, 2]))
     0
     """
-    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", None, out, stream, False)
+    return _reduce(_ARGMAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "where", "out", "stream")
 def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -541,9 +550,9 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     """
     return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
-@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of what is not NaN, as `sum` gives it.
 
     Parameters
@@ -561,11 +570,11 @@ def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any =
     >>> float(wf.nansum([1.0, float("nan"), 2.0]))
     3.0
     """
-    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, None, True)
+    return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
-@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
 def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-            "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+            "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of what is not NaN, as `mean` gives it.
 
     Parameters
@@ -583,11 +592,11 @@ def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any 
     >>> float(wf.nanmean([1.0, float("nan"), 2.0]))
     1.5
     """
-    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, None, True)
+    return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
-@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out")
+@_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
 def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of what is not NaN, as `var` gives it.
 
     Parameters
@@ -606,11 +615,11 @@ def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     1.0
     """
     divide = None if correction == 0 else correction
-    return _reduce(_VAR, x, axis, None, keepdims, divide, accuracy, rounding, where, out, None, True)
+    return _reduce(_VAR, x, axis, None, keepdims, divide, accuracy, rounding, where, out, stream, True)
 
-@_document("x", "axis", "keepdims", "where", "out")
+@_document("x", "axis", "keepdims", "where", "out", "stream")
 def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
-           out: Any = None) -> Any:
+           out: Any = None, stream: Any = None) -> Any:
     """The least element that is not NaN; +inf if all are.
 
     Parameters
@@ -628,11 +637,11 @@ def nanmin(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> float(wf.nanmin([1.0, float("nan"), 2.0]))
     1.0
     """
-    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, None, True)
+    return _reduce(_MIN, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, True)
 
-@_document("x", "axis", "keepdims", "where", "out")
+@_document("x", "axis", "keepdims", "where", "out", "stream")
 def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None,
-           out: Any = None) -> Any:
+           out: Any = None, stream: Any = None) -> Any:
     """The greatest element that is not NaN; -inf if all are.
 
     Parameters
@@ -650,11 +659,11 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     >>> float(wf.nanmax([1.0, float("nan"), 2.0]))
     2.0
     """
-    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, None, True)
+    return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, True)
 
-@_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "out", "stream")
+@_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "where_both", "out", "stream")
 def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", out: Any = None, stream: Any = None) -> Any:
+        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -679,8 +688,8 @@ def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(wf.dot([1e200, 1.0, 1e200], [1e200, 1.0, -1e200]))
     1.0
     """
-    found = _dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
-    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, out, stream)
+    found = _dot(x, y, axis, keepdims, accuracy, rounding, out, stream, where)
+    return found if found is not NotImplemented else _general().dot(x, y, axis, keepdims, accuracy, rounding, out, stream, where)
 
 
 def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
@@ -694,8 +703,8 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     Returns
     -------
     callable
-        ``f(x, /, *, axis, keepdims, correction, accuracy, rounding, where, stream)``, whose answers are a tuple, each as the function alone
-        gives it.
+        ``f(x, /, *, axis, keepdims, correction, accuracy, rounding, where, out, stream)``, whose answers are a tuple, each as the function alone
+        gives it. ``out`` is a tuple of what each function alone takes as ``out``, or None for a new one.
 
     Raises
     ------
@@ -727,12 +736,12 @@ class _Fused:
         self._ops = tuple(builtins.map(_core.op_names.index, names))
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
-                 accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, ...]:
-        if where is None:
-            found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream)
+                 accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
+        if out is None:
+            found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream, where)
             if found is not NotImplemented:
                 return found
-        answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream)
+        answers: tuple[Any, ...] = _general().fused(self._names, x, axis, keepdims, correction, accuracy, rounding, where, stream, out)
         return answers
 
     def __reduce__(self) -> tuple[type[_Fused], tuple[tuple[str, ...]]]:
@@ -805,9 +814,9 @@ def _name_of(reduction: Any, who: str) -> str:
     return _BY_NAME[given]
 
 
-@_document("reduction", "x", "offsets", "correction", "accuracy", "rounding", "stream")
+@_document("reduction", "x", "offsets", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
 def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
-                   rounding: str = "nearest", stream: Any = None) -> Any:
+                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
     A segment without elements gives what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
@@ -829,26 +838,26 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
     [1, 0]
     """
     if _is_own(reduction, "segment_reduce", correction, accuracy, rounding):
-        return _general().parted([], x, None, accuracy, rounding, "segment_reduce", offsets=offsets, own=reduction, stream=stream)[0]
-    return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding, stream)
+        return _general().parted([], x, None, accuracy, rounding, "segment_reduce", offsets=offsets, own=reduction, stream=stream, where=where, out=out)[0]
+    return _segments(_name_of(reduction, "segment_reduce"), x, offsets, correction, accuracy, rounding, stream, where, out)
 
 
 _CODES = {name: code for code, name in enumerate(_core.op_names)}
 
 
 def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
-              stream: Any = None) -> Any:
+              stream: Any = None, where: Any = None, out: Any = None) -> Any:
     if offsets is not None:
-        found = _parted(_CODES[name], x, offsets, None, None, correction, accuracy, rounding, stream)
+        found = _parted(_CODES[name], x, offsets, None, None, correction, accuracy, rounding, stream, where, out)
         if found is not NotImplemented:
             return found
     general = _general()
     who = "segment_" + general.PUBLIC[name]
-    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets, stream=stream)[0]
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, offsets=offsets, stream=stream, where=where, out=out)[0]
 
 
-@_document("x", "offsets", "accuracy", "rounding", "stream")
-def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
+def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -868,12 +877,12 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
     >>> wf.segment_sum([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [3, 12]
     """
-    found = _parted(_SUM, x, offsets, None, None, None, accuracy, rounding, stream)  # a call of Python's less where that answers
-    return found if found is not NotImplemented else _segments("sum", x, offsets, None, accuracy, rounding, stream=stream)
+    found = _parted(_SUM, x, offsets, None, None, None, accuracy, rounding, stream, where, out)  # a call of Python's less where that answers
+    return found if found is not NotImplemented else _segments("sum", x, offsets, None, accuracy, rounding, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "accuracy", "rounding", "stream")
-def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
+def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -893,11 +902,11 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     >>> wf.segment_mean([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [1.0, 4.0]
     """
-    return _segments("mean", x, offsets, None, accuracy, rounding, stream=stream)
+    return _segments("mean", x, offsets, None, accuracy, rounding, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
-def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
+def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -917,11 +926,11 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     >>> wf.segment_var([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
     [1.0, 4.0]
     """
-    return _segments("var", x, offsets, correction, accuracy, rounding, stream=stream)
+    return _segments("var", x, offsets, correction, accuracy, rounding, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "correction", "accuracy", "rounding", "stream")
-def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
+def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -941,11 +950,11 @@ def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
     >>> wf.segment_std([0.0, 2.0, 1.0, 5.0], [0, 2, 4]).tolist()
     [1.0, 2.0]
     """
-    return _segments("std", x, offsets, correction, accuracy, rounding, stream=stream)
+    return _segments("std", x, offsets, correction, accuracy, rounding, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_min(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where", "out", "stream")
+def segment_min(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The least element of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -965,11 +974,11 @@ def segment_min(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_min([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 3]
     """
-    return _segments("min", x, offsets, stream=stream)
+    return _segments("min", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_max(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where", "out", "stream")
+def segment_max(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The greatest element of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -989,11 +998,11 @@ def segment_max(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_max([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 5]
     """
-    return _segments("max", x, offsets, stream=stream)
+    return _segments("max", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_prod(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where", "out", "stream")
+def segment_prod(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The product of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1013,11 +1022,11 @@ def segment_prod(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_prod([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 60]
     """
-    return _segments("prod", x, offsets, stream=stream)
+    return _segments("prod", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "accuracy", "rounding", "stream")
-def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
+def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1037,11 +1046,11 @@ def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
     >>> wf.segment_norm([3.0, 4.0, 6.0, 8.0], 2).tolist()
     [5.0, 10.0]
     """
-    return _segments("norm2", x, offsets, None, accuracy, rounding, stream=stream)
+    return _segments("norm2", x, offsets, None, accuracy, rounding, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_argmin(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where_at", "out", "stream")
+def segment_argmin(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first least element.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1061,11 +1070,11 @@ def segment_argmin(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_argmin([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [0, 0]
     """
-    return _segments("argmin", x, offsets, stream=stream)
+    return _segments("argmin", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_argmax(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where_at", "out", "stream")
+def segment_argmax(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The index, in its segment, of each segment's first greatest element.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1085,11 +1094,11 @@ def segment_argmax(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_argmax([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 2]
     """
-    return _segments("argmax", x, offsets, stream=stream)
+    return _segments("argmax", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_count_nonzero(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where", "out", "stream")
+def segment_count_nonzero(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """How many elements of each segment are other than zero.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1109,11 +1118,11 @@ def segment_count_nonzero(x: Any, offsets: Any, /, *, stream: Any = None) -> Any
     >>> wf.segment_count_nonzero([0, 1, 2, 3, 4, 5], [0, 3, 6]).tolist()
     [2, 3]
     """
-    return _segments("count_nonzero", x, offsets, stream=stream)
+    return _segments("count_nonzero", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("x", "offsets", "stream")
-def segment_logsumexp(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
+@_document("x", "offsets", "where", "out", "stream")
+def segment_logsumexp(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """log Σ exp(x) of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1133,13 +1142,13 @@ def segment_logsumexp(x: Any, offsets: Any, /, *, stream: Any = None) -> Any:
     >>> wf.segment_logsumexp([0.0, 5.0], 1).tolist()
     [0.0, 5.0]
     """
-    return _segments("logsumexp", x, offsets, stream=stream)
+    return _segments("logsumexp", x, offsets, stream=stream, where=where, out=out)
 
 
-@_document("reduction", "x", "labels", "answers", "correction", "accuracy", "rounding", "stream")
+@_document("reduction", "x", "labels", "answers", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
 def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
                     "exact",
-                    rounding: str = "nearest", stream: Any = None) -> Any:
+                    rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
     Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
@@ -1164,22 +1173,23 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     [2, 7]
     """
     if _is_own(reduction, "reduce_by_label", correction, accuracy, rounding):
-        return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction, stream=stream)[0]
+        return _general().parted([], x, None, accuracy, rounding, "reduce_by_label", labels=labels, answers=answers, own=reduction, stream=stream, where=where, out=out)[0]
     name = _name_of(reduction, "reduce_by_label")
-    return _labels(name, x, labels, answers, correction, accuracy, rounding, stream, "reduce_by_label")
+    return _labels(name, x, labels, answers, correction, accuracy, rounding, stream, "reduce_by_label", where, out)
 
 
-def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str) -> Any:
+def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str,
+            where: Any, out: Any) -> Any:
     if labels is not None:
-        found = _parted(_CODES[name], x, None, labels, answers, correction, accuracy, rounding, stream)
+        found = _parted(_CODES[name], x, None, labels, answers, correction, accuracy, rounding, stream, where, out)
         if found is not NotImplemented:
             return found
     general = _general()
-    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, labels=labels, answers=answers, stream=stream)[0]
+    return general.parted([general.OP[name]], x, correction, accuracy, rounding, who, labels=labels, answers=answers, stream=stream, where=where, out=out)[0]
 
 
-@_document("x", "labels", "answers", "accuracy", "rounding", "stream")
-def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", stream: Any = None) -> Any:
+@_document("x", "labels", "answers", "accuracy", "rounding", "where", "out", "stream")
+def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
 
     Parameters
@@ -1200,13 +1210,16 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
     >>> wf.sum_by_label([1e308, 2.0, -1e308, 3.0], [0, 1, 0, 0]).tolist()
     [3.0, 2.0]
     """
-    found = _parted(_SUM, x, None, labels, answers, None, accuracy, rounding, stream)
-    return found if found is not NotImplemented else _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label")
+    found = _parted(_SUM, x, None, labels, answers, None, accuracy, rounding, stream, where, out)
+    return found if found is not NotImplemented else _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label", where, out)
 
 
-@_document("x", "keys", "accuracy", "rounding")
-def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest") -> tuple[Any, Any]:
+@_document("x", "keys", "accuracy", "rounding", "where")
+def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None) -> tuple[Any, Any]:
     """The sum of the elements of each key, which may be anything that NumPy sorts.
+
+    How many keys there are is known when all have been looked at: so it has no ``out``, and of keys on a GPU (CuPy's or PyTorch's, as the
+    elements) it waits for them. A key of whose elements none counts has the sum 0.
 
     Parameters
 
@@ -1227,5 +1240,5 @@ def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str =
     >>> keys.tolist(), sums.tolist()
     (['a', 'b'], [2.0, 5.0])
     """
-    found: tuple[Any, Any] = _general().by_key(x, keys, accuracy, rounding)
+    found: tuple[Any, Any] = _general().by_key(x, keys, accuracy, rounding, where)
     return found

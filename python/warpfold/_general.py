@@ -112,6 +112,15 @@ class Answers:
             return source.give(answer)
         return source.give_bf16(answer)
 
+    def widen(self, ops: Sequence[int], mask: _core.View | None, axes: Sequence[int], starts: _core.View | None = None) -> None:
+        """Places among the elements that count become places among all."""
+        for op, offset in zip(ops, self.offsets):
+            if mask is not None and op in ONE_AXIS and self.n:
+                places = np.ndarray((self.n,), np.int64, self.raw.data, offset, (self.size,))
+                found = places.copy()
+                _core.widen_places(mask, axes, starts, found)
+                places[...] = found
+
     def all(self, shape: tuple[int, ...], source: Source) -> list[Any]:
         found = []
         for (code, values), offset in zip(self.kinds, self.offsets):
@@ -148,6 +157,14 @@ def both_masks(a: _core.View | None, b: _core.View | None) -> _core.View | None:
 
 def into(out: Any, answer: Any, who: str) -> Any:
     """`answer`, a NumPy array or scalar, where the caller wants it."""
+    if isinstance(answer, tuple):
+        return into_each(out, answer, who)
+    out[...] = check_out(out, answer, who)
+    return out
+
+
+def check_out(out: Any, answer: Any, who: str) -> Array:
+    """The answer as an array, which fits."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array")
     given = np.asarray(answer)
@@ -157,7 +174,31 @@ def into(out: Any, answer: Any, who: str) -> Any:
         raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {given.dtype}, and they must be the same; dtype=, where there is one, says what the answer is")
     if not out.flags.writeable:
         raise ValueError(f"{who}: out= is read-only")
-    out[...] = given
+    return given
+
+
+def into_each(out: Any, answer: tuple[Any, ...], who: str) -> tuple[Any, ...]:
+    """Several answers, each where the caller wants it, or as it is: all or, of what is wrong, none."""
+    check_outs(out, answer, who)
+    return tuple(one if to is None else into(to, one, who) for to, one in zip(outs_of(out, len(answer), who), answer))
+
+
+def check_outs(out: Any, answer: tuple[Any, ...], who: str) -> None:
+    for to, one in zip(outs_of(out, len(answer), who), answer):
+        if isinstance(one, tuple):
+            check_outs(to, one, who)
+        elif to is not None:
+            check_out(to, one, who)
+
+
+def outs_of(out: Any, count: int, who: str) -> tuple[Any, ...]:
+    """What a call of several answers says of out=, one for each."""
+    if out is None:
+        return (None,) * count
+    if not isinstance(out, tuple):
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a tuple, of an array or None for each of the {count} answers")
+    if len(out) != count:
+        raise ValueError(f"{who}: out= has {len(out)} arrays; there are {count} answers")
     return out
 
 
@@ -166,7 +207,7 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
     name = ("nan" if skip_nans else "") + PUBLIC[_core.op_names[op]]
     check_keepdims(keepdims, name)
     if type(x) is not np.ndarray and lies_on_gpu(x):
-        return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)[0]
+        return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, [out], stream, skip_nans, name)[0]
     no_stream(stream, name)
     source = take(x, name)
     if type(x) is not np.ndarray and (plain := plain_array(x, source)) is not None:
@@ -175,11 +216,7 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
         answer = of_pieces([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
         return answer if out is None else into(out, answer, name)
     answer = of_source([op], source, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)[0]
-    if out is None:
-        return answer
-    if isinstance(answer, tuple):
-        raise TypeError(f"{name}: out= is for one answer, and this has two")
-    return into(out, answer, name)
+    return answer if out is None else into(out, answer, name)
 
 
 def plain_array(x: Any, source: Source) -> Array | None:
@@ -200,13 +237,13 @@ def no_stream(stream: Any, name: str) -> None:
 
 
 def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
-           out: Any, stream: Any, skip_nans: bool, name: str) -> list[Any]:
-    """As of_source, by kernels on the stream; each operation reads the array for itself."""
+           outs: Sequence[Any], stream: Any, skip_nans: bool, name: str) -> list[Any]:
+    """As of_source, by kernels on the stream; each operation reads the array for itself. `outs`: what is told of out= for each."""
     from . import _device
     check_rounding(accuracy, rounding, name)
     masked = where is not None and where is not True
     if masked or skip_nans:
-        _device.check_selecting(x, where if masked else None, stream, name)
+        _device.check_selecting(x, where if masked else None, tuple(x.shape), name)
     here = _device.Inputs(x, None, _device.Asked(name, accuracy, rounding, correction_of(correction, name), stream))
     shape = here.a.shape
     if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
@@ -215,23 +252,19 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
     for op in ops:
         check_not_empty(op, shape, axes, name)
     if dtype is not None and (want := code_of(dtype, name)) != _core.answer_of(ops[0], here.a.dtype)[0]:
-        how, rest = converted(ops[0], here.a.dtype, want, name), (axis, None, keepdims, correction, accuracy)
+        how, rest, out = converted(ops[0], here.a.dtype, want, name), (axis, None, keepdims, correction, accuracy), outs[0]
         if how == "wrap" and out is None:
-            [answer] = on_gpu(ops, x, *rest, rounding, where, None, stream, skip_nans, name)
+            [answer] = on_gpu(ops, x, *rest, rounding, where, [None], stream, skip_nans, name)
             return [_device.wrapped(answer, name, want, stream)]
         if how == "round" and out is None and rounding == "nearest" and _device.narrows(x, here.a.dtype, want, stream):
-            [low], [high] = (on_gpu(ops, x, *rest, towards, where, None, None, skip_nans, name) for towards in ("zero", "away"))
+            [low], [high] = (on_gpu(ops, x, *rest, towards, where, [None], None, skip_nans, name) for towards in ("zero", "away"))
             return [_device.narrowed(low, high, here.a.dtype, want)]
         x = _device.widened(x, name, here.a.dtype, want, stream)
-        return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, where, out, stream, skip_nans, name)
+        return on_gpu(ops, x, axis, dtype, keepdims, correction, accuracy, rounding, where, outs, stream, skip_nans, name)
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
-    if math.prod(shape) and (masked or (skip_nans and is_floating(here.a.dtype))):
-        check_places(ops, where if masked else None, name)
-        flat, labels = _device.selected(x, where if masked else None, skip_nans, axes)
-        of_labels = _device.Inputs(flat, None, here.asked)
-        at = _device.array_of(labels, of_labels.stream, name)
-        return [of_labels.run(op, out, kept, labels=at, count=math.prod(kept)) for op in ops]
-    return [here.run(op, out, kept, axes=axes if len(axes) < len(shape) else None) for op in ops]
+    if math.prod(shape) and (masked or (skip_nans and not is_integer(here.a.dtype))):
+        return _device.reduce_some(here, ops, outs, kept, shape, axes, where if masked else None, skip_nans)
+    return [here.run(op, out, kept, axes=axes if len(axes) < len(shape) else None) for op, out in zip(ops, outs)]
 
 
 def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
@@ -243,7 +276,6 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     axes = axes_of(axis, rank, name)
     divide = correction_of(correction, name)
     mask = both_masks(source.mask, mask_of(where, view.shape, name))
-    check_places(ops, mask, name)
     shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
     for op in ops:
         alone = PUBLIC[_core.op_names[op]] if name == "fuse" else name
@@ -270,12 +302,13 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     plan = plan_of(ops, element, mask is not None, round_to, skip_nans, accuracy, rounding, divide, name)
     answers = Answers(plan, ops, element, round_to, math.prod(shape))
     plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
+    answers.widen(ops, mask, axes)
     return answers.all(kept, source)
 
 
 def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
     if mask is not None and ONE_AXIS.intersection(ops):
-        raise TypeError(f"{name}: an array with nulls or a mask; its places are not those of the elements that count")
+        raise TypeError(f"{name}: an array with nulls, of several pieces; its places are not those of the elements that count")
 
 
 def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
@@ -354,7 +387,7 @@ def by_parts(ops: list[int], source: Source, want: int, kept: tuple[int, ...], a
     return answer
 
 
-def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any, stream: Any) -> Any:
+def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any, stream: Any, where: Any) -> Any:
     from . import _device
     check_rounding(accuracy, rounding, "dot")
     if not (lies_on_gpu(x) and lies_on_gpu(y)):
@@ -364,22 +397,27 @@ def dot_on_gpu(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding
     if here.a.dtype != here.b.dtype:
         raise TypeError(f"dot: {NAMES[here.a.dtype]} and {NAMES[here.b.dtype]} on a GPU; convert them to one type")
     shape = common_shape(here.a.shape, here.b.shape)
+    masked = where is not None and where is not True
+    if masked:
+        _device.check_selecting(x, where, shape, "dot")
     axes = axes_of(axis, len(shape), "dot")
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    if masked and 0 not in shape:
+        return _device.reduce_some(here, [DOT], [out], kept, shape, axes, where, False)[0]
     return here.run(DOT, out, kept, shape, axes if len(axes) < len(shape) else None)
 
 
 def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     try:
-        return np.broadcast_shapes(a, b)
+        return tuple(int(n) for n in np.broadcast_shapes(a, b))
     except ValueError:
         raise ValueError(f"dot: arrays of the shapes {a} and {b}, which cannot be broadcast to one") from None
 
 
-def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any = None, stream: Any = None) -> Any:
+def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, out: Any = None, stream: Any = None, where: Any = None) -> Any:
     check_keepdims(keepdims, "dot")
     if lies_on_gpu(x) or lies_on_gpu(y):
-        return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, out, stream)
+        return dot_on_gpu(x, y, axis, keepdims, accuracy, rounding, out, stream, where)
     no_stream(stream, "dot")
     a, b = one_piece(take(x, "dot"), "dot"), one_piece(take(y, "dot"), "dot")
     if a.mask is not None or b.mask is not None:
@@ -398,9 +436,24 @@ def dot(x: Any, y: Any, axis: Any, keepdims: Any, accuracy: Any, rounding: Any, 
     plan = plan_of([DOT], va.dtype, False, None, False, accuracy, rounding, 0, "dot")
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
     answers = Answers(plan, [DOT], va.dtype, None, math.prod(kept))
-    plan.run(va, vb, axes if len(axes) < len(shape) else None, None, None, 0, answers.raw)
+    if (mask := mask_of(where, shape, "dot")) is None:
+        plan.run(va, vb, axes if len(axes) < len(shape) else None, None, None, 0, answers.raw)
+    else:
+        fa, fb, ends = products_that_count(va, vb, mask, axes)
+        plan.run(fa, fb, None, ends, None, 0, answers.raw)
     answer = answers.all(tuple(1 if d in axes else n for d, n in enumerate(shape)) if keepdims else kept, a)[0]
     return answer if out is None else into(out, answer, "dot")
+
+
+def products_that_count(a: _core.View, b: _core.View, mask: _core.View, axes: tuple[int, ...]) -> tuple[_core.View, _core.View, _core.View]:
+    """Copies of both factors of what counts, those of one answer behind each other, and where each answer's begin."""
+    order = [*(d for d in range(len(a.shape)) if d not in axes), *axes]
+    counts = np.asarray(mask).transpose(order)
+    each = np.count_nonzero(counts.reshape(-1, math.prod(a.shape[d] for d in axes)), axis=1) if counts.size else np.zeros(math.prod(counts.shape[:len(order) - len(axes)]), np.int64)
+    ends = np.concatenate(([0], np.cumsum(each))).astype(np.int64)
+    found = [_core.view_of_buffer(np.asarray(one).transpose(order)[counts]) for one in (a, b)] + [_core.view_of_buffer(ends)]
+    assert found[0] is not None and found[1] is not None and found[2] is not None
+    return found[0].read_as(a.dtype), found[1].read_as(b.dtype), found[2]
 
 
 def whole_numbers(x: Any, who: str) -> Array:
@@ -432,12 +485,12 @@ def length_of(offsets: Any, who: str) -> int | None:
 
 
 def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, *, offsets: Any = None,
-           labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None) -> list[Any]:
-    """By segments or labels; `own`: a Reduction, in place of `ops`."""
+           labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None, where: Any = None, out: Any = None) -> list[Any]:
+    """By segments or labels, of one operation; `own`: a Reduction, in place of it."""
     if labels is None and offsets is None:
         raise TypeError(f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
     if lies_on_gpu(x):
-        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream)
+        return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream, where, out)
     no_stream(stream, who)
     if lies_on_gpu(offsets if labels is None else labels):
         raise TypeError(f"{who}: {'offsets' if labels is None else 'labels'} on a GPU, and elements in the CPU's memory; copy them there")
@@ -446,6 +499,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     if len(view.shape) != 1:
         raise ValueError(f"{who}: an array of {len(view.shape)} dimensions; it must have 1")
     n = view.shape[0]
+    if (some := mask_of(where, view.shape, who)) is not None:
+        source = source._replace(mask=both_masks(source.mask, some))
     if offsets is not None:
         if (length := length_of(offsets, who)) is not None:
             offsets = np.append(np.arange(0, n, length, dtype=np.int64), np.int64(n))
@@ -458,8 +513,12 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         count = int(at.max(initial=-1)) + 1 if answers is None else answers_of(answers, who)
         if count == 0 and at.size == n > 0:  # no range of labels to tell
             raise ValueError(f"{who}: label {at[0]} of element 0; " + ("labels are 0 or more" if at[0] < 0 else "there are 0 answers"))
-        if source.mask is not None:  # a place for each that counts
-            source, at = without_masked(source, at, ops, who)
+        if source.mask is not None:
+            chosen, counted = without_masked(source, at, who)
+            if ONE_AXIS.intersection(ops) and not ((counted < 0) | (counted >= count)).any():  # of places among all of a label, which become a segment
+                source, at, labels = *in_groups(source, at, count), None
+            else:
+                source, at = chosen, counted
             view = source.view
     index = _core.view_of_buffer(at)
     segments, groups = (index, None) if labels is None else (None, index)
@@ -468,7 +527,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         if own is not None:
             raw = own.room(view.dtype, count)
             own.plan(view.dtype, masked).run(view, source.mask, None, segments, groups, count, raw)
-            return [own.answer(view.dtype, raw, (count,), source)]
+            answer = own.answer(view.dtype, raw, (count,), source)
+            return [answer if out is None else into(out, answer, who)]
         plan = plan_of(ops, view.dtype, masked, None, False, accuracy, rounding, correction_of(correction, who), who)
         found = Answers(plan, ops, view.dtype, None, count)
     except MemoryError:
@@ -477,7 +537,9 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         plan.run(view, source.mask, None, segments, groups, count, found.raw)
     except ValueError as e:  # of offsets and labels, which the library checks
         raise ValueError(f"{who}: {str(e).partition(': ')[2] or e}") from None
-    return found.all((count,), source)
+    if segments is not None:
+        found.widen(ops, source.mask, (0,), segments)
+    return [one if out is None else into(out, one, who) for one in found.all((count,), source)]
 
 
 def answers_of(answers: Any, who: str) -> int:
@@ -493,25 +555,39 @@ def answers_of(answers: Any, who: str) -> int:
     return count
 
 
-def without_masked(source: Source, labels: Array, ops: Sequence[int], who: str) -> tuple[Source, Array]:
+def without_masked(source: Source, labels: Array, who: str) -> tuple[Source, Array]:
     """A copy of the elements that count, and their labels."""
-    check_places(list(ops), source.mask, who)
     if labels.size != source.view.size:
         raise ValueError(f"{who}: {labels.size} labels for {source.view.size} elements; there must be one for each")
     counts = np.asarray(source.mask)
-    view = _core.view_of_buffer(np.asarray(source.view)[counts])
+    return source._replace(view=elements_of(source, counts), mask=None), labels[counts]
+
+
+def in_groups(source: Source, labels: Array, count: int) -> tuple[Source, Array]:
+    """A copy of the elements in the order of their labels, and where those of each begin."""
+    order = np.argsort(labels, kind="stable")
+    mask = _core.view_of_buffer(np.asarray(source.mask)[order])
+    return source._replace(view=elements_of(source, order), mask=mask), np.searchsorted(labels[order], np.arange(count + 1)).astype(np.int64)
+
+
+def elements_of(source: Source, which: Array) -> _core.View:
+    view = _core.view_of_buffer(np.asarray(source.view)[which])
     assert view is not None  # NumPy has all types of Arrow's arrays and of masked ones
-    return source._replace(view=view.read_as(source.view.dtype), mask=None), labels[counts]
+    return view.read_as(source.view.dtype)
 
 
 def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any, who: str, offsets: Any, labels: Any, answers: Any,
-                  own: Any, stream: Any) -> list[Any]:
+                  own: Any, stream: Any, where: Any, out: Any) -> list[Any]:
     from . import _device
     check_rounding(accuracy, rounding, who)
+    masked = where is not None and where is not True
+    if masked:
+        _device.check_selecting(x, where, tuple(x.shape), who)
     here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
     if len(here.a.shape) != 1:
         raise ValueError(f"{who}: an array of {len(here.a.shape)} dimensions; it must have 1")
-    n = here.a.shape[0]
+    n, length = here.a.shape[0], 0
+    masked = masked and n > 0
     if labels is not None:
         if answers is None:
             if lies_on_gpu(labels):
@@ -523,30 +599,47 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
         if found.shape[0] != n:
             raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
         if own is not None:
-            answer = own_by_label(own, here, labels, count)
-        else:
-            answer = [here.run(op, None, (count,), labels=found, count=count) for op in ops]
-    elif (length := length_of(offsets, who)) is not None:
-        count = -(-n // length)
-        return [here.run(op, None, (count,), length=length) for op in ops] if own is None else own_by_segment(own, here, None, length, count)
+            return own_by_label(own, here, _device.labels_that_count(here, held, where) if masked else labels, count, out)
+        if masked and ONE_AXIS.intersection(ops):  # of places among all of a label, which become a segment
+            order, ends = _device.groups_of(here, held, count)
+            where = _device.in_order_of(x, _device.broadcast(where, (n,)), order)
+            return parted(ops, _device.in_order_of(x, x, order), None, accuracy, rounding, who, offsets=ends, where=where, out=out)
+        if masked:
+            held = _device.labels_that_count(here, held, where)
+            found = _device.array_of(held, here.stream, who)
+        answer = [here.run(op, out, (count,), labels=found, count=count) for op in ops]
     else:
-        found, held = _device.indexes_of(here, offsets, "offsets", None)
-        if found.shape[0] == 0:
-            raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
-        count = found.shape[0] - 1
-        answer = [here.run(op, None, (count,), offsets=found, count=count) for op in ops] if own is None else own_by_segment(own, here, found, 0, count)
-    if here.library is not None:
+        found, held = None, None
+        if (told := length_of(offsets, who)) is not None:
+            length, count = told, -(-n // told)
+        else:
+            found, held = _device.indexes_of(here, offsets, "offsets", None)
+            if found.shape[0] == 0:
+                raise ValueError(f"{who}: no offsets; n segments have n + 1 offsets")
+            count = found.shape[0] - 1
+        if own is not None and masked and count:
+            from ._own_gpu import run_some
+            answer = [run_some(own, _device.Selection(here, (n,), (0,), where, False, length, found), n, (count,), out)]
+        elif own is not None:
+            answer = own_by_segment(own, here, found, length, count, out)
+        elif masked and count:
+            answer = _device.reduce_some(here, ops, [out] * len(ops), (count,), (n,), (0,), where, False, length, found)
+        elif found is None:
+            answer = [here.run(op, out, (count,), length=length) for op in ops]
+        else:
+            answer = [here.run(op, out, (count,), offsets=found, count=count) for op in ops]
+    if here.library is not None and held is not None:
         here.library.used(held, stream)
     return answer
 
 
-def own_by_segment(own: Any, here: Any, offsets: Any, length: int, count: int) -> list[Any]:
+def own_by_segment(own: Any, here: Any, offsets: Any, length: int, count: int, out: Any) -> list[Any]:
     """A Reduction's answers of segments on a GPU."""
     from ._own_gpu import Partition, run
-    return [run(own, here, (0,), Partition(offsets, None, length, here.a.shape[0]), count, (count,), None)]
+    return [run(own, here, (0,), Partition(offsets, None, length, here.a.shape[0]), count, (count,), out)]
 
 
-def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
+def own_by_label(own: Any, here: Any, labels: Any, count: int, out: Any) -> list[Any]:
     """A Reduction's answers of labels on a GPU: elements keep their order among those of their label, so the labels are sorted, where they are."""
     from . import _device
     from ._own_gpu import Partition, run
@@ -561,15 +654,15 @@ def own_by_label(own: Any, here: Any, labels: Any, count: int) -> list[Any]:
         order = np.argsort(at, kind="stable")
         sorted_ = tuple(library.copied(here.x, one.astype(np.int64), here.stream) for one in (order, np.searchsorted(at[order], np.arange(count + 1))))
     places, ends = (_device.array_of(one, here.stream, who) for one in sorted_)
-    answer = run(own, here, (0,), Partition(ends, places, 0, here.a.shape[0]), count, (count,), None)
+    answer = run(own, here, (0,), Partition(ends, places, 0, here.a.shape[0]), count, (count,), out)
     for one in sorted_:
         library.used(one, here.asked.stream)
     return [answer]
 
 
-def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
-    if lies_on_gpu(x) or lies_on_gpu(keys):
-        raise TypeError("sum_by_key: not on a GPU; sum_by_label() takes labels there")
+def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+    if lies_on_gpu(keys):
+        return by_key_on_gpu(x, keys, accuracy, rounding, where)
     if isinstance(keys, Iterator):
         keys = list(keys)
     given = np.asarray(keys)
@@ -586,16 +679,39 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any) -> tuple[Any, Any]:
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
-    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels, answers=len(different))[0]
+    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where)[0]
+
+
+def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+    """Keys are sorted by the array's library, elements put in their order; those of a key are a segment then."""
+    from . import _device
+    who = "sum_by_key"
+    if not lies_on_gpu(x):
+        raise TypeError(f"{who}: keys on a GPU, and elements in the CPU's memory; copy them there")
+    if len(keys.shape) != 1:
+        raise ValueError(f"{who}: keys in {len(keys.shape)} dimensions; they must be in 1")
+    if len(x.shape) != 1:
+        raise ValueError(f"{who}: an array of {len(x.shape)} dimensions; it must have 1")
+    if x.shape[0] != keys.shape[0]:
+        raise ValueError(f"{who}: {keys.shape[0]} keys for {x.shape[0]} elements; there must be one for each")
+    masked = where is not None and where is not True
+    if masked:
+        _device.check_selecting(x, where, tuple(x.shape), who)
+    different, order, ends = _device.keys_of(x, keys, who)
+    if masked:
+        where = _device.in_order_of(x, _device.broadcast(where, tuple(x.shape)), order)
+    [sums] = parted([SUM], _device.in_order_of(x, x, order), None, accuracy, rounding, who, offsets=ends, where=where if masked else None)
+    return different, sums
 
 
 def fused(names: Sequence[str], x: Any, axis: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
-          where: Any, stream: Any = None) -> tuple[Any, ...]:
+          where: Any, stream: Any = None, out: Any = None) -> tuple[Any, ...]:
     ops = [OP[n] for n in names]
     check_keepdims(keepdims, "fuse")
+    outs = outs_of(out, len(ops), "fuse")
     if lies_on_gpu(x):
-        return tuple(on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, where, None, stream, False, "fuse"))
+        return tuple(on_gpu(ops, x, axis, None, keepdims, correction, accuracy, rounding, where, outs, stream, False, "fuse"))
     no_stream(stream, "fuse")
     source = take(x, "fuse")
     run = of_source if source.more is None else of_pieces
-    return tuple(run(ops, source, axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse"))
+    return into_each(outs, tuple(run(ops, source, axis, None, keepdims, correction, accuracy, rounding, where, False, "fuse")), "fuse")

@@ -279,7 +279,7 @@ class Reduction:
         keepdims : bool
             Reduced axes stay, with length 1.
         where : array_like of bool, optional
-            The elements that count, of one array.
+            The elements that count, of one array; of arrays of CuPy and PyTorch on a GPU, one or two, an array of theirs there.
         out : array, optional
             Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.
         stream : stream, optional
@@ -293,12 +293,10 @@ class Reduction:
             if found is not None:
                 return found
         if lies_on_gpu(x):
-            if where is not None and where is not True:
-                raise TypeError("Reduction: where= of elements on a GPU; x[mask] is an array like others")
             if y is not None and not lies_on_gpu(y):
                 raise TypeError("Reduction: one array on a GPU and one of the CPU; copy one of them")
             from ._own_gpu import reduce
-            return reduce(self, x, y, axis, keepdims, out, stream)
+            return reduce(self, x, y, axis, keepdims, where, out, stream)
         if stream is not None:
             raise ValueError("Reduction: stream= of an array in the CPU's memory; it is for those on a GPU")
         source = take(x, "Reduction")

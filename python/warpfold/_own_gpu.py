@@ -296,7 +296,7 @@ def _loaded_kernels(own: Any, inputs: _device.Inputs) -> Any:
         return _loaded[key]
 
 
-def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream: Any) -> Any:
+def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, where: Any, out: Any, stream: Any) -> Any:
     """The answers of a Reduction of arrays on a GPU, on a stream; nothing waits."""
     who = "Reduction"
     inputs = _device.Inputs(x, y, _device.Asked(who, "exact", "nearest", 0, stream))
@@ -306,7 +306,16 @@ def reduce(own: Any, x: Any, y: Any, axis: Any, keepdims: bool, out: Any, stream
     axes = axes_of(axis, len(a.shape), who)
     kept = tuple(length for d, length in enumerate(a.shape) if d not in axes)
     shape = tuple(1 if d in axes else length for d, length in enumerate(a.shape)) if keepdims else kept
+    if where is not None and where is not True:
+        _device.check_selecting(x, where, a.shape, who)
+        if 0 not in a.shape:
+            return run_some(own, _device.Selection(inputs, a.shape, axes, where, False), math.prod(a.shape), shape, out)
     return run(own, inputs, axes, Partition(None, None, 0, math.prod(a.shape[d] for d in axes)), math.prod(kept), shape, out)
+
+
+def run_some(own: Any, some: _device.Selection, n: int, shape: tuple[int, ...], out: Any) -> Any:
+    """The answers of what counts of n elements: of segments of them."""
+    return run(own, some.inputs, (0,), Partition(some.offsets, None, 0, n), some.count, shape, out)
 
 
 def run(own: Any, inputs: _device.Inputs, axes: tuple[int, ...], by: Partition, answers: int, shape: tuple[int, ...], out: Any) -> Any:

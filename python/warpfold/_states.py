@@ -42,6 +42,8 @@ class _State:
 
     __slots__ = ("_state",)
     _kind: Any
+    _reduction: str  # whose states of float64 are of this kind
+    _of_words: Any   # what makes one of the words of such a state
     _state: Any
 
     def __init__(self, x: Any = None, /) -> None:
@@ -52,7 +54,8 @@ class _State:
     def add(self, x: Any, /) -> None:
         """Adds an array, a number, or numbers that can be iterated over, all of them or, if that fails, nothing.
 
-        Nulls of Arrow's arrays, and what NumPy's masked arrays mask, are left out.
+        Nulls of Arrow's arrays, and what NumPy's masked arrays mask, are left out. Arrays of CuPy, PyTorch and Numba on a GPU are summed
+        there, on the current stream of their library, and the state is waited for; those of 64-bit integers are copied to the CPU's memory.
         """
         if isinstance(x, (int, float)):
             self._state.add_number(x)
@@ -86,8 +89,13 @@ class _State:
                 for one in x:
                     made.add_number(one)
                 return made
-        from ._inputs import add_to, take
+        from ._inputs import add_to, lies_on_gpu, take
         who = type(self).__name__
+        if lies_on_gpu(x):
+            from . import _device
+            words, x = _device.words_of(self._reduction, x, who)
+            if words is not None:
+                return self._of_words(words)
         add_to(made, take(x, who), who)
         return made
 
@@ -210,7 +218,7 @@ class ExactSum(_State):
     """
 
     __slots__ = ()
-    _kind = _core.Sum
+    _kind, _reduction, _of_words = _core.Sum, "sum", _core.sum_of_words
 
     def value(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The sum, rounded once to a type of floats; a Python float, which holds each of them."""
@@ -264,7 +272,7 @@ class ExactMoments(_State):
     """
 
     __slots__ = ()
-    _kind = _core.Moments
+    _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
     def _answer(self, which: str, rounding: str, dtype: Any, correction: int = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file integer_moments.cuh
 /// mean, var, std and norm2 of integers, from exact sums, by one thread: first in pairs of doubles with a bound on what they lose, which decides
-/// nearly all answers; else in integers of many words.
+/// nearly all answers; else in integers of many words. Of few small elements it is one quotient or root of whole numbers that doubles hold.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -78,9 +78,41 @@ struct integer_moments {
     d[1] = exact::upper_word(first - second);
     d[2] = squares[2] * n + exact::upper_word(q) - top - (first < second ? 1 : 0);
   }
+  /// Where sums are of few small elements: what is divided, and by what, as doubles that are these numbers..
+  __device__ __forceinline__ bool is_small(op what, std::uint64_t n, std::int64_t correction, double& above, double& below) const {
+    const auto s = static_cast<std::int64_t>(sum[0]);
+    const std::uint64_t m = s < 0 ? 0 - sum[0] : sum[0];
+    std::uint64_t a = m, b = n;
+    if (what == op::mean) {
+      if (static_cast<std::int64_t>(sum[1]) != s >> 63) return false;
+    } else if (what == op::norm2) {
+      if ((squares[1] | squares[2]) != 0) return false;
+      a = squares[0];
+      b = 1;
+    } else {
+      if (static_cast<std::int64_t>(n) <= correction) return false;
+      const std::uint64_t less = n - static_cast<std::uint64_t>(correction);
+      if ((m | n | less) >> 31 != 0 || (squares[0] >> 32 | squares[1] | squares[2]) != 0 || static_cast<std::int64_t>(sum[1]) != s >> 63) return false;
+      a = squares[0] * n - m * m;
+      b = n * less;
+    }
+    if ((a | b) >> 53 != 0) return false;
+    above = what == op::mean && s < 0 ? -static_cast<double>(a) : static_cast<double>(a);
+    below = static_cast<double>(b);
+    return true;
+  }
   __device__ __forceinline__ bool quickly(op what, std::uint64_t n, wf::rounding mode, std::int64_t correction, double& out) const {
     using namespace exact::certified;
     if (n == 0 || n >> 32 != 0) return false;
+    double above, below;
+    if (is_small(what, n, correction, above, below)) {
+      if (mode == wf::rounding::nearest && what != op::std_dev) {
+        out = what == op::norm2 ? square_root(above) : above / below;
+        return true;
+      }
+      const known one = {above, 0, 0}, k = what == op::norm2 ? one : divided(one, static_cast<std::uint64_t>(below));
+      return certain(what == op::std_dev || what == op::norm2 ? root(k) : k, mode, out);
+    }
     std::uint64_t w[3] = {squares[0], squares[1], squares[2]};
     const bool negative = what == op::mean && (sum[1] >> 63) != 0;
     if (what == op::mean) {

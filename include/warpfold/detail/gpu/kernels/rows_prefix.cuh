@@ -37,6 +37,51 @@ inline constexpr int prefix_resident = [] {
   return room < most ? room : most;
 }();
 
+/// Floats' warps take shares one after the other (rows_prefix_shares.cuh). Integers, which wait for memory alone, lose by that what it costs: a warp has one share.
+template <class Acc>
+inline constexpr bool takes_shares = Acc::proves;
+
+/// The share of a warp that has only one, found by the warp: `next`, with its first tile and ends on their way. False if it is empty.
+template <class Acc>
+__device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share) {
+  const auto lane = static_cast<unsigned>(lane_index());
+  const unit_line<Acc> line(v, w.segments);
+  const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + static_cast<unsigned>(warp_index());
+  const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
+  std::uint64_t ended[2];
+  line.ended({begin, end}, ended);
+  const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units<Acc>;
+  const bool active = ended[0] < w.segments && begin < end;
+  prefix_stretch t{};
+  t.first = ended[0];
+  t.late = true;
+  if (active) {
+    const std::uint64_t unit = line.begin(t.first), length = v.first_of(t.first + 1) - v.first_of(t.first);
+    const std::uint64_t from = v.first_of(t.first) + (begin > unit ? min(length, begin - unit) : 0);
+    std::uint64_t last = end + line.base - ended[1] * segment_units<Acc>;
+    if (ended[1] < w.segments) last = min(last, v.first_of(ended[1] + 1));
+    t.at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * Acc::fixed_size) % 128) / Acc::fixed_size;
+    t.origin = from - t.at;
+    t.many = static_cast<unsigned>(ended[1] - t.first);
+    t.stop = static_cast<unsigned>(last - t.origin);
+    t.limit = static_cast<unsigned>(min(highest - t.origin, std::uint64_t{~0u}));
+    t.cut = static_cast<std::int64_t>(t.origin) < static_cast<std::int64_t>(low);
+    ask_tile<Acc>(v, room, 0, t.origin, 0, t.limit, t.cut, low, highest);
+    segment_ends<Acc> to_come{v, room, t.first, static_cast<std::uint32_t>(t.origin), t.many, 0};
+    to_come.ask(0);
+    t.asked = to_come.asked;
+  }
+  if (lane == 0) {
+    share.head = share.open = share.pending = joined_rows<Acc>{acc}.identity();
+    share.low = low;
+    share.high = highest;
+    share.first = t.first;
+    share.next = t;
+  }
+  __syncwarp();
+  return active;
+}
+
 /// Counts: answers may ask how many elements a segment has. Of floats sums have a kernel that does not, and takes 0.93 to 0.97 of the other's time.
 template <class Acc, bool Counts>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, prefix_resident<Acc>))
@@ -51,6 +96,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   using facts_type = typename sums::facts;
   using shared = prefix_room<Acc>;
   constexpr unsigned tile_size = shared::tile;
+  constexpr bool takes = takes_shares<Acc>;
   __shared__ prefix_share<Acc> shares[ragged_warps];
   __shared__ typename room_of<Acc>::type rooms[ragged_warps];
   const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
@@ -58,7 +104,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   const sums adds = sums::of(acc);
   [[maybe_unused]] const bool counts = Acc::proves || adds.asks_count();
   auto& share = shares[warp];
-  {
+  bool more;
+  if constexpr (takes) {
     const std::uint64_t low = v.first_of(0), high = v.first_of(w.segments);
     if (lane == 0) {
       share.head = share.open = share.pending = joins{acc}.identity();
@@ -73,27 +120,26 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       share.ended_segment = ~std::uint64_t{0};
     }
     __syncwarp();
+    more = prepare_share<Acc>(v, s, room, share, blockIdx.x * ragged_warps + warp, 0, 0, 0);
+  } else {
+    more = only_share(acc, v, w, room, share);
   }
-  bool working = false, prepared = false;
+  end_of_copies();
+  bool working = false, asked_share = false, prepared = false;
   unsigned k = 0, at = 0, stage = 0, tile = 0, asked = 0, there = 0;  // `at`: where in the tile that comes next what was not added yet begins
-  std::uint32_t ticket = 0;
+  [[maybe_unused]] std::uint32_t ticket = 0;
   bool carried = false, open = false;
   [[maybe_unused]] unsigned began = 0;  // where segment k begins
   sum carry{};
   facts_type carry_facts{};
-  bool more = prepare_share<Acc>(v, s, room, share, blockIdx.x * ragged_warps + warp, 0, 0, 0);
-  end_of_copies();
 #pragma unroll 1
   while (working || more) {
     // Nothing but what the share keeps is needed here; what comes between two rounds takes no registers from them.
     if (!working) {
-      if (lane == 0) {
-        static_cast<prefix_stretch&>(share) = share.next;
-        ticket = atomicAdd(s.next(), 1u);
-      }
+      if (lane == 0) static_cast<prefix_stretch&>(share) = share.next;
       __syncwarp();
       working = true;
-      more = prepared = carried = false;
+      more = asked_share = prepared = carried = false;
       open = share.late;
       k = tile = there = 0;
       at = share.at;
@@ -103,9 +149,15 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const std::uint64_t here = share.first, origin = share.origin;
     const unsigned many = share.many, stop = share.stop, limit = share.limit;
     const bool cut = share.cut;
-    if (!prepared && tile + tile_size >= stop) {  // the next share's first tile comes with what this tile asks for
-      prepared = true;
-      more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, ticket, 0), stage ^ 1, many - k, share.turn + many);
+    if constexpr (takes) {
+      if (!asked_share && tile + 2 * tile_size >= stop) {  // as late as it comes before it is asked for
+        asked_share = true;
+        if (lane == 0) ticket = atomicAdd(s.next(), 1u);
+      }
+      if (!prepared && tile + tile_size >= stop) {  // the next share's first tile comes with what this tile asks for
+        prepared = true;
+        more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, ticket, 0), stage ^ 1, many - k, share.turn + many);
+      }
     }
     segment_ends<Acc> to_come{v, room, here, static_cast<std::uint32_t>(origin), many, share.turn, asked, there};
     const auto keep = [&] {
@@ -227,7 +279,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       tile = tile_end;
       stage ^= 1;
       at = 0;
-      if (ended || tile + tile_size >= stop) break;
+      if (ended || !working || (takes && tile + 2 * tile_size >= stop)) break;
     }
     if constexpr (Acc::proves) {
       if (lane == 0) {
@@ -273,12 +325,28 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if (!working) {
       if (carried) keep();
       __syncwarp();
-      end_share(acc, v, w, s, share, rooms[warp], more, out);
+      if constexpr (takes) end_share(acc, v, w, s, share, rooms[warp], more, out);
+      else if (lane == 0 && open) (k == 0 ? share.head : share.pending) = share.open;
     }
   }
   await_copies<0>();
-  __syncthreads();
-  put_pending(acc, v, w, s, shares, rooms[warp], out);
+  if constexpr (takes) {
+    __syncthreads();
+    put_pending(acc, v, w, s, shares, rooms[warp], out);
+  } else {
+    using state = typename joins::state;
+    __shared__ state heads[ragged_warps], tails[ragged_warps];
+    __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];
+    if (lane == 0) {
+      heads[warp] = share.head;
+      tails[warp] = share.pending;
+      firsts[warp] = share.first;
+      nexts[warp] = share.first + k;
+    }
+    __syncthreads();
+    const unit_line<joins> line(v, w.segments);
+    join_segments(joins{acc}, v, w, line, heads, tails, firsts, nexts, rooms[0], 0, out, s.boxes, s.tickets, s.verdicts);
+  }
 }
 
 /// Units of a warp at least, and of all.
@@ -289,22 +357,27 @@ template <class Acc>
 prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, workspace& scratch) {
   constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state);
   prefix_shares s{};
+  if constexpr (!takes_shares<Acc>) {
+    s.boxes = scratch.row_states();
+    s.tickets = scratch.row_counters();
+    return s;
+  }
   s.warps = plan.blocks * ragged_warps;
   const std::uint64_t each = units / s.warps;
   std::uint32_t levels = 0;
-  for (const std::uint64_t weights : {0x01010204080828ull, 0x010205ull, 0x01ull}) {
+  for (const std::uint64_t weights : {0x010102020aull, 0x010205ull, 0x01ull}) {
     s.weights = weights;
 #ifdef WF_RAGGED_TUNE
     static const char* const tune = std::getenv("RAGGED");
-    if (tune != nullptr && weights == 0x01010204080828ull) s.weights = std::strtoull(tune, nullptr, 16);
+    if (tune != nullptr && weights == 0x010102020aull) s.weights = std::strtoull(tune, nullptr, 16);
 #endif
     for (s.weight = levels = 0; s.weight_of(levels) != 0 && levels < 8; ++levels) s.weight += s.weight_of(levels);
     s.all = s.warps * levels;
     if (s.all < 1 << 15 && (s.all + 1) * sizeof(prefix_border) + s.all * 2 * state_bytes + (s.all + 2) * 4 <= workspace::row_bytes && each >= s.weight * prefix_least) break;
   }
-  s.uncut = levels > 1 ? 4 : 16;
+  s.uncut = levels > 1 ? 0x0101010101010104ull : 1;
 #ifdef WF_RAGGED_TUNE
-  if (std::getenv("UNCUT") != nullptr) s.uncut = static_cast<std::uint32_t>(std::atoi(std::getenv("UNCUT")));
+  if (std::getenv("UNCUT") != nullptr && levels > 1) s.uncut = std::strtoull(std::getenv("UNCUT"), nullptr, 16);
 #endif
   s.verdict_room = plan.blocks;
   s.borders = reinterpret_cast<prefix_border*>(scratch.row_states());
@@ -328,9 +401,11 @@ bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r,
   if constexpr (Acc::proves) {
     if (!prefix_of<Acc>::of(acc).asks_count()) kernel = prefix_kernel<Acc, false>;
   }
-  e = launch(prefix_borders_kernel<segment_units<Acc>>, {(s.all + 1 + border_threads / border_lanes - 1) / (border_threads / border_lanes), border_threads, 0, stream, scratch.overlaps()}, v,
-             plan.walk.segments, s);
-  if (e != cudaSuccess) return true;
+  if constexpr (takes_shares<Acc>) {
+    const std::uint32_t blocks = (s.all + border_threads / border_lanes) / (border_threads / border_lanes);
+    e = launch(prefix_borders_kernel<segment_units<Acc>>, {blocks, border_threads, 0, stream, scratch.overlaps()}, v, plan.walk.segments, s);
+    if (e != cudaSuccess) return true;
+  }
   e = launch(kernel, {plan.blocks, ragged_threads, ragged_warps * prefix_room<Acc>::bytes + 128, stream, scratch.overlaps()}, v, plan.walk, acc, s, static_cast<unsigned char*>(r.out));
   if constexpr (Acc::proves) {
     if (e == cudaSuccess && plan.again) e = enqueue_again(acc, v, s.verdict_room, r, scratch, stream);

@@ -137,15 +137,23 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
 /// Shares that a warp has one after the other of a segment, before it puts what it has of it where others find it.
 inline constexpr std::uint32_t pending_most = 16;
 
-/// Makes share k `next`, and asks for its first tile and ends, of which there is room beside `waiting` others: false if there is no such share. All lanes call it.
+/// Makes share k `next`, or if that has nothing the next one that has, and asks for its first tile and ends, of which there is room beside `waiting` others: false if there is no more. All lanes call it.
 template <class Acc>
 __device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
                                                         unsigned stage, unsigned waiting, unsigned turn) {
   constexpr unsigned size = Acc::fixed_size;
-  if (k >= s.all) return false;
-  const prefix_border a = s.borders[k], b = s.borders[k + 1];
-  const std::uint64_t from = a.element & ~prefix_border::cut, end = b.element & ~prefix_border::cut;
-  if (a.segment == b.segment && from == end) return false;
+  prefix_border a, b;
+  std::uint64_t from, end;
+  while (true) {
+    if (k >= s.all) return false;
+    a = s.borders[k];
+    b = s.borders[k + 1];
+    from = a.element & ~prefix_border::cut;
+    end = b.element & ~prefix_border::cut;
+    if (a.segment != b.segment || from != end) break;
+    if (lane_index() == 0) k = atomicAdd(s.next(), 1u);
+    k = __shfl_sync(all_lanes, k, 0);
+  }
   prefix_stretch t;
   t.first = a.segment;
   t.index = k;
@@ -193,32 +201,35 @@ __device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_vie
     if ((told & 0xffff) != all) return;
     __threadfence();
     __syncwarp();
-    parts = all == 2 ? 2 : told >> 16;
-    total = joins.identity();
+    if (all == 2) {
+      if (lane == 0) total = joins.combine(box[box_of(0)], box[box_of(1)]);
+      parts = 2;
+    } else {
+      parts = told >> 16;
+      total = joins.identity();
 #pragma unroll 1
-    for (std::uint32_t k = lane; k < parts; k += 4 * warp_lanes) {
-      state some[4];
+      for (std::uint32_t k = lane; k < parts; k += 4 * warp_lanes) {
+        state some[4];
 #pragma unroll
-      for (std::uint32_t j = 0; j < 4; ++j) some[j] = k + j * warp_lanes < parts ? box[box_of(k + j * warp_lanes)] : joins.identity();
+        for (std::uint32_t j = 0; j < 4; ++j) some[j] = k + j * warp_lanes < parts ? box[box_of(k + j * warp_lanes)] : joins.identity();
 #pragma unroll
-      for (std::uint32_t j = 0; j < 4; ++j) total = joins.combine(total, some[j]);
+        for (std::uint32_t j = 0; j < 4; ++j) total = joins.combine(total, some[j]);
+      }
+      __syncwarp();
+      total = lanes_total(joins, total, 5);
     }
-    __syncwarp();
-    total = lanes_total(joins, total, 5);
   }
   bool sure = true;
   unsigned char* const to = out + segment * w.answer_bytes;
   if (lane == 0) sure = ragged_answer(joins, v, total, segment, n, share.run, parts / warp_lanes + 16 + share.run_merges, to);
-  if constexpr (Acc::proves) {
-    if (__any_sync(all_lanes, !sure)) {
-      bool told = false;
-      if (lane == 0 && s.verdicts != nullptr) {
-        const std::uint32_t k = atomicAdd(s.verdicts_told(), 1u);
-        told = k < s.verdict_room;
-        if (told) s.verdicts[k] = segment + 1;  // rows_again.cuh adds it
-      }
-      if (!__any_sync(all_lanes, told)) acc.template exactly<false>(room, v, segment, false, to);
+  if (__any_sync(all_lanes, !sure)) {
+    bool told = false;
+    if (lane == 0 && s.verdicts != nullptr) {
+      const std::uint32_t k = atomicAdd(s.verdicts_told(), 1u);
+      told = k < s.verdict_room;
+      if (told) s.verdicts[k] = segment + 1;  // rows_again.cuh adds it
     }
+    if (!__any_sync(all_lanes, told)) acc.template exactly<false>(room, v, segment, false, to);
   }
   __syncwarp();
 }

@@ -31,7 +31,7 @@ struct prefix_shares {
   std::uint64_t weights;          ///< how long shares are, beside each other: a byte a level
   std::uint32_t warps, all;       ///< warps, and shares
   std::uint32_t weight;           ///< of a warp's shares of all levels
-  std::uint32_t uncut;            ///< a segment that is no longer than 1 / uncut of a share is not cut
+  std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
   std::uint32_t verdict_room;
   prefix_border* borders;         ///< `all` + 1
   unsigned char* boxes;           ///< two states a share
@@ -93,7 +93,9 @@ __global__ void __launch_bounds__(border_threads) prefix_borders_kernel(const __
   prefix_border b{low, base + units - segments * Units};
   if (low < segments) {
     const std::uint64_t first = v.first_of(low), length = v.first_of(low + 1) - first, inside = at - (first - base + low * Units);
-    const bool whole = length <= quantum * s.weight_of(min(k, s.all - 1) / s.warps) / s.uncut;
+    const std::uint32_t level = min(k, s.all - 1) / s.warps;
+    const std::uint64_t share = quantum * s.weight_of(level);
+    const bool whole = length <= share / (s.uncut >> (8 * level) & 0xff);
     b.element = first;
     if (inside >= length || (whole && 2 * inside > length)) {  // of an empty segment these are its own units
       if (inside != 0) b = {low + 1, first + length};

@@ -29,11 +29,7 @@ namespace wf::device::inline WF_BUILD {
 template <class Acc>
 inline constexpr int prefix_resident = [] {
   constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>)) + 1408);
-#ifdef WF_RAGGED_MOST
-  constexpr int most = Acc::proves ? 3 : WF_RAGGED_MOST;
-#else
   constexpr int most = Acc::proves ? 3 : 7;
-#endif
   return room < most ? room : most;
 }();
 
@@ -355,7 +351,8 @@ inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 /// The shares of `units` units.
 template <class Acc>
 prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, workspace& scratch) {
-  constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state);
+  constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state), tile = prefix_room<Acc>::tile;
+  constexpr std::uint64_t least_tiles = 4;  // of a share: each may have a part of a tile, which takes as long as a whole one
   prefix_shares s{};
   if constexpr (!takes_shares<Acc>) {
     s.boxes = scratch.row_states();
@@ -365,20 +362,16 @@ prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, wor
   s.warps = plan.blocks * ragged_warps;
   const std::uint64_t each = units / s.warps;
   std::uint32_t levels = 0;
-  for (const std::uint64_t weights : {0x010102020aull, 0x010205ull, 0x01ull}) {
+  for (const std::uint64_t weights : {0x010102040414ull, 0x010102020aull, 0x010205ull, 0x01ull}) {
     s.weights = weights;
-#ifdef WF_RAGGED_TUNE
-    static const char* const tune = std::getenv("RAGGED");
-    if (tune != nullptr && weights == 0x010102020aull) s.weights = std::strtoull(tune, nullptr, 16);
-#endif
-    for (s.weight = levels = 0; s.weight_of(levels) != 0 && levels < 8; ++levels) s.weight += s.weight_of(levels);
+    for (s.weight = levels = 0; levels < 8 && s.weight_of(levels) != 0; ++levels) s.weight += s.weight_of(levels);
     s.all = s.warps * levels;
-    if (s.all < 1 << 15 && (s.all + 1) * sizeof(prefix_border) + s.all * 2 * state_bytes + (s.all + 2) * 4 <= workspace::row_bytes && each >= s.weight * prefix_least) break;
+    const bool fits = s.all < 1 << 15 && (s.all + 1) * sizeof(prefix_border) + s.all * 2 * state_bytes + (s.all + 2) * 4 <= workspace::row_bytes;
+    if (fits && each >= std::uint64_t{s.weight} * least_tiles * tile) break;
   }
-  s.uncut = levels > 1 ? 0x0101010101010104ull : 1;
-#ifdef WF_RAGGED_TUNE
-  if (std::getenv("UNCUT") != nullptr && levels > 1) s.uncut = std::strtoull(std::getenv("UNCUT"), nullptr, 16);
-#endif
+  s.uncut = levels > 1 ? 0x0101010101010104ull : each >= 8 * tile ? 4 : 1;
+  s.size = Acc::fixed_size;
+  s.tile = tile;
   s.verdict_room = plan.blocks;
   s.borders = reinterpret_cast<prefix_border*>(scratch.row_states());
   s.boxes = scratch.row_states() + (s.all + 1) * sizeof(prefix_border);

@@ -32,6 +32,7 @@ struct prefix_shares {
   std::uint32_t warps, all;       ///< warps, and shares
   std::uint32_t weight;           ///< of a warp's shares of all levels
   std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
+  std::uint32_t size, tile;       ///< bytes of an element, and elements of a tile
   std::uint32_t verdict_room;
   prefix_border* borders;         ///< `all` + 1
   unsigned char* boxes;           ///< two states a share
@@ -100,7 +101,9 @@ __global__ void __launch_bounds__(border_threads) prefix_borders_kernel(const __
     if (inside >= length || (whole && 2 * inside > length)) {  // of an empty segment these are its own units
       if (inside != 0) b = {low + 1, first + length};
     } else if (inside != 0 && !whole) {
-      b.element = (first + inside) | prefix_border::cut;
+      // Where a tile begins, so that neither share has a part of one. Shares of a tile and more stay apart.
+      const std::uint64_t less = (first + inside + reinterpret_cast<std::uintptr_t>(v.x[0]) / s.size) % s.tile;
+      b.element = (first + inside - (share >= s.tile && less < inside ? less : 0)) | prefix_border::cut;
     }
   }
   s.borders[k] = b;

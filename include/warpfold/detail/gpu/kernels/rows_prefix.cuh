@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       share.merges = 4 * (share.each / tile_size + 2) + 64;
       share.run = share.each + 2 * pending_most * share.quantum * s.weight_of(1);
       share.run_merges = 4 * (share.run / tile_size + 2 * pending_most) + 64;
-      share.pending_shares = 0;
+      share.pending_segment = 0;
+      share.pending_shares = share.pending_index = 0;
       share.ended_segment = ~std::uint64_t{0};
     }
     __syncwarp();

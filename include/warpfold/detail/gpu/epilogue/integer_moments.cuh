@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file integer_moments.cuh
 /// mean, var, std and norm2 of integers, from exact sums, by one thread: first in pairs of doubles with a bound on what they lose, which decides
-/// nearly all answers; else in integers of many words. Of few small elements it is one quotient or root of whole numbers that doubles hold.
+/// nearly all answers; else in integers of many words.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,6 +15,36 @@
 #include <warpfold/rounding.hpp>
 
 namespace wf::device::inline WF_BUILD {
+
+/// The answer of few small elements, to nearest: a quotient or a root of whole numbers that doubles hold. `sum` and `squares` are those of n elements below 2^15; where `lifted` is not negative,
+/// these were x - 2^lifted. False: it is none.
+/// A function of its own, and not inlined, since integer_moments::answer saves registers of its caller: some hundred bytes of each of a device's threads are more than L2 holds.
+inline __device__ __attribute__((noinline)) bool answer_few(op what, std::uint64_t n, int lifted, std::int64_t sum, std::uint64_t squares, std::int64_t correction, double* out) {
+  using namespace exact::certified;
+  if (n == 0 || n >> 20 != 0) return false;
+  if (lifted >= 0) {
+    squares += (static_cast<std::uint64_t>(sum) << (lifted + 1)) + (n << (2 * lifted));
+    sum += static_cast<std::int64_t>(n << lifted);
+  }
+  if (what == op::mean) {
+    *out = static_cast<double>(sum) / static_cast<double>(n);
+    return true;
+  }
+  if (squares >> 43 != 0) return false;
+  if (what == op::norm2) {
+    *out = square_root(static_cast<double>(squares));
+    return true;
+  }
+  const std::int64_t less = static_cast<std::int64_t>(n) - correction;
+  const std::uint64_t above = squares * n - static_cast<std::uint64_t>(sum * sum), below = n * static_cast<std::uint64_t>(less);
+  if (less <= 0 || less >> 31 != 0 || above >> 53 != 0) return false;
+  const double a = static_cast<double>(above), b = static_cast<double>(below), q = a / b;
+  if (what != op::std_dev) {
+    *out = q;
+    return true;
+  }
+  return certain(root({q, multiply_add(-q, b, a) / b, multiply(q, 0x1p-104)}), wf::rounding::nearest, *out);
+}
 
 /// Σx in two's complement of 128 bits and Σx² in 192, the least word first.
 struct integer_moments {
@@ -78,41 +108,9 @@ struct integer_moments {
     d[1] = exact::upper_word(first - second);
     d[2] = squares[2] * n + exact::upper_word(q) - top - (first < second ? 1 : 0);
   }
-  /// Where sums are of few small elements: what is divided, and by what, as doubles that are these numbers..
-  __device__ __forceinline__ bool is_small(op what, std::uint64_t n, std::int64_t correction, double& above, double& below) const {
-    const auto s = static_cast<std::int64_t>(sum[0]);
-    const std::uint64_t m = s < 0 ? 0 - sum[0] : sum[0];
-    std::uint64_t a = m, b = n;
-    if (what == op::mean) {
-      if (static_cast<std::int64_t>(sum[1]) != s >> 63) return false;
-    } else if (what == op::norm2) {
-      if ((squares[1] | squares[2]) != 0) return false;
-      a = squares[0];
-      b = 1;
-    } else {
-      if (static_cast<std::int64_t>(n) <= correction) return false;
-      const std::uint64_t less = n - static_cast<std::uint64_t>(correction);
-      if ((m | n | less) >> 31 != 0 || (squares[0] >> 32 | squares[1] | squares[2]) != 0 || static_cast<std::int64_t>(sum[1]) != s >> 63) return false;
-      a = squares[0] * n - m * m;
-      b = n * less;
-    }
-    if ((a | b) >> 53 != 0) return false;
-    above = what == op::mean && s < 0 ? -static_cast<double>(a) : static_cast<double>(a);
-    below = static_cast<double>(b);
-    return true;
-  }
   __device__ __forceinline__ bool quickly(op what, std::uint64_t n, wf::rounding mode, std::int64_t correction, double& out) const {
     using namespace exact::certified;
     if (n == 0 || n >> 32 != 0) return false;
-    double above, below;
-    if (is_small(what, n, correction, above, below)) {
-      if (mode == wf::rounding::nearest && what != op::std_dev) {
-        out = what == op::norm2 ? square_root(above) : above / below;
-        return true;
-      }
-      const known one = {above, 0, 0}, k = what == op::norm2 ? one : divided(one, static_cast<std::uint64_t>(below));
-      return certain(what == op::std_dev || what == op::norm2 ? root(k) : k, mode, out);
-    }
     std::uint64_t w[3] = {squares[0], squares[1], squares[2]};
     const bool negative = what == op::mean && (sum[1] >> 63) != 0;
     if (what == op::mean) {

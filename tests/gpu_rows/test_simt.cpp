@@ -401,7 +401,7 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
     for (const auto& family : families) {
       for (int kind = 0; kind < ragged_kinds && failures < 3; ++kind, ++k) {
         if (!chosen() || (what != wf::op::sum && k % 4 != 0)) continue;
-        // Of the longest ones a multiprocessor's warps take several shares, one after the other.
+        // The longest ones have several shares a warp.
         row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(kind), k % 12 == 6 ? 500000 : k % 3 == 0 ? 90000 : 20000);
         c.family = family;
         c.strides[0] = {1};

@@ -162,6 +162,17 @@ TEST(prefix_sum_races, none) {
   }
 }
 
+/// The same where a warp takes several shares, one after the other.
+TEST(prefix_share_races, none) {
+  std::mt19937_64 g(5);
+  for (const ragged kind : {ragged::power_law, ragged::one_huge}) {
+    row_case c = ragged_case(g, wf::op::sum, wf::dtype::f32, kind, 450000);
+    c.strides[0] = {1};
+    c.count[0] = c.first[0] + c.shape[0];
+    expect_no_race(c, orders[g() % 3], 1);
+  }
+}
+
 /// Integers that are added where their labels say, since the answers are many (src/gpu/rows_added.cuh).
 TEST(added_label_races, none) {
   row_case c;

@@ -401,7 +401,8 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
     for (const auto& family : families) {
       for (int kind = 0; kind < ragged_kinds && failures < 3; ++kind, ++k) {
         if (!chosen() || (what != wf::op::sum && k % 4 != 0)) continue;
-        row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(kind), k % 3 == 0 ? 90000 : 20000);
+        // The longest ones have several shares a warp.
+        row_case c = ragged_case(g, what, GetParam(), static_cast<ragged>(kind), k % 12 == 6 ? 500000 : k % 3 == 0 ? 90000 : 20000);
         c.family = family;
         c.strides[0] = {1};
         c.first[0] = static_cast<std::int64_t>(g() % 9);
@@ -413,6 +414,22 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
         EXPECT_EQ(trouble, "") << simt::last_fault().text;
       }
     }
+  }
+  simt::current_options() = before;
+}
+
+/// The same where warps take shares of all seven sizes: one segment of all elements and others, whose parts are put together from many shares.
+TEST(prefix_sums, of_many_shares) {
+  const auto before = simt::current_options();
+  std::mt19937_64 g(58 * number_of_environment("WF_ROWS_SEED", 1));
+  simt::current_options().multiprocessors = 1;
+  for (int kind = 0; kind < ragged_kinds; ++kind) {
+    if (!chosen()) continue;
+    row_case c = ragged_case(g, wf::op::sum, kind % 2 == 0 ? wf::dtype::bf16 : wf::dtype::f32, static_cast<ragged>(kind), 1700000);
+    c.strides[0] = {1};
+    c.count[0] = c.first[0] + c.shape[0];
+    simt::current_options().order = orders[g() % 3];
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
   }
   simt::current_options() = before;
 }

@@ -190,6 +190,15 @@ struct whole_moment_rows : word_rows<Size> {
     return a;
   }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
+    if constexpr (Size <= 2) {
+      bool few = rounding == wf::rounding::nearest;
+      if constexpr (Size == 2 && Squares) few = few && s.w[sum_words + 1] == 0;
+      if (few) {
+        auto* const to = static_cast<double*>(out);
+        const auto answer = [&](op one, double* at) { return answer_few(one, n, flips ? 8 * Size - 1 : -1, static_cast<std::int64_t>(s.w[0]), Squares ? s.w[sum_words] : 0, correction, at); };
+        if (what == op::mean_var ? answer(op::mean, to) && answer(op::var, to + 1) : answer(what, to)) return true;
+      }
+    }
     integer_moments m{{s.w[0], sum_words == 2 ? s.w[sum_words - 1] : sign_of(s.w[0])}, {0, 0, 0}};
 #pragma unroll
     for (int k = 0; k < square_words; ++k) m.squares[k] = s.w[sum_words + k];

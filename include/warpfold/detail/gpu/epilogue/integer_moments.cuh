@@ -16,6 +16,36 @@
 
 namespace wf::device::inline WF_BUILD {
 
+/// The answer of few small elements, to nearest: a quotient or a root of whole numbers that doubles hold. `sum` and `squares` are those of n elements below 2^15; where `lifted` is not negative,
+/// these were x - 2^lifted. False: it is none.
+/// A function of its own, and not inlined, since integer_moments::answer saves registers of its caller: some hundred bytes of each of a device's threads are more than L2 holds.
+inline __device__ __attribute__((noinline)) bool answer_few(op what, std::uint64_t n, int lifted, std::int64_t sum, std::uint64_t squares, std::int64_t correction, double* out) {
+  using namespace exact::certified;
+  if (n == 0 || n >> 20 != 0) return false;
+  if (lifted >= 0) {
+    squares += (static_cast<std::uint64_t>(sum) << (lifted + 1)) + (n << (2 * lifted));
+    sum += static_cast<std::int64_t>(n << lifted);
+  }
+  if (what == op::mean) {
+    *out = static_cast<double>(sum) / static_cast<double>(n);
+    return true;
+  }
+  if (squares >> 43 != 0) return false;
+  if (what == op::norm2) {
+    *out = square_root(static_cast<double>(squares));
+    return true;
+  }
+  const std::int64_t less = static_cast<std::int64_t>(n) - correction;
+  const std::uint64_t above = squares * n - static_cast<std::uint64_t>(sum * sum), below = n * static_cast<std::uint64_t>(less);
+  if (less <= 0 || less >> 31 != 0 || above >> 53 != 0) return false;
+  const double a = static_cast<double>(above), b = static_cast<double>(below), q = a / b;
+  if (what != op::std_dev) {
+    *out = q;
+    return true;
+  }
+  return certain(root({q, multiply_add(-q, b, a) / b, multiply(q, 0x1p-104)}), wf::rounding::nearest, *out);
+}
+
 /// Σx in two's complement of 128 bits and Σx² in 192, the least word first.
 struct integer_moments {
   std::uint64_t sum[2], squares[3];

@@ -18,6 +18,7 @@
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/kernels/rows_prefix_answers.cuh>
 #include <warpfold/detail/gpu/kernels/rows_prefix_inexact.cuh>
+#include <warpfold/detail/gpu/kernels/rows_prefix_shares.cuh>
 #include <warpfold/detail/gpu/kernels/rows_prefix_walk.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
 #include <warpfold/device/shared_memory.cuh>
@@ -27,120 +28,145 @@ namespace wf::device::inline WF_BUILD {
 /// Blocks that a multiprocessor of 228 KiB holds, and whose threads have registers enough: where a loop would put some of them into memory, fewer blocks are faster.
 template <class Acc>
 inline constexpr int prefix_resident = [] {
-  constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>) + 2 * sizeof(typename joined_rows<Acc>::state)) + 1408);
+  constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>)) + 1408);
   constexpr int most = Acc::proves ? 3 : 7;
   return room < most ? room : most;
 }();
 
+/// Floats' warps take shares one after the other (rows_prefix_shares.cuh). Integers, which wait for memory alone, lose by that what it costs: a warp has one share.
+template <class Acc>
+inline constexpr bool takes_shares = Acc::proves;
+
+/// The share of a warp that has only one, found by the warp: `next`, with its first tile and ends on their way. False if it is empty.
+template <class Acc>
+__device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share) {
+  const auto lane = static_cast<unsigned>(lane_index());
+  const unit_line<Acc> line(v, w.segments);
+  const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + static_cast<unsigned>(warp_index());
+  const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
+  std::uint64_t ended[2];
+  line.ended({begin, end}, ended);
+  const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units<Acc>;
+  const bool active = ended[0] < w.segments && begin < end;
+  prefix_stretch t{};
+  t.first = ended[0];
+  t.late = true;
+  if (active) {
+    const std::uint64_t unit = line.begin(t.first), length = v.first_of(t.first + 1) - v.first_of(t.first);
+    const std::uint64_t from = v.first_of(t.first) + (begin > unit ? min(length, begin - unit) : 0);
+    std::uint64_t last = end + line.base - ended[1] * segment_units<Acc>;
+    if (ended[1] < w.segments) last = min(last, v.first_of(ended[1] + 1));
+    t.at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * Acc::fixed_size) % 128) / Acc::fixed_size;
+    t.origin = from - t.at;
+    t.many = static_cast<unsigned>(ended[1] - t.first);
+    t.stop = static_cast<unsigned>(last - t.origin);
+    t.limit = static_cast<unsigned>(min(highest - t.origin, std::uint64_t{~0u}));
+    t.cut = static_cast<std::int64_t>(t.origin) < static_cast<std::int64_t>(low);
+    ask_tile<Acc>(v, room, 0, t.origin, 0, t.limit, t.cut, low, highest);
+    segment_ends<Acc> to_come{v, room, t.first, static_cast<std::uint32_t>(t.origin), t.many, 0};
+    to_come.ask(0);
+    t.asked = to_come.asked;
+  }
+  if (lane == 0) {
+    share.head = share.open = share.pending = joined_rows<Acc>{acc}.identity();
+    share.low = low;
+    share.high = highest;
+    share.first = t.first;
+    share.next = t;
+  }
+  __syncwarp();
+  return active;
+}
+
 /// Counts: answers may ask how many elements a segment has. Of floats sums have a kernel that does not, and takes 0.93 to 0.97 of the other's time.
 template <class Acc, bool Counts>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, prefix_resident<Acc>))
-    prefix_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc, unsigned char* out,
-                  unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
+    prefix_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc, const __grid_constant__ prefix_shares s,
+                  unsigned char* out) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
   using joins = joined_rows<Acc>;
-  using state = typename joins::state;
   using sums = prefix_of<Acc>;
   using number = typename sums::number;
   using sum = typename sums::sum;
-  using item = typename sums::item;
   using facts_type = typename sums::facts;
   using shared = prefix_room<Acc>;
-  constexpr unsigned size = Acc::fixed_size, tile_size = shared::tile;
+  constexpr unsigned tile_size = shared::tile;
+  constexpr bool takes = takes_shares<Acc>;
   __shared__ prefix_share<Acc> shares[ragged_warps];
-  __shared__ state heads[ragged_warps], tails[ragged_warps];
-  __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];
   __shared__ typename room_of<Acc>::type rooms[ragged_warps];
   const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
   const shared room{wf_dynamic_shared + (0 - reinterpret_cast<std::uintptr_t>(wf_dynamic_shared)) % 128 + warp * shared::bytes};
   const sums adds = sums::of(acc);
   [[maybe_unused]] const bool counts = Acc::proves || adds.asks_count();
   auto& share = shares[warp];
-  // Elements count from where the share's tiles begin, segments from its first one.
-  std::uint64_t first;
-  unsigned k = 0, many = 0, at = 0, stop = 0, high = 0;  // `at`: where in the tile that comes next what was not added yet begins; `many` segments end in the share, `stop`: behind its last element
-  bool active, cut = false;                              // the first tile reaches before the array
-  {
-    const unit_line<Acc> line(v, w.segments);
-    const std::uint64_t my_warp = blockIdx.x * std::uint64_t{ragged_warps} + warp;
-    const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
-    std::uint64_t ended[2];
-    line.ended({begin, end}, ended);
-    first = ended[0];
-    active = first < w.segments && begin < end;
-    std::uint64_t origin = 0;
-    const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units<Acc>;
-    if (active) {
-      const std::uint64_t unit = line.begin(first), length = v.first_of(first + 1) - v.first_of(first);
-      const std::uint64_t from = v.first_of(first) + (begin > unit ? min(length, begin - unit) : 0);
-      std::uint64_t last = end + line.base - ended[1] * segment_units<Acc>;
-      if (ended[1] < w.segments) last = min(last, v.first_of(ended[1] + 1));
-      at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * size) % 128) / size;
-      origin = from - at;
-      many = static_cast<unsigned>(ended[1] - first);
-      stop = static_cast<unsigned>(last - origin);
-      high = static_cast<unsigned>(min(highest - origin, std::uint64_t{~0u}));
-      cut = static_cast<std::int64_t>(origin) < static_cast<std::int64_t>(low);
-    }
+  bool more;
+  if constexpr (takes) {
+    const std::uint64_t low = v.first_of(0), high = v.first_of(w.segments);
     if (lane == 0) {
-      share.head = share.tail = share.open = joins{acc}.identity();
-      share.first = first;
-      share.origin = origin;
+      share.head = share.open = share.pending = joins{acc}.identity();
       share.low = low;
-      share.high = highest;
-      share.each = line.each;
-      share.merges = 4 * (line.each / tile_size + 2) + 64;
-      share.many = many;
-      share.stop = stop;
+      share.high = high;
+      share.quantum = s.quantum(high - low + w.segments * segment_units<Acc>);
+      share.each = 2 * share.quantum * s.weight_of(0);
+      share.merges = 4 * (share.each / tile_size + 2) + 64;
+      share.run = share.each + 2 * pending_most * share.quantum * s.weight_of(1);
+      share.run_merges = 4 * (share.run / tile_size + 2 * pending_most) + 64;
+      share.pending_segment = 0;
+      share.pending_shares = share.pending_index = 0;
       share.ended_segment = ~std::uint64_t{0};
     }
     __syncwarp();
+    more = prepare_share<Acc>(v, s, room, share, blockIdx.x * ragged_warps + warp, 0, 0, 0);
+  } else {
+    more = only_share(acc, v, w, room, share);
   }
-  bool working = active;
-  unsigned stage = 0, tile = 0, asked = 0, there = 0;
-  bool carried = false, open = false, begun = false;
+  end_of_copies();
+  bool working = false, asked_share = false, prepared = false;
+  unsigned k = 0, at = 0, stage = 0, tile = 0, asked = 0, there = 0;  // `at`: where in the tile that comes next what was not added yet begins
+  [[maybe_unused]] std::uint32_t ticket = 0;
+  bool carried = false, open = false;
   [[maybe_unused]] unsigned began = 0;  // where segment k begins
   sum carry{};
   facts_type carry_facts{};
 #pragma unroll 1
-  while (working) {
+  while (working || more) {
     // Nothing but what the share keeps is needed here; what comes between two rounds takes no registers from them.
+    if (!working) {
+      if (lane == 0) static_cast<prefix_stretch&>(share) = share.next;
+      __syncwarp();
+      working = true;
+      more = asked_share = prepared = carried = false;
+      open = share.late;
+      k = tile = there = 0;
+      at = share.at;
+      asked = share.asked;
+      if constexpr (Counts) began = at;
+    }
     const std::uint64_t here = share.first, origin = share.origin;
-    const unsigned char* const data = v.x[0] + static_cast<std::int64_t>(origin) * static_cast<int>(size) + lane * 16;
-    const auto ask = [&](unsigned to_stage, unsigned at_tile) {
-      unsigned char* const to = room.stage(to_stage);
-      if (at_tile + tile_size <= high && !(at_tile == 0 && cut)) {
-        const unsigned char* const from = data + std::uint64_t{at_tile} * size;
-#pragma unroll
-        for (unsigned j = 0; j < shared::lane_packs; ++j) copy_pack(to + shared::place_of_load(j, lane), from + j * warp_lanes * 16);
-      } else {  // it reaches beyond an end of the array
-#pragma unroll 1
-        for (unsigned i = lane; i < tile_size; i += warp_lanes) {
-          const auto e = static_cast<std::int64_t>(origin + at_tile + i);
-          item x{};
-          if (e >= static_cast<std::int64_t>(share.low) && e < static_cast<std::int64_t>(share.high)) x = reinterpret_cast<const item*>(v.x[0])[e];
-          reinterpret_cast<item*>(to + shared::place(i / shared::items))[i % shared::items] = x;
-        }
+    const unsigned many = share.many, stop = share.stop, limit = share.limit;
+    const bool cut = share.cut;
+    if constexpr (takes) {
+      if (!asked_share && tile + 2 * tile_size >= stop) {  // as late as it comes before it is asked for
+        asked_share = true;
+        if (lane == 0) ticket = atomicAdd(s.next(), 1u);
       }
-    };
-    segment_ends<Acc> to_come{v, room, here, static_cast<std::uint32_t>(origin), many, asked, there};
+      if (!prepared && tile + tile_size >= stop) {  // the next share's first tile comes with what this tile asks for
+        prepared = true;
+        more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, ticket, 0), stage ^ 1, many - k, share.turn + many);
+      }
+    }
+    segment_ends<Acc> to_come{v, room, here, static_cast<std::uint32_t>(origin), many, share.turn, asked, there};
     const auto keep = [&] {
       keep_sum(acc, share, carry, carry_facts);
       carried = false;
       open = true;
     };
-    if (!begun) {
-      ask(0, 0);
-      to_come.ask(0);
-      end_of_copies();
-      begun = true;
-    }
     bool inexact = false, ended = false;
 #pragma unroll 1
     while (true) {
       const unsigned tile_end = tile + tile_size, soon = to_come.asked;
-      if (tile_end < stop) ask(stage ^ 1, tile_end);
+      if (tile_end < stop) ask_tile<Acc>(v, room, stage ^ 1, origin, tile_end, limit, cut, share.low, share.high);
       to_come.ask(k);
       end_of_copies();
       await_copies<1>();
@@ -202,7 +228,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
         bool answers = ends;
         const bool longer = beginning && carried && lane == 0;  // than what it has of this tile
-        if (beginning && (k == 0 || open)) {
+        if (beginning && open) {
           add_to_carry(number_of_lane(value, 0), __shfl_sync(all_lanes, my_end, 0) - at);
           if (carried) keep();
           end_open(acc, share, here + k);
@@ -247,11 +273,10 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       }
       working = stop > tile_end;
       __syncwarp();
-      if (!working) break;
       tile = tile_end;
       stage ^= 1;
       at = 0;
-      if (ended) break;
+      if (ended || !working || (takes && tile + 2 * tile_size >= stop)) break;
     }
     if constexpr (Acc::proves) {
       if (lane == 0) {
@@ -294,42 +319,91 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       asked = to_come.asked;
       there = to_come.there;
     }
-  }
-  if (active) {
-    await_copies<0>();
-    if (carried) {
-      keep_sum(acc, share, carry, carry_facts);
-      open = true;
+    if (!working) {
+      if (carried) keep();
+      __syncwarp();
+      if constexpr (takes) end_share(acc, v, w, s, share, rooms[warp], more, out);
+      else if (lane == 0 && open) (k == 0 ? share.head : share.pending) = share.open;
     }
-    if (lane == 0 && open) (k == 0 ? share.head : share.tail) = share.open;
   }
-  if (lane == 0) {
-    heads[warp] = share.head;
-    tails[warp] = share.tail;
-    firsts[warp] = first;
-    nexts[warp] = first + k;
+  await_copies<0>();
+  if constexpr (takes) {
+    __syncthreads();
+    put_pending(acc, v, w, s, shares, rooms[warp], out);
+  } else {
+    using state = typename joins::state;
+    __shared__ state heads[ragged_warps], tails[ragged_warps];
+    __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];
+    if (lane == 0) {
+      heads[warp] = share.head;
+      tails[warp] = share.pending;
+      firsts[warp] = share.first;
+      nexts[warp] = share.first + k;
+    }
+    __syncthreads();
+    const unit_line<joins> line(v, w.segments);
+    join_segments(joins{acc}, v, w, line, heads, tails, firsts, nexts, rooms[0], 0, out, s.boxes, s.tickets, s.verdicts);
   }
-  __syncthreads();
-  const unit_line<joins> line(v, w.segments);
-  join_segments(joins{acc}, v, w, line, heads, tails, firsts, nexts, rooms[0], share.merges, out, partials, tickets, verdicts);
 }
 
 /// Units of a warp at least, and of all.
 inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 
+/// The shares of `units` units.
+template <class Acc>
+prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, workspace& scratch) {
+  constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state), tile = prefix_room<Acc>::tile;
+  constexpr std::uint64_t least_tiles = 4;  // of a share: each may have a part of a tile, which takes as long as a whole one
+  prefix_shares s{};
+  if constexpr (!takes_shares<Acc>) {
+    s.boxes = scratch.row_states();
+    s.tickets = scratch.row_counters();
+    return s;
+  }
+  s.warps = plan.blocks * ragged_warps;
+  const std::uint64_t each = units / s.warps;
+  std::uint32_t levels = 0;
+  for (const std::uint64_t weights : {0x0101020318ull, 0x010102020aull, 0x010205ull, 0x01ull}) {
+    s.weights = weights;
+    for (s.weight = levels = 0; levels < 8 && s.weight_of(levels) != 0; ++levels) s.weight += s.weight_of(levels);
+    s.all = s.warps * levels;
+    const bool fits = s.all < 1 << 15 && (s.all + 1) * sizeof(prefix_border) + s.all * 2 * state_bytes + (s.all + 2) * 4 <= workspace::row_bytes;
+    if (fits && each >= std::uint64_t{s.weight} * least_tiles * tile) break;
+  }
+  s.uncut = levels > 1 ? 0x0101010101010104ull : each >= 8 * tile ? 4 : 1;
+  s.size = Acc::fixed_size;
+  s.tile = tile;
+  s.verdict_room = plan.blocks;
+  s.borders = reinterpret_cast<prefix_border*>(scratch.row_states());
+  s.boxes = scratch.row_states() + (s.all + 1) * sizeof(prefix_border);
+  s.tickets = reinterpret_cast<std::uint32_t*>(s.boxes + s.all * 2 * state_bytes);
+  s.verdicts = plan.again ? scratch.row_verdicts() : nullptr;
+  return s;
+}
+
 /// Whether segments go this way; enqueued if they do.
 template <class Acc>
 bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
   const ragged_plan plan = plan_segments(acc, v, scratch, prefix_least, prefix_resident<Acc>, sizeof(typename joined_rows<Acc>::state));
-  if (!scratch.bulk_copies() || !plan.walk.quick || plan.walk.skip || v.offsets == nullptr || v.all + v.rows * segment_units<Acc> < prefix_units || !prefix_of<Acc>::fits(acc) ||
-      (v.all + v.rows * segment_units<Acc>) / (std::uint64_t{plan.blocks} * ragged_warps) >= std::uint64_t{1} << 30) {
+  const std::uint64_t units = v.all + v.rows * segment_units<Acc>;
+  if (!scratch.bulk_copies() || !plan.walk.quick || plan.walk.skip || v.offsets == nullptr || units < prefix_units || !prefix_of<Acc>::fits(acc) ||
+      units / (std::uint64_t{plan.blocks} * ragged_warps) >= std::uint64_t{1} << 30) {
     return false;
   }
+  const prefix_shares s = prefix_shares_of<Acc>(units, plan, scratch);
   auto kernel = prefix_kernel<Acc, true>;
   if constexpr (Acc::proves) {
     if (!prefix_of<Acc>::of(acc).asks_count()) kernel = prefix_kernel<Acc, false>;
   }
-  e = enqueue_segments(kernel, ragged_warps * prefix_room<Acc>::bytes + 128, plan, acc, v, r, scratch, stream);
+  if constexpr (takes_shares<Acc>) {
+    const std::uint32_t blocks = (s.all + border_threads / border_lanes) / (border_threads / border_lanes);
+    e = launch(prefix_borders_kernel<segment_units<Acc>>, {blocks, border_threads, 0, stream, scratch.overlaps()}, v, plan.walk.segments, s);
+    if (e != cudaSuccess) return true;
+  }
+  e = launch(kernel, {plan.blocks, ragged_threads, ragged_warps * prefix_room<Acc>::bytes + 128, stream, scratch.overlaps()}, v, plan.walk, acc, s, static_cast<unsigned char*>(r.out));
+  if constexpr (Acc::proves) {
+    if (e == cudaSuccess && plan.again) e = enqueue_again(acc, v, s.verdict_room, r, scratch, stream);
+  }
   return true;
 }
 

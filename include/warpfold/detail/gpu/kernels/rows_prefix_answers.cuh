@@ -11,27 +11,44 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_joined.cuh>
 #include <warpfold/detail/gpu/accumulate/rows_prefix_sums.cuh>
+#include <warpfold/detail/gpu/kernels/rows_prefix_shares.cuh>
 #include <warpfold/detail/gpu/kernels/rows_prefix_walk.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
-/// What a warp keeps in shared memory, beside its registers. Its first lane writes it.
-template <class Acc>
-struct prefix_share {
-  using state = typename joined_rows<Acc>::state;
-  state head, tail;                ///< of its first segment, and of the one that it does not end
-  state open;                      ///< of the one that is not ended yet, beside a sum that is exact
+/// A share as a warp walks it. Elements count from where its tiles begin, segments from its first one.
+struct prefix_stretch {
   std::uint64_t first;             ///< the first segment
   std::uint64_t origin;            ///< the element where its tiles begin; may be below 0
-  std::uint64_t low, high;         ///< elements of the array that may be read
-  std::uint64_t each, merges;      ///< units of a warp; states that meet one after another, at most
+  std::uint32_t index;             ///< which share it is
   unsigned many, stop;             ///< segments that end in it, and where its elements end
+  unsigned limit;                  ///< where the array ends
+  unsigned at;                     ///< the first element
+  unsigned turn, asked;            ///< of segment_ends
+  bool cut;                        ///< the first tile reaches before the array
+  bool late, early;                ///< the first segment began before the share; the last one ends behind it
+};
+
+/// What a warp keeps in shared memory, beside its registers. Its first lane writes it.
+template <class Acc>
+struct prefix_share : prefix_stretch {
+  using state = typename joined_rows<Acc>::state;
+  state head;                      ///< of a first segment that began before the share
+  state open;                      ///< of the one that is not ended yet, beside a sum that is exact
+  state pending;                   ///< of a segment that is not ended, in shares that the warp is done with
+  std::uint64_t pending_segment;
+  std::uint32_t pending_shares, pending_index;  ///< how many shares; one of them
+  std::uint64_t low, high;         ///< elements of the array that may be read
+  std::uint64_t quantum;           ///< units of a share of weight 1
+  std::uint64_t each, merges;      ///< units of a share, and states that meet one after another in it, at most
+  std::uint64_t run, run_merges;   ///< the same of shares that `pending` has
+  prefix_stretch next;
   // Where the warp is, while it does what most tiles do not ask for.
   state ended;                                ///< of a segment that ended, of which there was more than an exact sum
   std::uint64_t ended_segment;                ///< that segment; or none, all bits
-  unsigned asked, there;                      ///< of segment_ends
-  unsigned k, tile, stage, at;                ///< the first segment that is not ended; the tile; which stage has it; where in it what is not added yet begins
+  unsigned there;                             ///< of segment_ends
+  unsigned k, tile, stage;                    ///< the first segment that is not ended; the tile; which stage has it. `at`: where in it what is not added yet begins
   bool opens, carried;  ///< something of segment k is in `open`; in `carry`
   typename prefix_of<Acc>::sum carry;
   typename prefix_of<Acc>::facts facts;       ///< of the carry; of a tile that is not exact, its own
@@ -81,7 +98,7 @@ __device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row
   bool sure = true;
   const std::uint64_t k = share.ended_segment;
   if (lane_index() == 0) {
-    if (k == share.first) share.head = share.ended;
+    if (k == share.first && share.late) share.head = share.ended;
     else sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
   }
   if constexpr (Acc::proves) {
@@ -115,6 +132,166 @@ __device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_v
   __syncwarp();
   const typename Acc::state s = lanes_total(acc, t, 5);
   if (lane_index() == 0) share.open = joined_rows<Acc>{acc}.combine(share.open, joined_rows<Acc>::near(s));
+}
+
+/// Shares that a warp has one after the other of a segment, before it puts what it has of it where others find it.
+inline constexpr std::uint32_t pending_most = 16;
+
+/// Makes share k `next`, or if that has nothing the next one that has, and asks for its first tile and ends, of which there is room beside `waiting` others: false if there is no more. All lanes call it.
+template <class Acc>
+__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
+                                                        unsigned stage, unsigned waiting, unsigned turn) {
+  constexpr unsigned size = Acc::fixed_size;
+  prefix_border a, b;
+  std::uint64_t from, end;
+  while (true) {
+    if (k >= s.all) return false;
+    a = s.borders[k];
+    b = s.borders[k + 1];
+    from = a.element & ~prefix_border::cut;
+    end = b.element & ~prefix_border::cut;
+    if (a.segment != b.segment || from != end) break;
+    if (lane_index() == 0) k = atomicAdd(s.next(), 1u);
+    k = __shfl_sync(all_lanes, k, 0);
+  }
+  prefix_stretch t;
+  t.first = a.segment;
+  t.index = k;
+  t.late = (a.element & prefix_border::cut) != 0;
+  t.early = (b.element & prefix_border::cut) != 0;
+  t.at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(v.x[0] + from * size) % 128) / size;
+  t.origin = from - t.at;
+  t.many = static_cast<unsigned>(b.segment - a.segment);
+  t.stop = static_cast<unsigned>(end - t.origin);
+  t.limit = static_cast<unsigned>(min(share.high - t.origin, std::uint64_t{~0u}));
+  t.cut = static_cast<std::int64_t>(t.origin) < static_cast<std::int64_t>(share.low);
+  t.turn = turn % prefix_ends;
+  ask_tile<Acc>(v, room, stage, t.origin, 0, t.limit, t.cut, share.low, share.high);
+  segment_ends<Acc> to_come{v, room, t.first, static_cast<std::uint32_t>(t.origin), t.many, t.turn};
+  to_come.ask_upto(min(t.many, prefix_ahead - min(prefix_ahead, waiting)));
+  t.asked = to_come.asked;
+  if (lane_index() == 0) share.next = t;
+  __syncwarp();
+  return true;
+}
+
+/// Parts of a segment that others wait for, from `shares` shares of which `index` is one: the last warp to come answers it. All lanes call it.
+template <class Acc>
+__device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, const prefix_share<Acc>& share,
+                                                   typename room_of<Acc>::type& room, const typename joined_rows<Acc>::state& part, std::uint64_t segment, std::uint32_t index,
+                                                   std::uint32_t shares, unsigned char* out) {
+  using state = typename joined_rows<Acc>::state;
+  const joined_rows<Acc> joins{acc};
+  const auto lane = static_cast<unsigned>(lane_index());
+  const std::uint64_t begin = v.first_of(segment), n = v.first_of(segment + 1) - begin, unit = begin - share.low + segment * segment_units<Acc>;
+  const std::uint32_t from = s.of(share.quantum, unit), all = s.of(share.quantum, unit + n - 1) - from + 1;
+  std::uint32_t parts = 1;
+  state total = part;
+  if (shares != all) {
+    auto* const box = reinterpret_cast<state*>(s.boxes);
+    const auto box_of = [&](std::uint32_t k) { return k == 0 ? 2 * from + 1 : 2 * (from + k); };
+    std::uint32_t told = 0;  // how many shares; above 16 bits, of how many parts
+    if (lane == 0) {
+      const std::uint32_t mine = all == 2 ? index - from : atomicAdd(s.tickets + from, 1u << 16) >> 16;
+      box[box_of(mine)] = part;
+      __threadfence();
+      told = atomicAdd(s.tickets + from, shares) + shares;
+    }
+    told = __shfl_sync(all_lanes, told, 0);
+    if ((told & 0xffff) != all) return;
+    __threadfence();
+    __syncwarp();
+    if (all == 2) {
+      if (lane == 0) total = joins.combine(box[box_of(0)], box[box_of(1)]);
+      parts = 2;
+    } else {
+      parts = told >> 16;
+      total = joins.identity();
+#pragma unroll 1
+      for (std::uint32_t k = lane; k < parts; k += 4 * warp_lanes) {
+        state some[4];
+#pragma unroll
+        for (std::uint32_t j = 0; j < 4; ++j) some[j] = k + j * warp_lanes < parts ? box[box_of(k + j * warp_lanes)] : joins.identity();
+#pragma unroll
+        for (std::uint32_t j = 0; j < 4; ++j) total = joins.combine(total, some[j]);
+      }
+      __syncwarp();
+      total = lanes_total(joins, total, 5);
+    }
+  }
+  bool sure = true;
+  unsigned char* const to = out + segment * w.answer_bytes;
+  if (lane == 0) sure = ragged_answer(joins, v, total, segment, n, share.run, parts / warp_lanes + 16 + share.run_merges, to);
+  if (__any_sync(all_lanes, !sure)) {
+    bool told = false;
+    if (lane == 0 && s.verdicts != nullptr) {
+      const std::uint32_t k = atomicAdd(s.verdicts_told(), 1u);
+      told = k < s.verdict_room;
+      if (told) s.verdicts[k] = segment + 1;  // rows_again.cuh adds it
+    }
+    if (!__any_sync(all_lanes, told)) acc.template exactly<false>(room, v, segment, false, to);
+  }
+  __syncwarp();
+}
+
+/// The share is done; `more`: the next one is there. What it has of the last segment is in `open`. All lanes call it.
+template <class Acc>
+__device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc>& share,
+                                                    typename room_of<Acc>::type& room, bool more, unsigned char* out) {
+  const joined_rows<Acc> joins{acc};
+  const auto lane = static_cast<unsigned>(lane_index());
+  std::uint32_t shares = share.pending_shares;
+  const std::uint64_t segment = share.pending_segment, tail = share.first + share.many;
+  if (share.late && share.many != 0) {
+    const bool both = shares != 0 && segment == share.first;
+    if (both && lane == 0) share.head = joins.combine(share.pending, share.head);
+    __syncwarp();
+    put_part(acc, v, w, s, share, room, share.head, share.first, share.index, both ? shares + 1 : 1, out);
+    if (both) shares = 0;
+  }
+  if (share.early) {
+    const bool both = shares != 0 && segment == tail && shares < pending_most;
+    if (shares != 0 && !both) put_part(acc, v, w, s, share, room, share.pending, segment, share.pending_index, shares, out);
+    __syncwarp();
+    shares = both ? shares + 1 : 1;
+    if (lane == 0) {
+      share.pending = both ? joins.combine(share.pending, share.open) : share.open;
+      share.open = joins.identity();
+      share.pending_segment = tail;
+      share.pending_index = share.index;
+    }
+    __syncwarp();
+    if (more && !(share.next.late && share.next.first == tail)) {
+      put_part(acc, v, w, s, share, room, share.pending, tail, share.index, shares, out);
+      shares = 0;
+    }
+  }
+  __syncwarp();
+  if (lane == 0) share.pending_shares = shares;
+  __syncwarp();
+}
+
+/// What the warps of a block have left, once all are done. All lanes of each call it.
+template <class Acc>
+__device__ __attribute__((noinline)) void put_pending(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc> (&all)[ragged_warps],
+                                                      typename room_of<Acc>::type& room, unsigned char* out) {
+  const joined_rows<Acc> joins{acc};
+  const int me = warp_index();
+  prefix_share<Acc>& share = all[me];
+  if (share.pending_shares == 0) return;
+  const std::uint64_t segment = share.pending_segment;
+  for (int k = 0; k < me; ++k) {
+    if (all[k].pending_shares != 0 && all[k].pending_segment == segment) return;
+  }
+  std::uint32_t shares = share.pending_shares;
+  if (lane_index() == 0) share.head = share.pending;
+  for (int k = me + 1; k < ragged_warps; ++k) {
+    if (all[k].pending_shares == 0 || all[k].pending_segment != segment) continue;
+    shares += all[k].pending_shares;
+    if (lane_index() == 0) share.head = joins.combine(share.head, all[k].pending);
+  }
+  __syncwarp();
+  put_part(acc, v, w, s, share, room, share.head, segment, share.pending_index, shares, out);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -47,7 +47,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       if constexpr (Specials) return room.specials_of(from, end);
       else return 0u;
     };
-    segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.asked, share.there};
+    segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.turn, share.asked, share.there};
     unsigned at = share.at;
     typename sums::sum before = sum_of(at);
     bool beginning = true;

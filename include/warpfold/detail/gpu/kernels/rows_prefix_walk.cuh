@@ -158,6 +158,29 @@ struct prefix_room {
   }
 };
 
+/// Asks for a tile of the elements from `origin` + `at` on. Elements `low` to `high` of the array may be read; `limit` is `high`, counted from the origin. Cut: the tile may reach before `low`.
+template <class Acc>
+__device__ __forceinline__ void ask_tile(const row_view<1>& v, const prefix_room<Acc>& room, unsigned stage, std::uint64_t origin, unsigned at, unsigned limit, bool cut,
+                                         const std::uint64_t& low, const std::uint64_t& high) {
+  using shared = prefix_room<Acc>;
+  using item = typename prefix_of<Acc>::item;
+  const auto lane = static_cast<unsigned>(lane_index());
+  unsigned char* const to = room.stage(stage);
+  if (at + shared::tile <= limit && !(at == 0 && cut)) {
+    const unsigned char* const from = v.x[0] + static_cast<std::int64_t>(origin) * shared::size + lane * 16 + std::uint64_t{at} * shared::size;
+#pragma unroll
+    for (unsigned j = 0; j < shared::lane_packs; ++j) copy_pack(to + shared::place_of_load(j, lane), from + j * warp_lanes * 16);
+  } else {  // it reaches beyond an end of the array
+#pragma unroll 1
+    for (unsigned i = lane; i < shared::tile; i += warp_lanes) {
+      const auto e = static_cast<std::int64_t>(origin + at + i);
+      item x{};
+      if (e >= static_cast<std::int64_t>(low) && e < static_cast<std::int64_t>(high)) x = reinterpret_cast<const item*>(v.x[0])[e];
+      reinterpret_cast<item*>(to + shared::place(i / shared::items))[i % shared::items] = x;
+    }
+  }
+}
+
 /// Ends of segments come to shared memory ahead, 4 bytes of each: those that a share has lie less than 2^32 elements behind where its tiles begin.
 template <class Acc>
 struct segment_ends {
@@ -166,15 +189,16 @@ struct segment_ends {
   std::uint64_t first;         ///< the share's first segment
   std::uint32_t origin;        ///< where its tiles begin
   unsigned many;               ///< segments that end in it
+  unsigned turn;               ///< where in the ring the first one's end is
   unsigned asked = 0, there = 0;  ///< ends that are there or on their way, and that are there
 
   /// All lanes call it, behind a __syncwarp().
-  __device__ __forceinline__ void ask(unsigned k) {
-    const unsigned upto = min(many, k + prefix_ahead);
+  __device__ __forceinline__ void ask(unsigned k) { ask_upto(min(many, k + prefix_ahead)); }
+  __device__ __forceinline__ void ask_upto(unsigned upto) {
     const unsigned char* const from = static_cast<const unsigned char*>(v.offsets);
 #pragma unroll 1
     for (unsigned e = asked + static_cast<unsigned>(lane_index()); e < upto; e += warp_lanes) {
-      copy_word(room.ends() + e % prefix_ends, from + (first + e + 1) * static_cast<unsigned>(v.offset_bytes));
+      copy_word(room.ends() + (turn + e) % prefix_ends, from + (first + e + 1) * static_cast<unsigned>(v.offset_bytes));
     }
     asked = max(asked, upto);
   }
@@ -189,7 +213,7 @@ struct segment_ends {
       there = asked;
     }
     const unsigned mine = k + static_cast<unsigned>(lane_index());
-    return mine < many ? room.ends()[mine % prefix_ends] - origin : ~0u;
+    return mine < many ? room.ends()[(turn + mine) % prefix_ends] - origin : ~0u;
   }
 };
 

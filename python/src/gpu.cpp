@@ -30,6 +30,8 @@
 #include "own.hpp"
 #include "told_by_python.hpp"
 
+static_assert(wf::array_selection::max_rank == wf::max_rank);
+
 namespace wfpy {
 
 namespace {

@@ -3,7 +3,6 @@
 // looked for. No block waits for another, and nothing is told to the host. Or all elements, with what changes no answer in place of those that do not count.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include <warpfold/config.hpp>
@@ -20,6 +19,12 @@ constexpr unsigned select_threads = 256, select_warps = select_threads / warp_la
 constexpr unsigned select_resident = 4;                         ///< blocks of a multiprocessor
 constexpr std::uint64_t select_alone = 16 * select_threads * 2;  ///< elements that one block takes alone, which saves a launch
 
+/// Without <algorithm>, which takes nvcc long to read.
+template <class T>
+constexpr T lesser(T a, T b) {
+  return b < a ? b : a;
+}
+
 struct wide_element {
   std::uint64_t word[2];
 };
@@ -29,7 +34,7 @@ struct selection {
   const unsigned char* x;
   const unsigned char* mask;  ///< null: all count
   int rank;
-  std::int64_t length[max_rank], step[max_rank], mask_step[max_rank];
+  std::int64_t length[array_selection::max_rank], step[array_selection::max_rank], mask_step[array_selection::max_rank];
   std::uint64_t n, each, row;  ///< elements, of a warp's share, of an answer
   std::uint64_t infinity;      ///< as bits: what is more is a NaN. All ones: none is looked for
   bool two_parts, is_small;    ///< elements are two floats each; 32 bits number them
@@ -225,8 +230,8 @@ template <class T, bool Flat>
 cudaError_t enqueue_selection_of(selection s, workspace& scratch, cudaStream_t stream) {
   constexpr std::uint64_t tile = selected_tile<T, Flat>::elements;
   const auto up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
-  const std::uint64_t most = std::min<std::uint64_t>(select_resident * scratch.multiprocessors(), workspace::row_bytes / 8 / select_warps);
-  const std::uint64_t blocks = s.n <= select_alone ? 1 : std::min(most, up(s.n, select_warps * tile));
+  const std::uint64_t most = lesser<std::uint64_t>(select_resident * scratch.multiprocessors(), workspace::row_bytes / 8 / select_warps);
+  const std::uint64_t blocks = s.n <= select_alone ? 1 : lesser(most, up(s.n, select_warps * tile));
   s.each = up(up(s.n, blocks * select_warps), tile) * tile;
   auto* const counts = reinterpret_cast<std::uint64_t*>(scratch.row_states());
   const launch_config c{static_cast<unsigned>(blocks), select_threads, 0, stream, false};
@@ -244,7 +249,7 @@ bool read_selection(const array_selection& r, selection& s, bool& flat) {
   s.x = static_cast<const unsigned char*>(r.x);
   s.mask = static_cast<const unsigned char*>(r.mask);
   s.rank = r.rank;
-  const auto size = static_cast<std::int64_t>(info(r.element).size), align = std::min<std::int64_t>(size, 8);
+  const auto size = static_cast<std::int64_t>(info(r.element).size), align = lesser<std::int64_t>(size, 8);
   std::int64_t step = 1;
   flat = true;
   for (int d = r.rank - 1; d >= 0; --d) {
@@ -354,7 +359,7 @@ cudaError_t enqueue_fill(const array_selection& r, const void* neutral, cudaStre
   return for_size(r, [&]<class T>(T value) {
     __builtin_memcpy(&value, neutral, sizeof value);
     const std::uint64_t each = flat && s.by_packs ? 16 / sizeof(T) : 1;
-    const launch_config c{static_cast<unsigned>(std::min((s.n / each) / select_threads + 1, most)), select_threads, 0, stream, false};
+    const launch_config c{static_cast<unsigned>(lesser((s.n / each) / select_threads + 1, most)), select_threads, 0, stream, false};
     return flat ? launch(fill_kernel<T, true>, c, s, value) : launch(fill_kernel<T, false>, c, s, value);
   });
 }
@@ -469,7 +474,7 @@ __global__ void __launch_bounds__(select_threads) widen_kernel(std::int64_t* ans
 
 launch_config one_thread_each(std::int64_t count, cudaStream_t stream) {
   constexpr std::int64_t most = 4096;
-  return {static_cast<unsigned>(std::min(most, (count - 1) / std::int64_t{select_threads} + 1)), select_threads, 0, stream, false};
+  return {static_cast<unsigned>(lesser(most, (count - 1) / std::int64_t{select_threads} + 1)), select_threads, 0, stream, false};
 }
 
 cudaError_t enqueue_settle(const array_selection& r, sums_of_floats sums, rows_of_sums rows, cudaStream_t stream) {
@@ -482,8 +487,8 @@ cudaError_t enqueue_settle(const array_selection& r, sums_of_floats sums, rows_o
   const std::int64_t of_one = rows.starts != nullptr ? rows.n / sums.count : rows.row;
   return for_size(r, [&]<class T>(T) {
     if (of_one < many) return launch(settle_kernel_of_rows<T>, one_thread_each(sums.count, stream), s, sums, rows);
-    const std::int64_t shares = std::min(most, of_one / (many / 4));
-    const cudaError_t e = launch(note_kernel<T>, {static_cast<unsigned>(std::min(sums.count * shares, most)), select_threads, 0, stream, false}, s, sums, rows, shares);
+    const std::int64_t shares = lesser(most, of_one / (many / 4));
+    const cudaError_t e = launch(note_kernel<T>, {static_cast<unsigned>(lesser(sums.count * shares, most)), select_threads, 0, stream, false}, s, sums, rows, shares);
     return e != cudaSuccess ? e : launch(settle_kernel_of_notes, one_thread_each(sums.count, stream), sums);
   });
 }

@@ -106,7 +106,7 @@ if "prod_abs" not in (tree / "include/warpfold/operations.def").read_text():
 # The architectures of the list: a kernel for each, but those that this nvcc does not know. Code for some is made of the PTX of 9.0.
 text = (tree / "cmake/cuda.cmake").read_text()
 listed = re.search(r"set\(CMAKE_CUDA_ARCHITECTURES ([^)]*)\)", text).group(1).replace("-real", "").split()
-later = re.search(r"set\(later ([^)]*)\)", text).group(1).replace("sm_", "").split(",")
+later = re.search(r"set\(later (sm_[^)]*)\)", text).group(1).replace("sm_", "").split(",")
 if "110" not in listed or len(listed) + len(later) < 6:
     fail(f"the list of architectures is {listed} and, by the PTX of 9.0, {later}")
 if "sm_110" in known:

@@ -11,13 +11,13 @@
 #include <warpfold/detail/gpu/library.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
-#include <warpfold/view.hpp>
 
 namespace wf {
 
 /// Elements of which some count: those that a mask names, those that are no NaN. Dimensions are in the order in which elements belong to answers: each has the next `row` of them, the last
 /// answer maybe fewer. Strides are in bytes.
 struct array_selection {
+  static constexpr int max_rank = 32;  ///< as wf::max_rank, whose header kernels need not read
   const void* x = nullptr;
   const void* mask = nullptr;  ///< bytes, 0 or not; null: all count
   int rank = 0;

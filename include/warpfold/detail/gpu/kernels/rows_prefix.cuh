@@ -364,6 +364,7 @@ prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, wor
   const std::uint64_t each = units / s.warps;
   std::uint32_t levels = 0;
   for (const std::uint64_t weights : {0x0101020318ull, 0x010102020aull, 0x010205ull, 0x01ull}) {
+    if (Acc::fixed_size == 8 && weights == 0x010205) continue;  // slower than one share a warp
     s.weights = weights;
     for (s.weight = levels = 0; levels < 8 && s.weight_of(levels) != 0; ++levels) s.weight += s.weight_of(levels);
     s.all = s.warps * levels;

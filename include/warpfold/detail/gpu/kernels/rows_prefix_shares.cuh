@@ -15,6 +15,7 @@
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/thread.cuh>
+#include <warpfold/device/warp.cuh>
 
 namespace wf::device::inline WF_BUILD {
 

@@ -97,23 +97,13 @@ cudaError_t enqueue_part(const void* pairs, void* first, void* second, std::uint
 
 }  // namespace wf::device::inline WF_BUILD
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::convert
-#else
-int wf::cuda_array_calls::convert
-#endif
-    (const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream) {
+int wf::array_calls::convert(const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream) {
   const auto f = device::find_conversion(element, wanted);
   if (f == nullptr) return cudaErrorNotSupported;
   return f(from, to, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream));
 }
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::part
-#else
-int wf::cuda_array_calls::part
-#endif
-    (const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream) {
+int wf::array_calls::part(const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream) {
   const auto of = [&]<class T>(T) { return device::enqueue_part<T>(pairs, first, second, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream)); };
   switch (size) {
     case 1: return of(std::uint8_t{});

@@ -111,12 +111,7 @@ enqueue_apart_function find_extremes_apart(dtype t) {
 
 WF_KERNEL_FAMILY(order, find_order)
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::extremes
-#else
-int wf::cuda_array_calls::extremes
-#endif
-    (const device_request& r, void* greatest, void* scratch, void* stream) {
+int wf::array_calls::extremes(const device_request& r, void* greatest, void* scratch, void* stream) {
   const auto f = r.what == op::minmax && greatest != nullptr && !r.states ? device::find_extremes_apart(r.element) : nullptr;
   if (f == nullptr) return cudaErrorNotSupported;
   return f(r, greatest, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));

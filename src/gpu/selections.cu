@@ -497,49 +497,24 @@ cudaError_t enqueue_settle(const array_selection& r, sums_of_floats sums, rows_o
 
 }  // namespace wf::device::inline WF_BUILD
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::fill
-#else
-int wf::cuda_array_calls::fill
-#endif
-    (const array_selection& r, const void* neutral, void* stream) {
+int wf::array_calls::fill(const array_selection& r, const void* neutral, void* stream) {
   return device::enqueue_fill(r, neutral, static_cast<cudaStream_t>(stream));
 }
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::settle_zeros
-#else
-int wf::cuda_array_calls::settle_zeros
-#endif
-    (const array_selection& r, void* sums, int size, int parts, std::int64_t count, const void* starts, int bytes, void* stream) {
+int wf::array_calls::settle_zeros(const array_selection& r, void* sums, int size, int parts, std::int64_t count, const void* starts, int bytes, void* stream) {
   return device::enqueue_settle(r, {sums, size, parts, count}, {starts, bytes, r.row, 0}, static_cast<cudaStream_t>(stream));
 }
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::select
-#else
-int wf::cuda_array_calls::select
-#endif
-    (const array_selection& r, void* scratch, void* stream) {
+int wf::array_calls::select(const array_selection& r, void* scratch, void* stream) {
   return device::enqueue_select(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));
 }
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::narrow
-#else
-int wf::cuda_array_calls::narrow
-#endif
-    (const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream) {
+int wf::array_calls::narrow(const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream) {
   if (count <= 0) return cudaSuccess;
   return device::launch(device::narrow_kernel, device::one_thread_each(count, static_cast<cudaStream_t>(stream)), places, counted, offsets, bytes, count, to);
 }
 
-#if WF_LIBRARY_IS_SIMT
-int wf::simt_array_calls::widen
-#else
-int wf::cuda_array_calls::widen
-#endif
-    (std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream) {
+int wf::array_calls::widen(std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream) {
   if (count <= 0) return cudaSuccess;
   return device::launch(device::widen_kernel, device::one_thread_each(count, static_cast<cudaStream_t>(stream)), answers, count, offsets, places, starts, bytes, row);
 }

@@ -60,5 +60,13 @@ struct simt_array_calls {
   static int narrow(const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream);
   static int widen(std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream);
 };
+#if defined(WF_LIBRARY_IS_SIMT)
+/// Those of the library that is compiled.
+#if WF_LIBRARY_IS_SIMT
+using array_calls = simt_array_calls;
+#else
+using array_calls = cuda_array_calls;
+#endif
+#endif
 
 }  // namespace wf

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/keys.cuh>
 #include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
@@ -81,8 +82,7 @@ __device__ __forceinline__ bool is_number(const selection& s, const T& x) {
 
 /// Bit k: byte k of four is not 0.
 __device__ __forceinline__ std::uint32_t bits_of_bytes(std::uint32_t w) {
-  const std::uint32_t high = (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
-  return ((high >> 7) * 0x10204080u) >> 28;
+  return ((nonzero_bytes(w) >> 7) * 0x10204080u) >> 28;
 }
 
 /// A tile of a warp: `rows` rows of an element a lane.
@@ -154,12 +154,6 @@ struct selected_tile {
   }
 };
 
-__device__ __forceinline__ std::uint64_t add_of_lanes(std::uint64_t x) {
-#pragma unroll
-  for (unsigned step = warp_lanes / 2; step != 0; step /= 2) x += __shfl_xor_sync(all_lanes, x, static_cast<int>(step));
-  return x;
-}
-
 /// One grid counts the elements of each warp's share, where `s.to` is null; the next writes them. Of one block, which writes, the counts are its own.
 template <class T, bool Flat>
 __global__ void __launch_bounds__(select_threads, resident_blocks(select_threads, select_resident)) select_kernel(selection s, std::uint64_t* counts) {
@@ -185,7 +179,7 @@ __global__ void __launch_bounds__(select_threads, resident_blocks(select_threads
   }
   std::uint64_t before = 0;
   for (std::uint64_t k = threadIdx.x; k < std::uint64_t{blockIdx.x} * select_warps; k += select_threads) before += counts[k];
-  before = add_of_lanes(before);
+  before = warp_add_wide(before);
   if (lane == 0) of_warp[warp] = before;
   __syncthreads();
   std::uint64_t at = 0;

@@ -301,11 +301,8 @@ void put(const wf::request& r, int device, std::uintptr_t stream) {
   in_turn(device, stream, r.what, [&r](const turn& t) { t.place.run(r); });
 }
 
-/// What counts of an array, broadcast to `shape`, whose dimensions `axes` are those that answers lose. `mask`: null, or one that can be broadcast to that shape.
-wf::array_selection selection_of(const device_array& x, const device_array* mask, const wf::extents& shape, std::vector<int> axes, bool skip_nans, std::int64_t row) {
-  std::sort(axes.begin(), axes.end());
-  const wf::extents of_x = broadcast_strides(x, shape), of_mask = mask == nullptr ? wf::extents(shape.size(), 0) : broadcast_strides(*mask, shape);
-  const own::view v = own::view_of({x.data, mask == nullptr ? nullptr : mask->data}, shape, mask == nullptr ? std::vector{&of_x} : std::vector{&of_x, &of_mask}, axes);
+/// What counts of an array, and of its mask, that lie so.
+wf::array_selection selection_in(const own::view& v, wf::dtype element, bool skip_nans) {
   wf::array_selection s;
   s.x = v.at[0];
   s.mask = v.at[1];
@@ -313,8 +310,16 @@ wf::array_selection selection_of(const device_array& x, const device_array* mask
   s.shape = v.length;
   s.strides = v.stride[0];
   s.mask_strides = v.stride[1];
-  s.element = x.type;
+  s.element = element;
   s.skip_nans = skip_nans;
+  return s;
+}
+/// What counts of an array, broadcast to `shape`, whose dimensions `axes` are those that answers lose. `mask`: null, or one that can be broadcast to that shape.
+wf::array_selection selection_of(const device_array& x, const device_array* mask, const wf::extents& shape, std::vector<int> axes, bool skip_nans, std::int64_t row) {
+  std::sort(axes.begin(), axes.end());
+  const wf::extents of_x = broadcast_strides(x, shape), of_mask = mask == nullptr ? wf::extents(shape.size(), 0) : broadcast_strides(*mask, shape);
+  const own::view v = own::view_of({x.data, mask == nullptr ? nullptr : mask->data}, shape, mask == nullptr ? std::vector{&of_x} : std::vector{&of_x, &of_mask}, axes);
+  auto s = selection_in(v, x.type, skip_nans);
   s.row = row;
   return s;
 }
@@ -344,16 +349,7 @@ wf::array_selection filling_of(const device_array& x, const device_array* mask, 
     mask_steps.push_back(of_mask[d]);
   }
   const own::view v = own::view_of({x.data, mask == nullptr ? nullptr : mask->data}, lengths, both, {});
-  wf::array_selection s;
-  s.x = v.at[0];
-  s.mask = v.at[1];
-  s.rank = static_cast<int>(v.kept);
-  s.shape = v.length;
-  s.strides = v.stride[0];
-  s.mask_strides = v.stride[1];
-  s.element = x.type;
-  s.skip_nans = skip_nans;
-  return s;
+  return selection_in(v, x.type, skip_nans);
 }
 
 /// An element, as bytes, that changes no answer of a reduction wherever it stands, but that a sum of nothing else is -0 (settle_zeros()); of dot's second input where `second` says so. Nothing where there is none.

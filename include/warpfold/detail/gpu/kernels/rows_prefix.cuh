@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
           if (__any_sync(all_lanes, apart)) {
             // One that began in an earlier tile may have more elements than are added apart.
             if (__shfl_sync(all_lanes, apart && longer, 0)) acc.template exactly<false>(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
-            answer_apart(acc, v, w, share, rooms[warp], here + k, apart && !longer, origin + tile + my_begin, my_end - my_begin, out);
+            answer_apart(acc, v, w, share, rooms[warp], here + k, apart && !longer, out);
           }
         }
         carried = beginning = false;

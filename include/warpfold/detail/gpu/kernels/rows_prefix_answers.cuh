@@ -54,16 +54,26 @@ struct prefix_share : prefix_stretch {
   typename prefix_of<Acc>::facts facts;       ///< of the carry; of a tile that is not exact, its own
 };
 
-/// Segments batch + lane of `mine`, which lie in one tile, the way of rows_ragged.cuh. Not inlined: most tiles have none.
+/// Elements of segment k by a warp, `many` of them from its element `index` on: with all that may lie in them. Not inlined: most tiles have none.
+template <class Acc>
+__device__ __attribute__((noinline)) typename Acc::state add_by_warp(const Acc& acc, const row_view<1>& v, const ragged_walk& w, std::uint64_t k, std::uint64_t index, std::uint64_t many) {
+  const typename Acc::state t = add_part(acc, v, w, k, v.first_of(k), many, index, static_cast<unsigned>(lane_index()), 5);
+  __syncwarp();
+  return lanes_total(acc, t, 5);
+}
+
+/// Segments batch + lane of `mine`, which lie in one tile, by the warp, one after the other. Not inlined: most tiles have none.
 template <class Acc>
 __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_share<Acc>& share,
-                                                       typename room_of<Acc>::type& room, std::uint64_t batch, bool mine, std::uint64_t from, unsigned length, unsigned char* out) {
-  std::uint64_t elements = mine ? length : 0;
-  bool sure = true, done = false;
-  add_whole_segments(acc, v, w, share.low, share.high, batch, mine, from, elements, elements, sure, done, out);
-  for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
-    const std::uint64_t uncertain = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-    acc.template exactly<false>(room, v, uncertain, false, out + uncertain * w.answer_bytes);
+                                                       typename room_of<Acc>::type& room, std::uint64_t batch, bool mine, unsigned char* out) {
+#pragma unroll 1
+  for (unsigned todo = __ballot_sync(all_lanes, mine); todo != 0; todo &= todo - 1) {
+    const std::uint64_t k = batch + static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1), n = v.first_of(k + 1) - v.first_of(k);
+    const typename Acc::state s = add_by_warp(acc, v, w, k, 0, n);
+    unsigned char* const to = out + k * w.answer_bytes;
+    bool sure = true;
+    if (lane_index() == 0) sure = ragged_answer(acc, v, s, k, n, share.each, 0, to);
+    if (__any_sync(all_lanes, !sure)) acc.template exactly<false>(room, v, k, false, to);
   }
   __syncwarp();
 }
@@ -125,12 +135,8 @@ __device__ __forceinline__ void keep_sum(const Acc& acc, prefix_share<Acc>& shar
 }
 /// Elements `from` to `end`, counted from the share's origin, of segment k onto `open`: with all that may lie in them.
 template <class Acc>
-__device__ __attribute__((noinline)) void keep_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share, std::uint64_t k, unsigned from,
-                                                     unsigned end) {
-  const std::uint64_t begin = v.first_of(k);
-  const typename Acc::state t = add_part(acc, v, w, k, begin, end - from, share.origin + from - begin, static_cast<unsigned>(lane_index()), 5);
-  __syncwarp();
-  const typename Acc::state s = lanes_total(acc, t, 5);
+__device__ __forceinline__ void keep_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share, std::uint64_t k, unsigned from, unsigned end) {
+  const typename Acc::state s = add_by_warp(acc, v, w, k, share.origin + from - v.first_of(k), end - from);
   if (lane_index() == 0) share.open = joined_rows<Acc>{acc}.combine(share.open, joined_rows<Acc>::near(s));
 }
 

@@ -16,6 +16,12 @@
 
 namespace wf::device::inline WF_BUILD {
 
+/// The sum of the tile's first `many` elements, finite ones alone if there are Specials. Not inlined: it is asked for in several places.
+template <bool Specials, class Acc>
+__device__ __attribute__((noinline)) typename prefix_of<Acc>::number sum_before(const prefix_of<Acc>& adds, const prefix_room<Acc>& room, unsigned stage, unsigned many) {
+  return room.sum_of(stage, many, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, Specials); });
+}
+
 /// Answers the segments of a tile whose sums in doubles are not exact: by sums that are near, and each by itself where these do not decide the answer. What the tile has of
 /// the last segment goes to `open`, or, where it is exact, to `carry`. Returns whether the share has more tiles.
 /// Specials: the tile may have infinities or NaNs. These are left out of the sums: they alone decide the answers of their segments.
@@ -33,7 +39,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
     using format = exact::format<typename sums::item>;
     if constexpr (Specials) {
       typename sums::part part;
-      const typename sums::number all = room.scan(stage, [&](const pack& p) { return adds.sum_of_all(part, p, true); });
+      const typename sums::number all = room.template scan<true>(stage, [&](const pack& p) { return adds.sum_of_all(part, p, true); });
       facts = adds.warp_facts(part, all);
       room.find_specials(stage, !adds.has_signs());
       __syncwarp();
@@ -42,7 +48,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       return format::from_bits(kinds == 3 ? format::quiet_nan : kinds == 1 ? format::infinity : static_cast<typename format::bits>(format::infinity | format::sign_mask));
     };
     const bool whole = Specials && sums::is_exact(facts), known = whole || sums::is_near(facts);
-    const auto sum_of = [&](unsigned before_end) { return room.sum_of(stage, before_end, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, Specials); }); };
+    const auto sum_of = [&](unsigned before_end) { return sum_before<Specials>(adds, room, stage, before_end); };
     const auto specials_of = [&](unsigned from, unsigned end) {
       if constexpr (Specials) return room.specials_of(from, end);
       else return 0u;
@@ -108,7 +114,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
       }
       if (apart && my_end - my_begin <= lone_elements) apart = !answer_from_tile(acc, room, stage, my_begin, my_end, to);
       __syncwarp();
-      if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, share, exact, share.first + k, apart, share.origin + tile + my_begin, my_end - my_begin, out);
+      if (__any_sync(all_lanes, apart)) answer_apart(acc, v, w, share, exact, share.first + k, apart, out);
       before = number_of_lane(upto, static_cast<int>(some) - 1);
       at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
       k += some;

@@ -77,23 +77,24 @@ struct prefix_room {
     return j * warp_lanes * 16 + (place(lane) ^ turn * 16);
   }
   static __device__ __forceinline__ unsigned place_of_lane(unsigned j, unsigned lane) { return place(lane_packs * lane) ^ j * 16; }
-  /// Prefix sums, where sum(pack) is that of a pack's items. The sum of all.
-  template <class Sum>
+  /// Prefix sums, where sum(pack) is that of a pack's items. The sum of all. Seldom: the code of a pack is there once.
+  template <bool Seldom = false, class Sum>
   __device__ __forceinline__ number scan(unsigned k, Sum sum) const {
     const auto lane = static_cast<unsigned>(lane_index());
     number* const in = within() + lane;
     const unsigned char* const from = stage(k);
     number s{}, up;
     pack loaded[lane_packs];  // of floats all before the first sum is stored, behind which the compiler moves no load
-    if constexpr (Acc::proves) {
+    constexpr bool ahead = Acc::proves && !Seldom;
+    if constexpr (ahead) {
 #pragma unroll
       for (unsigned j = 0; j < lane_packs; ++j) loaded[j] = load_bytes(from + place_of_lane(j, lane), 16);
     }
-#pragma unroll
+#pragma unroll (Seldom ? 1 : lane_packs)
     for (unsigned j = 0; j < lane_packs; ++j) {
       in[j * warp_lanes] = s;
-      if constexpr (!Acc::proves) loaded[j] = load_bytes(from + place_of_lane(j, lane), 16);
-      s += sum(loaded[j]);
+      if constexpr (ahead) s += sum(loaded[j]);
+      else s += sum(load_bytes(from + place_of_lane(j, lane), 16));
     }
     up = s;
 #pragma unroll

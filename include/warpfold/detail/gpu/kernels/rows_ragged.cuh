@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
@@ -227,6 +228,17 @@ struct lone_of<Acc> {
   static __device__ __forceinline__ type of(const Acc& a) { return {a.q.what}; }
 };
 
+/// What lies in [begin, end) of the 16 bytes from `at` on. Not inlined: only an array's ends ask for it.
+template <int Size>
+__device__ __attribute__((noinline)) pack load_within(const unsigned char* at, const unsigned char* begin, const unsigned char* end) {
+  pack p{};
+#pragma unroll
+  for (int j = 0; j < 16 / Size; ++j) {
+    if (at + j * Size >= begin && at + j * Size < end) put_item<Size>(p, j, load_bytes(at + j * Size, Size));
+  }
+  return p;
+}
+
 /// `elements` elements side by side by one lane: packs of 16 bytes, but where they reach beyond [begin, end).
 template <class Acc>
 __device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const unsigned char* from, unsigned elements, const unsigned char* begin,
@@ -238,34 +250,26 @@ __device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const 
   const unsigned packs = (skip + elements + Acc::items - 1) / Acc::items;
   const auto load = [&](unsigned k) {
     const unsigned char* const at = first + 16 * k;
-    if (at >= begin && at + 16 <= end) return load_bytes(at, 16);
-    pack p{};
-#pragma unroll
-    for (int j = 0; j < Acc::items; ++j) {
-      if (at + j * static_cast<int>(size) < begin || at + j * static_cast<int>(size) >= end) continue;
-      put_item<static_cast<int>(size)>(p, j, load_bytes(at + j * static_cast<int>(size), size));
-    }
-    return p;
+    return at >= begin && at + 16 <= end ? load_bytes(at, 16) : load_within<static_cast<int>(size)>(at, begin, end);
   };
 #pragma unroll 1
   for (unsigned k = 0; k < packs; k += 2) {
-    pack p[2];
-    p[0] = load(k);
-    if (k + 1 < packs) p[1] = load(k + 1);
-#pragma unroll
-    for (unsigned half = 0; half < 2; ++half) {
-      if (k + half >= packs) break;
+    pack p = load(k), other{};
+    if (k + 1 < packs) other = load(k + 1);
+#pragma unroll 1
+    for (unsigned half = k; half < min(packs, k + 2); ++half) {
 #pragma unroll
       for (int j = 0; j < Acc::items; ++j) {
-        const unsigned i = (k + half) * Acc::items + static_cast<unsigned>(j) - skip;  // wraps where it is another's
-        if (i < elements) acc.add_item(r, {lone_item<static_cast<int>(size)>(p[half], j)}, i);
+        const unsigned i = half * Acc::items + static_cast<unsigned>(j) - skip;  // wraps where it is another's
+        if (i < elements) acc.add_item(r, {lone_item<static_cast<int>(size)>(p, j)}, i);
       }
+      p = other;
     }
   }
   return r;
 }
 
-/// Segments batch + lane that are `whole`, from element `from` on, by lanes, groups of 8 and all of the warp: those of up to quick_elements. Which lanes'
+/// Segments batch + lane that are `whole`, from element `from` on, by lanes, and where another accumulator has them by groups of 8 and all of the warp: those of up to quick_elements. Which lanes'
 /// segments are `done`, and of these which answers are `sure`; of the others `elements` stays as it is.
 template <class Acc>
 __device__ __forceinline__ void add_whole_segments(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t first_element,
@@ -285,37 +289,39 @@ __device__ __forceinline__ void add_whole_segments(const Acc& acc, const row_vie
     elements = 0;
   }
   __syncwarp();
-  // Longer ones by 8 lanes, then by all.
+  // Longer ones go the way of those that are not whole, so that the code is there once; or where another accumulator has them by 8 lanes, then by all.
+  if constexpr (!std::is_same_v<lone, Acc>) {
 #pragma unroll 1
-  for (int log2 = 3; log2 <= 5; log2 += 2) {
-    unsigned todo = __ballot_sync(all_lanes, whole && elements != 0 && length <= (log2 == 3 ? group_most : quick_elements));
-    const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
+    for (int log2 = 3; log2 <= 5; log2 += 2) {
+      unsigned todo = __ballot_sync(all_lanes, whole && elements != 0 && length <= (log2 == 3 ? group_most : quick_elements));
+      const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
 #pragma unroll 1
-    while (todo != 0) {
-      unsigned mine = 0;
-      const unsigned before = todo;
-      for (unsigned g = 0; g < 32u >> log2; ++g) {
-        if (g == group) mine = todo;
-        todo &= todo - 1;
-      }
-      const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
-      std::uint64_t many = __shfl_sync(all_lanes, length, pick);
-      const unsigned char* const p[1] = {v.x[0] + static_cast<std::int64_t>(__shfl_sync(all_lanes, from, pick)) * w.step_bytes[0]};
-      if (mine == 0) many = 0;
-      typename lone::state s = add_piece(a, w, p, many, 0, member, log2);
-      __syncwarp();
-      s = lanes_total(a, s, log2);
-      bool certain = true;
-      if (mine != 0 && member == 0) {
-        const auto facts = a.facts(many, (many >> log2) + lone::items + lane_elements, 0);
-        certain = a.answer(s, many, facts, out + (batch + static_cast<unsigned>(pick)) * w.answer_bytes);
-      }
-      const unsigned failed = __ballot_sync(all_lanes, !certain), taken = before & ~todo;
-      if ((taken >> lane & 1) != 0) {
-        const int by = __popc(taken & ((1u << lane) - 1));  // the group that had it
-        sure = (failed >> (by << log2) & 1) == 0;
-        done = true;
-        elements = 0;
+      while (todo != 0) {
+        unsigned mine = 0;
+        const unsigned before = todo;
+        for (unsigned g = 0; g < 32u >> log2; ++g) {
+          if (g == group) mine = todo;
+          todo &= todo - 1;
+        }
+        const int pick = mine != 0 ? __ffs(static_cast<int>(mine)) - 1 : 0;
+        std::uint64_t many = __shfl_sync(all_lanes, length, pick);
+        const unsigned char* const p[1] = {v.x[0] + static_cast<std::int64_t>(__shfl_sync(all_lanes, from, pick)) * w.step_bytes[0]};
+        if (mine == 0) many = 0;
+        typename lone::state s = add_piece(a, w, p, many, 0, member, log2);
+        __syncwarp();
+        s = lanes_total(a, s, log2);
+        bool certain = true;
+        if (mine != 0 && member == 0) {
+          const auto facts = a.facts(many, (many >> log2) + lone::items + lane_elements, 0);
+          certain = a.answer(s, many, facts, out + (batch + static_cast<unsigned>(pick)) * w.answer_bytes);
+        }
+        const unsigned failed = __ballot_sync(all_lanes, !certain), taken = before & ~todo;
+        if ((taken >> lane & 1) != 0) {
+          const int by = __popc(taken & ((1u << lane) - 1));  // the group that had it
+          sure = (failed >> (by << log2) & 1) == 0;
+          done = true;
+          elements = 0;
+        }
       }
     }
   }
@@ -429,6 +435,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     firsts[warp] = nexts[warp] = first;
   }
   __syncwarp();
+  std::uint64_t by_group = group_elements;
+  if constexpr (lone_of<Acc>::there && !Acc::proves) by_group = w.quick ? group_most : group_elements;
 #pragma unroll 1
   for (std::uint64_t batch = first; batch < w.segments; batch += warp_lanes) {
     // Each lane has a segment: where it begins and ends, here and as a whole.
@@ -456,8 +464,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 #pragma unroll 1
     for (int log2 = 0; log2 <= 5; log2 = log2 == 0 ? 3 : log2 + 2) {  // by a lane, 8 lanes, 32
       unsigned todo = __ballot_sync(all_lanes, elements != 0 && (log2 == 0   ? elements <= lane_elements
-                                                                : log2 == 3 ? elements > lane_elements && elements <= group_elements
-                                                                            : elements > group_elements));
+                                                                : log2 == 3 ? elements > lane_elements && elements <= by_group
+                                                                            : elements > by_group));
       const unsigned member = lane & ((1u << log2) - 1), group = lane >> log2;
 #pragma unroll 1
       while (todo != 0) {

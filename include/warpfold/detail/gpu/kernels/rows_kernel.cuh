@@ -86,6 +86,16 @@ __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const ty
   else return acc.total(r);
 }
 
+/// The first one goes, the others move up.
+template <int Loads, int Inputs>
+__device__ __forceinline__ void shift_units(pack (&p)[Loads][Inputs]) {
+#pragma unroll
+  for (int j = 0; j + 1 < Loads; ++j) {
+#pragma unroll
+    for (int k = 0; k < Inputs; ++k) p[j][k] = p[j + 1][k];
+  }
+}
+
 /// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row. Or, where
 /// Far, one unit of as many lines, which lie step_bytes and `each` elements apart.
 template <bool Whole, bool Far = false, class Acc>
@@ -93,6 +103,8 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
                                          const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
                                          std::uint64_t index, std::uint64_t each = items_of_unit<Whole, Acc>) {
   constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
+  // Where adding a unit is much code, the last few are shifted through registers, and elements always: each of several kernels has a copy of this.
+  constexpr bool seldom = !unordered_accumulator<Acc>, always = seldom && !Whole;
   std::uint64_t u = first;
   const auto load = [&](pack (&p)[inputs], std::uint64_t unit) {
 #pragma unroll
@@ -105,8 +117,11 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
     pack p[ahead][inputs];
 #pragma unroll
     for (int j = 0; j < ahead; ++j) load(p[j], u + static_cast<unsigned>(j) * step);
-#pragma unroll
-    for (int j = 0; j < ahead; ++j) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * each);
+#pragma unroll (always ? 1 : ahead)
+    for (int j = 0; j < ahead; ++j) {
+      add_unit<Whole>(acc, r, p[always ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
+      if constexpr (always) shift_units(p);
+    }
   }
   if (u >= end) return;
   pack p[ahead - 1][inputs] = {};
@@ -114,9 +129,10 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   for (int j = 0; j < ahead - 1; ++j) {
     if (u + static_cast<unsigned>(j) * step < end) load(p[j], u + static_cast<unsigned>(j) * step);
   }
-#pragma unroll
+#pragma unroll (seldom ? 1 : ahead)
   for (int j = 0; j < ahead - 1; ++j) {
-    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[j], index + (u + static_cast<unsigned>(j) * step) * each);
+    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[seldom ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
+    if constexpr (seldom) shift_units(p);
   }
 }
 
@@ -176,11 +192,7 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
     for (unsigned j = 0; j < ahead && step + j < steps; ++j) {
       typename Acc::running r = acc.start();
       if (mine && row + (step + j) * groups < v.rows) add_unit<Whole>(acc, r, p[0], member * items_of_unit<Whole, Acc>);
-#pragma unroll
-      for (int i = 0; i + 1 < ahead; ++i) {
-#pragma unroll
-        for (int k = 0; k < inputs; ++k) p[i][k] = p[i + 1][k];
-      }
+      shift_units(p);
       give(total_of(acc, r, facts), step + j);
     }
   }

@@ -369,58 +369,47 @@ struct certified_rows {
       else x = widened(to_float(element));
       look.add(q.what == op::norm1 ? certified::magnitude(x) : x);
     };
-    // Loops whose elements are shifted through registers: what takes one is long, each kernel has a copy of it, and it waits for the one before it anyway.
+    constexpr int ahead = 8;
+    std::uint64_t i = thread;
     const bool line = v.offsets != nullptr || v.dims - v.kept <= 1;
     const std::int64_t step = line ? v.element(1, 0) : 0;
-    std::uint64_t skip = n, skipped = 0, i = thread;  // elements that lie in packs: where the first is, and how many there are
     if (step == size) {  // side by side: by packs between multiples of 16
       const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p[0]) % 16);
-      skip = min(n, std::uint64_t{(16 - address) % 16 / size});
-      const std::uint64_t whole_packs = (n - skip) / items;
-      skipped = whole_packs * items;
-      constexpr int at_once = 4;
+      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), whole_packs = (n - before) / items;
+      constexpr int at_once = ahead / 2;
+      std::uint64_t k = thread;
 #pragma unroll 1
-      for (std::uint64_t k = thread; k < whole_packs; k += std::uint64_t{at_once} * threads) {
+      for (; k + (at_once - 1) * std::uint64_t{threads} < whole_packs; k += std::uint64_t{at_once} * threads) {
         pack some[at_once];
 #pragma unroll
+        for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
+#pragma unroll 1
         for (int j = 0; j < at_once; ++j) {
-          if (k + static_cast<unsigned>(j) * threads < whole_packs) some[j] = load_bytes(p[0] + skip * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
-        }
-#pragma unroll 1
-        for (int j = 0; j < at_once && k + static_cast<unsigned>(j) * threads < whole_packs; ++j) {
-#pragma unroll 1
-          for (int e = 0; e < items; ++e) {
-            take(item_of<T>(some[0], 0));
-            if constexpr (size == 2) {
 #pragma unroll
-              for (int m = 0; m < 3; ++m) some[0].word[m] = __funnelshift_r(some[0].word[m], some[0].word[m + 1], 16);
-              some[0].word[3] >>= 16;
-            } else {
-#pragma unroll
-              for (int m = 0; m + size / 4 < 4; ++m) some[0].word[m] = some[0].word[m + size / 4];
-            }
-          }
+          for (int e = 0; e < items; ++e) take(item_of<T>(some[0], e));
 #pragma unroll
           for (int m = 0; m + 1 < at_once; ++m) some[m] = some[m + 1];
         }
       }
+#pragma unroll 1
+      for (; k < whole_packs; k += threads) {
+        const pack one = load_bytes(p[0] + before * size + k * 16, 16);
+#pragma unroll
+        for (int e = 0; e < items; ++e) take(item_of<T>(one, e));
+      }
+      for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
+      i = before + whole_packs * items + thread;
     } else if (line) {  // several loads at once
-      constexpr int ahead = 8;
 #pragma unroll 1
       for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {
         T x[ahead];
 #pragma unroll
         for (int j = 0; j < ahead; ++j) x[j] = element_at(p[0] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * threads) * step);
-#pragma unroll 1
-        for (int j = 0; j < ahead; ++j) {
-          take(x[0]);
 #pragma unroll
-          for (int m = 0; m + 1 < ahead; ++m) x[m] = x[m + 1];
-        }
+        for (int j = 0; j < ahead; ++j) take(x[j]);
       }
     }
-#pragma unroll 1
-    for (; i < n - skipped; i += threads) take(element_at(p[0] + v.element(i < skip ? i : i + skipped, 0)));
+    for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));
     __syncwarp();
     look.merge_warp();
     auto* const of_warp = reinterpret_cast<double*>(shared.digits);  // two of each warp, of 16 at most

@@ -170,12 +170,14 @@ struct certified_rows {
     known_sums<T, Terms>(c, f.loss, sum, squares);
     if (q.rounding == wf::rounding::nearest && answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, out)) return true;
     if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
-    return answer_slowly(sum, squares, n, out);
+    if constexpr (Terms == terms::sum && !traits::complex) return answer_slowly(sum[0], n, out);
+    else return certified::answer<traits::parts, traits::sums, traits::squares>(q, sum, squares, n, out);
   }
 
-  /// Any rounding. Not inlined: two ways end here, and seldom.
-  __device__ __attribute__((noinline)) bool answer_slowly(const certified::known (&sum)[traits::parts], const certified::known& squares, std::uint64_t n, number* out) const {
-    return certified::answer<traits::parts, traits::sums, traits::squares>(q, sum, squares, n, out);
+  /// A sum or a mean by any rounding. Not inlined: two ways end here, and seldom.
+  __device__ __attribute__((noinline)) bool answer_slowly(certified::known s, std::uint64_t n, number* out) const {
+    const certified::known sum[1] = {s};
+    return certified::answer<1, true, false>(q, sum, certified::uncertain(), n, out);
   }
 
   /// What the exact way needs of shared memory: digits, and beside them bins.
@@ -431,8 +433,7 @@ struct certified_rows {
     if (thread == 0) {
       bool sure = false;
       if (!look.lost) {
-        const certified::known sum[1] = {certified::known_of(look.s, 0)};
-        sure = answer_slowly(sum, certified::uncertain(), n, reinterpret_cast<number*>(out));
+        sure = answer_slowly(certified::known_of(look.s, 0), n, reinterpret_cast<number*>(out));
       }
       shared.kinds[0] = sure ? 1 : 0;
     }

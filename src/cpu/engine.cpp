@@ -277,7 +277,7 @@ void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std
 
 /// Answers of rows without gaps, some at a time.
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
-  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
+  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
   const dimension& rows = p.kept.back();
   answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);

@@ -114,7 +114,7 @@ struct columns_by_proof {
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
   static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr,
-                                              cpu::most_whole_columns};
+                                              cpu::most_whole_columns, 33};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of

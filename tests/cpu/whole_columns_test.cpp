@@ -3,6 +3,7 @@
 // bit for bit, over what their short ways must leave to others: ties, zeros of either sign, subnormal quotients, infinities and NaNs in a column beside ordinary ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -63,10 +64,12 @@ std::vector<T> column(int kind, std::int64_t n, generator& random) {
     x.push_back(static_cast<T>(v));
   }
   if (kind == 2 && n % 2 == 1) x.back() = T(-0.0);
+  if (kind == 10) x[random() % x.size()] *= static_cast<T>(0x1p40);  // far from all others
+  if (kind == 11) std::fill(x.begin(), x.end(), T(0.0f));
   if (kind == 7) x[random() % x.size()] = random() % 2 == 0 ? limits::infinity() : limits::quiet_NaN();
   return x;
 }
-constexpr int kinds = 10;
+constexpr int kinds = 12;
 
 template <class T>
 void check_columns() {
@@ -238,6 +241,38 @@ TEST(extremes_of_rows, u64) { check_rows<std::uint64_t>([](generator& r) { retur
 TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_bits<wf::f16>(r() % 300 == 0 ? r() : r() % 0x7c00 | r() % 2 << 15); }); }
 TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
 TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
+
+/// Sums, means and norms of rows of which some are of another kind than the others, with gaps between rows.
+template <class T>
+void check_sums_of_rows() {
+  generator random(draw() + 23);
+  for_each_target([&] {
+    for (int k = 0; k < trials(400); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 20), n = 2 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 200)),
+                         stride = n + static_cast<std::int64_t>(random() % 3);
+      std::vector<T> all(static_cast<std::size_t>(rows * stride));
+      const int usual = static_cast<int>(random() % kinds);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::vector<T> row = column<T>(random() % 4 == 0 ? static_cast<int>(random() % kinds) : usual, n, random);
+        std::copy(row.begin(), row.end(), all.begin() + i * stride);
+      }
+      SCOPED_TRACE("kind " + std::to_string(usual) + ", " + std::to_string(rows) + " x " + std::to_string(n));
+      const wf::view<const T> matrix{all.data(), {rows, n}, {stride, 1}};
+      const auto sums = wf::sum(matrix, wf::axis{1}), means = wf::mean(matrix, wf::axis{1}), magnitudes = wf::norm1(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = all.begin() + i * stride;
+        const std::vector<T> row(first, first + n);
+        const auto j = static_cast<std::size_t>(i);
+        expect_same(sums[j], wf::sum(row), "sum", i);
+        expect_same(means[j], wf::mean(row), "mean", i);
+        expect_same(magnitudes[j], wf::norm1(row), "norm1", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
+TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
 
 }  // namespace
 }  // namespace wf::test

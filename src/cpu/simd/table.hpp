@@ -46,13 +46,8 @@ const kernel_table& table() {
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
-#if defined(__AVX512F__)
       .sum_columns = {{sum_columns<f, false>, sum_columns<f, true>}, {sum_columns<d, false>, sum_columns<d, true>}},
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
-#else
-      .sum_columns = {},
-      .certify_rows = {},
-#endif
 #if defined(__AVX512F__)
       .few_sum = {few_sum<f>, few_sum<d>},
 #else

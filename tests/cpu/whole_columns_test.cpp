@@ -274,5 +274,81 @@ void check_sums_of_rows() {
 TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
 TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
 
+/// The same of what draw_one draws.
+template <class T, class F>
+void check_sums_of_drawn_rows(F draw_one) {
+  generator random(draw() + 29);
+  for_each_target([&] {
+    for (int k = 0; k < trials(300); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), n = 2 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 200)),
+                         stride = n + static_cast<std::int64_t>(random() % 3);
+      std::vector<T> all(static_cast<std::size_t>(rows * stride));
+      for (T& v : all) v = draw_one(random, k);
+      const wf::view<const T> matrix{all.data(), {rows, n}, {stride, 1}};
+      const auto sums = wf::sum(matrix, wf::axis{1});
+      const auto means = wf::mean(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = all.begin() + i * stride;
+        const std::vector<T> row(first, first + n);
+        expect_same(sums[static_cast<std::size_t>(i)], wf::sum(row), "sum", i);
+        expect_same(means[static_cast<std::size_t>(i)], wf::mean(row), "mean", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+template <class T>
+T any_integer(generator& random, int k) { return static_cast<T>(k % 3 == 0 ? random() : k % 3 == 1 ? random() % 5 : random() % 2 == 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min()); }
+TEST(sums_of_rows, i8) { check_sums_of_drawn_rows<std::int8_t>(any_integer<std::int8_t>); }
+TEST(sums_of_rows, u8) { check_sums_of_drawn_rows<std::uint8_t>(any_integer<std::uint8_t>); }
+TEST(sums_of_rows, i16) { check_sums_of_drawn_rows<std::int16_t>(any_integer<std::int16_t>); }
+TEST(sums_of_rows, u16) { check_sums_of_drawn_rows<std::uint16_t>(any_integer<std::uint16_t>); }
+TEST(sums_of_rows, i32) { check_sums_of_drawn_rows<std::int32_t>(any_integer<std::int32_t>); }
+TEST(sums_of_rows, u32) { check_sums_of_drawn_rows<std::uint32_t>(any_integer<std::uint32_t>); }
+TEST(sums_of_rows, i64) { check_sums_of_drawn_rows<std::int64_t>(any_integer<std::int64_t>); }
+/// Any bits, numbers of one size, few bits, the least ones, zeros of either sign, one infinity or NaN in a while.
+template <class T>
+T any_half(generator& random, int k) {
+  switch (k % 6) {
+    case 0: return of_bits<T>(random());
+    case 1: return T(static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 64);
+    case 2: return T(static_cast<float>(random() % 60));
+    case 3: return of_bits<T>(random() % 300 | random() % 2 << 15);
+    case 4: return of_bits<T>(random() % 2 << 15);
+    default: return random() % 700 == 0 ? of_bits<T>(0x7c00 | random()) : T(static_cast<float>(random() % 999) - 500);
+  }
+}
+TEST(sums_of_rows, f16) { check_sums_of_drawn_rows<wf::f16>(any_half<wf::f16>); }
+TEST(sums_of_rows, bf16) { check_sums_of_drawn_rows<wf::bf16>(any_half<wf::bf16>); }
+
+/// More long rows than threads have at once.
+TEST(sums_of_rows, long_ones_by_several_threads) {
+  generator random(draw() + 31);
+  cpu::thread_pool pool(3);
+  const std::int64_t rows = 33, n = (std::int64_t{1} << 17) + 5;
+  std::vector<double> all(static_cast<std::size_t>(rows * n));
+  for (double& v : all) v = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 9) - 60);
+  all[static_cast<std::size_t>(5 * n + 9)] = std::numeric_limits<double>::infinity();
+  all[static_cast<std::size_t>(7 * n + 9)] = 0x1p900;
+  const wf::view<const double> matrix{all.data(), {rows, n}};
+  for (const int threads : {1, 3}) {
+    context c;
+    c.threads = threads;
+    c.executor = &pool;
+    context fast = c;
+    fast.accuracy = accuracy::fast;
+    context alone = fast;
+    alone.threads = 1;
+    const auto sums = wf::sum(matrix, wf::axis{1}, c), least = wf::min(matrix, wf::axis{1}, c), quick = wf::sum(matrix, wf::axis{1}, fast);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::span<const double> row(all.data() + i * n, static_cast<std::size_t>(n));
+      const auto j = static_cast<std::size_t>(i);
+      expect_same(sums[j], wf::sum(row), "sum", i);
+      expect_same(least[j], wf::min(row), "min", i);
+      expect_same(quick[j], wf::sum(row, alone), "fast sum", i);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wf::test

@@ -13,7 +13,7 @@ namespace wf::cpu::WF_TARGET {
 #if !defined(WF_ROWS_AT_ONCE)
 #define WF_ROWS_AT_ONCE (width == 64 ? 16 : 8)
 #endif
-inline constexpr std::int64_t rows_at_once = WF_ROWS_AT_ONCE;
+inline constexpr std::int64_t rows_at_once = WF_ROWS_AT_ONCE, most_at_once = 16;  // the latter of no more rows than that
 
 /// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows. Nothing is asked for
 /// that is `cached`.
@@ -732,7 +732,7 @@ struct few_rows {
   WF_INLINE void add(std::int64_t rows, F read) {
     f64s greatest{};
     for (std::int64_t k = 0; k < rows; ++k) greatest = max(abs(read(k)), greatest);
-    const f64s one = unknown_one(), high = anchored_sums::anchor(greatest), low = high * (rows_at_once * 0x1p-51);
+    const f64s one = unknown_one(), high = anchored_sums::anchor(greatest), low = high * (most_at_once * 0x1p-51);
     f64s t = high, u = low;
     for (std::int64_t k = 0; k < rows; ++k) {
       const f64s v = read(k), before = t, u_before = u;
@@ -779,13 +779,14 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   const f64s one = unknown_one();
   const quotients by(static_cast<double>(rows));
   i64s wrong{};
-  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
-    const std::int64_t here = rows - i < rows_at_once ? rows - i : rows_at_once;
+  const std::int64_t at_once = rows <= most_at_once ? most_at_once : rows_at_once;
+  for (std::int64_t i = 0; i < rows; i += at_once) {
+    const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
     // Too much is read before it is used for L1. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the
     // next columns, but for a few rows, which are streams that the processor reads ahead by itself.
     const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, ahead = !last || 2 * count * size > stride ? here * stride : count * size - i * stride,
-                       asked = cached || (last && 2 * count * size <= stride && rows <= rows_at_once) ? 0 : next;
+                       asked = cached || (last && 2 * count * size <= stride && first) ? 0 : next;
     /// read(k, v): row k's vector v of those from column j on, which lie at `from`; write(v, answers).
     const auto add = [&](std::int64_t j, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {
@@ -946,8 +947,13 @@ bool all_negative(const unsigned char* p, std::int64_t n, bool& zeros) {
   for (std::int64_t j = 0; j < n && zeros; ++j, p += sizeof(T)) {
     T v;
     __builtin_memcpy(&v, p, sizeof v);
-    negative = negative && __builtin_signbit(v);
-    zeros = v == 0;
+    if constexpr (std::is_floating_point_v<T>) {
+      negative = negative && __builtin_signbit(v);
+      zeros = v == 0;
+    } else {  // bits
+      negative = negative && v >> 15 != 0;
+      zeros = (v & 0x7fff) == 0;
+    }
   }
   return negative && zeros;
 }
@@ -1025,27 +1031,65 @@ void certify_wide_rows(const void* x, std::int64_t stride, std::int64_t rows, st
   }
 }
 
-/// The same of f32.
-template <bool Absolute>
+/// The last `some` elements before `end`, in the last lanes, and zeros; all of the vector's bytes are there.
+template <class V>
+WF_INLINE V load_last(const unsigned char* end, std::int64_t some) {
+  alignas(64) static constexpr struct mask {
+    unsigned char bytes[2 * sizeof(V)] = {};
+    constexpr mask() {
+      for (std::size_t k = sizeof(V); k < sizeof bytes; ++k) bytes[k] = 0xff;
+    }
+  } all;
+  using bytes = vec<std::uint8_t, sizeof(V)>;
+  return (V)(load<bytes>(end - sizeof(V)) & load<bytes>(all.bytes + some * static_cast<std::int64_t>(sizeof(V{}[0]))));
+}
+/// The same of a row that may be shorter, in the first lanes then.
+template <class V>
+WF_INLINE V load_left(const unsigned char* row, std::int64_t n, std::int64_t left) {
+  constexpr std::int64_t size = sizeof(V{}[0]);
+  if (n * size >= static_cast<std::int64_t>(sizeof(V))) return load_last<V>(row + n * size, left);
+  V v{};
+  __builtin_memcpy(&v, row, static_cast<std::size_t>(n * size));
+  return v;
+}
+
+/// Elements of 16 bits as f32.
+using halves_of_f32s = vec<std::uint16_t, width / 2>;
+template <class Half>
+WF_INLINE f32s widened(halves_of_f32s v) {
+  if constexpr (Half::infinity == 0x7f80) {
+    return (f32s)(__builtin_convertvector(v, u32s) << 16);
+  } else {
+#if defined(__AVX512F__)
+    return _mm512_maskz_cvtph_ps(0xffff, (__m256i)v);
+#elif defined(__F16C__)
+    return _mm256_cvtph_ps((__m128i)v);
+#else  // as widen_half
+    const u32s bits = __builtin_convertvector(v, u32s);
+    const f32s magnitude = (f32s)(((bits & 0x7fff) << 13) + (112u << 23)), above = magnitude - 0x1p-14f;
+    u32s wide = (u32s)(magnitude + (f32s)((i32s)above & (i32s)(above < 0.0f)));
+    wide |= (u32s)((bits & 0x7c00) == 0x7c00) & 0x7f800000u;
+    return (f32s)(wide | (bits & 0x8000) << 16);
+#endif
+  }
+}
+
+/// The same of f32, and of what is widened to that.
+template <class T, bool Absolute>
 void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
-  constexpr std::int64_t size = sizeof(float);
+  constexpr bool half = !std::is_same_v<T, float>;
+  constexpr std::int64_t size = half ? 2 : 4;
   constexpr int per = lanes<float>;
   const f64s one = unknown_one();
   const std::int64_t whole = n / per * per, tail = n - whole;
   const auto read = [&](const unsigned char* p) __attribute__((always_inline)) {
     prefetch(p);
-    return load<f32s>(p);
+    if constexpr (half) return widened<T>(load<halves_of_f32s>(p));
+    else return load<f32s>(p);
   };
-  const auto read_tail = [&](const unsigned char* p) __attribute__((always_inline)) {
-#if defined(__AVX512F__)
-    return (f32s)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << tail) - 1), p);
-#elif defined(__AVX2__)
-    return (f32s)_mm256_maskload_ps(reinterpret_cast<const float*>(p), (__m256i)(i32s{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<std::int32_t>(tail)));
-#else
-    f32s v{};
-    for (int k = 0; k < tail; ++k) __builtin_memcpy(reinterpret_cast<float*>(&v) + k, p + k * size, sizeof v[0]);
-    return v;
-#endif
+  const auto read_tail = [&](const unsigned char* row) __attribute__((always_inline)) {
+    if constexpr (half) return widened<T>(load_left<halves_of_f32s>(row, n, tail));
+    else return load_left<f32s>(row, n, tail);
   };
   for (std::int64_t i = 0; i < rows; i += step) {
     narrow_sums::row all[step];
@@ -1060,7 +1104,7 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
         add(b, read(row + (j + per) * size));
       }
       if (j < whole) add(a, read(row + j * size));
-      if (tail != 0) add(b, read_tail(row + whole * size));
+      if (tail != 0) add(b, read_tail(row));
       all[k] = a.together(b);
     }
     f64s sum, off;
@@ -1069,7 +1113,7 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
       for (int k = 0; k < here; ++k) {
         if (zero[k] == 0) continue;
         bool zeros = false;
-        sum[k] = all_negative<float>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, zeros) && !Absolute ? -0.0 : 0.0;
+        sum[k] = all_negative<std::conditional_t<half, std::uint16_t, float>>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, zeros) && !Absolute ? -0.0 : 0.0;
       }
     }
     store(s + i, sum);
@@ -1080,7 +1124,68 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
 template <class T, bool Absolute>
 void certify_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
   if constexpr (sizeof(T) == 8) certify_wide_rows<Absolute>(x, stride, rows, n, s, c, lost);
-  else certify_narrow_rows<Absolute>(x, stride, rows, n, s, c, lost);
+  else certify_narrow_rows<T, Absolute>(x, stride, rows, n, s, c, lost);
+}
+
+/// Sums mod 2^64 of rows of n <= most_of_row integers without gaps, a row `stride` bytes after the one before.
+template <class T>
+void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums) {
+#if defined(__x86_64__)
+  constexpr bool by_pairs = sizeof(T) <= 2;
+#else
+  constexpr bool by_pairs = false;
+#endif
+  using narrow = std::make_unsigned_t<T>;
+  using V = vec<narrow>;
+  constexpr std::int64_t size = sizeof(T), per = lanes<T>;
+  constexpr bool is_signed = static_cast<T>(-1) < 0, flips = by_pairs && is_signed == (size == 1);  // sums of bytes have no sign, those of pairs have one
+  constexpr auto flip = static_cast<narrow>(flips ? std::uint64_t{1} << (8 * size - 1) : 0);
+  const std::int64_t whole = n / per * per, taken = whole + (whole < n ? per : 0);
+  // Of signed bytes each is 2^7 too great, of pairs without a sign 2^15 too small.
+  const std::uint64_t off = static_cast<std::uint64_t>(taken) * flip * (size == 1 ? std::uint64_t{0} - 1 : 1);
+  const auto* row = static_cast<const unsigned char*>(x);
+  for (std::int64_t i = 0; i < rows; ++i, row += stride) {
+    u64s all[2] = {};
+    const auto add = [&](V bits, int k) __attribute__((always_inline)) {
+      const V v = bits ^ flip;
+#if defined(__x86_64__)
+      if constexpr (size == 1) {
+        all[k] += sums_of_bytes(v);
+        return;
+      }
+      if constexpr (size == 2) {
+        all[k] = (u64s)((i32s)all[k] + sums_of_pairs((vec<std::int16_t>)v));  // of 4096 each at most 2^27
+        return;
+      }
+#endif
+      if constexpr (size == 8) {
+        all[k] += (u64s)v;
+      } else {
+        constexpr int parts = 8 / size;
+        using part = vec<T, width / parts>;
+        part some[parts];
+        __builtin_memcpy(some, &v, sizeof v);
+        WF_UNROLL
+        for (int p = 0; p < parts; ++p) all[k] += (u64s)__builtin_convertvector(some[p], i64s);
+      }
+    };
+    std::int64_t j = 0;
+    for (; j + 2 * per <= n; j += 2 * per) {
+      prefetch(row + j * size);
+      add(load<V>(row + j * size), 0);
+      add(load<V>(row + (j + per) * size), 1);
+    }
+    if (j < whole) add(load<V>(row + j * size), 0);
+    if (whole < n) add(load_left<V>(row, n, n - whole), 1);
+    u64s sum = all[0] + all[1];
+    if constexpr (by_pairs && size == 2) {
+      const i32s pairs = (i32s)all[0] + (i32s)all[1];
+      vec<std::int32_t, width / 2> some[2];
+      __builtin_memcpy(some, &pairs, sizeof pairs);
+      sum = (u64s)(__builtin_convertvector(some[0], i64s) + __builtin_convertvector(some[1], i64s));
+    }
+    sums[i] = static_cast<std::uint64_t>(sum_lanes((i64s)sum)) + off;
+  }
 }
 
 #if !defined(__AVX512F__)

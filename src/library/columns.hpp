@@ -70,7 +70,7 @@ bool rows_of_halves(const void* self, const void* x, std::int64_t stride, std::i
 }
 /// Of which there are no columns.
 template <class R, class T>
-inline constexpr cpu::column_fold rows_of_halves_alone{.most = 64, .turned = 0, .begin = nullptr, .add = nullptr, .merge = nullptr, .finish = nullptr, .rows = rows_of_halves<R, T>};
+inline constexpr cpu::column_fold rows_of_halves_alone{.most = 64, .turned = 0, .begin = nullptr, .add = nullptr, .merge = nullptr, .finish = nullptr, .rows = rows_of_halves<R, T>, .least_of_row = 33};
 
 /// Sums, means and norm1 of f32 and f64.
 template <class R, class T>
@@ -181,7 +181,7 @@ struct columns_of_halves {
       static_cast<f16*>(out)[k] = reductions::narrow<f16>(asks_of<R>.what == op::mean ? s / static_cast<double>(n) : s);
     }
   }
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, rows_of_halves<R, f16>};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, rows_of_halves<R, f16>, nullptr, false, nullptr, 0, 33};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <span>
@@ -40,6 +41,7 @@ void check_column(const std::vector<T>& x, std::int64_t count) {
     expect_same(wf::mean(matrix, wf::axis{0})[k], wf::mean(x), "mean", at);
   }
   expect_same(wf::norm2(matrix, wf::axis{0})[k], wf::norm2(x), "norm2", at);
+  if constexpr (sizeof(T) >= 4) expect_same(wf::mean_var(matrix, wf::axis{0})[k].mean, wf::mean(x), "mean of mean_var", at);
   expect_same(wf::var(matrix, wf::axis{0})[k], wf::var(x), "var", at);
   expect_same(wf::sum_of_squares(matrix, wf::axis{0})[k], wf::sum_of_squares(x), "sum_of_squares", at);
 }
@@ -66,10 +68,34 @@ std::vector<T> column(int kind, std::int64_t n, generator& random) {
   if (kind == 2 && n % 2 == 1) x.back() = T(-0.0);
   if (kind == 10) x[random() % x.size()] *= static_cast<T>(0x1p40);  // far from all others
   if (kind == 11) std::fill(x.begin(), x.end(), T(0.0f));
+  if (kind >= 12 && n >= 6) {
+    // What lies far below decides: of a sum that would be zero else, or where a sum that leaves its anchor comes back, or of a tie of the sum, of the mean, or of the sum of squares.
+    constexpr int digits = limits::digits;
+    const int scale = static_cast<int>(random() % 9) - 4, below = digits + 5 + static_cast<int>(random() % static_cast<std::uint64_t>(2 * digits));
+    const double sign = random() % 2 == 0 ? 1 : -1;
+    const auto put = [&](std::initializer_list<double> first) {
+      std::fill(x.begin(), x.end(), T(0.0f));
+      std::transform(first.begin(), first.end(), x.begin(), [&](double v) { return static_cast<T>(std::ldexp(v, scale)); });
+    };
+    const auto whole = static_cast<double>(n);
+    if (kind == 12) put({1, std::ldexp(1.0, -digits - 7), sign * std::ldexp(1.0, -2 * digits - below), -1, -std::ldexp(1.0, -digits - 7)});
+    if (kind == 13) {
+      x[0] = static_cast<T>(std::ldexp(sign, 40 + below % 9));
+      x[1] = static_cast<T>(-static_cast<double>(x[0]));
+    }
+    if (kind == 14) put({1, std::ldexp(1.0, -digits), sign * std::ldexp(1.0, -digits - below)});
+    if (kind == 15) put({whole, std::ldexp(whole, -digits), sign * std::ldexp(1.0, -digits - (random() % 2 == 0 ? 30 + below % 25 : 43 + below % 9))});
+    if (kind == 16) put({1, std::ldexp(1.0, -(digits + 1) / 2), digits % 2 == 0 ? 0.0 : std::ldexp(1.0, -(digits + 1) / 2), std::ldexp(1.0, -digits - below % 20)});
+    if (kind == 17) {
+      const int few = digits + 6 + below % 9;  // bits that a double, or two of them, just cannot take
+      put({1, std::ldexp(1.0, -digits) - std::ldexp(1.0, -few), std::ldexp(1.0 + sign * std::ldexp(1.0, 1 - digits), -few)});
+    }
+    std::shuffle(x.begin(), x.end(), random);
+  }
   if (kind == 7) x[random() % x.size()] = random() % 2 == 0 ? limits::infinity() : limits::quiet_NaN();
   return x;
 }
-constexpr int kinds = 12;
+constexpr int kinds = 18;
 
 template <class T>
 void check_columns() {

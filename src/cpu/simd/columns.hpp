@@ -22,7 +22,14 @@ WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
   // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than this, or the next columns.
   const bool next_rows = here < rows || 2 * count * size > stride;
+  const bool no_gaps = cached && here < rows && stride == count * size;  // what is in the last cache is asked for in the order of memory
+  const auto* next = static_cast<const unsigned char*>(x) + here * stride;
   const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
+    if (no_gaps) {
+      prefetch_beyond_l1(next, 0);
+      next += sizeof(V);
+      return;
+    }
     if (cached) return;
     if (next_rows) prefetch_beyond_l1(p, here * stride);
     else prefetch(p, 1024);
@@ -694,11 +701,11 @@ struct quotients {
       return (a - p) - low;
     }
   }
-  /// Of sums of floats. A quotient that is a double is taken as it is, else one halfway between two answers is never told, as those of ten numbers often are.
+  /// Of sums of floats, for answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such answers has n·h as a double, from which a differs by
+  /// its last place at least, which is more than n times half of the quotient's.
   WF_INLINE void divide(f64s& a, f64s& b) const {
-    const f64s q = a / n;
-    const i64s exact = (i64s)(a == b) & (i64s)(rest(q, b) == 0.0);
-    const f64s by = (b - a) * inverse * 1.01 + abs(q) * 0x1p-51;
+    const f64s q = a / n, by = (b - a) * inverse * 1.01 + abs(q) * 0x1p-51;
+    const i64s exact = (i64s)(a == b);
     a = where(exact, q, q - by);
     b = where(exact, q, q + by);
   }
@@ -783,10 +790,14 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
-    // Too much is read before it is used for L1. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the
-    // next columns, but for a few rows, which are streams that the processor reads ahead by itself.
-    const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, ahead = !last || 2 * count * size > stride ? here * stride : count * size - i * stride,
-                       asked = cached || (last && 2 * count * size <= stride && first) ? 0 : next;
+    // Too much is read before it is used for L1. Rows without gaps are asked for in the order of memory. Behind the last rows those of the next plane are asked for, where rows are hardly wider
+    // than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    const bool no_gaps = stride == count * size && !last, next_plane = 2 * count * size > stride;
+    const std::int64_t asked = no_gaps ? (rows - i - here < here ? rows - i - here : here)
+                               : cached || (last && first && !next_plane) ? 0
+                               : last ? here : rows - i - here < here ? rows - i - here : here,
+                       ask_step = no_gaps ? vectors * width : stride;
+    const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
     /// read(k, v): row k's vector v of those from column j on, which lie at `from`; write(v, answers).
     const auto add = [&](std::int64_t j, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {
@@ -911,10 +922,10 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
       if (part != 0) break;
       at += head * size;
       to += head * size;
-      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width)
+      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, ask += no_gaps ? asked * vectors * width : vectors * width, to += vectors * width)
         add(j, at,
             [&](std::int64_t k, int v) __attribute__((always_inline)) {
-              if (k < asked) prefetch_beyond_l1(at + k * stride + v * width, ahead);
+              if (k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
               return load<vec<T>>(at + k * stride + v * width);
             },
             [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });

@@ -10,10 +10,7 @@
 namespace wf::cpu::WF_TARGET {
 
 /// Rows that are read beside each other: each is a stream that the processor reads ahead.
-#if !defined(WF_ROWS_AT_ONCE)
-#define WF_ROWS_AT_ONCE (width == 64 ? 16 : 8)
-#endif
-inline constexpr std::int64_t rows_at_once = WF_ROWS_AT_ONCE, most_at_once = 16;  // the latter of no more rows than that
+inline constexpr std::int64_t rows_at_once = width == 64 ? 16 : 8, most_at_once = 16;  // the latter of no more rows than that
 
 /// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows. Nothing is asked for
 /// that is `cached`.
@@ -22,14 +19,7 @@ WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
   // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than this, or the next columns.
   const bool next_rows = here < rows || 2 * count * size > stride;
-  const bool no_gaps = cached && here < rows && stride == count * size;  // what is in the last cache is asked for in the order of memory
-  const auto* next = static_cast<const unsigned char*>(x) + here * stride;
   const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
-    if (no_gaps) {
-      prefetch_beyond_l1(next, 0);
-      next += sizeof(V);
-      return;
-    }
     if (cached) return;
     if (next_rows) prefetch_beyond_l1(p, here * stride);
     else prefetch(p, 1024);
@@ -790,12 +780,10 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
-    // Too much is read before it is used for L1. Rows without gaps are asked for in the order of memory. Behind the last rows those of the next plane are asked for, where rows are hardly wider
-    // than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
-    const bool no_gaps = stride == count * size && !last, next_plane = 2 * count * size > stride;
-    const std::int64_t asked = no_gaps ? (rows - i - here < here ? rows - i - here : here)
-                               : cached || (last && first && !next_plane) ? 0
-                               : last ? here : rows - i - here < here ? rows - i - here : here,
+    // Too much is read before it is used for L1. What is in the last cache is asked for in the order of memory, if rows have no gaps. Behind the last rows those of the next plane are asked for, where
+    // rows are hardly wider than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    const bool no_gaps = cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
+    const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
                        ask_step = no_gaps ? vectors * width : stride;
     const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
     /// read(k, v): row k's vector v of those from column j on, which lie at `from`; write(v, answers).
@@ -1182,7 +1170,8 @@ void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
     };
     std::int64_t j = 0;
     for (; j + 2 * per <= n; j += 2 * per) {
-      prefetch(row + j * size);
+      WF_UNROLL
+      for (int line = 0; line < 2 * width; line += 64) prefetch(row + j * size + line, 4096);
       add(load<V>(row + j * size), 0);
       add(load<V>(row + (j + per) * size), 1);
     }

@@ -12,13 +12,13 @@ namespace wf::cpu {
 /// What a block of columns keeps, at most.
 inline constexpr std::size_t column_bytes = 16384;
 
-/// Shorter rows are turned into columns, longer ones have a proof each.
-inline constexpr std::int64_t least_of_row = 65, most_of_row = 4096;
+/// Longer rows have a proof each.
+inline constexpr std::int64_t most_of_row = 4096;
 
 struct column_fold {
   std::int64_t most;      ///< columns of a block, a multiple of 64
   std::int64_t turned;  ///< answers of up to so many elements that lie near each other are turned into columns: all else takes longer
-  void (*begin)(void* block, std::int64_t count);
+  void (*begin)(void* block, std::int64_t count);  ///< of what has no columns but rows null, as the next three are
   /// Row i begins i·stride bytes after x. `any`: have these columns any row yet? What lies behind them is lost. `cached`: the last cache has room for all elements of the call.
   void (*add)(void* block, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached);
   /// Columns [0, count) get what columns [from, from + count) of another block, or of the same, have; all have a row.
@@ -33,6 +33,7 @@ struct column_fold {
   /// The answers of columns that have n rows, all at once; false where one is uncertain, or there is no such way: then none is told.
   bool (*whole)(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) = nullptr;
   std::int64_t most_whole = 0;  ///< columns that it takes, a multiple of `most`
+  std::int64_t least_of_row = 65;  ///< shorter rows are turned into columns
 };
 
 }  // namespace wf::cpu

@@ -152,7 +152,7 @@ std::int64_t cached_bytes() {
 answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
                                   std::int64_t chunks, const context& c, std::byte* out) {
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
-  if (r.columns == nullptr || p.kept.back().strides[0] != size) return {};
+  if (r.columns == nullptr || r.columns->add == nullptr || p.kept.back().strides[0] != size) return {};
   const column_fold& f = *r.columns;
   // As wide as can be, since whole rows are read fastest, but some blocks for each thread.
   const int threads = threads_of(c);
@@ -277,7 +277,7 @@ void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std
 
 /// Answers of rows without gaps, some at a time.
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
-  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
+  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
   const dimension& rows = p.kept.back();
   answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
@@ -350,15 +350,20 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
 
   std::size_t bytes = 0;
   for (int k = 0; k < r.inputs; ++k) bytes += r.element_sizes[k];
-  const std::int64_t chunk = chunk_size(p.elements, bytes);
+  // Where there are many long answers each thread has some of its own. Of what depends on the order of elements, as fast sums do, answers do not depend on that.
+  constexpr int enough = 8;
+  const bool apart = !panels && p.elements > least_chunk && (r.proves != nullptr || r.columns != nullptr) && groups / enough >= threads_of(c);
+  const std::int64_t chunk = apart ? p.elements : chunk_size(p.elements, bytes);
   const std::int64_t chunks = (p.elements + chunk - 1) / chunk;
+  context for_one = c;
+  if (chunks == 1) for_one.threads = 1;
 
   // Answers of elements without gaps may have a proof, and then need no state.
   const auto proved = [&](std::int64_t answer) {
     if (!runs || panels || r.proves == nullptr) return false;
     const pointers q = at_index(p.base, p.kept, answer, r.inputs);
     const void* x[max_inputs] = {q[0], q[1]};
-    return prove(r, self, x, p.elements, c, out + static_cast<std::size_t>(answer) * r.result_size);
+    return prove(r, self, x, p.elements, for_one, out + static_cast<std::size_t>(answer) * r.result_size);
   };
 
   answered_groups answered;

@@ -124,10 +124,12 @@ struct kernel_table {
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   // Columns side by side (simd/columns.hpp).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
-  /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told. Null where an instruction set has no such way.
+  /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told.
   bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]
-  /// Rows of n elements, up to 4096; null where an instruction set has no way that is faster than others.
-  void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);
+  /// Rows of n elements, up to 4096.
+  void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [f64?][magnitudes?]
+  void (*certify_half_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [bf16?][magnitudes?]
+  void (*integer_rows[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums);
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
   bool (*few_sum[2])(const void* x, std::int64_t n, void* out);
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]

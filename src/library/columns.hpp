@@ -40,6 +40,38 @@ void for_uncertain(unsigned char* certain, std::int64_t count, F f) {
     *p = f(p - certain);
 }
 
+/// Answers of f16 and bf16 by those of f32, rounded again. That may be wrong only where the first rounding gave a number halfway between two of T, which has so few bits that the others are zero.
+template <class T>
+void narrowed(const float* from, std::int64_t count, T* to, unsigned char* certain) {
+  constexpr std::uint32_t behind_ties = std::is_same_v<T, f16> ? 0xfff : 0x7fff;
+  for (std::int64_t k = 0; k < count; ++k) {
+    to[k] = reductions::narrow<T>(from[k]);
+    if (static_cast<float>(to[k]) != from[k] && (std::bit_cast<std::uint32_t>(from[k]) & behind_ties) == 0) certain[k] = 0;
+  }
+}
+
+/// Sums, means and norm1 of rows of f16 and bf16, widened to f32.
+template <class R, class T>
+bool rows_of_halves(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+  constexpr asked ask = asks_of<R>;
+  constexpr std::int64_t some = 64;
+  std::memset(certain, 0, static_cast<std::size_t>(rows));
+  if (static_cast<const options*>(self)->rounding != rounding::nearest) return true;
+  const cpu::ieee_environment environment;  // widening f16 multiplies
+  alignas(64) double s[some], c[some], lost[some];
+  alignas(64) float wide[some];
+  for (std::int64_t i = 0; i < rows; i += some) {
+    const std::int64_t here = std::min(some, rows - i);
+    cpu::kernels().certify_half_rows[std::is_same_v<T, bf16>][ask.kind == of_magnitudes](static_cast<const unsigned char*>(x) + i * stride, stride, here, n, s, c, lost);
+    cpu::kernels().round_columns[0][ask.what == op::mean](s, c, lost, static_cast<double>(n), here, wide, certain + i);
+    narrowed(wide, here, static_cast<T*>(out) + i, certain + i);
+  }
+  return true;
+}
+/// Of which there are no columns.
+template <class R, class T>
+inline constexpr cpu::column_fold rows_of_halves_alone{.most = 64, .turned = 0, .begin = nullptr, .add = nullptr, .merge = nullptr, .finish = nullptr, .rows = rows_of_halves<R, T>, .least_of_row = 33};
+
 /// Sums, means and norm1 of f32 and f64.
 template <class R, class T>
 struct columns_by_proof {
@@ -85,7 +117,6 @@ struct columns_by_proof {
   }
   static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
     const auto certify = cpu::kernels().certify_rows[wide][ask.kind == of_magnitudes];
-    if (certify == nullptr) return false;
     block b;
     for (std::int64_t i = 0; i < rows; i += most) {
       const std::int64_t here = std::min(most, rows - i);
@@ -96,7 +127,7 @@ struct columns_by_proof {
   }
   static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) {
     const auto sums = cpu::kernels().sum_columns[wide][ask.what == op::mean];
-    return sums != nullptr && static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, cached, out);
+    return static_cast<const options*>(self)->rounding == rounding::nearest && sums(x, stride, n, count, cached, out);
   }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
     const auto& b = *static_cast<const block*>(from);
@@ -114,7 +145,7 @@ struct columns_by_proof {
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
   static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr,
-                                              cpu::most_whole_columns};
+                                              cpu::most_whole_columns, 33};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
@@ -150,7 +181,7 @@ struct columns_of_halves {
       static_cast<f16*>(out)[k] = reductions::narrow<f16>(asks_of<R>.what == op::mean ? s / static_cast<double>(n) : s);
     }
   }
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, rows_of_halves<R, f16>, nullptr, false, nullptr, 0, 33};
 };
 
 /// Sums of integers, mod 2^64, and means of those whose sums have no more bits.
@@ -190,10 +221,19 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
-  static bool rows(const void*, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
-    const auto sum = cpu::kernels().integer_sum[reductions::integer_lane<T>()];
-    for (std::int64_t i = 0; i < rows; ++i) static_cast<std::uint64_t*>(out)[i] = sum(static_cast<const unsigned char*>(x) + i * stride, n);
-    std::memset(certain, 1, static_cast<std::size_t>(rows));
+  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    const auto sums = cpu::kernels().integer_rows[reductions::integer_lane<T>()];
+    if constexpr (std::is_same_v<result_of<R>, double>) {
+      alignas(64) std::uint64_t some[most];
+      for (std::int64_t i = 0; i < rows; i += most) {
+        const std::int64_t here = std::min(most, rows - i);
+        sums(static_cast<const unsigned char*>(x) + i * stride, stride, here, n, some);
+        finish(self, some, n, here, static_cast<double*>(out) + i, certain + i);
+      }
+    } else {
+      sums(x, stride, rows, n, static_cast<std::uint64_t*>(out));
+      std::memset(certain, 1, static_cast<std::size_t>(rows));
+    }
     return true;
   }
   static void tell(const void*, void* from, std::int64_t n, std::int64_t count, void* out, unsigned char* certain) {
@@ -214,7 +254,7 @@ struct columns_of_integers {
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 32;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, std::is_same_v<result_of<R>, double> ? nullptr : rows, &states};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, nullptr, 0, 25};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -304,16 +344,6 @@ template <class Part, class Mean>
 struct part_of_answer<mean_var_result<Part, Mean>> {
   using type = Part;
 };
-
-/// Answers of f16 and bf16 by those of f32, rounded again. That may be wrong only where the first rounding gave a number halfway between two of T, which has so few bits that the others are zero.
-template <class T>
-void narrowed(const float* from, std::int64_t count, T* to, unsigned char* certain) {
-  constexpr std::uint32_t behind_ties = std::is_same_v<T, f16> ? 0xfff : 0x7fff;
-  for (std::int64_t k = 0; k < count; ++k) {
-    to[k] = reductions::narrow<T>(from[k]);
-    if (static_cast<float>(to[k]) != from[k] && (std::bit_cast<std::uint32_t>(from[k]) & behind_ties) == 0) certain[k] = 0;
-  }
-}
 
 /// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them. f16 and bf16 are added up as f32.
 template <class R, class T, bool Spread, bool Root>
@@ -469,6 +499,7 @@ constexpr const cpu::column_fold* columns_of_one() {
     constexpr asked ask = asks_of<R>;
     constexpr bool root = ask.what == op::norm2 || ask.what == op::std_dev;
     if constexpr (std::is_same_v<T, f16> && ask.kind == of_values) return &columns_of_halves<R>::functions;
+    else if constexpr ((std::is_same_v<T, f16> || std::is_same_v<T, bf16>) && (ask.kind == of_values || ask.kind == of_magnitudes)) return &rows_of_halves_alone<R, T>;
     else if constexpr (sizeof(T) < 4 && !((std::is_same_v<T, f16> || std::is_same_v<T, bf16>) && (ask.kind == of_squares || ask.kind == of_moments))) return nullptr;
     else if constexpr (ask.kind == of_values || ask.kind == of_magnitudes) return &columns_by_proof<R, T>::functions;
     else if constexpr (ask.kind == of_squares) return &columns_of_squares<R, T, false, root>::functions;

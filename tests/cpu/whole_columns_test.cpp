@@ -3,8 +3,10 @@
 // bit for bit, over what their short ways must leave to others: ties, zeros of either sign, subnormal quotients, infinities and NaNs in a column beside ordinary ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <span>
@@ -39,6 +41,7 @@ void check_column(const std::vector<T>& x, std::int64_t count) {
     expect_same(wf::mean(matrix, wf::axis{0})[k], wf::mean(x), "mean", at);
   }
   expect_same(wf::norm2(matrix, wf::axis{0})[k], wf::norm2(x), "norm2", at);
+  if constexpr (sizeof(T) >= 4) expect_same(wf::mean_var(matrix, wf::axis{0})[k].mean, wf::mean(x), "mean of mean_var", at);
   expect_same(wf::var(matrix, wf::axis{0})[k], wf::var(x), "var", at);
   expect_same(wf::sum_of_squares(matrix, wf::axis{0})[k], wf::sum_of_squares(x), "sum_of_squares", at);
 }
@@ -63,10 +66,36 @@ std::vector<T> column(int kind, std::int64_t n, generator& random) {
     x.push_back(static_cast<T>(v));
   }
   if (kind == 2 && n % 2 == 1) x.back() = T(-0.0);
+  if (kind == 10) x[random() % x.size()] *= static_cast<T>(0x1p40);  // far from all others
+  if (kind == 11) std::fill(x.begin(), x.end(), T(0.0f));
+  if (kind >= 12 && n >= 6) {
+    // What lies far below decides: of a sum that would be zero else, or where a sum that leaves its anchor comes back, or of a tie of the sum, of the mean, or of the sum of squares.
+    constexpr int digits = limits::digits;
+    const int scale = static_cast<int>(random() % 9) - 4, below = digits + 5 + static_cast<int>(random() % static_cast<std::uint64_t>(2 * digits));
+    const double sign = random() % 2 == 0 ? 1 : -1;
+    const auto put = [&](std::initializer_list<double> first) {
+      std::fill(x.begin(), x.end(), T(0.0f));
+      std::transform(first.begin(), first.end(), x.begin(), [&](double v) { return static_cast<T>(std::ldexp(v, scale)); });
+    };
+    const auto whole = static_cast<double>(n);
+    if (kind == 12) put({1, std::ldexp(1.0, -digits - 7), sign * std::ldexp(1.0, -2 * digits - below), -1, -std::ldexp(1.0, -digits - 7)});
+    if (kind == 13) {
+      x[0] = static_cast<T>(std::ldexp(sign, 40 + below % 9));
+      x[1] = static_cast<T>(-static_cast<double>(x[0]));
+    }
+    if (kind == 14) put({1, std::ldexp(1.0, -digits), sign * std::ldexp(1.0, -digits - below)});
+    if (kind == 15) put({whole, std::ldexp(whole, -digits), sign * std::ldexp(1.0, -digits - (random() % 2 == 0 ? 30 + below % 25 : 43 + below % 9))});
+    if (kind == 16) put({1, std::ldexp(1.0, -(digits + 1) / 2), digits % 2 == 0 ? 0.0 : std::ldexp(1.0, -(digits + 1) / 2), std::ldexp(1.0, -digits - below % 20)});
+    if (kind == 17) {
+      const int few = digits + 6 + below % 9;  // bits that a double, or two of them, just cannot take
+      put({1, std::ldexp(1.0, -digits) - std::ldexp(1.0, -few), std::ldexp(1.0 + sign * std::ldexp(1.0, 1 - digits), -few)});
+    }
+    std::shuffle(x.begin(), x.end(), random);
+  }
   if (kind == 7) x[random() % x.size()] = random() % 2 == 0 ? limits::infinity() : limits::quiet_NaN();
   return x;
 }
-constexpr int kinds = 10;
+constexpr int kinds = 18;
 
 template <class T>
 void check_columns() {
@@ -238,6 +267,114 @@ TEST(extremes_of_rows, u64) { check_rows<std::uint64_t>([](generator& r) { retur
 TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_bits<wf::f16>(r() % 300 == 0 ? r() : r() % 0x7c00 | r() % 2 << 15); }); }
 TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
 TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
+
+/// Sums, means and norms of rows of which some are of another kind than the others, with gaps between rows.
+template <class T>
+void check_sums_of_rows() {
+  generator random(draw() + 23);
+  for_each_target([&] {
+    for (int k = 0; k < trials(400); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 20), n = 2 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 200)),
+                         stride = n + static_cast<std::int64_t>(random() % 3);
+      std::vector<T> all(static_cast<std::size_t>(rows * stride));
+      const int usual = static_cast<int>(random() % kinds);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::vector<T> row = column<T>(random() % 4 == 0 ? static_cast<int>(random() % kinds) : usual, n, random);
+        std::copy(row.begin(), row.end(), all.begin() + i * stride);
+      }
+      SCOPED_TRACE("kind " + std::to_string(usual) + ", " + std::to_string(rows) + " x " + std::to_string(n));
+      const wf::view<const T> matrix{all.data(), {rows, n}, {stride, 1}};
+      const auto sums = wf::sum(matrix, wf::axis{1}), means = wf::mean(matrix, wf::axis{1}), magnitudes = wf::norm1(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = all.begin() + i * stride;
+        const std::vector<T> row(first, first + n);
+        const auto j = static_cast<std::size_t>(i);
+        expect_same(sums[j], wf::sum(row), "sum", i);
+        expect_same(means[j], wf::mean(row), "mean", i);
+        expect_same(magnitudes[j], wf::norm1(row), "norm1", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
+TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
+
+/// The same of what draw_one draws.
+template <class T, class F>
+void check_sums_of_drawn_rows(F draw_one) {
+  generator random(draw() + 29);
+  for_each_target([&] {
+    for (int k = 0; k < trials(300); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), n = 2 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 200)),
+                         stride = n + static_cast<std::int64_t>(random() % 3);
+      std::vector<T> all(static_cast<std::size_t>(rows * stride));
+      for (T& v : all) v = draw_one(random, k);
+      const wf::view<const T> matrix{all.data(), {rows, n}, {stride, 1}};
+      const auto sums = wf::sum(matrix, wf::axis{1});
+      const auto means = wf::mean(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = all.begin() + i * stride;
+        const std::vector<T> row(first, first + n);
+        expect_same(sums[static_cast<std::size_t>(i)], wf::sum(row), "sum", i);
+        expect_same(means[static_cast<std::size_t>(i)], wf::mean(row), "mean", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+template <class T>
+T any_integer(generator& random, int k) { return static_cast<T>(k % 3 == 0 ? random() : k % 3 == 1 ? random() % 5 : random() % 2 == 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min()); }
+TEST(sums_of_rows, i8) { check_sums_of_drawn_rows<std::int8_t>(any_integer<std::int8_t>); }
+TEST(sums_of_rows, u8) { check_sums_of_drawn_rows<std::uint8_t>(any_integer<std::uint8_t>); }
+TEST(sums_of_rows, i16) { check_sums_of_drawn_rows<std::int16_t>(any_integer<std::int16_t>); }
+TEST(sums_of_rows, u16) { check_sums_of_drawn_rows<std::uint16_t>(any_integer<std::uint16_t>); }
+TEST(sums_of_rows, i32) { check_sums_of_drawn_rows<std::int32_t>(any_integer<std::int32_t>); }
+TEST(sums_of_rows, u32) { check_sums_of_drawn_rows<std::uint32_t>(any_integer<std::uint32_t>); }
+TEST(sums_of_rows, i64) { check_sums_of_drawn_rows<std::int64_t>(any_integer<std::int64_t>); }
+/// Any bits, numbers of one size, few bits, the least ones, zeros of either sign, one infinity or NaN in a while.
+template <class T>
+T any_half(generator& random, int k) {
+  switch (k % 6) {
+    case 0: return of_bits<T>(random());
+    case 1: return T(static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 64);
+    case 2: return T(static_cast<float>(random() % 60));
+    case 3: return of_bits<T>(random() % 300 | random() % 2 << 15);
+    case 4: return of_bits<T>(random() % 2 << 15);
+    default: return random() % 700 == 0 ? of_bits<T>(0x7c00 | random()) : T(static_cast<float>(random() % 999) - 500);
+  }
+}
+TEST(sums_of_rows, f16) { check_sums_of_drawn_rows<wf::f16>(any_half<wf::f16>); }
+TEST(sums_of_rows, bf16) { check_sums_of_drawn_rows<wf::bf16>(any_half<wf::bf16>); }
+
+/// More long rows than threads have at once.
+TEST(sums_of_rows, long_ones_by_several_threads) {
+  generator random(draw() + 31);
+  cpu::thread_pool pool(3);
+  const std::int64_t rows = 33, n = (std::int64_t{1} << 17) + 5;
+  std::vector<double> all(static_cast<std::size_t>(rows * n));
+  for (double& v : all) v = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 9) - 60);
+  all[static_cast<std::size_t>(5 * n + 9)] = std::numeric_limits<double>::infinity();
+  all[static_cast<std::size_t>(7 * n + 9)] = 0x1p900;
+  const wf::view<const double> matrix{all.data(), {rows, n}};
+  for (const int threads : {1, 3}) {
+    context c;
+    c.threads = threads;
+    c.executor = &pool;
+    context fast = c;
+    fast.accuracy = accuracy::fast;
+    context alone = fast;
+    alone.threads = 1;
+    const auto sums = wf::sum(matrix, wf::axis{1}, c), least = wf::min(matrix, wf::axis{1}, c), quick = wf::sum(matrix, wf::axis{1}, fast);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::span<const double> row(all.data() + i * n, static_cast<std::size_t>(n));
+      const auto j = static_cast<std::size_t>(i);
+      expect_same(sums[j], wf::sum(row), "sum", i);
+      expect_same(least[j], wf::min(row), "min", i);
+      expect_same(quick[j], wf::sum(row, alone), "fast sum", i);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace wf::test

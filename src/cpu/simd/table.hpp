@@ -46,13 +46,10 @@ const kernel_table& table() {
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
-#if defined(__AVX512F__)
       .sum_columns = {{sum_columns<f, false>, sum_columns<f, true>}, {sum_columns<d, false>, sum_columns<d, true>}},
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
-#else
-      .sum_columns = {},
-      .certify_rows = {},
-#endif
+      .certify_half_rows = {{certify_rows<lane_f16, false>, certify_rows<lane_f16, true>}, {certify_rows<lane_bf16, false>, certify_rows<lane_bf16, true>}},
+      .integer_rows = WF_INTEGERS(integer_rows),
 #if defined(__AVX512F__)
       .few_sum = {few_sum<f>, few_sum<d>},
 #else

@@ -54,6 +54,7 @@ using f64s = vec<double>;
 using f32s = vec<float>;
 using i64s = vec<std::int64_t>;
 using i32s = vec<std::int32_t>;
+using u32s = vec<std::uint32_t>;
 using u64s = vec<std::uint64_t>;
 /// As many floats as a vector has doubles.
 using half_f32s = vec<float, width / 2>;

@@ -143,9 +143,6 @@ class Tensor:
         rooms.append(tuple(shape))
         return Tensor(np.full(shape, 77, dtype or self.dtype))
 
-    def expand(self, shape):
-        return Tensor(np.broadcast_to(self.x, shape))
-
     def unbind(self):
         return tuple(Tensor(self.x[k:k + 1].reshape(self.x.shape[1:]), view=not torch._C._ExcludeDispatchKeyGuard.entered) for k in range(len(self.x)))
 
@@ -201,12 +198,6 @@ class Tensor:
     def __add__(self, k):
         return Tensor(self.x + k)
 
-    def permute(self, order):
-        return Tensor(self.x.transpose(order))
-
-    def contiguous(self):
-        return Tensor(np.ascontiguousarray(self.x))
-
     def new_zeros(self, n):
         return self.new_full((n,), 0)
 
@@ -228,17 +219,13 @@ class Tensor:
 
 
 rooms = []  # the shapes of arrays that were made for answers
+entered = []  # the streams that were made a library's current one
 
 
 class torch:
     """What of PyTorch's module is used of such."""
 
     float16, float32, float64, int32, int64, bool = (np.dtype(n) for n in ("float16", "float32", "float64", "int32", "int64", "bool"))
-
-    @staticmethod
-    def empty_like(x):
-        rooms.append(x.x.shape)
-        return Tensor(np.full(x.x.shape, 77, x.x.dtype, order=torch.order))
 
     @staticmethod
     def zeros(n):
@@ -267,8 +254,6 @@ class torch:
             def __exit__(self, *error):
                 type(self).entered -= 1
 
-    order = "C"  # in which the dimensions of what empty_like() makes lie
-
     class cuda:
         class Stream:
             pass
@@ -278,6 +263,18 @@ class torch:
             class now:
                 cuda_stream = Tensor.stream or 0
             return now
+
+        @staticmethod
+        def ExternalStream(address, device):
+            return address
+
+        @staticmethod
+        @contextlib.contextmanager
+        def stream(address):
+            entered.append(address)
+            before, Tensor.stream = Tensor.stream, address
+            yield
+            Tensor.stream = before
 
     @staticmethod
     def where(chosen, a, b):
@@ -396,10 +393,6 @@ class cupy:
         return Ndarray(None, None, np.where(chosen.x, a.x, b))
 
     @staticmethod
-    def ascontiguousarray(x):
-        return Ndarray(None, None, np.ascontiguousarray(x.x))
-
-    @staticmethod
     def asarray(x):
         return Ndarray(None, None, np.array(x))
 
@@ -428,11 +421,21 @@ class cupy:
         return Ndarray(None, None, np.searchsorted(x.x, values.x))
 
     class cuda:
+        stream = 0
+
         @staticmethod
         def get_current_stream():
             class now:
-                ptr = 0
+                ptr = cupy.cuda.stream
             return now
+
+        @staticmethod
+        @contextlib.contextmanager
+        def ExternalStream(address):
+            entered.append(address)
+            before, cupy.cuda.stream = cupy.cuda.stream, address
+            yield
+            cupy.cuda.stream = before
 
 
 def host(x):

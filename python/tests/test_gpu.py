@@ -562,7 +562,7 @@ def test_all_other_calls_do(told, kind):
 @simt
 def test_few_functions_are_called_on_the_fast_path(told):
     """Each costs a tenth of a microsecond and more."""
-    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "empty_like", "_tell"]),
+    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "new_empty", "_tell"]),
                     (Ndarray(None, None, np.ones((3, 4), np.float32)), ["sum", "reduce", "get_current_stream"])):
         wf.sum(x, axis=0)
         calls = []
@@ -573,25 +573,6 @@ def test_few_functions_are_called_on_the_fast_path(told):
             sys.setprofile(None)
         own = [c for c in calls if c in most]
         assert own == most, calls
-
-
-@simt
-def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch):
-    """PyTorch's is made like that of an answer before, unless it then lies in another order."""
-    x = np.arange(2.0 * 3 * 5 * 7, dtype=np.float32).reshape(2, 3, 5, 7)
-    for order in ("C", "F"):
-        monkeypatch.setattr(device_arrays.torch, "order", order)
-        for _ in range(2):
-            for how in ({}, *({"axis": d, "keepdims": k} for d in range(4) for k in (False, True)), *({"axis": (d, 3)} for d in range(3))):  # more than are remembered
-                for name in ("sum", "argmax"):
-                    if name == "argmax" and isinstance(how.get("axis"), tuple):
-                        continue
-                    expected = np.asarray(getattr(wf, name)(x, **how))
-                    got, other = (getattr(wf, name)(Tensor(x), **how) for _ in range(2))  # the second like the first
-                    for one in (got, other):
-                        assert one.x.flags.c_contiguous and one.x.dtype == expected.dtype
-                        same(one.x, expected)
-                    assert not np.shares_memory(got.x, other.x)
 
 
 @pytest.fixture
@@ -831,38 +812,62 @@ def test_masks_and_nans_do_not_come_to_general_code(told, kind, monkeypatch):
     what_counts_of_all_calls(kind)
 
 
+def answers_side_by_side(kind):
+    """What counts of answers that lie side by side, whose elements lie apart, of so many elements that kernels for that are taken."""
+    rng = np.random.default_rng(41)
+
+    def numbers(*shape):
+        return (rng.standard_normal(shape) * np.exp2(rng.integers(-30, 30, shape))).astype(np.float32)
+
+    wide, deep, high = numbers(20, 60, 50), numbers(33, 40, 7), numbers(300, 50)
+    deep[3, 4], high[5] = np.nan, np.inf
+    # As they lie: whose last 32 answers and whose last 64 elements are fewer, with gaps, backwards, with a dimension that is not the last at the side, with two to reduce that cannot be one.
+    for x, axes in ((high, (0,)), (high[::-1, ::-1], (0,)), (high.T, (1,)), (wide, (1,)), (wide[:, 3:32, ::2], ((0, 1),)), (wide.transpose(2, 1, 0), (1, 2)), (deep.transpose(0, 2, 1), (0,)),
+                    (np.broadcast_to(high, (3, 300, 50)), (1,)), (deep, (0,))):
+        some = rng.random(x.shape) < 0.4
+        some[0] = False
+        of_answers = rng.random(x.shape[-1:]) < 0.5
+        for mask in (some, of_answers, np.array(True), np.zeros((1,) * x.ndim, bool)):
+            there = placed(kind, mask)
+            for axis in axes:
+                for name in ("mean", "var", "prod"):
+                    same(getattr(wf, name)(placed(kind, x), where=there, axis=axis).x, np.asarray(getattr(wf, name)(x, where=mask, axis=axis)))
+                whole = np.broadcast_to(mask, x.shape)
+                if isinstance(axis, int):
+                    a, b = wf.fuse(["argmax", "mean"])(placed(kind, x), where=there, axis=axis)
+                    same(a.x, np.where(whole.any(axis=axis), places_of(x, whole, axis, False), -1))
+                    same(b.x, wf.mean(x, where=mask, axis=axis))
+        same(wf.nanvar(placed(kind, x), axis=axes[0]).x, wf.nanvar(x, axis=axes[0]))
+        same(wf.nanmean(placed(kind, x), axis=axes[0], where=placed(kind, some)).x, wf.nanmean(x, axis=axes[0], where=some))
+    many = rng.integers(-9, 9, (8, 262_150)).astype(np.int8)  # so many answers that the elements of each are counted in one go
+    for dtype in ("float16", "float64", "int8", "bool", "complex64", "complex128"):
+        x = many if dtype == "int8" else (rng.standard_normal((130, 70)) * 4 + (1j * rng.standard_normal((130, 70)) if "complex" in dtype else 0)).astype(dtype)
+        if kind is Tensor and x.dtype.name not in vars(device_arrays.torch):
+            continue
+        mask = rng.random(x.shape) < 0.5
+        same(wf.mean(placed(kind, x), where=placed(kind, mask), axis=0).x, wf.mean(x, where=mask, axis=0))
+        if dtype == "complex128":
+            y = x[::-1] * 1j
+            same(wf.dot(placed(kind, x), placed(kind, y), where=placed(kind, mask), axis=0).x, wf.dot(x, y, where=mask, axis=0))
+
+
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
-def test_what_counts_of_answers_that_lie_side_by_side(known, kind, monkeypatch):
-    """As of many elements along an axis that is not the last: what has no neutral element goes by labels then, places by a copy in another order."""
-    rng = np.random.default_rng(41)
-    x = (rng.standard_normal((9, 40, 6)) * np.exp2(rng.integers(-30, 30, (9, 40, 6)))).astype(np.float32)
-    x[3, 4] = np.nan
-    mask = rng.random(x.shape) < 0.5
-    mask[3, 4], mask[0, 0] = False, True
-    wf.sum(placed(kind, x))
-    assert _device.kernels("sum").lies_across(_device.array_of(placed(kind, x), 1, "sum"), x.shape, (0,)) is False  # these are few
-    selections = []
-    made = _device.Selection.__init__
-    monkeypatch.setattr(_device.Selection, "__init__", lambda self, here, shape, *rest, **more: (selections.append(shape), made(self, here, shape, *rest, **more))[1])
-    monkeypatch.setattr(_device.kernels("sum"), "lies_across", lambda x, shape, axes: True)
-    for where, chosen in ((mask, placed(kind, mask)), (mask[:, :, :1], placed(kind, mask[:, :, :1]))):
-        for name in ("mean", "var", "sum", "count"):
-            same(getattr(wf, name)(placed(kind, x), where=chosen, axis=0).x, getattr(wf, name)(x, where=where, axis=0))
-        assert not selections
-        for axis in (0, 1):
-            same(wf.argmax(placed(kind, x), where=chosen, axis=axis, keepdims=True).x, np.where(np.broadcast_to(where, x.shape).any(axis=axis, keepdims=True), np.expand_dims(places_of(x, np.broadcast_to(where, x.shape), axis, False), axis), -1))
-            assert selections.pop() == ((40, 6, 9) if axis == 0 else (9, 6, 40))
-        a, b = wf.fuse(["mean", "sum"])(placed(kind, x), where=chosen, axis=0)
-        same(a.x, wf.mean(x, where=where, axis=0))
-        same(b.x, wf.sum(x, where=where, axis=0))
-    same(wf.nanmean(placed(kind, x), axis=0).x, wf.nanmean(x, axis=0))
+def test_what_counts_of_answers_that_lie_side_by_side(told, kind):
+    answers_side_by_side(kind)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_what_counts_of_answers_that_lie_side_by_side_in_general_code(known, kind):
+    answers_side_by_side(kind)
 
 
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
 def test_keys_on_a_gpu(known, kind):
     rng = np.random.default_rng(31)
+    device_arrays.entered.clear()
     x = (rng.standard_normal(500) * np.exp2(rng.integers(-40, 40, 500))).astype(np.float32)
     mask = rng.random(500) < 0.5
     for keys in (rng.integers(-5, 20, 500), rng.integers(0, 3, 500).astype(np.int32), np.round(rng.standard_normal(500)), np.where(mask, np.nan, 2.0), np.full(500, 7), mask):
@@ -876,6 +881,14 @@ def test_keys_on_a_gpu(known, kind):
         different, sums = wf.sum_by_key(placed(kind, x), names, where=placed(kind, mask))
         same(sums.x, wf.sum_by_key(x, names, where=mask)[1])
         assert different.tolist() == np.unique(names).tolist()
+        for of in (placed(kind, keys), names):  # on another stream, which is the library's own for as long as it takes
+            different, sums = wf.sum_by_key(placed(kind, x), of, where=placed(kind, mask), stream=2)
+            same(sums.x, wf.sum_by_key(x, keys if of is not names else names, where=mask)[1])
+    assert set(device_arrays.entered) == {2} and len(device_arrays.entered) >= 6
+    with pytest.raises(ValueError, match="stream= of an array in the CPU's memory"):
+        wf.sum_by_key(x, keys, stream=1)
+    with pytest.raises(TypeError, match="stream="):
+        wf.sum_by_key(placed(kind, x), placed(kind, keys), stream=object())
     different, sums = wf.sum_by_key(placed(kind, x[:0]), placed(kind, keys[:0]))
     assert different.x.shape == sums.x.shape == (0,)
     for call, error, words in ((lambda: wf.sum_by_key(x, placed(kind, keys)), TypeError, "elements in the CPU's memory"), (lambda: wf.sum_by_key(placed(kind, x), Cuda(keys)), TypeError, "CuPy's or PyTorch's"),

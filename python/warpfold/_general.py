@@ -660,9 +660,9 @@ def own_by_label(own: Any, here: Any, labels: Any, count: int, out: Any) -> list
     return [answer]
 
 
-def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:
     if lies_on_gpu(keys):
-        return by_key_on_gpu(x, keys, accuracy, rounding, where)
+        return by_key_on_gpu(x, keys, accuracy, rounding, where, stream)
     if isinstance(keys, Iterator):
         keys = list(keys)
     given = np.asarray(keys)
@@ -679,10 +679,10 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
-    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where)[0]
+    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
 
 
-def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:
     """Keys are sorted by the array's library, elements put in their order; those of a key are a segment then."""
     from . import _device
     who = "sum_by_key"
@@ -697,7 +697,19 @@ def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -
     masked = where is not None and where is not True
     if masked:
         _device.check_selecting(x, where, tuple(x.shape), who)
-    different, order, ends = _device.keys_of(x, keys, who)
+    if stream is not None:  # which is the library's own for as long as that takes
+        library, address = _device.library_of_keys(x, keys, who), _device.handle_of(stream, who)
+        given = [x, keys, *([where] if masked else [])]
+        for one in given:
+            _device.array_of(one, address, who)  # its elements come first
+        with library.on(x, address):
+            found = by_key_on_gpu(x, keys, accuracy, rounding, where, None)
+        for one in given:
+            library.used(one, stream)
+        for one in found:
+            library.used_here(one)
+        return found
+    different, order, ends = _device.library_of_keys(x, keys, who).by_key(keys)
     if masked:
         where = _device.in_order_of(x, _device.broadcast(where, tuple(x.shape)), order)
     [sums] = parted([SUM], _device.in_order_of(x, x, order), None, accuracy, rounding, who, offsets=ends, where=where if masked else None)

@@ -180,7 +180,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       .def("contiguous", &device_array::contiguous);
   m.def("of_interface", &of_interface, nb::arg("told"), nb::arg("who"));
   m.def("of_capsule", &of_capsule, nb::arg("capsule"), nb::arg("who"), nb::arg("pinned"));
-  m.def("torch_tensors", &capsule_of<torch_tensors>, nb::arg("kind"), nb::arg("types"), nb::arg("more"));
+  m.def("torch_tensors", &capsule_of<torch_tensors>, nb::arg("kind"), nb::arg("types"), nb::arg("exchange"));
   m.def("cupy_arrays", &capsule_of<cupy_arrays>, nb::arg("kind"), nb::arg("types"), nb::arg("current_stream"));
   // An array of a library that was told of, as it tells of itself in the fewest steps, with the library's current stream; None: it is for the protocols.
   m.def("read", [](nb::handle x) -> std::optional<device_array> {

@@ -135,8 +135,8 @@ std::vector<const library*>& libraries();
 /// That whose arrays x is one of, or null.
 const library* library_of(PyObject* x);
 
-/// PyTorch's tensors. `more`: the exchange API of DLPack, and what makes contexts in which views are tensors of their own, or None.
-std::unique_ptr<library> torch_tensors(nb::handle kind, const nb::list& types, nb::handle more);
+/// PyTorch's tensors; `exchange` is the exchange API of DLPack.
+std::unique_ptr<library> torch_tensors(nb::handle kind, const nb::list& types, nb::handle exchange);
 /// CuPy's arrays; `current` gives the current stream.
 std::unique_ptr<library> cupy_arrays(nb::handle kind, const nb::list& types, nb::handle current);
 

@@ -35,23 +35,43 @@ class torch_answers {
     empty_ = reinterpret_cast<decltype(empty_)>(dlsym(all, "aoti_torch_empty_strided"));
     address_ = reinterpret_cast<decltype(address_)>(dlsym(all, "aoti_torch_get_data_ptr"));
     release_ = reinterpret_cast<decltype(release_)>(dlsym(all, "aoti_torch_delete_tensor_object"));
+    part_ = reinterpret_cast<decltype(part_)>(dlsym(all, "aoti_torch__reinterpret_tensor"));
     object_ = reinterpret_cast<decltype(object_)>(dlsym(of_python, "_Z16THPVariable_WrapON2at10TensorBaseE"));
-    is_there_ = cuda != nullptr && empty_ != nullptr && address_ != nullptr && release_ != nullptr && object_ != nullptr;
+    is_there_ = cuda != nullptr && empty_ != nullptr && address_ != nullptr && release_ != nullptr && part_ != nullptr && object_ != nullptr;
     if (is_there_) cuda_ = cuda();
   }
 
-  /// A new tensor on a GPU, and its elements' address; null, without a Python error, where it cannot be made so.
-  std::pair<PyObject*, void*> tensor(const wf::extents& shape, wf::dtype type, int device) const {
-    if (!is_there_) return {};
-    std::array<std::int64_t, wf::max_rank> strides;
-    std::int64_t step = 1;
-    for (std::size_t d = shape.size(); d-- > 0; step *= std::max<std::int64_t>(1, shape[d])) strides[d] = step;
-    void *made = nullptr, *at = nullptr;
-    if (empty_(static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), types_[static_cast<std::size_t>(type)], cuda_, device, &made) != 0) return {};
-    PyObject* const object = address_(made, &at) == 0 ? object_(made) : nullptr;  // it takes the tensor out of `made`
-    release_(made);
-    if (object == nullptr) PyErr_Clear();
-    return {object, at};
+  /// New tensors of that shape on a GPU, one behind the other in one piece of memory, which is all that they share, and the first one's address. None, without a Python error, where they cannot be made so.
+  template <std::size_t Count>
+  std::array<nb::object, Count> tensors(const wf::extents& shape, wf::dtype type, int device, void*& first) const {
+    std::array<nb::object, Count> made;
+    if (!is_there_) return made;
+    std::array<std::int64_t, wf::max_rank + 1> lengths{Count}, strides;
+    std::int64_t n = 1;
+    for (std::size_t d = shape.size(); d-- > 0; n *= std::max<std::int64_t>(1, shape[d])) {
+      lengths[d + 1] = shape[d];
+      strides[d + 1] = n;
+    }
+    strides[0] = n;
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    constexpr std::size_t whole = Count == 1;  // whose first dimension is not there
+    void* all = nullptr;
+    if (empty_(rank + (whole ? 0 : 1), &lengths[whole], &strides[whole], types_[static_cast<std::size_t>(type)], cuda_, device, &all) != 0) return made;
+    bool right = address_(all, &first) == 0;
+    for (std::size_t k = 0; right && k < Count; ++k) {
+      void* part = all;
+      right = Count == 1 || part_(all, rank, &lengths[1], &strides[1], static_cast<std::int64_t>(k) * n, &part) == 0;
+      if (!right) break;
+      made[k] = nb::steal(object_(part));  // it takes the tensor out of `part`
+      right = made[k].is_valid();
+      if (Count != 1) release_(part);
+    }
+    release_(all);
+    if (!right) {
+      PyErr_Clear();
+      made = {};
+    }
+    return made;
   }
 
  private:
@@ -61,6 +81,7 @@ class torch_answers {
   std::int32_t (*empty_)(std::int64_t rank, const std::int64_t* shape, const std::int64_t* strides, std::int32_t type, std::int32_t device_type, std::int32_t device, void** made) = nullptr;
   std::int32_t (*address_)(void* tensor, void** found) = nullptr;
   std::int32_t (*release_)(void* tensor) = nullptr;
+  std::int32_t (*part_)(void* tensor, std::int64_t rank, const std::int64_t* shape, const std::int64_t* strides, std::int64_t first, void** made) = nullptr;
   PyObject* (*object_)(void* tensor) = nullptr;
 };
 
@@ -75,9 +96,8 @@ struct torch_library final : library {
     int (*dltensor_from_py_object_no_sync)(void*, nb::dlpack::dltensor*);
     int (*current_work_stream)(std::int32_t, std::int32_t, void**);
   };
-  torch_library(nb::handle arrays, const nb::list& types, nb::handle more)
-      : library(arrays, types, "to"), told_(static_cast<const functions*>(PyCapsule_GetPointer(nb::object(more[0]).ptr(), "dlpack_exchange_api"))),
-        make_context_(nb::object(more[1]).release().ptr()) {
+  torch_library(nb::handle arrays, const nb::list& types, nb::handle exchange)
+      : library(arrays, types, "to"), told_(static_cast<const functions*>(PyCapsule_GetPointer(exchange.ptr(), "dlpack_exchange_api"))) {
     if (told_ == nullptr) throw nb::python_error();
     if (told_->major != 1 || told_->dltensor_from_py_object_no_sync == nullptr || told_->current_work_stream == nullptr)
       refuse("an exchange API of another version of DLPack than 1, or without functions");
@@ -114,59 +134,27 @@ struct torch_library final : library {
   }
   // Not by managed_tensor_allocator: such memory is not the tensor's own, and record_stream() leaves it out.
   std::pair<nb::object, void*> room(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type) const override {
-    if (const auto made = makes_.tensor(shape, type, of.x.device); made.first != nullptr) {
-      nb::object one = nb::steal(made.first);
-      if (reinterpret_cast<PyObject*>(Py_TYPE(one.ptr())) == kind) return {std::move(one), made.second};  // else something of PyTorch's stands in between
-    }
+    void* at = nullptr;
+    if (auto [one] = makes_.tensors<1>(shape, type, of.x.device, at); is_ours(one)) return {std::move(one), at};
     nb::object made = call(new_empty_, {x, tuple_of(shape).ptr(), type_object(type)}, dtype_, true);  // x need not be of the type that `of` is
     nb::dlpack::dltensor t;
     if (told_->dltensor_from_py_object_no_sync(made.ptr(), &t) != 0) throw nb::python_error();
     return {std::move(made), static_cast<std::byte*>(t.data) + t.byte_offset};
   }
-  std::optional<std::array<nb::object, 2>> two_rooms(PyObject* x, const place& of, const wf::extents& shape, wf::dtype type, void*& first) const override {
-    if (make_context_ == Py_None) return std::nullopt;
-    auto [made, at] = room(x, of, both_shape(shape), type);
-    first = at;
-    const context apart(*this);
-    const nb::object parts = call(unbind_, {made.ptr()}, nullptr, true);
-    return std::array{item(parts, 0), item(parts, 1)};
+  std::optional<std::array<nb::object, 2>> two_rooms(PyObject*, const place& of, const wf::extents& shape, wf::dtype type, void*& first) const override {
+    auto two = makes_.tensors<2>(shape, type, of.x.device, first);
+    if (!is_ours(two[0]) || !is_ours(two[1])) return std::nullopt;
+    return two;
   }
   std::optional<std::uintptr_t> named(PyObject* stream) const override { return static_cast<std::uintptr_t>(number_of(attribute(stream, cuda_stream_))); }
   void used(PyObject* x, PyObject* stream) const override { call(record_stream_, {x, stream}, nullptr, true); }
 
  private:
-  /// One of make_context_, entered for as long as it lives. They are used again: to make one takes longer than to enter it.
-  class context {
-   public:
-    explicit context(const torch_library& of) : of_(of) {
-      if (of.contexts_.empty()) {
-        held_ = call(of.make_context_, {});
-      } else {
-        held_ = std::move(of.contexts_.back());
-        of.contexts_.pop_back();
-      }
-      call(of.enter_, {held_.ptr()}, nullptr, true);
-    }
-    context(const context&) = delete;
-    context& operator=(const context&) = delete;
-    ~context() {
-      try {
-        call(of_.exit_, {held_.ptr(), Py_None, Py_None, Py_None}, nullptr, true);
-        of_.contexts_.push_back(std::move(held_));
-      } catch (...) {
-        PyErr_Clear();
-      }
-    }
+  /// Else there is none, or something of PyTorch's stands in between, such as a mode in which its tensors are no real ones.
+  bool is_ours(const nb::object& made) const { return made.is_valid() && reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())) == kind; }
 
-   private:
-    const torch_library& of_;
-    nb::object held_;
-  };
-  mutable std::vector<nb::object> contexts_;  // the GIL's
   const functions* told_;
   const torch_answers makes_;
-  PyObject* make_context_;
-  PyObject *unbind_ = interned("unbind"), *enter_ = interned("__enter__"), *exit_ = interned("__exit__");
   PyObject *requires_grad_ = interned("requires_grad"), *is_neg_ = interned("is_neg"), *is_conj_ = interned("is_conj"), *new_empty_ = interned("new_empty"), *cuda_stream_ = interned("cuda_stream"),
            *record_stream_ = interned("record_stream");
   PyObject* dtype_ = nb::make_tuple("dtype").release().ptr();
@@ -174,6 +162,6 @@ struct torch_library final : library {
 
 }  // namespace
 
-std::unique_ptr<library> torch_tensors(nb::handle kind, const nb::list& types, nb::handle more) { return std::make_unique<torch_library>(kind, types, more); }
+std::unique_ptr<library> torch_tensors(nb::handle kind, const nb::list& types, nb::handle exchange) { return std::make_unique<torch_library>(kind, types, exchange); }
 
 }  // namespace wfpy

@@ -124,9 +124,9 @@ class Tensor:
     __dlpack_c_exchange_api__ = _capsule(ctypes.addressof(_table), _NAME, None)
     stream = None
 
-    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False, view=False):
+    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False):
         self.x, self.kind, self.requires_grad, self.neg, self.conj, self.fails = np.asarray(x), kind, requires_grad, neg, conj, fails
-        self.device, self.dtype, self.recorded, self.is_view, self._version = "cuda:0", self.x.dtype, [], view, 0
+        self.device, self.dtype, self.recorded = "cuda:0", self.x.dtype, []
 
     def record_stream(self, stream):
         if not hasattr(stream, "cuda_stream"):
@@ -142,17 +142,6 @@ class Tensor:
     def new_empty(self, shape, dtype=None):
         rooms.append(tuple(shape))
         return Tensor(np.full(shape, 77, dtype or self.dtype))
-
-    def unbind(self):
-        return tuple(Tensor(self.x[k:k + 1].reshape(self.x.shape[1:]), view=not torch._C._ExcludeDispatchKeyGuard.entered) for k in range(len(self.x)))
-
-    def add_(self, other):
-        self.x += other
-        self._version += 1
-        return self
-
-    def _is_view(self):
-        return self.is_view
 
     def data_ptr(self):
         return self.x.ctypes.data
@@ -226,33 +215,6 @@ class torch:
     """What of PyTorch's module is used of such."""
 
     float16, float32, float64, int32, int64, bool = (np.dtype(n) for n in ("float16", "float32", "float64", "int32", "int64", "bool"))
-
-    @staticmethod
-    def zeros(n):
-        return Tensor(np.zeros(n))
-
-    class _C:
-        """Contexts in which views are tensors of their own."""
-
-        class DispatchKey:
-            ADInplaceOrView = 1
-
-        @staticmethod
-        def DispatchKeySet(key):
-            return {key}
-
-        class _ExcludeDispatchKeyGuard:
-            entered = made = 0
-
-            def __init__(self, keys):
-                assert keys == {torch._C.DispatchKey.ADInplaceOrView}
-                type(self).made += 1
-
-            def __enter__(self):
-                type(self).entered += 1
-
-            def __exit__(self, *error):
-                type(self).entered -= 1
 
     class cuda:
         class Stream:

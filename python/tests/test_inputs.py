@@ -312,6 +312,8 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.fuse("sum"), TypeError, "in a list"),
     (lambda x: wf.fuse(["sum", "max"])([]), ValueError, "^max: there are no elements"),
     (lambda x: wf.segment_sum(x[0], None), TypeError, "^segment_sum: offsets=None"),
+    (lambda x: wf.sum_by_label(x[0], None), TypeError, "^sum_by_label: labels=None"),
+    (lambda x: wf.reduce_by_label("max", x[0], None), TypeError, "^reduce_by_label: labels=None"),
     (lambda x: wf.segment_sum(x[0], True), TypeError, "^segment_sum: offsets=True"),
     (lambda x: wf.segment_sum(x[0], [0, 2, 1]), ValueError, "^segment_sum: offset 2 is 1"),
     (lambda x: wf.sum_by_label(x[0], [0, 5, 1], 3), ValueError, "^sum_by_label: label 5 of element 1"),

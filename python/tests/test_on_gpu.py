@@ -544,6 +544,10 @@ def test_answers_are_tensors_of_their_own():
         assert wf.sum(x[:1].to(dtype), axis=0).dtype == (torch.int64 if dtype == torch.int8 else torch.uint64 if dtype == torch.uint8 else dtype)
     answers[0].add_(1)
     assert answers[0]._version == 1
+    mean, var = wf.mean_var(x)  # of which one piece of memory is all that they share
+    assert var.data_ptr() - mean.data_ptr() == 4 and type(mean) is type(var) is torch.Tensor and not mean._is_view() and not var._is_view()
+    var.add_(1)
+    assert (mean._version, var._version) == (0, 1) and float(mean) == float(wf.mean(x)) and float(var) == float(wf.var(x) + 1)
     with torch.inference_mode():
         assert wf.sum(x).is_inference()
     a = wf.sum(x)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import importlib
 import math
 import operator
@@ -281,23 +280,9 @@ def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
     _told.add(kind)
     if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
         types = [getattr(library.module, name, None) for name in NAMES]
-        more = (vars(kind)["__dlpack_c_exchange_api__"], views_of_their_own(library.module))
-        _core.use_device(compiled.torch_tensors(kind, types, more))
+        _core.use_device(compiled.torch_tensors(kind, types, vars(kind)["__dlpack_c_exchange_api__"]))
     elif type(library) is _Cupy and kind is library.module.ndarray:
         _core.use_device(compiled.cupy_arrays(kind, DTYPES, library.module.cuda.get_current_stream))
-
-
-def views_of_their_own(torch: Any) -> Any:
-    """What makes contexts in which PyTorch's views are tensors of their own but for the memory: what is done in place to one does not count as done to the others. None of a PyTorch that
-    has no such."""
-    try:
-        make = functools.partial(torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView))
-        with make():
-            first, second = torch.zeros(2).unbind()
-        first.add_(1)
-        return make if (first._version, second._version, first._is_view()) == (1, 0, False) else None
-    except (AttributeError, TypeError, RuntimeError):
-        return None
 
 
 def array_of(x: Any, stream: int, who: str) -> Any:

@@ -488,7 +488,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
            labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None, where: Any = None, out: Any = None) -> list[Any]:
     """By segments or labels, of one operation; `own`: a Reduction, in place of it."""
     if labels is None and offsets is None:
-        raise TypeError(f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
+        raise TypeError(f"{who}: labels=None; they are whole numbers in one dimension" if "label" in who else
+                        f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
     if lies_on_gpu(x):
         return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream, where, out)
     no_stream(stream, who)

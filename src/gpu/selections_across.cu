@@ -48,19 +48,55 @@ __device__ __forceinline__ two_places place_in_answer(const across& a, Number r)
   return at;
 }
 
-/// `starts` has a number for each share of each answer: the first kernel, where `s.to` is null, writes how many elements count, the second reads where they go.
-template <class T>
+/// Rows of 32 answers as a warp has them: of those from `first` on an element a lane, and its part of the mask. All loads are on their way before any of them is looked at; lanes and rows that are not there take
+/// their neighbours', which nobody counts.
+template <class T, int Rows, bool Reads>
+struct rows_across {
+  T x[Reads ? Rows : 1];
+  unsigned char mask[Rows];
+
+  /// `places` is the warp's own.
+  __device__ __forceinline__ void read(const across& a, const two_places& at, std::uint64_t first, std::uint64_t last, two_places* places) {
+    static_assert(Rows <= warp_lanes);
+    const selection& s = a.s;
+    const std::uint64_t r = min(first + static_cast<unsigned>(lane_index()), last);  // each lane finds where one row lies
+    __syncwarp();
+    if (lane_index() < Rows) places[lane_index()] = s.is_small ? place_in_answer(a, static_cast<std::uint32_t>(r)) : place_in_answer(a, r);
+    __syncwarp();
+    if constexpr (Reads) {
+#pragma unroll
+      for (int j = 0; j < Rows; ++j) x[j] = *reinterpret_cast<const T*>(s.x + at.x + places[j].x);
+    }
+    if (s.mask != nullptr) {
+#pragma unroll
+      for (int j = 0; j < Rows; ++j) mask[j] = s.mask[at.mask + places[j].mask];
+    } else {
+#pragma unroll
+      for (int j = 0; j < Rows; ++j) mask[j] = 1;
+    }
+  }
+  __device__ __forceinline__ bool counts(const selection& s, int j) const {
+    if constexpr (Reads) return mask[j] != 0 && is_number(s, x[j]);
+    else return mask[j] != 0;
+  }
+};
+
+/// `starts` has a number for each share of each answer: that of elements that count, which the first kernel writes, and then where they go. What counts no NaNs out has elements of one byte, which are not read.
+template <class T, bool Writes>
 __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads, across_resident)) across_kernel(across a, std::uint64_t* starts) {
-  constexpr int rows = sizeof(T) > 8 ? 16 : sizeof(T) > 4 ? 32 : 64, batch = sizeof(T) > 8 ? 8 : 16;  // of a tile, in flight
+  constexpr bool reads = Writes || sizeof(T) > 1;
+  constexpr int rows = sizeof(T) > 8 ? 16 : sizeof(T) > 4 ? 32 : 64, batch = !reads ? 32 : sizeof(T) > 4 ? 8 : 16;  // of a tile, in flight
   constexpr int pitch = rows + 1;  // so that lanes that read an answer's elements, and those that write one of each, find different banks
-  __shared__ T found[across_warps][warp_lanes * pitch];
-  __shared__ std::uint8_t row_of[across_warps][warp_lanes * pitch];
+  __shared__ T found[Writes ? across_warps : 1][Writes ? warp_lanes * pitch : 1];
+  __shared__ two_places places[across_warps][batch];
+  __shared__ std::uint8_t row_of[Writes ? across_warps : 1][Writes ? warp_lanes * pitch : 1];
   const selection& s = a.s;
   const auto lane = static_cast<std::uint32_t>(lane_index()), warp = static_cast<std::uint32_t>(warp_index());
   const std::uint64_t unit = std::uint64_t{blockIdx.x} * across_warps + warp;
   if (unit >= a.strips * a.shares) return;
   const std::uint64_t strip = unit % a.strips, share = unit / a.strips;
-  const std::uint64_t column = strip % a.strips_of_side * warp_lanes + lane;
+  const std::uint64_t mine = strip % a.strips_of_side * warp_lanes + lane, column = min(mine, static_cast<std::uint64_t>(s.length[a.side]) - 1);
+  const bool inside = mine == column;
   std::uint64_t others = strip / a.strips_of_side, answer = 0, step = 1;
   two_places first{0, 0};
   for (int d = a.kept - 1; d >= 0; --d) {
@@ -72,41 +108,31 @@ __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads
     answer += k * step;
     step *= length;
   }
-  const bool inside = column < static_cast<std::uint64_t>(s.length[a.side]), counts_only = s.to == nullptr, reads = !counts_only || s.infinity != ~std::uint64_t{0};
   const std::uint64_t end = min(s.row, (share + 1) * a.each);
-  std::uint64_t at = counts_only || !inside ? 0 : starts[answer * a.shares + share];
+  std::uint64_t at = Writes ? starts[answer * a.shares + share] : 0;
   for (std::uint64_t r = share * a.each; r < end; r += rows) {
     int some = 0;
 #pragma unroll 1
-    for (int b = 0; b < rows; b += batch) {
-      T x[batch];
-      bool is[batch];
+    for (int b = 0; b < rows && r + static_cast<unsigned>(b) < end; b += batch) {
+      rows_across<T, batch, reads> tile;
+      tile.read(a, first, r + static_cast<unsigned>(b), end - 1, places[warp]);
 #pragma unroll
       for (int j = 0; j < batch; ++j) {
-        const std::uint64_t mine = r + static_cast<unsigned>(b + j);
-        is[j] = inside && mine < end;
-        x[j] = T{};
-        if (!is[j]) continue;
-        const two_places row = s.is_small ? place_in_answer(a, static_cast<std::uint32_t>(mine)) : place_in_answer(a, mine);
-        if (reads) x[j] = *reinterpret_cast<const T*>(s.x + first.x + row.x);
-        is[j] = s.mask == nullptr || s.mask[first.mask + row.mask] != 0;
-      }
-#pragma unroll
-      for (int j = 0; j < batch; ++j) {
-        if (!is[j] || (reads && !is_number(s, x[j]))) continue;
-        if (!counts_only) {
-          found[warp][static_cast<int>(lane) * pitch + some] = x[j];
+        if (!inside || r + static_cast<unsigned>(b + j) >= end || !tile.counts(s, j)) continue;
+        if constexpr (Writes) {
+          found[warp][static_cast<int>(lane) * pitch + some] = tile.x[j];
           if (s.places != nullptr) row_of[warp][static_cast<int>(lane) * pitch + some] = static_cast<std::uint8_t>(b + j);
         }
         ++some;
       }
     }
-    if (!counts_only) {
+    if constexpr (Writes) {
       __syncwarp();
 #pragma unroll 1
       for (int l = 0; l < warp_lanes; ++l) {
         const int many = __shfl_sync(all_lanes, some, l);
         const std::uint64_t to = __shfl_sync(all_lanes, at, l), of = __shfl_sync(all_lanes, answer, l);
+#pragma unroll 1
         for (int k = static_cast<int>(lane); k < many; k += warp_lanes) {
           reinterpret_cast<T*>(s.to)[to + static_cast<unsigned>(k)] = found[warp][l * pitch + k];
           if (s.places != nullptr) s.places[to + static_cast<unsigned>(k)] = static_cast<std::int64_t>(of * s.row + r + row_of[warp][l * pitch + k]);
@@ -116,7 +142,7 @@ __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads
     }
     at += static_cast<unsigned>(some);
   }
-  if (counts_only && inside) starts[answer * a.shares + share] = at;
+  if (!Writes && inside) starts[answer * a.shares + share] = at;
 }
 
 /// The sum of a number of each thread of a block, in all threads.
@@ -188,7 +214,7 @@ bool lies_across(const array_selection& r, across& a) {
 }  // namespace
 
 cudaError_t enqueue_select_across(const array_selection& r, const selection& s, workspace& scratch, cudaStream_t stream) {
-  constexpr std::uint64_t tile = 64, warps_of_multiprocessor = 128;  // so many that the last to come make no difference
+  constexpr std::uint64_t tile = 32, warps_of_multiprocessor = 128;  // so many that the last to come make no difference
   constexpr std::uint64_t most_starts = workspace::row_bytes / 8 - scan_blocks;
   const auto up = [](std::uint64_t x, std::uint64_t y) { return (x + y - 1) / y; };
   across a{};
@@ -208,12 +234,16 @@ cudaError_t enqueue_select_across(const array_selection& r, const selection& s, 
   if (blocks > 0x7fffffffu) return cudaErrorNotSupported;
   const launch_config c{static_cast<unsigned>(blocks), across_threads, 0, stream, false}, scan{static_cast<unsigned>(up(many, each)), scan_threads, 0, stream, false};
   return for_size(r, [&]<class T>(T) {
-    across counted = a;
-    counted.s.to = nullptr;
-    cudaError_t e = launch(across_kernel<T>, c, counted, starts);
+    cudaError_t e = cudaSuccess;
+    if constexpr (sizeof(T) > 1) {
+      if (s.infinity != ~std::uint64_t{0}) e = launch(across_kernel<T, false>, c, a, starts);
+      else e = launch(across_kernel<std::uint8_t, false>, c, a, starts);
+    } else {
+      e = launch(across_kernel<T, false>, c, a, starts);
+    }
     if (e == cudaSuccess) e = launch(parts_kernel, scan, starts, many, each, sums);
     if (e == cudaSuccess) e = launch(starts_kernel, scan, starts, many, each, sums, a.shares, s.offsets);
-    return e != cudaSuccess ? e : launch(across_kernel<T>, c, a, starts);
+    return e != cudaSuccess ? e : launch(across_kernel<T, true>, c, a, starts);
   });
 }
 

@@ -272,6 +272,16 @@ def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
         for such in (there.clone().requires_grad_(), z.conj(), z.conj().imag, there.to_sparse()):
             with pytest.raises(Slow):
                 wf.sum(such)
+        monkeypatch.undo()
+        for such in (z.conj() * (1 + 2j), (z * (1 + 2j)).conj(), (z * (1 + 2j)).conj().imag, torch._neg_view(there), torch._neg_view(there)[::2].T):
+            for how in ({}, {"axis": 0}, {"stream": torch.cuda.Stream()}):  # as they are, not as they lie
+                found = wf.sum(such, **how)
+                torch.cuda.synchronize()
+                same(host(found), np.asarray(wf.sum(such.cpu().resolve_conj().resolve_neg().numpy(), **({} if "stream" in how else how))))
+        with pytest.raises(TypeError, match="requires? grad"):
+            wf.sum(there.clone().requires_grad_())
+        with pytest.raises(ValueError, match="out= whose numbers are negated"):
+            wf.sum(there, out=torch._neg_view(torch.zeros((), device="cuda")))
         total = wf.sum(there)
         total.record_stream(torch.cuda.Stream())
         total.resize_(2)  # its memory is its own

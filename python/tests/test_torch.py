@@ -145,3 +145,21 @@ def test_types_and_refusals_of_the_mode():
         assert torch.ones(3, device="meta").sum().device.type == "meta"
         with pytest.raises(TypeError, match="^warpfold.torch.exact: sum of a tensor of .*sparse"):
             torch.ones(3).to_sparse().sum()
+
+
+def test_tensors_as_they_are_not_as_they_lie():
+    x = torch.arange(1.0, 7.0).reshape(2, 3)
+    z = torch.complex(x, 2 * x)
+    for such in (torch._neg_view(x), z.conj(), z.conj().imag, torch._neg_view(x).T[::2], x.bfloat16(), x.half(), x.expand(4, 2, 3), x.to(torch.uint8), x > 2):
+        plain = such.resolve_conj().resolve_neg().clone()
+        for how in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+            for f in (wf.sum, wf.mean):
+                a, b = f(such, **how), f(plain, **how)
+                assert type(a) is torch.Tensor and a.dtype == b.dtype and torch.equal(a, b)
+        assert wf.dot(such, such) == wf.dot(plain, plain)
+    for such, said in ((x.clone().requires_grad_(), "require gradient"), (x.to_sparse(), "layout"), (torch.empty(3, device="meta"), "meta"), (x.to(torch.float8_e5m2), "float8_e5m2"),
+                       (torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), "not supported")):
+        for f in (wf.sum, wf.max, wf.ExactSum):
+            with pytest.raises(TypeError, match=said) as e:
+                f(such)
+            assert "\n" not in str(e.value)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _core
-from ._inputs import BOOL, DTYPES, F64, I64, NAMES, is_floating, lies_on_gpu, to_type
+from ._inputs import BOOL, DTYPES, F64, I64, NAMES, as_they_are, first_line, is_floating, lies_on_gpu, to_type
 
 INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
            "to the CPU")
@@ -296,7 +296,11 @@ def array_of(x: Any, stream: int, who: str) -> Any:
             return told
     if hasattr(type(x), "__dlpack__"):
         pinned = hasattr(type(x), "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 3  # the CPU's array to its library, which has no streams
-        return compiled.of_capsule(x.__dlpack__() if pinned else x.__dlpack__(stream=stream), who, pinned)
+        try:
+            capsule = x.__dlpack__() if pinned else x.__dlpack__(stream=stream)
+        except (BufferError, NotImplementedError, RuntimeError) as e:
+            raise TypeError(f"{who}: the array does not let itself be read: {type(x).__name__}.__dlpack__() says: {first_line(e)}") from None
+        return compiled.of_capsule(capsule, who, pinned)
     found = compiled.of_interface(x.__cuda_array_interface__, who)
     if found.stream is not None and found.stream != stream:
         compiled.in_order(found.device, found.stream, stream)
@@ -317,6 +321,8 @@ class Inputs:
     """One or two arrays on one GPU, the stream of the call, and the room for its answers."""
 
     def __init__(self, x: Any, y: Any, asked: Asked) -> None:
+        given = x, y
+        x, y = as_they_are(x), None if y is None else as_they_are(y)
         self.asked, self.x, self.y, self.library = asked, x, y, library_of(x)
         compiled = kernels(asked.who)
         if type(x) not in _told:
@@ -338,6 +344,10 @@ class Inputs:
             raise ValueError(f"{asked.who}: arrays on the GPUs {self.a.device} and {self.b.device}; they must be on one")
         if asked.stream is not None and self.library is not None:
             self.library.used(x, asked.stream)
+            for one, before in zip((x, y), given):
+                if one is not before:  # which nobody else keeps
+                    with self.library.on(one, self.stream):
+                        self.library.used_here(one)
 
     def place(self, out: Any, shape: tuple[int, ...], code: int) -> tuple[Any, int]:
         """Where answers of that shape and type go: the caller's array, or one of the kind that x is."""
@@ -354,6 +364,8 @@ class Inputs:
         device = int(out.__dlpack_device__()[0]) if hasattr(kind, "__dlpack_device__") else 2 if hasattr(out, "__cuda_array_interface__") else 0
         if device not in _AS_OUT:
             raise TypeError(f"{who}: out= of type {kind.__name__}; it is an array on the GPU, as the elements are")
+        if out is not as_they_are(out):
+            raise ValueError(f"{who}: out= whose numbers are negated or conjugated when they are read")
         to = array_of(out, self.stream, who)
         if to.shape != shape:
             raise ValueError(f"{who}: out= has the shape {to.shape}; the answer has {shape}")

@@ -228,7 +228,7 @@ cudaError_t enqueue_select_across(const array_selection& r, const selection& s, 
   a.each = up(up(s.row, shares), tile) * tile;
   a.shares = up(s.row, a.each);
   auto* const sums = reinterpret_cast<std::uint64_t*>(scratch.row_states());
-  // Of one share each the starts are the offsets.
+  // Where each has one share, the starts are the offsets.
   auto* const starts = a.shares == 1 ? reinterpret_cast<std::uint64_t*>(s.offsets) : sums + scan_blocks;
   const std::uint64_t many = s.answers * a.shares, blocks = up(a.strips * a.shares, across_warps), each = up(up(many, scan_blocks), scan_threads) * scan_threads;
   if (blocks > 0x7fffffffu) return cudaErrorNotSupported;

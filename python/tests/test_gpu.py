@@ -797,7 +797,7 @@ def answers_side_by_side(kind):
         for mask in (some, of_answers, np.array(True), np.zeros((1,) * x.ndim, bool)):
             there = placed(kind, mask)
             for axis in axes:
-                for name in ("mean", "var", "prod"):
+                for name in ("mean", "var", "std"):
                     same(getattr(wf, name)(placed(kind, x), where=there, axis=axis).x, np.asarray(getattr(wf, name)(x, where=mask, axis=axis)))
                 whole = np.broadcast_to(mask, x.shape)
                 if isinstance(axis, int):
@@ -930,6 +930,16 @@ def test_the_cuda_array_interface():
         same(wf.sum(Interface(x), out=out).x, total)
     wf.sum(Interface(x, strides="left out", stream="left out", version=2), out=out)
     assert out.x == x.sum()
+
+
+@simt
+def test_what_a_call_from_cpp_takes_is_of_a_call_that_is_right():
+    """By which bench/gpu/python_package.py tells what Python adds."""
+    compiled, out = _device.kernels("sum"), np.zeros(())
+    x, to = (_device.array_of(Cuda(one), 1, "sum") for one in (np.arange(10.0), out))
+    assert compiled.timed(_core.op_names.index("sum"), x, to.address, 1, 3) > 0 and out == 45
+    with pytest.raises(ValueError, match="no call of it"):
+        compiled.timed(0, x, to.address, 1, 0)
 
 
 @simt

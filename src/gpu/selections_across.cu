@@ -18,7 +18,7 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 constexpr unsigned across_warps = 4, across_threads = across_warps * warp_lanes;  ///< 35 KB of shared memory
-constexpr unsigned across_resident = 5;                                           ///< blocks of a multiprocessor
+[[maybe_unused]] constexpr unsigned across_resident = 5;  ///< blocks of a multiprocessor; simt has none
 constexpr unsigned scan_threads = 256, scan_warps = scan_threads / warp_lanes, scan_blocks = 256;
 constexpr std::int64_t least_row = 8, least_side = 8;  ///< elements of an answer, answers side by side: of fewer the other way is as good
 

@@ -10,13 +10,13 @@ set(WF_KERNEL_GROUPS
   "integers integer_moments checked"
   "rows_products rows_complex"
   "rows_moments rows_any rows_labels"
-  "runs states conversions selections")
+  "runs states conversions selections selections_across")
 set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"
-  "rows_labels runs states conversions selections")
+  "rows_labels runs states conversions selections selections_across")
 
 function(wf_kernel_sources out)
   set(sources "")

@@ -152,6 +152,7 @@ def sums(seconds):
             for which, call in (("wf", lambda: wf.sum(x)), ("theirs", lambda: torch.sum(x))):
                 row["torch"][which]["device_us"] = in_graph(call, launches)
             row["torch"]["fast"] = eager(lambda: wf.sum(x, accuracy="fast"), seconds)
+            row["noise"] = by_turns({"torch": lambda: torch.sum(x), "torch again": lambda: torch.sum(x)}, seconds)["ratio"]  # what two equal calls differ by
             if cupy:
                 y = of_cupy[:1 << k]
                 assert float(wf.sum(y)) == float(wf.sum(x))
@@ -253,6 +254,18 @@ def masks(seconds):
                  "torch.where and its sum": lambda: torch.where(where, x, 0.0).sum(), "torch.nansum": lambda: torch.nansum(x)}  # noqa: B023
         for name, call in calls.items():
             rows.append({"what": name, "log2n": k, "right": right, **eager(call, seconds), "device_us": in_graph(call, 16 if k <= 20 else 4)})
+    for side in (4096, 16384):
+        x, where = whole[:side * side].view(side, side), half[:side * side].view(side, side)
+        for axis in (0, 1):
+            at, chosen = some_rows(x, axis)
+            kept = [mask.bool() for mask in some_rows(where, axis)[1]]
+            found = wf.mean(x, where=where, axis=axis)[at]
+            right = all(float(g) == nearest(true_sums(row[mask].view(1, -1))[0] / int(mask.sum()), "float32") for g, row, mask in zip(found.tolist(), chosen, kept))
+            if not right:
+                wrong.append(f"mean of {side} x {side}, axis {axis}, with a mask")
+            for name in ("sum", "mean", "var", "argmax"):
+                call = lambda: getattr(wf, name)(x, where=where, axis=axis)  # noqa: B023, E731
+                rows.append({"what": f"{name} axis {axis}", "shape": (side, side), "right": right, **eager(call, seconds), "device_us": in_graph(call, 4)})
     return rows
 
 
@@ -340,7 +353,17 @@ def calls(seconds):
         "dot": lambda: wf.dot(x, x), "segment_sum": lambda: wf.segment_sum(x, ends), "segment_sum length": lambda: wf.segment_sum(x, 64), "sum_by_label": lambda: wf.sum_by_label(x, at, 10),
         "Reduction": lambda: above(x), "Reduction axis": lambda: above(rows, axis=0), "Reduction of two": lambda: apart(x, x), "Reduction segments": lambda: wf.segment_reduce(above, x, 64),
         "torch: (x > 1).sum()": lambda: (x > 1).sum()}
-    return [{"call": name, **told} for name, told in by_turns(named, seconds).items()]
+    # What C++ takes to put the same sum on the stream, in a loop of its own: what a call of Python's takes beside that is Python's share.
+    from warpfold import _core, _device
+    compiled, op = _device.kernels("sum"), _core.op_names.index("sum")
+    there, to = (_device.array_of(one, 1, "sum") for one in (x, out))
+    in_cpp = []
+    for _ in range(15):
+        torch.cuda.synchronize()
+        in_cpp.append(1e6 * compiled.timed(op, there, to.address, 1, 300))
+    torch.cuda.synchronize()
+    cpp = {"call": "sum from C++", "us": None, "host_us": round(statistics.median(in_cpp), 3), "calls": 300}
+    return [cpp, *({"call": name, **told, "above_cpp_us": round(told["host_us"] - cpp["host_us"], 3)} for name, told in by_turns(named, seconds).items())]
 
 
 def modes(seconds):
@@ -387,6 +410,9 @@ def told_short(result):
             all_ = [r[lib]["ratio"] for r in result.get(name, []) if lib in r]
             if all_:
                 print(f"{name} beside {lib}: {sum(r <= 1 for r in all_)} of {len(all_)} not slower, {sum(r <= 1.02 for r in all_)} at most 1.02, {sum(r <= 1.05 for r in all_)} at most 1.05, most {max(all_):.2f}")
+    noise = [r["noise"] for r in result.get("sums", []) if "noise" in r]
+    if noise:
+        print(f"torch.sum beside itself: {min(noise):.4f} to {max(noise):.4f}; from 2^27 on", *(f"{r['dtype']} 2^{r['log2n']} {r['noise']:.4f} (wf {r['torch']['ratio']:.4f});" for r in result["sums"] if r["log2n"] >= 27))
     worst = sorted(((turns(r[lib]), lib, r["dtype"], r["log2n"]) for r in result.get("sums", []) for lib in ("torch", "cupy") if lib in r),
                    key=lambda w: -float(w[0]))
     if worst:
@@ -396,7 +422,7 @@ def told_short(result):
         print(f"axis {row['axis']} of {row['shape']} {row['dtype']}: wf {t['wf']['us']:.1f} us, torch {t['theirs']['us']:.1f}, ratio {turns(t)}"
               + (f"; of cupy {turns(c)}" if c else ""))
     for row in result.get("masks", []):
-        print(f"mask {row['what']} 2^{row['log2n']}: {row['us']:.1f} us, in a graph {row['device_us']:.1f}")
+        print(f"mask {row['what']} {row['shape'] if 'shape' in row else '2^' + str(row['log2n'])}: {row['us']:.1f} us, in a graph {row['device_us']:.1f}")
     for row in result.get("labels", []):
         print(f"labels {row['groups']} {row['dtype']}: wf {row['wf']['us']:.0f} us, scatter_add {row['scatter_add']['us']:.0f}, index_add {row['index_add']['us']:.0f}")
     for row in result.get("segments", []):
@@ -405,7 +431,8 @@ def told_short(result):
         by = "".join(f", {k} {row[k]}" for k in ("segments", "labels") if k in row)
         print(f"own 2^{row['log2n']}{by}: first {row['first_s']} s, then {row['wf']['us']:.1f} us, torch {row['torch']['us']:.1f}")
     if "calls" in result:
-        print("host us of a call of 1024 elements:", *(f"{r['call']} {r['host_us']:.2f};" for r in result["calls"]))
+        print("host us of a call of 1024 elements, and what of it is above the call from C++:",
+              *(f"{r['call']} {r['host_us']:.2f}" + (f" ({r['above_cpp_us']:.2f});" if "above_cpp_us" in r else ";") for r in result["calls"]))
     for row in result.get("modes", []):
         other = row.get("inside exact()") or row["operator"]
         print(f"{row['what']} 2^{row['log2n']}: torch {row['torch']['us']:.1f} us, exact {other['us']:.1f}")

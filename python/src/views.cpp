@@ -50,9 +50,30 @@ std::optional<view> view_of_buffer(PyObject* x) {
   return v;
 }
 
+namespace {
+
+/// What __dlpack__() gives, told that DLPack 1.0 is known, by which arrays that are read-only can be told, or as it was before. Not by nanobind, which asks a library's to_dlpack() where that raises: PyTorch's
+/// gives what __dlpack__() refuses, as complex numbers that are to be conjugated, as they lie.
+nb::object capsule_of(nb::handle x) {
+  static PyObject* const name = PyUnicode_InternFromString("__dlpack__");
+  static PyObject* const names = nb::make_tuple("max_version").release().ptr();
+  static PyObject* const version = nb::make_tuple(1, 0).release().ptr();
+  PyObject* const given[] = {x.ptr(), version};
+  nb::object made = nb::steal(PyObject_VectorcallMethod(name, given, 1, names));
+  if (!made.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+    PyErr_Clear();
+    made = nb::steal(PyObject_VectorcallMethod(name, given, 1, nullptr));
+  }
+  if (!made.is_valid()) PyErr_Clear();
+  return made;
+}
+
+}  // namespace
+
 std::optional<view> view_of_dlpack(nb::handle x) {
   nb::ndarray<nb::ro> a;
-  if (!nb::try_cast(x, a, false) || (a.device_type() != nb::device::cpu::value && a.device_type() != nb::device::cuda_host::value)) return std::nullopt;
+  const nb::object capsule = capsule_of(x);
+  if (!capsule.is_valid() || PyCapsule_CheckExact(capsule.ptr()) == 0 || !nb::try_cast(capsule, a, false) || (a.device_type() != nb::device::cpu::value && a.device_type() != nb::device::cuda_host::value)) return std::nullopt;
   const auto type = type_of_dlpack(a.dtype());
   if (!type || a.ndim() > std::size_t{wf::max_rank}) return std::nullopt;
   const auto size = static_cast<std::int64_t>(wf::info(*type).size);

@@ -124,9 +124,9 @@ class Tensor:
     __dlpack_c_exchange_api__ = _capsule(ctypes.addressof(_table), _NAME, None)
     stream = None
 
-    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False, view=False):
+    def __init__(self, x, kind=2, requires_grad=False, neg=False, conj=False, fails=False):
         self.x, self.kind, self.requires_grad, self.neg, self.conj, self.fails = np.asarray(x), kind, requires_grad, neg, conj, fails
-        self.device, self.dtype, self.recorded, self.is_view, self._version = "cuda:0", self.x.dtype, [], view, 0
+        self.device, self.dtype, self.recorded = "cuda:0", self.x.dtype, []
 
     def record_stream(self, stream):
         if not hasattr(stream, "cuda_stream"):
@@ -142,20 +142,6 @@ class Tensor:
     def new_empty(self, shape, dtype=None):
         rooms.append(tuple(shape))
         return Tensor(np.full(shape, 77, dtype or self.dtype))
-
-    def expand(self, shape):
-        return Tensor(np.broadcast_to(self.x, shape))
-
-    def unbind(self):
-        return tuple(Tensor(self.x[k:k + 1].reshape(self.x.shape[1:]), view=not torch._C._ExcludeDispatchKeyGuard.entered) for k in range(len(self.x)))
-
-    def add_(self, other):
-        self.x += other
-        self._version += 1
-        return self
-
-    def _is_view(self):
-        return self.is_view
 
     def data_ptr(self):
         return self.x.ctypes.data
@@ -201,12 +187,6 @@ class Tensor:
     def __add__(self, k):
         return Tensor(self.x + k)
 
-    def permute(self, order):
-        return Tensor(self.x.transpose(order))
-
-    def contiguous(self):
-        return Tensor(np.ascontiguousarray(self.x))
-
     def new_zeros(self, n):
         return self.new_full((n,), 0)
 
@@ -228,46 +208,13 @@ class Tensor:
 
 
 rooms = []  # the shapes of arrays that were made for answers
+entered = []  # the streams that were made a library's current one
 
 
 class torch:
     """What of PyTorch's module is used of such."""
 
     float16, float32, float64, int32, int64, bool = (np.dtype(n) for n in ("float16", "float32", "float64", "int32", "int64", "bool"))
-
-    @staticmethod
-    def empty_like(x):
-        rooms.append(x.x.shape)
-        return Tensor(np.full(x.x.shape, 77, x.x.dtype, order=torch.order))
-
-    @staticmethod
-    def zeros(n):
-        return Tensor(np.zeros(n))
-
-    class _C:
-        """Contexts in which views are tensors of their own."""
-
-        class DispatchKey:
-            ADInplaceOrView = 1
-
-        @staticmethod
-        def DispatchKeySet(key):
-            return {key}
-
-        class _ExcludeDispatchKeyGuard:
-            entered = made = 0
-
-            def __init__(self, keys):
-                assert keys == {torch._C.DispatchKey.ADInplaceOrView}
-                type(self).made += 1
-
-            def __enter__(self):
-                type(self).entered += 1
-
-            def __exit__(self, *error):
-                type(self).entered -= 1
-
-    order = "C"  # in which the dimensions of what empty_like() makes lie
 
     class cuda:
         class Stream:
@@ -278,6 +225,18 @@ class torch:
             class now:
                 cuda_stream = Tensor.stream or 0
             return now
+
+        @staticmethod
+        def ExternalStream(address, device):
+            return address
+
+        @staticmethod
+        @contextlib.contextmanager
+        def stream(address):
+            entered.append(address)
+            before, Tensor.stream = Tensor.stream, address
+            yield
+            Tensor.stream = before
 
     @staticmethod
     def where(chosen, a, b):
@@ -396,10 +355,6 @@ class cupy:
         return Ndarray(None, None, np.where(chosen.x, a.x, b))
 
     @staticmethod
-    def ascontiguousarray(x):
-        return Ndarray(None, None, np.ascontiguousarray(x.x))
-
-    @staticmethod
     def asarray(x):
         return Ndarray(None, None, np.array(x))
 
@@ -428,11 +383,21 @@ class cupy:
         return Ndarray(None, None, np.searchsorted(x.x, values.x))
 
     class cuda:
+        stream = 0
+
         @staticmethod
         def get_current_stream():
             class now:
-                ptr = 0
+                ptr = cupy.cuda.stream
             return now
+
+        @staticmethod
+        @contextlib.contextmanager
+        def ExternalStream(address):
+            entered.append(address)
+            before, cupy.cuda.stream = cupy.cuda.stream, address
+            yield
+            cupy.cuda.stream = before
 
 
 def host(x):

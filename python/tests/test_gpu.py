@@ -261,63 +261,30 @@ def rooms_since_now():
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
 def test_mean_and_variance_of_a_whole_array_are_one_answer_of_the_library(told, kind):
-    """Two arrays of their own but for the memory, of which there is one piece."""
-    rng = np.random.default_rng(21)
-    guard = device_arrays.torch._C._ExcludeDispatchKeyGuard
-    before = guard.made
+    """Two arrays of their own but for the memory, of which there is one piece, of libraries that have such: not of a PyTorch without the functions in C that test_on_gpu.py's has."""
+    rng, one_piece = np.random.default_rng(21), kind is Ndarray
     for dtype in ("float16", "float32", "float64", "int32"):
         x = (rng.standard_normal((3, 70)) * 40).astype(dtype)
         for view in (x, x[:, ::2], x.T):
             for how in ({}, {"keepdims": True}, {"correction": 1}, {"rounding": "up"}, {"axis": (0, 1), "correction": 2}):
                 mean, var = wf.mean_var(placed(kind, view), **how)
-                assert type(mean) is type(var) is kind and guard.entered == 0
+                assert type(mean) is type(var) is kind
                 at = [one.x.ctypes.data for one in (mean, var)]
-                assert at[1] - at[0] == mean.x.itemsize
-                if kind is Tensor:
-                    assert not mean.is_view and not var.is_view
+                assert (at[1] - at[0] == mean.x.itemsize) == one_piece
                 for a, b in zip((mean, var), wf.mean_var(view, **how), strict=True):
                     same(a.x, np.asarray(b))
-    assert guard.made - before == (1 if kind is Tensor else 0)  # it is used again
     x = (rng.standard_normal(300) * 1e8 + 1e16).astype(np.float32)
     there, names = placed(kind, x), ["var", "max", "mean", "sum", "mean", "min", "mean_var"]
     wf.fuse(names)(there)
     made = rooms_since_now()
     found = wf.fuse(names)(there)
-    assert sorted(made) == sorted([(2,), (), (), (), (), (), ()]), made  # mean and var in one, min and max of one pass
+    assert sorted(made) == sorted([*([(2,)] if one_piece else [(), ()]), (), (), (), (), (), ()]), made  # mean and var in one, min and max of one pass
     for a, b in zip((*found[:-1], *found[-1]), (*(e := wf.fuse(names)(x))[:-1], *e[-1]), strict=True):
         same(a.x, np.asarray(b))
     del made[:]
     for a, name in zip(wf.fuse(["mean", "var"])(there, accuracy="fast"), ("mean", "var"), strict=True):  # each as the function alone gives it
         same(a.x, np.asarray(getattr(wf, name)(there, accuracy="fast").x))
     assert (2,) not in made
-
-
-@simt
-def test_a_pytorch_without_views_of_their_own_has_two_pieces_of_memory(monkeypatch):
-    class old(device_arrays.torch):
-        class _C:
-            pass
-    assert _device.views_of_their_own(old) is None and _device.views_of_their_own(device_arrays.torch) is not None
-
-    class views(device_arrays.torch):  # whose context is without effect
-        class _C(device_arrays.torch._C):
-            class _ExcludeDispatchKeyGuard(device_arrays.torch._C._ExcludeDispatchKeyGuard):
-                def __enter__(self):
-                    pass
-
-                __exit__ = staticmethod(lambda *error: None)
-    assert _device.views_of_their_own(views) is None
-    monkeypatch.setitem(_device._libraries, Tensor, _device._Torch(old))
-    _device.tell_fast_path(Tensor, _device._libraries[Tensor], _device.kernels("sum"))
-    try:
-        x = np.arange(50, dtype=np.float32)
-        mean, var = wf.mean_var(Tensor(x))
-        same(mean.x, np.asarray(wf.mean(x)))
-        same(var.x, np.asarray(wf.var(x)))
-        assert mean.x.base is None and var.x.base is None
-    finally:
-        _core.use_device(None)
-        _device._told.clear()
 
 
 @simt
@@ -562,7 +529,7 @@ def test_all_other_calls_do(told, kind):
 @simt
 def test_few_functions_are_called_on_the_fast_path(told):
     """Each costs a tenth of a microsecond and more."""
-    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "empty_like", "_tell"]),
+    for x, most in ((Tensor(np.ones((3, 4), np.float32)), ["sum", "reduce", "_tell", "is_neg", "_stream", "new_empty", "_tell"]),
                     (Ndarray(None, None, np.ones((3, 4), np.float32)), ["sum", "reduce", "get_current_stream"])):
         wf.sum(x, axis=0)
         calls = []
@@ -573,25 +540,6 @@ def test_few_functions_are_called_on_the_fast_path(told):
             sys.setprofile(None)
         own = [c for c in calls if c in most]
         assert own == most, calls
-
-
-@simt
-def test_memory_for_answers_is_of_their_shape_and_without_gaps(told, monkeypatch):
-    """PyTorch's is made like that of an answer before, unless it then lies in another order."""
-    x = np.arange(2.0 * 3 * 5 * 7, dtype=np.float32).reshape(2, 3, 5, 7)
-    for order in ("C", "F"):
-        monkeypatch.setattr(device_arrays.torch, "order", order)
-        for _ in range(2):
-            for how in ({}, *({"axis": d, "keepdims": k} for d in range(4) for k in (False, True)), *({"axis": (d, 3)} for d in range(3))):  # more than are remembered
-                for name in ("sum", "argmax"):
-                    if name == "argmax" and isinstance(how.get("axis"), tuple):
-                        continue
-                    expected = np.asarray(getattr(wf, name)(x, **how))
-                    got, other = (getattr(wf, name)(Tensor(x), **how) for _ in range(2))  # the second like the first
-                    for one in (got, other):
-                        assert one.x.flags.c_contiguous and one.x.dtype == expected.dtype
-                        same(one.x, expected)
-                    assert not np.shares_memory(got.x, other.x)
 
 
 @pytest.fixture
@@ -831,38 +779,62 @@ def test_masks_and_nans_do_not_come_to_general_code(told, kind, monkeypatch):
     what_counts_of_all_calls(kind)
 
 
+def answers_side_by_side(kind):
+    """What counts of answers that lie side by side, whose elements lie apart, of so many elements that kernels for that are taken."""
+    rng = np.random.default_rng(41)
+
+    def numbers(*shape):
+        return (rng.standard_normal(shape) * np.exp2(rng.integers(-30, 30, shape))).astype(np.float32)
+
+    wide, deep, high = numbers(20, 60, 50), numbers(33, 40, 7), numbers(300, 50)
+    deep[3, 4], high[5] = np.nan, np.inf
+    # As they lie: whose last 32 answers and whose last 64 elements are fewer, with gaps, backwards, with a dimension that is not the last at the side, with two to reduce that cannot be one.
+    for x, axes in ((high, (0,)), (high[::-1, ::-1], (0,)), (high.T, (1,)), (wide, (1,)), (wide[:, 3:32, ::2], ((0, 1),)), (wide.transpose(2, 1, 0), (1, 2)), (deep.transpose(0, 2, 1), (0,)),
+                    (np.broadcast_to(high, (3, 300, 50)), (1,)), (deep, (0,))):
+        some = rng.random(x.shape) < 0.4
+        some[0] = False
+        of_answers = rng.random(x.shape[-1:]) < 0.5
+        for mask in (some, of_answers, np.array(True), np.zeros((1,) * x.ndim, bool)):
+            there = placed(kind, mask)
+            for axis in axes:
+                for name in ("mean", "var", "std"):
+                    same(getattr(wf, name)(placed(kind, x), where=there, axis=axis).x, np.asarray(getattr(wf, name)(x, where=mask, axis=axis)))
+                whole = np.broadcast_to(mask, x.shape)
+                if isinstance(axis, int):
+                    a, b = wf.fuse(["argmax", "mean"])(placed(kind, x), where=there, axis=axis)
+                    same(a.x, np.where(whole.any(axis=axis), places_of(x, whole, axis, False), -1))
+                    same(b.x, wf.mean(x, where=mask, axis=axis))
+        same(wf.nanvar(placed(kind, x), axis=axes[0]).x, wf.nanvar(x, axis=axes[0]))
+        same(wf.nanmean(placed(kind, x), axis=axes[0], where=placed(kind, some)).x, wf.nanmean(x, axis=axes[0], where=some))
+    many = rng.integers(-9, 9, (8, 262_150)).astype(np.int8)  # so many answers that the elements of each are counted in one go
+    for dtype in ("float16", "float64", "int8", "bool", "complex64", "complex128"):
+        x = many if dtype == "int8" else (rng.standard_normal((130, 70)) * 4 + (1j * rng.standard_normal((130, 70)) if "complex" in dtype else 0)).astype(dtype)
+        if kind is Tensor and x.dtype.name not in vars(device_arrays.torch):
+            continue
+        mask = rng.random(x.shape) < 0.5
+        same(wf.mean(placed(kind, x), where=placed(kind, mask), axis=0).x, wf.mean(x, where=mask, axis=0))
+        if dtype == "complex128":
+            y = x[::-1] * 1j
+            same(wf.dot(placed(kind, x), placed(kind, y), where=placed(kind, mask), axis=0).x, wf.dot(x, y, where=mask, axis=0))
+
+
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
-def test_what_counts_of_answers_that_lie_side_by_side(known, kind, monkeypatch):
-    """As of many elements along an axis that is not the last: what has no neutral element goes by labels then, places by a copy in another order."""
-    rng = np.random.default_rng(41)
-    x = (rng.standard_normal((9, 40, 6)) * np.exp2(rng.integers(-30, 30, (9, 40, 6)))).astype(np.float32)
-    x[3, 4] = np.nan
-    mask = rng.random(x.shape) < 0.5
-    mask[3, 4], mask[0, 0] = False, True
-    wf.sum(placed(kind, x))
-    assert _device.kernels("sum").lies_across(_device.array_of(placed(kind, x), 1, "sum"), x.shape, (0,)) is False  # these are few
-    selections = []
-    made = _device.Selection.__init__
-    monkeypatch.setattr(_device.Selection, "__init__", lambda self, here, shape, *rest, **more: (selections.append(shape), made(self, here, shape, *rest, **more))[1])
-    monkeypatch.setattr(_device.kernels("sum"), "lies_across", lambda x, shape, axes: True)
-    for where, chosen in ((mask, placed(kind, mask)), (mask[:, :, :1], placed(kind, mask[:, :, :1]))):
-        for name in ("mean", "var", "sum", "count"):
-            same(getattr(wf, name)(placed(kind, x), where=chosen, axis=0).x, getattr(wf, name)(x, where=where, axis=0))
-        assert not selections
-        for axis in (0, 1):
-            same(wf.argmax(placed(kind, x), where=chosen, axis=axis, keepdims=True).x, np.where(np.broadcast_to(where, x.shape).any(axis=axis, keepdims=True), np.expand_dims(places_of(x, np.broadcast_to(where, x.shape), axis, False), axis), -1))
-            assert selections.pop() == ((40, 6, 9) if axis == 0 else (9, 6, 40))
-        a, b = wf.fuse(["mean", "sum"])(placed(kind, x), where=chosen, axis=0)
-        same(a.x, wf.mean(x, where=where, axis=0))
-        same(b.x, wf.sum(x, where=where, axis=0))
-    same(wf.nanmean(placed(kind, x), axis=0).x, wf.nanmean(x, axis=0))
+def test_what_counts_of_answers_that_lie_side_by_side(told, kind):
+    answers_side_by_side(kind)
+
+
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_what_counts_of_answers_that_lie_side_by_side_in_general_code(known, kind):
+    answers_side_by_side(kind)
 
 
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
 def test_keys_on_a_gpu(known, kind):
     rng = np.random.default_rng(31)
+    device_arrays.entered.clear()
     x = (rng.standard_normal(500) * np.exp2(rng.integers(-40, 40, 500))).astype(np.float32)
     mask = rng.random(500) < 0.5
     for keys in (rng.integers(-5, 20, 500), rng.integers(0, 3, 500).astype(np.int32), np.round(rng.standard_normal(500)), np.where(mask, np.nan, 2.0), np.full(500, 7), mask):
@@ -876,6 +848,14 @@ def test_keys_on_a_gpu(known, kind):
         different, sums = wf.sum_by_key(placed(kind, x), names, where=placed(kind, mask))
         same(sums.x, wf.sum_by_key(x, names, where=mask)[1])
         assert different.tolist() == np.unique(names).tolist()
+        for of in (placed(kind, keys), names):  # on another stream, which is the library's own for as long as it takes
+            different, sums = wf.sum_by_key(placed(kind, x), of, where=placed(kind, mask), stream=2)
+            same(sums.x, wf.sum_by_key(x, keys if of is not names else names, where=mask)[1])
+    assert set(device_arrays.entered) == {2} and len(device_arrays.entered) >= 6
+    with pytest.raises(ValueError, match="stream= of an array in the CPU's memory"):
+        wf.sum_by_key(x, keys, stream=1)
+    with pytest.raises(TypeError, match="stream="):
+        wf.sum_by_key(placed(kind, x), placed(kind, keys), stream=object())
     different, sums = wf.sum_by_key(placed(kind, x[:0]), placed(kind, keys[:0]))
     assert different.x.shape == sums.x.shape == (0,)
     for call, error, words in ((lambda: wf.sum_by_key(x, placed(kind, keys)), TypeError, "elements in the CPU's memory"), (lambda: wf.sum_by_key(placed(kind, x), Cuda(keys)), TypeError, "CuPy's or PyTorch's"),
@@ -950,6 +930,16 @@ def test_the_cuda_array_interface():
         same(wf.sum(Interface(x), out=out).x, total)
     wf.sum(Interface(x, strides="left out", stream="left out", version=2), out=out)
     assert out.x == x.sum()
+
+
+@simt
+def test_what_a_call_from_cpp_takes_is_of_a_call_that_is_right():
+    """By which bench/gpu/python_package.py tells what Python adds."""
+    compiled, out = _device.kernels("sum"), np.zeros(())
+    x, to = (_device.array_of(Cuda(one), 1, "sum") for one in (np.arange(10.0), out))
+    assert compiled.timed(_core.op_names.index("sum"), x, to.address, 1, 3) > 0 and out == 45
+    with pytest.raises(ValueError, match="no call of it"):
+        compiled.timed(0, x, to.address, 1, 0)
 
 
 @simt

@@ -8,6 +8,7 @@ import gc
 import math
 import pickle
 import sys
+import types
 import weakref
 
 import numpy as np
@@ -312,6 +313,8 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.fuse("sum"), TypeError, "in a list"),
     (lambda x: wf.fuse(["sum", "max"])([]), ValueError, "^max: there are no elements"),
     (lambda x: wf.segment_sum(x[0], None), TypeError, "^segment_sum: offsets=None"),
+    (lambda x: wf.sum_by_label(x[0], None), TypeError, "^sum_by_label: labels=None"),
+    (lambda x: wf.reduce_by_label("max", x[0], None), TypeError, "^reduce_by_label: labels=None"),
     (lambda x: wf.segment_sum(x[0], True), TypeError, "^segment_sum: offsets=True"),
     (lambda x: wf.segment_sum(x[0], [0, 2, 1]), ValueError, "^segment_sum: offset 2 is 1"),
     (lambda x: wf.sum_by_label(x[0], [0, 5, 1], 3), ValueError, "^sum_by_label: label 5 of element 1"),
@@ -384,3 +387,41 @@ def test_complex_dtypes_of_real_and_complex(dtype):
     total = wf.sum(z, dtype=dtype)
     assert total.dtype == np.dtype(dtype) and total.imag == wf.sum(z.imag, dtype=total.real.dtype)
     assert wf.prod(x, dtype=dtype).dtype == np.dtype(dtype)
+
+
+class Negated:
+    """As a tensor of PyTorch's that lies in memory with other signs than it has: __dlpack__() says nothing of that."""
+
+    def __init__(self, x, refuses=False):
+        self.x, self.refuses = x, refuses
+
+    def resolve_conj(self):
+        return self
+
+    def resolve_neg(self):
+        return self.x if self.refuses is False else self
+
+    def __dlpack_device__(self):
+        if self.refuses == "device":
+            raise NotImplementedError("of this place\nthere is nothing to tell")
+        return 1, 0
+
+    def __dlpack__(self, **how):
+        if self.refuses:
+            raise BufferError("this is not to be read\nwith more lines")
+        return (-self.x).__dlpack__()
+
+
+def test_arrays_that_lie_negated_or_do_not_let_themselves_be_read(monkeypatch):
+    x = np.arange(5.0)
+    for call, expected in ((wf.sum, 10), (wf.max, 4), (lambda y: wf.ExactSum(y).value(), 10), (lambda y: wf.segment_sum(y, 5)[0], 10), (lambda y: wf.dot(y, x), 30), (lambda y: wf.sum_by_label(y, [0] * 5)[0], 10)):
+        assert call(Negated(x)) == expected
+    # A library's to_dlpack() is not asked for what its arrays refuse, as nanobind would.
+    torch, utils, dlpack = (types.ModuleType(n) for n in ("torch", "torch.utils", "torch.utils.dlpack"))
+    torch.utils, utils.dlpack, dlpack.to_dlpack = utils, dlpack, lambda y: y.x.__dlpack__()
+    for module in (torch, utils, dlpack):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(Negated, "__module__", "torch")
+    for refuses, said in ((True, "this is not to be read$"), ("device", "of this place$")):
+        with pytest.raises(TypeError, match="^sum: the array does not let itself be read: .*" + said):
+            wf.sum(Negated(x, refuses))

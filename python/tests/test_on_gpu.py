@@ -272,6 +272,16 @@ def test_plain_calls_do_not_come_to_general_code(library, monkeypatch):
         for such in (there.clone().requires_grad_(), z.conj(), z.conj().imag, there.to_sparse()):
             with pytest.raises(Slow):
                 wf.sum(such)
+        monkeypatch.undo()
+        for such in (z.conj() * (1 + 2j), (z * (1 + 2j)).conj(), (z * (1 + 2j)).conj().imag, torch._neg_view(there), torch._neg_view(there)[::2].T):
+            for how in ({}, {"axis": 0}, {"stream": torch.cuda.Stream()}):  # as they are, not as they lie
+                found = wf.sum(such, **how)
+                torch.cuda.synchronize()
+                same(host(found), np.asarray(wf.sum(such.cpu().resolve_conj().resolve_neg().numpy(), **({} if "stream" in how else how))))
+        with pytest.raises(TypeError, match="requires? grad"):
+            wf.sum(there.clone().requires_grad_())
+        with pytest.raises(ValueError, match="out= whose numbers are negated"):
+            wf.sum(there, out=torch._neg_view(torch.zeros((), device="cuda")))
         total = wf.sum(there)
         total.record_stream(torch.cuda.Stream())
         total.resize_(2)  # its memory is its own
@@ -497,6 +507,79 @@ def test_states_and_keys_of_arrays_on_a_gpu(library):
             expected = wf.sum_by_key(x, keys, **here)
             same(host(different), expected[0])
             same(host(sums), expected[1])
+
+
+@pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))
+def test_keys_on_another_stream(library):
+    on, module, rng = REAL[library], sys.modules[library], np.random.default_rng(37)
+    x, keys, mask = elements("float32", 100_000), rng.integers(-50, 50, 100_000), rng.random(100_000) < 0.5
+    side = module.cuda.Stream() if library == "torch" else module.cuda.Stream(non_blocking=True)
+    there, by, where = on(x), on(keys), on(mask)
+    if library == "torch":
+        torch = module
+        torch.cuda._sleep(50_000_000)  # elements and keys are not there yet
+    there, by = there * 2, by + 0
+    for chosen, of in ((None, None), (where, mask)):
+        for of_keys in (by, keys):
+            different, sums = wf.sum_by_key(there, of_keys, where=chosen, stream=side)
+            side.synchronize()
+            expected = wf.sum_by_key(x * 2, keys, where=of)
+            same(np.asarray(host(different)) if of_keys is by else different, expected[0])
+            same(host(sums), expected[1])
+
+
+@pytest.mark.skipif("torch" not in REAL, reason="no PyTorch that finds a GPU")
+def test_answers_are_tensors_of_their_own():
+    """Made by PyTorch's functions in C++, they are what its functions in Python make."""
+    torch = sys.modules["torch"]
+    if "__dlpack_c_exchange_api__" not in vars(torch.Tensor):
+        pytest.skip("a PyTorch before 2.10")
+    x = torch.randn(100, 60, device="cuda")
+    wf.sum(x)
+    called = []
+    sys.setprofile(lambda frame, event, arg: called.append(arg.__name__) if event == "c_call" else None)
+    try:
+        answers = [wf.sum(x), wf.sum(x, axis=0), wf.argmax(x, axis=1, keepdims=True), wf.count(x, axis=()), *wf.minmax(x), wf.any(x), wf.sum(x, dtype="float64")]
+    finally:
+        sys.setprofile(None)
+    assert "new_empty" not in called, "this PyTorch has no such functions: answers cost two microseconds more"
+    types = [torch.float32, torch.float32, torch.int64, torch.int64, torch.float32, torch.float32, torch.bool, torch.float64]
+    shapes = [(), (60,), (100, 1), (100, 60), (), (), (), ()]
+    for a, dtype, shape in zip(answers, types, shapes, strict=True):
+        assert type(a) is torch.Tensor and a.dtype == dtype and a.shape == shape and a.device == x.device and a.is_contiguous()
+        assert not a.requires_grad and a.is_leaf and a._version == 0 and not a._is_view() and a.storage_offset() == 0
+        assert a.untyped_storage().nbytes() == a.numel() * a.element_size()
+    assert len({a.untyped_storage().data_ptr() for a in answers}) == len(answers)
+    for dtype in (torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.complex64, torch.complex128):
+        assert wf.sum(x[:1].to(dtype), axis=0).dtype == (torch.int64 if dtype == torch.int8 else torch.uint64 if dtype == torch.uint8 else dtype)
+    answers[0].add_(1)
+    assert answers[0]._version == 1
+    mean, var = wf.mean_var(x)  # of which one piece of memory is all that they share
+    assert var.data_ptr() - mean.data_ptr() == 4 and type(mean) is type(var) is torch.Tensor and not mean._is_view() and not var._is_view()
+    var.add_(1)
+    assert (mean._version, var._version) == (0, 1) and float(mean) == float(wf.mean(x)) and float(var) == float(wf.var(x) + 1)
+    with torch.inference_mode():
+        assert wf.sum(x).is_inference()
+    a = wf.sum(x)
+    weight = torch.ones((), device="cuda", requires_grad=True)
+    (a * weight).backward()
+    assert float(weight.grad) == float(a)
+    # PyTorch knows the memory: it is not given away before a stream that uses it has come there, and then it is.
+    side, at = torch.cuda.Stream(), a.data_ptr()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(100_000_000)
+    a.record_stream(side)
+    del a
+    others = [torch.empty((), device="cuda") for _ in range(300)]
+    assert at not in {o.data_ptr() for o in others}
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for _ in range(1000):
+        wf.sum(x)
+    assert torch.cuda.memory_allocated() == before
+    with pytest.raises(torch.OutOfMemoryError):
+        wf.sum(x[:1, :1].expand(1 << 20, 1 << 20), axis=())
 
 
 @pytest.mark.parametrize("library", sorted({"torch", "cupy"} & set(REAL)))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """warpfold.torch: operators by PyTorch's own checks, derivatives, torch.compile, and the mode in which PyTorch's own reductions are exact."""
 
+import pathlib
+import runpy
+
 import numpy as np
 import pytest
 
@@ -145,3 +148,43 @@ def test_types_and_refusals_of_the_mode():
         assert torch.ones(3, device="meta").sum().device.type == "meta"
         with pytest.raises(TypeError, match="^warpfold.torch.exact: sum of a tensor of .*sparse"):
             torch.ones(3).to_sparse().sum()
+
+
+def test_tensors_as_they_are_not_as_they_lie():
+    x = torch.arange(1.0, 7.0).reshape(2, 3)
+    z = torch.complex(x, 2 * x)
+    for such in (torch._neg_view(x), z.conj(), z.conj().imag, torch._neg_view(x).T[::2], x.bfloat16(), x.half(), x.expand(4, 2, 3), x.to(torch.uint8), x > 2):
+        plain = such.resolve_conj().resolve_neg().clone()
+        for how in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+            for f in (wf.sum, wf.mean):
+                a, b = f(such, **how), f(plain, **how)
+                assert type(a) is torch.Tensor and a.dtype == b.dtype and torch.equal(a, b)
+        assert wf.dot(such, such) == wf.dot(plain, plain)
+    for such, said in ((x.clone().requires_grad_(), "require gradient"), (x.to_sparse(), "layout"), (torch.empty(3, device="meta"), "meta"), (x.to(torch.float8_e5m2), "float8_e5m2"),
+                       (torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), "not supported")):
+        for f in (wf.sum, wf.max, wf.ExactSum):
+            with pytest.raises(TypeError, match=said) as e:
+                f(such)
+            assert "\n" not in str(e.value)
+
+
+def test_rows_have_the_same_bits_in_every_batch(capsys):
+    path = pathlib.Path(__file__).parents[2] / "examples" / "batch_invariant.py"
+    example = runpy.run_path(str(path))
+    for device in ("cpu", "cuda")[:1 + torch.cuda.is_available()]:
+        for dtype, columns in ((torch.float32, 333), (torch.float32, 5000), (torch.float64, 100), (torch.bfloat16, 70)):
+            x = (torch.randn(67, columns, dtype=torch.float64, generator=torch.Generator().manual_seed(3)) * 8).to(dtype).to(device)
+            weight = torch.linspace(0.5, 2, columns, dtype=torch.float64).to(dtype).to(device)
+            for f in (lambda v: example["rms_norm"](v, weight), example["log_softmax"]):  # noqa: B023
+                assert example["rows_that_differ"](f, x, (2, 3, 8, 32, 67)) == 0
+            near = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 0.05}[dtype]
+            torch.testing.assert_close(example["log_softmax"](x), torch.log_softmax(x, -1), rtol=near, atol=near * 100)
+            torch.testing.assert_close(example["rms_norm"](x, weight), torch.nn.functional.rms_norm(x, (columns,), weight, 1e-6), rtol=near, atol=near)
+    # What the function counts can be other than 0: a sum whose order depends on the batch.
+    x = torch.randn(8, 1000, generator=torch.Generator().manual_seed(4))
+    assert example["rows_that_differ"](lambda v: v[:, :1] * len(v), x, (2,)) == 8
+    y = x[:2, :40].double().clamp(-2, 2).requires_grad_()
+    assert torch.autograd.gradcheck(example["log_softmax"], (y,)) and torch.autograd.gradcheck(lambda v: example["rms_norm"](v, torch.ones(40, dtype=torch.float64)), (y,))
+    example["main"]()
+    told = capsys.readouterr().out
+    assert told.count("warpfold's: 0\n") == 2, told

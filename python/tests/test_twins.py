@@ -168,6 +168,19 @@ def test_statistics_are_the_standard_librarys(v):
             assert getattr(wf.statistics, name)(v) == expected, name
 
 
+def test_roots_of_variances_that_are_not_finite():
+    """Where the standard library's end in an AttributeError."""
+    for data in ([math.nan, 1.0], [math.inf, -math.inf], [math.inf, 1.0], [1, math.nan]):
+        for name, squared in (("stdev", "variance"), ("pstdev", "pvariance")):
+            for middle in ((), (1.0,)):
+                expected = str(math.sqrt(getattr(standard, squared)(data, *middle)))
+                for given in (data, tuple(data), iter(data)):
+                    assert str(getattr(wf.statistics, name)(given, *middle)) == expected, (name, data)
+            assert math.isnan(getattr(wf.statistics, name)(np.array(data))), (name, data)
+    with pytest.raises(TypeError):
+        wf.statistics.stdev(["a", "b"])
+
+
 def test_statistics_of_arrays_are_their_elements():
     x = np.random.default_rng(3).normal(1e6, 1, 1000)
     for name in ("mean", "variance", "pvariance", "stdev", "pstdev"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import importlib
 import math
 import operator
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _core
-from ._inputs import BOOL, DTYPES, F64, I64, NAMES, is_floating, lies_on_gpu, to_type
+from ._inputs import BOOL, DTYPES, F64, I64, NAMES, as_they_are, first_line, is_floating, lies_on_gpu, to_type
 
 INSTALL = ("this package was built without CUDA; `pip install . -C cmake.define.WARPFOLD_CUDA=ON` builds it in where nvcc is, or copy the array "
            "to the CPU")
@@ -91,10 +90,6 @@ class _Library:
         """The different keys, sorted, the places of elements in that order, and where those of each key begin."""
         raise NotImplementedError
 
-    def turned(self, x: Any, order: list[int]) -> Any:
-        """A copy whose dimensions are in that order, in C order."""
-        raise NotImplementedError
-
     def fetched(self, x: Any, who: str) -> Any:
         """The elements in the CPU's memory, a NumPy array."""
         raise TypeError(f"{who}: an array on a GPU of type {type(x).__module__}.{type(x).__name__}, whose states cannot be fetched; those of CuPy, PyTorch and Numba can")
@@ -106,13 +101,17 @@ class _Library:
     def used(self, x: Any, stream: Any) -> None:
         """Its memory is not to be given away before that stream has come to here."""
 
+    def used_here(self, x: Any) -> None:
+        """The same of the library's current stream."""
+
     def there(self, x: Any, stream: int) -> Any:
         """A context in which the library's functions work on the device of x and on that stream."""
         return contextlib.nullcontext()
 
-    def place_of(self, x: Any) -> dict[str, Any]:
-        """What its functions are told, beside that context, to make an array there."""
-        return {}
+    def on(self, x: Any, stream: int) -> Any:
+        """A context in which that stream is the library's current one."""
+        return self.there(x, stream)
+
 
 
 def _begin(values: Any) -> Any:
@@ -122,9 +121,6 @@ def _begin(values: Any) -> Any:
 
 
 class _Torch(_Library):
-    def place_of(self, x: Any) -> dict[str, Any]:
-        return {"device": x.device}
-
     def stream(self, x: Any) -> int:
         return int(self.module.cuda.current_stream(x.device).cuda_stream) or 1
 
@@ -140,14 +136,9 @@ class _Torch(_Library):
 
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         torch = self.module
-        there = contextlib.nullcontext() if stream == self.stream(labels) else torch.cuda.stream(
-            torch.cuda.default_stream(labels.device) if stream == 1 else torch.cuda.ExternalStream(stream, labels.device))
-        with there:
+        with self.on(labels, stream):
             values, order = torch.sort(labels, stable=True)
             return order, torch.searchsorted(values, torch.arange(count + 1, device=labels.device))
-
-    def turned(self, x: Any, order: list[int]) -> Any:
-        return x.permute(order).contiguous()
 
     def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
         torch = self.module
@@ -159,6 +150,15 @@ class _Torch(_Library):
     def used(self, x: Any, stream: Any) -> None:
         if isinstance(stream, self.module.cuda.Stream):
             x.record_stream(stream)
+
+    def used_here(self, x: Any) -> None:
+        x.record_stream(self.module.cuda.current_stream(x.device))
+
+    def on(self, x: Any, stream: int) -> Any:
+        if stream == self.stream(x):
+            return contextlib.nullcontext()
+        cuda = self.module.cuda
+        return cuda.stream(cuda.default_stream(x.device) if stream == 1 else cuda.ExternalStream(stream, x.device))
 
 
 class _Cupy(_Library):
@@ -193,9 +193,6 @@ class _Cupy(_Library):
         with self.there(labels, stream):
             order = self.module.argsort(labels)  # CuPy's is stable
             return order, self.module.searchsorted(labels[order], self.module.arange(count + 1))
-
-    def turned(self, x: Any, order: list[int]) -> Any:
-        return self.module.ascontiguousarray(x.transpose(order))
 
     def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
         cupy = self.module
@@ -283,23 +280,9 @@ def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
     _told.add(kind)
     if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
         types = [getattr(library.module, name, None) for name in NAMES]
-        more = (vars(kind)["__dlpack_c_exchange_api__"], library.module.empty_like, views_of_their_own(library.module))
-        _core.use_device(compiled.torch_tensors(kind, types, more))
+        _core.use_device(compiled.torch_tensors(kind, types, vars(kind)["__dlpack_c_exchange_api__"]))
     elif type(library) is _Cupy and kind is library.module.ndarray:
         _core.use_device(compiled.cupy_arrays(kind, DTYPES, library.module.cuda.get_current_stream))
-
-
-def views_of_their_own(torch: Any) -> Any:
-    """What makes contexts in which PyTorch's views are tensors of their own but for the memory: what is done in place to one does not count as done to the others. None of a PyTorch that
-    has no such."""
-    try:
-        make = functools.partial(torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView))
-        with make():
-            first, second = torch.zeros(2).unbind()
-        first.add_(1)
-        return make if (first._version, second._version, first._is_view()) == (1, 0, False) else None
-    except (AttributeError, TypeError, RuntimeError):
-        return None
 
 
 def array_of(x: Any, stream: int, who: str) -> Any:
@@ -313,7 +296,11 @@ def array_of(x: Any, stream: int, who: str) -> Any:
             return told
     if hasattr(type(x), "__dlpack__"):
         pinned = hasattr(type(x), "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 3  # the CPU's array to its library, which has no streams
-        return compiled.of_capsule(x.__dlpack__() if pinned else x.__dlpack__(stream=stream), who, pinned)
+        try:
+            capsule = x.__dlpack__() if pinned else x.__dlpack__(stream=stream)
+        except (BufferError, NotImplementedError, RuntimeError) as e:
+            raise TypeError(f"{who}: the array does not let itself be read: {type(x).__name__}.__dlpack__() says: {first_line(e)}") from None
+        return compiled.of_capsule(capsule, who, pinned)
     found = compiled.of_interface(x.__cuda_array_interface__, who)
     if found.stream is not None and found.stream != stream:
         compiled.in_order(found.device, found.stream, stream)
@@ -334,6 +321,8 @@ class Inputs:
     """One or two arrays on one GPU, the stream of the call, and the room for its answers."""
 
     def __init__(self, x: Any, y: Any, asked: Asked) -> None:
+        given = x, y
+        x, y = as_they_are(x), None if y is None else as_they_are(y)
         self.asked, self.x, self.y, self.library = asked, x, y, library_of(x)
         compiled = kernels(asked.who)
         if type(x) not in _told:
@@ -355,6 +344,10 @@ class Inputs:
             raise ValueError(f"{asked.who}: arrays on the GPUs {self.a.device} and {self.b.device}; they must be on one")
         if asked.stream is not None and self.library is not None:
             self.library.used(x, asked.stream)
+            for one, before in zip((x, y), given):
+                if one is not before:  # which nobody else keeps
+                    with self.library.on(one, self.stream):
+                        self.library.used_here(one)
 
     def place(self, out: Any, shape: tuple[int, ...], code: int) -> tuple[Any, int]:
         """Where answers of that shape and type go: the caller's array, or one of the kind that x is."""
@@ -371,6 +364,8 @@ class Inputs:
         device = int(out.__dlpack_device__()[0]) if hasattr(kind, "__dlpack_device__") else 2 if hasattr(out, "__cuda_array_interface__") else 0
         if device not in _AS_OUT:
             raise TypeError(f"{who}: out= of type {kind.__name__}; it is an array on the GPU, as the elements are")
+        if out is not as_they_are(out):
+            raise ValueError(f"{who}: out= whose numbers are negated or conjugated when they are read")
         to = array_of(out, self.stream, who)
         if to.shape != shape:
             raise ValueError(f"{who}: out= has the shape {to.shape}; the answer has {shape}")
@@ -448,7 +443,7 @@ class Selection:
         compiled.select(here.a, mask, shape, axes, skip_nans, row, to, at, self.places, stream)
         if here.b is not None:
             other, to = self._room(n, here.b.dtype)
-            compiled.select(here.b, mask, shape, axes, False, row, to, 0, 0, stream)
+            compiled.select(here.b, mask, shape, axes, False, row, to, at, 0, stream)
             self.inputs.b = array_of(other, stream, who)
         if offsets is not None:
             ends, to = self._room(self.count + 1, I64)
@@ -511,48 +506,12 @@ class Filled:
 
 def reduce_some(here: Inputs, ops: list[int], outs: Any, kept: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...], where: Any, skip_nans: bool, length: int = 0,
                 offsets: Any = None) -> list[Any]:
-    """The answers of what counts. It is copied once for all operations, unless elements of one answer lie far apart; of what has a neutral element, all is, for each operation."""
-    compiled, across = kernels(here.asked.who), kernels(here.asked.who).lies_across(here.a, shape, axes) and not length and offsets is None
-    neutral = [compiled.has_neutral(op, here.a.dtype) for op in ops]
-    one_pass = not across and not all(neutral)
-    places = [_core.op_names[op] in ("argmin", "argmax") for op in ops]
-    some = Selection(here, shape, axes, where, skip_nans, length, offsets, places=any(places)) if one_pass else None
-    found: list[Any] = []
-    for op, out, has, place in zip(ops, outs, neutral, places):
-        if some is not None:
-            found.append(some.run(op, out, kept))
-        elif has:
-            found.append(Filled(here, op, shape, where, skip_nans).run(out, kept, axes, length, offsets))
-        elif here.b is not None or here.asked.stream is not None:
-            found.append(Selection(here, shape, axes, where, skip_nans, places=place).run(op, out, kept))
-        elif place:
-            order = [*(d for d in range(len(shape)) if d not in axes), *axes]
-            library = here.library
-            assert library is not None
-            with library.there(here.x, here.stream):
-                x, mask = (None if one is None else library.turned(one, order) for one in (here.x, None if where is None else library.module.broadcast_to(where, shape)))
-            turned = Selection(Inputs(x, None, here.asked), tuple(shape[d] for d in order), tuple(range(len(order) - len(axes), len(order))), mask, skip_nans, places=True)
-            found.append(turned.run(op, out, kept))
-        else:
-            flat, labels = selected(here.x, where, skip_nans, axes)
-            of_labels = Inputs(flat, None, here.asked)
-            found.append(of_labels.run(op, out, kept, labels=array_of(labels, of_labels.stream, here.asked.who), count=math.prod(kept)))
-    return found
-
-
-def selected(x: Any, where: Any, skip_nans: bool, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """The elements one behind the other, and labels of theirs: the number of the answer they count for, or -1. Nothing is waited for."""
-    library = library_of(x)
-    assert library is not None
-    xp, shape = library.module, tuple(x.shape)
-    with library.there(x, library.stream(x)):
-        counts = None if where is None else xp.broadcast_to(where, shape)
-        if skip_nans:
-            numbers = x == x
-            counts = numbers if counts is None else numbers & counts
-        kept = tuple(1 if d in axes else n for d, n in enumerate(shape))
-        answers = xp.arange(math.prod(kept), **library.place_of(x)).reshape(kept)
-        return x.reshape(-1), xp.where(counts, answers, -1).reshape(-1)
+    """The answers of what counts. It is copied once for all operations; of what has a neutral element, all is."""
+    if all(kernels(here.asked.who).has_neutral(op, here.a.dtype) for op in ops):
+        return [Filled(here, op, shape, where, skip_nans).run(out, kept, axes, length, offsets) for op, out in zip(ops, outs)]
+    places = any(_core.op_names[op] in ("argmin", "argmax") for op in ops)
+    some = Selection(here, shape, axes, where, skip_nans, length, offsets, places)
+    return [some.run(op, out, kept) for op, out in zip(ops, outs)]
 
 
 def broadcast(where: Any, shape: tuple[int, ...]) -> Any:
@@ -578,12 +537,12 @@ def groups_of(here: Inputs, labels: Any, count: int) -> tuple[Any, Any]:
     return order, ends
 
 
-def keys_of(x: Any, keys: Any, who: str) -> tuple[Any, Any, Any]:
-    """The different keys, sorted, the places of elements in that order, and where those of each key begin. It waits for the number of keys."""
+def library_of_keys(x: Any, keys: Any, who: str) -> _Library:
+    """That of elements and of keys on a GPU, which sorts them."""
     library = library_of(keys)
     if library is None or type(library) is not type(library_of(x)) or type(library) not in (_Torch, _Cupy):
         raise TypeError(f"{who}: keys on a GPU of type {type(keys).__module__}.{type(keys).__name__}; they are CuPy's or PyTorch's, as the elements are, or in the CPU's memory")
-    return library.by_key(keys)
+    return library
 
 
 def in_order_of(x: Any, elements: Any, order: Any) -> Any:

@@ -1214,12 +1214,12 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
     return found if found is not NotImplemented else _labels("sum", x, labels, answers, None, accuracy, rounding, stream, "sum_by_label", where, out)
 
 
-@_document("x", "keys", "accuracy", "rounding", "where")
-def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None) -> tuple[Any, Any]:
+@_document("x", "keys", "accuracy", "rounding", "where", "stream")
+def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, Any]:
     """The sum of the elements of each key, which may be anything that NumPy sorts.
 
     How many keys there are is known when all have been looked at: so it has no ``out``, and of keys on a GPU (CuPy's or PyTorch's, as the
-    elements) it waits for them. A key of whose elements none counts has the sum 0.
+    elements) it waits for them, on ``stream`` where one is named. A key of whose elements none counts has the sum 0.
 
     Parameters
 
@@ -1240,5 +1240,5 @@ def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str =
     >>> keys.tolist(), sums.tolist()
     (['a', 'b'], [2.0, 5.0])
     """
-    found: tuple[Any, Any] = _general().by_key(x, keys, accuracy, rounding, where)
+    found: tuple[Any, Any] = _general().by_key(x, keys, accuracy, rounding, where, stream)
     return found

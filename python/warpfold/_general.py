@@ -488,7 +488,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
            labels: Any = None, answers: Any = None, own: Any = None, stream: Any = None, where: Any = None, out: Any = None) -> list[Any]:
     """By segments or labels, of one operation; `own`: a Reduction, in place of it."""
     if labels is None and offsets is None:
-        raise TypeError(f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
+        raise TypeError(f"{who}: labels=None; they are whole numbers in one dimension" if "label" in who else
+                        f"{who}: offsets=None; they are whole numbers in one dimension, or one, the length of each segment")
     if lies_on_gpu(x):
         return parted_on_gpu(ops, x, correction, accuracy, rounding, who, offsets, labels, answers, own, stream, where, out)
     no_stream(stream, who)
@@ -660,9 +661,9 @@ def own_by_label(own: Any, here: Any, labels: Any, count: int, out: Any) -> list
     return [answer]
 
 
-def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:
     if lies_on_gpu(keys):
-        return by_key_on_gpu(x, keys, accuracy, rounding, where)
+        return by_key_on_gpu(x, keys, accuracy, rounding, where, stream)
     if isinstance(keys, Iterator):
         keys = list(keys)
     given = np.asarray(keys)
@@ -679,10 +680,10 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
-    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where)[0]
+    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
 
 
-def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -> tuple[Any, Any]:
+def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:
     """Keys are sorted by the array's library, elements put in their order; those of a key are a segment then."""
     from . import _device
     who = "sum_by_key"
@@ -697,7 +698,19 @@ def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any) -
     masked = where is not None and where is not True
     if masked:
         _device.check_selecting(x, where, tuple(x.shape), who)
-    different, order, ends = _device.keys_of(x, keys, who)
+    if stream is not None:  # which is the library's own for as long as that takes
+        library, address = _device.library_of_keys(x, keys, who), _device.handle_of(stream, who)
+        given = [x, keys, *([where] if masked else [])]
+        for one in given:
+            _device.array_of(one, address, who)  # its elements come first
+        with library.on(x, address):
+            found = by_key_on_gpu(x, keys, accuracy, rounding, where, None)
+        for one in given:
+            library.used(one, stream)
+        for one in found:
+            library.used_here(one)
+        return found
+    different, order, ends = _device.library_of_keys(x, keys, who).by_key(keys)
     if masked:
         where = _device.in_order_of(x, _device.broadcast(where, tuple(x.shape)), order)
     [sums] = parted([SUM], _device.in_order_of(x, x, order), None, accuracy, rounding, who, offsets=ends, where=where if masked else None)

@@ -149,11 +149,18 @@ def lies_on_gpu(x: Any) -> bool:
     if hasattr(kind, "__dlpack_device__"):
         try:
             return int(x.__dlpack_device__()[0]) in (2, 13)
-        except TypeError:
-            if hasattr(kind, "__arrow_c_array__"):  # of a type that DLPack does not have
-                return False
-            raise
+        except Exception:  # an array of Arrow's of a type that DLPack does not have; or take() says what is wrong
+            return False
     return hasattr(kind, "__cuda_array_interface__") or (not hasattr(kind, "__array_interface__") and hasattr(x, "__cuda_array_interface__"))
+
+
+def first_line(e: Exception) -> str:
+    return (str(e).strip().splitlines() or [type(e).__name__])[0]
+
+
+def as_they_are(x: Any) -> Any:
+    """A tensor of PyTorch whose numbers lie in memory negated or conjugated, which DLPack's protocol does not tell, as a copy that has them as they are."""
+    return x.resolve_conj().resolve_neg() if hasattr(type(x), "resolve_neg") else x
 
 
 def take(x: Any, who: str) -> Source:
@@ -187,16 +194,20 @@ def take(x: Any, who: str) -> Source:
         if view is not None:
             return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
-        device = int(x.__dlpack_device__()[0])
+        try:
+            device = int(x.__dlpack_device__()[0])
+        except Exception as e:
+            raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack_device__() says: {first_line(e)}") from None
         if device not in (1, 3):  # 3: pinned
             raise TypeError(f"{who}: an array on another device than the CPU (DLPack's type {device}); copy it to the CPU")
+        x = as_they_are(x)
         view = _core.view_of_dlpack(x)
         if view is None:
             try:
                 if type(x.__dlpack__()).__name__ != "PyCapsule":
                     raise TypeError("nothing that is a capsule")
             except Exception as e:
-                raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack__() says: {e}") from None
+                raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack__() says: {first_line(e)}") from None
             raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
         namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
         if not hasattr(namespace, "from_dlpack"):

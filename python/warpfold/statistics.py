@@ -11,6 +11,7 @@ alone, subclasses) is handed to the standard library, whose answers are exact, t
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics as standard
 from collections.abc import Iterable
@@ -56,6 +57,14 @@ def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> A
         return other(values if state is None else [])  # whose words they are
     answer = state.answer(which, correction, "nearest", 3)
     return answer if math.isfinite(answer) or _is_array(values) else other(values)
+
+
+def _root(variance_of: Any, root_of: Any, values: Any, *middle: Any) -> Any:
+    """The standard library's root; there that of a variance which is NaN or infinite ends in an AttributeError."""
+    try:
+        return root_of(values, *middle)
+    except AttributeError:
+        return math.sqrt(variance_of(values, *middle))
 
 
 def mean(data: Iterable[Any]) -> Any:
@@ -108,8 +117,8 @@ def stdev(data: Iterable[Any], xbar: Any = None) -> Any:
     1.0
     """
     if xbar is not None:
-        return standard.stdev(data, xbar)
-    return _answer(data, "std", 1, 2, standard.stdev)
+        return _root(standard.variance, standard.stdev, list(data), xbar)
+    return _answer(data, "std", 1, 2, functools.partial(_root, standard.variance, standard.stdev))
 
 
 def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
@@ -120,5 +129,5 @@ def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
     1.0
     """
     if mu is not None:
-        return standard.pstdev(data, mu)
-    return _answer(data, "std", 0, 1, standard.pstdev)
+        return _root(standard.pvariance, standard.pstdev, list(data), mu)
+    return _answer(data, "std", 0, 1, functools.partial(_root, standard.pvariance, standard.pstdev))

@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     // What is no whole round, half as many loads at once.
     constexpr int rest = ahead / 2;
 #pragma unroll 1
-    for (int j = 0; j < ahead && i < v.n; j += rest) {
+    while (i < v.n) {
       pack some[rest];
       const std::uint64_t first = i;
 #pragma unroll

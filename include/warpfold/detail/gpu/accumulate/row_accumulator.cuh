@@ -49,6 +49,12 @@ concept alone_accumulator = requires { requires A::alone_elements != 0; };
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
 template <class A>
 concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;
+/// An accumulator that adds neighbouring columns of several loads at once.
+template <class A, int Columns, int Loads>
+concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };
+/// Which then keeps something of two neighbouring columns in the first one's registers, until part_columns(r) gives each its own.
+template <class A, int Columns>
+concept parts_columns = requires(const A& acc, typename A::running (&r)[Columns]) { acc.part_columns(r); };
 /// An accumulator whose states a whole warp puts together by a way of its own.
 template <class A>
 concept merges_by_warp = requires(const A& acc, const typename A::state& s) {

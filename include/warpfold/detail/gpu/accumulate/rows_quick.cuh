@@ -143,6 +143,36 @@ struct quick_rows {
       add_number(r, item_of<T>(p[0], 0));
     }
   }
+  /// Neighbouring columns of bf16, two a word of each load: their magnitudes are looked at two at a time.
+  template <int Columns, int Loads>
+  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1]) const
+    requires(packed && Columns % 2 == 0)
+  {
+#pragma unroll
+    for (int w = 0; w < Columns / 2; ++w) {
+      running &low = r[2 * w], &high = r[2 * w + 1];
+#pragma unroll
+      for (int j = 0; j < Loads; ++j) {
+        const std::uint32_t two = p[j][0].word[w] & kept(), signs = two | 0x80008000u;
+        low.s = certified::add(low.s, static_cast<double>(__uint_as_float(two << 16)));
+        high.s = certified::add(high.s, static_cast<double>(__uint_as_float(two & 0xffff0000u)));
+        low.greatest = __vmaxu2(low.greatest, signs);
+        low.least = __vmins2(low.least, signs - 0x00010001u);
+      }
+    }
+  }
+  template <int Columns>
+  __device__ __forceinline__ void part_columns(running (&r)[Columns]) const
+    requires(packed && Columns % 2 == 0)
+  {
+#pragma unroll
+    for (int w = 0; w < Columns; w += 2) {
+      r[w + 1].greatest = __vmaxu2(r[w + 1].greatest, r[w].greatest >> 16 | 0x80000000u);
+      r[w + 1].least = __vmins2(r[w + 1].least, r[w].least >> 16 | 0x7fff0000u);
+      r[w].greatest = (r[w].greatest & 0xffffu) | 0x80000000u;
+      r[w].least = (r[w].least & 0xffffu) | 0x7fff0000u;
+    }
+  }
   __device__ __forceinline__ state identity() const {
     if constexpr (wide) return {certified::pair::nothing(), 0, ~0u};
     else if constexpr (half) return {-0.0};
@@ -487,7 +517,7 @@ template <class T>
 struct quick_of<certified_rows<T, terms::sum>> {
   static constexpr bool there = true;
   using type = quick_rows<T>;
-  using by_items = quick_rows<T, false>;  ///< where elements come one at a time, or rows have few
+  using by_items = quick_rows<T, false>;  ///< where rows have few elements
   static bool fits(const certified_rows<T, terms::sum>& a) { return !a.states && a.q.rounding == wf::rounding::nearest; }
 };
 

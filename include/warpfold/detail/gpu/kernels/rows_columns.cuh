@@ -27,9 +27,9 @@ inline constexpr int columns_each = own_accumulator<Acc> || Acc::fixed_size >= 4
 /// Columns of fewer bytes side by side are loaded 4 bytes at once: 2^24 × 16 of f16 took 1.1 times as long by 8.
 inline constexpr std::uint64_t narrow_columns = 64;
 
-/// An accumulator that adds neighbouring columns of several loads at once.
-template <class A, int Columns, int Loads>
-concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };
+/// Blocks that a multiprocessor is to hold: fewer where what threads keep would not fit into their registers. (Of f32 the fourth block is worth more than those.)
+template <class Acc>
+inline constexpr int columns_blocks = Acc::proves && (Acc::fixed_size == 8 || (Acc::fixed_size == 2 && !quick_accumulator<Acc>)) ? 3 : 4;
 
 /// An accumulator that needs to know where the elements of several loads are: from index i on, `step` apart.
 template <class A, int Columns, int Loads>
@@ -177,7 +177,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
 }
 
 template <class Acc, int Bytes>
-__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, 4))
+__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, columns_blocks<Acc>))
     columns_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ column_walk w, const __grid_constant__ Acc acc,
                    const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
   await_stream();
@@ -279,6 +279,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
           if constexpr (Acc::proves) {
             if (++rounds == rounds_of_chain / ahead) {
               rounds = 0;
+              if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
 #pragma unroll
               for (int c = 0; c < each; ++c) {
                 sum[c] = acc.combine(sum[c], total_of(acc, r[c], facts));
@@ -299,19 +300,21 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     if (each == 1 || (w.aligned && here == each)) walk.template operator()<true>();
     else if constexpr (each != 1) walk.template operator()<false>();
   }
+  if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
   end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(sum[c], total_of(acc, r[c], facts)); });
 }
 
-/// Bytes that a thread of front_columns_kernel loads of neighbouring columns: what it keeps of more of them takes registers from what is on its way. What is kept of
-/// four columns of bf16 does, too, and by two of them it is no faster than columns_kernel.
+/// Bytes that a thread of front_columns_kernel loads of neighbouring columns: what it keeps of more of them takes registers from what is on its way.
 inline constexpr int front_bytes = 8;
 template <class Acc>
-inline constexpr bool has_front = unordered_accumulator<Acc> && (!Acc::proves || Acc::fixed_size != 2 || sizeof(typename Acc::running) == 8);
+inline constexpr bool has_front = unordered_accumulator<Acc>;
 
-/// Loads of a thread at once, more of f16, of whose columns a sum alone is kept; blocks of a multiprocessor.
+/// Loads of a thread at once; blocks of a multiprocessor. Exact sums want many registers: with fewer blocks, whose threads have them and twice the loads, as much is on
+/// its way, and no register goes into memory.
 template <class Acc>
-inline constexpr int front_ahead = Acc::proves && Acc::fixed_size == 2 ? 16 : 8;
-inline constexpr int front_blocks = 4;
+inline constexpr int front_ahead = Acc::proves ? 16 : 8;
+template <class Acc>
+inline constexpr int front_blocks = Acc::proves ? 2 : 4;
 /// Totals that come together in a column, at most: a certificate's bound grows with them.
 inline constexpr std::uint64_t most_totals = 1 << 12;
 
@@ -331,7 +334,7 @@ __device__ __forceinline__ pack load_words_around(const unsigned char* p, unsign
 /// Columns whose lines lie evenly, by accumulators that take elements in any order: the blocks of a tile take turns along it, so that all multiprocessors read
 /// neighbouring memory at a time.
 template <unordered_accumulator Acc>
-__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, front_blocks))
+__global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threads, front_blocks<Acc>))
     front_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ column_walk w, const __grid_constant__ Acc acc,
                          const __grid_constant__ facts_of<Acc> facts, unsigned char* out, unsigned char* partials, std::uint32_t* tickets) {
   await_stream();
@@ -352,6 +355,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     shared[c][warp][lane] = acc.identity();
   }
   [[maybe_unused]] const auto cut = [&] {
+    if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
 #pragma unroll
     for (int c = 0; c < each; ++c) {
       state& s = shared[c][warp][lane];
@@ -409,13 +413,27 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
         }
       }
     }
+    // What is no whole round, half as many loads at once.
+    constexpr int rest = ahead / 2;
 #pragma unroll 1
-    for (int j = 0; j < ahead && i < v.n; ++j, i += step, at += hop) add(load.template operator()<Shifted>(at, i != 0 && i + 1 < v.n));
+    while (i < v.n) {
+      pack some[rest];
+      const std::uint64_t first = i;
+#pragma unroll
+      for (int k = 0; k < rest; ++k, i += step, at += hop) {
+        if (i < v.n) some[k] = load.template operator()<Shifted>(at, i != 0 && i + 1 < v.n);
+      }
+#pragma unroll
+      for (int k = 0; k < rest; ++k) {
+        if (first + static_cast<unsigned>(k) * step < v.n) add(some[k]);
+      }
+    }
   };
   if (here != 0) {
     if (w.aligned) walk.template operator()<false>();
     else if constexpr (shifts_columns<Acc>) walk.template operator()<true>();
   }
+  if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
   end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(shared[c][warp][lane], total_of(acc, r[c], facts)); });
 }
 
@@ -433,6 +451,15 @@ inline std::uint64_t parts_in_waves(std::uint64_t groups, std::uint64_t wanted, 
     }
   }
   return best;
+}
+
+/// Parts of each of `groups`: so many that all are resident at once; of more groups than that, so many that the last wave leaves less than an eighth of the device idle.
+inline std::uint64_t front_parts(std::uint64_t groups, std::uint64_t resident) {
+  if (groups <= resident) return resident / groups;
+  std::uint64_t parts = 1;
+  const auto idle = [&] { return (resident - groups * parts % resident) % resident; };
+  while (parts < 8 && 8 * idle() > groups * parts + idle()) ++parts;
+  return parts;
 }
 
 /// Blocks of a bunch, of `parts` of each of `groups`: about as many as there are bunches, where there are tickets for them.
@@ -474,7 +501,7 @@ cudaError_t enqueue_columns_by(const Acc& acc, const row_view<Acc::inputs>& v, c
   const std::uint64_t groups = w.tiles * (v.rows / w.columns);
   // Blocks for all multiprocessors, but each with some steps to do, and with a place for what it has to tell.
   const std::uint64_t step = columns_warps * (32 >> w.lanes_log2);
-  const std::uint64_t resident = 4 * std::uint64_t{scratch.multiprocessors()}, wanted = 2 * resident;
+  const std::uint64_t resident = std::uint64_t{columns_blocks<Acc>} * scratch.multiprocessors(), wanted = 2 * resident;
   const std::uint64_t most = workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), fit = v.n / (step * 16);
   std::uint64_t parts = groups >= 2 * wanted ? 1 : parts_in_waves(groups, wanted, resident, most < fit ? most : fit);
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
@@ -509,14 +536,14 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
   while (w.lanes_log2 < 5 && (std::uint64_t{each} << w.lanes_log2) < w.columns) ++w.lanes_log2;
   const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead<Acc>;
   w.tiles = (w.columns + wide - 1) / wide;
-  const std::uint64_t groups = w.tiles * (v.rows / w.columns), resident = std::uint64_t{front_blocks} * scratch.multiprocessors();
-  // Blocks for all multiprocessors, each with some rounds to do, and with a place for what it has to tell.
-  std::uint64_t parts = resident / groups;
-  for (const std::uint64_t limit : {workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), v.n / (2 * round)}) {
+  const std::uint64_t groups = w.tiles * (v.rows / w.columns), resident = std::uint64_t{front_blocks<Acc>} * scratch.multiprocessors();
+  // Blocks for all multiprocessors, each with 16 loads of a thread to do, and with a place for what it has to tell.
+  std::uint64_t parts = front_parts(groups, resident);
+  const std::uint64_t some = round / front_ahead<Acc> * 16;
+  for (const std::uint64_t limit : {workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), v.n / some}) {
     if (parts > limit) parts = limit;
   }
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
-  if (Acc::proves && Acc::fixed_size == 8 && parts == 1) return false;  // two-sums want more registers than one column's
   if (groups * parts >= (std::uint64_t{1} << 31)) return false;
   w.parts = static_cast<std::uint32_t>(parts);
   w.bunch = bunch_of(groups, w.parts);

@@ -81,7 +81,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
         if (v.n > quick_elements && enqueue_small_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, scratch, stream, r.out, e)) return e;
       }
       if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_stream_rows(quick, v, scratch, stream, r.out, e) ||
-          enqueue_lone_rows(by_items, v, scratch, stream, r.out, e)) {
+          enqueue_lone_rows(by_items, v, scratch, stream, r.out, e) || enqueue_lone_columns(quick, v, scratch, stream, r.out, e)) {
         return e;
       }
     }
@@ -89,7 +89,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if constexpr (unordered_accumulator<Acc>) {
       if (enqueue_small_rows(acc, v, scratch, stream, r.out, e) || enqueue_stream_rows(acc, v, scratch, stream, r.out, e)) return e;
     }
-    if (enqueue_lone_rows(acc, v, scratch, stream, r.out, e)) return e;
+    if (enqueue_lone_rows(acc, v, scratch, stream, r.out, e) || enqueue_lone_columns(acc, v, scratch, stream, r.out, e)) return e;
   }
   if constexpr (Acc::packs) {
     bool walked = true;
@@ -97,13 +97,9 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (v.n != 0 && walked && are_columns(v, size)) {
       if constexpr (quick_of<Acc>::there) {
         const bool straight = v.dims - v.kept <= 1;
-        using by_items = typename quick_of<Acc>::by_items::longer;
-        if constexpr (has_front<by_items>) {
-          if (quick_of<Acc>::fits(acc) && enqueue_front_columns(by_items{{acc.q.what}}, v, r, scratch, stream, e)) return e;
-        }
-        if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) {
-          return enqueue_columns(by_items{{acc.q.what}}, v, r, scratch, stream);
-        }
+        const typename quick_of<Acc>::type::longer quick{{acc.q.what}};
+        if (quick_of<Acc>::fits(acc) && enqueue_front_columns(quick, v, r, scratch, stream, e)) return e;
+        if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) return enqueue_columns(quick, v, r, scratch, stream);
       }
       return enqueue_columns(acc, v, r, scratch, stream);
     }

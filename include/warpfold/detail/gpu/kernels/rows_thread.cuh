@@ -220,15 +220,20 @@ inline constexpr std::uint64_t lone_few = 16;  ///< elements of columns that thr
 
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
-inline constexpr int lone_columns_each = (Acc::fixed_size >= 4 ? 16 : 8) / Acc::fixed_size;
+inline constexpr int lone_columns_bytes = Acc::fixed_size >= 4 ? 16 : 8;
+template <class Acc>
+inline constexpr int lone_columns_each = lone_columns_bytes<Acc> / Acc::fixed_size;
 /// Blocks beside one another, and one after the other: multiprocessors do not all read at one speed, and the faster ones then take more blocks.
 inline constexpr std::uint64_t lone_columns_waves = 32;
-/// Loads of a thread at once: twice as many of f16, of which it keeps a sum alone.
+/// Blocks of a multiprocessor: what exact sums of f32 and f64 keep would not fit into the registers that a thread of eight has.
 template <class Acc>
-inline constexpr int lone_columns_ahead = Acc::proves && Acc::fixed_size == 2 && sizeof(typename Acc::running) == 8 ? 8 : 4;
+inline constexpr int lone_columns_blocks = Acc::proves && Acc::fixed_size >= 4 ? 6 : 8;
+/// Loads of a thread at once: twice as many of exact sums by 8 bytes.
+template <class Acc>
+inline constexpr int lone_columns_ahead = Acc::proves && lone_columns_bytes<Acc> == 8 ? 8 : 4;
 
 template <class Acc>
-__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
+__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, lone_columns_blocks<Acc>))
     lone_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_columns w, const __grid_constant__ Acc acc,
                         const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
@@ -249,17 +254,33 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
 #pragma unroll
       for (int c = 0; c < each; ++c) acc.add_item(r[c], {lone_item<size>(from, c)}, i);
     };
+    // In place of loads beyond the last element come elements that change nothing, where there are such; else what is no whole round comes a load at a time.
+    constexpr bool covers = covering_accumulator<Acc>;
     std::uint64_t i = 0;
 #pragma unroll 1
-    for (; i + ahead <= v.n && mine; i += ahead) {
-      pack some[ahead];
+    for (; (covers ? i < v.n : i + ahead <= v.n) && mine; i += ahead) {
+      pack some[ahead][1];
 #pragma unroll
-      for (int j = 0; j < ahead; ++j) some[j] = load_bytes(p[0] + (i + static_cast<unsigned>(j)) * stride, bytes);
+      for (int j = 0; j < ahead; ++j) {
+        if (!covers || i + static_cast<unsigned>(j) < v.n) {
+          some[j][0] = load_bytes(p[0] + (i + static_cast<unsigned>(j)) * stride, bytes);
+        } else if constexpr (covers) {
+          const std::uint32_t none = acc.neutral();
+          some[j][0] = {{none, none, none, none}};
+        }
+      }
+      if constexpr (column_adder<Acc, each, ahead>) {
+        acc.add_columns(r, some);
+      } else {
 #pragma unroll
-      for (int j = 0; j < ahead; ++j) add(some[j], i + static_cast<unsigned>(j));
+        for (int j = 0; j < ahead; ++j) add(some[j][0], i + static_cast<unsigned>(j));
+      }
     }
+    if constexpr (!covers) {
 #pragma unroll 1
-    for (; i < v.n && mine; ++i) add(load_bytes(p[0] + i * stride, bytes), i);
+      for (; i < v.n && mine; ++i) add(load_bytes(p[0] + i * stride, bytes), i);
+    }
+    if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
     unsigned todo = 0;
     lone_answers<Acc, each> answers(out + row * w.answer_bytes, w.answer_bytes);
     typename Acc::state totals[each];
@@ -276,15 +297,16 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   }
 }
 
-/// Whether rows go by these kernels; enqueued if they do.
+/// Blocks for so much work, at most so many waves of them.
+inline std::uint32_t lone_blocks(std::uint64_t work, std::uint32_t of_block, std::uint64_t waves, const workspace& scratch) {
+  return at_most(divide_up(work, of_block), static_cast<std::uint32_t>(waves * scratch.multiprocessors() * (2048 / lone_threads)));
+}
+
+/// Whether rows that lie one after the other go by lone_rows_kernel; enqueued if they do.
 template <class Acc>
 bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
-  constexpr std::uint64_t size = Acc::fixed_size, each = lone_columns_each<Acc>;
-  auto* const out = static_cast<unsigned char*>(to);
-  const std::uint64_t bytes = v.n * size, resident = std::uint64_t{scratch.multiprocessors()} * (2048 / lone_threads);
-  const auto blocks_of = [&](std::uint64_t work, std::uint64_t of_block, std::uint64_t waves) {
-    return at_most(divide_up(work, static_cast<std::uint32_t>(of_block)), static_cast<std::uint32_t>(waves * resident));
-  };
+  constexpr std::uint64_t size = Acc::fixed_size;
+  const std::uint64_t bytes = v.n * size;
   if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
   // All rows one after the other.
   const bool in_pack = bytes <= 16 && (bytes & (bytes - 1)) == 0, few_packs = bytes % 16 == 0 && bytes / 16 <= lone_loads;
@@ -293,15 +315,23 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     lone_walk w{0, 0, acc.result_size()};
     if (bytes > 16) w.loads = static_cast<int>(bytes / 16);
     while (bytes <= 16 && std::uint64_t{1} << w.elements_log2 < v.n) ++w.elements_log2;
-    const std::uint32_t blocks = w.loads != 0 ? blocks_of(v.rows, lone_threads, 4) : blocks_of((v.all * size + 15) / 16, lone_threads * lone_packs, 4);
-    e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), out);
+    const std::uint32_t blocks = w.loads != 0 ? lone_blocks(v.rows, lone_threads, 4, scratch) : lone_blocks((v.all * size + 15) / 16, lone_threads * lone_packs, 4, scratch);
+    e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), static_cast<unsigned char*>(to));
     return true;
   }
+  return false;
+}
+
+/// Whether columns go by lone_columns_kernel; enqueued if they do.
+template <class Acc>
+bool enqueue_lone_columns(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
+  constexpr std::uint64_t size = Acc::fixed_size, each = lone_columns_each<Acc>;
+  if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
   // Columns in whole loads pay in two cases. With few elements each, from half as many threads on as the device can hold. With very few, for any number of
   // threads: a block of rows_columns.cuh would do little but put its warps together (2 rows of 2^18 f32 took 30 µs there, and take 3 here).
-  const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each;
+  const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each, resident = std::uint64_t{scratch.multiprocessors()} * 2048;
   if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 || v.n > 512 ||
-      (threads < resident * lone_threads / 2 && v.n > lone_few) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
+      (threads < resident / 2 && v.n > lone_few) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
     return false;
   }
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);
@@ -309,8 +339,8 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     if (d != v.kept - 1) all |= static_cast<std::uintptr_t>(v.dim[d].stride[0]);
   }
   if (all % (each * size) != 0) return false;
-  e = launch(lone_columns_kernel<Acc>, {blocks_of(threads, lone_threads, lone_columns_waves), lone_threads, 0, stream, scratch.overlaps()}, v,
-             lone_columns{columns, columns / each, acc.result_size()}, acc, acc.facts(v.n, v.n, 0), out);
+  e = launch(lone_columns_kernel<Acc>, {lone_blocks(threads, lone_threads, lone_columns_waves, scratch), lone_threads, 0, stream, scratch.overlaps()}, v,
+             lone_columns{columns, columns / each, acc.result_size()}, acc, acc.facts(v.n, v.n, 0), static_cast<unsigned char*>(to));
   return true;
 }
 

@@ -225,15 +225,12 @@ template <class Acc>
 inline constexpr int lone_columns_each = lone_columns_bytes<Acc> / Acc::fixed_size;
 /// Blocks beside one another, and one after the other: multiprocessors do not all read at one speed, and the faster ones then take more blocks.
 inline constexpr std::uint64_t lone_columns_waves = 32;
-/// Blocks of a multiprocessor: what exact sums of f32 and f64 keep would not fit into the registers that a thread of eight has.
-template <class Acc>
-inline constexpr int lone_columns_blocks = Acc::proves && Acc::fixed_size >= 4 ? 6 : 8;
 /// Loads of a thread at once: twice as many of exact sums by 8 bytes.
 template <class Acc>
 inline constexpr int lone_columns_ahead = Acc::proves && lone_columns_bytes<Acc> == 8 ? 8 : 4;
 
 template <class Acc>
-__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, lone_columns_blocks<Acc>))
+__global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
     lone_columns_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_columns w, const __grid_constant__ Acc acc,
                         const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();

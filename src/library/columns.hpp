@@ -68,7 +68,7 @@ bool rows_of_halves(const void* self, const void* x, std::int64_t stride, std::i
   }
   return true;
 }
-/// Of which there are no columns.
+/// There are no columns of them.
 template <class R, class T>
 inline constexpr cpu::column_fold rows_of_halves_alone{.most = 64, .turned = 0, .begin = nullptr, .add = nullptr, .merge = nullptr, .finish = nullptr, .rows = rows_of_halves<R, T>, .least_of_row = 33};
 

@@ -464,7 +464,7 @@ struct narrow_sums {
       store(highs + at + k * step, all[k].high);
     }
   }
-  /// Of a row.
+  /// A row's.
   using row = enclosed;
   WF_INLINE row together(const narrow_sums& more) const {
     enclosed sum = all[0];
@@ -506,7 +506,7 @@ struct narrow_sums {
     store(ranges + at, range.greatest);
     store(ranges + at + step, range.below_least);
   }
-  /// Of a row.
+  /// A row's.
   struct row {
     f64s all{};
     bits_range range{};
@@ -691,7 +691,7 @@ struct quotients {
       return (a - p) - low;
     }
   }
-  /// Of sums of floats, for answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such answers has n·h as a double, from which a differs by
+  /// For sums of floats and answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such answers has n·h as a double, from which a differs by
   /// its last place at least, which is more than n times half of the quotient's.
   WF_INLINE void divide(f64s& a, f64s& b) const {
     const f64s q = a / n, by = (b - a) * inverse * 1.01 + abs(q) * 0x1p-51;
@@ -741,7 +741,7 @@ struct few_rows {
     sum = t - high;
     rest = u - low;
   }
-  /// Of which the answer is certain; zeros are not.
+  /// Those whose answer is certain; zeros are not.
   template <bool Mean>
   WF_INLINE i64s round(const quotients& by, f64s& answers) const {
     const i64s nothing_lost = (i64s)((f64s)behind == 0.0);
@@ -1140,7 +1140,7 @@ void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
   constexpr bool is_signed = static_cast<T>(-1) < 0, flips = by_pairs && is_signed == (size == 1);  // sums of bytes have no sign, those of pairs have one
   constexpr auto flip = static_cast<narrow>(flips ? std::uint64_t{1} << (8 * size - 1) : 0);
   const std::int64_t whole = n / per * per, taken = whole + (whole < n ? per : 0);
-  // Of signed bytes each is 2^7 too great, of pairs without a sign 2^15 too small.
+  // Each signed byte is 2^7 too great, each pair without a sign 2^15 too small.
   const std::uint64_t off = static_cast<std::uint64_t>(taken) * flip * (size == 1 ? std::uint64_t{0} - 1 : 1);
   const auto* row = static_cast<const unsigned char*>(x);
   for (std::int64_t i = 0; i < rows; ++i, row += stride) {

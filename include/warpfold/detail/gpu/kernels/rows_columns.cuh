@@ -546,7 +546,7 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
     if (parts > limit) parts = limit;
   }
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
-  // Of f64 and bf16 columns_kernel has what are no two rounds of a thread, and of bf16 what is small: 64 × 2^18 of f64 took 1.8 times as long by this one, 1000 × 1000 of bf16 1.4.
+  // columns_kernel has what are no two rounds of a thread, of f64 and bf16, and what is small, of bf16: 64 × 2^18 of f64 took 1.8 times as long by this one, 1000 × 1000 of bf16 1.4.
   if constexpr (Acc::proves && (Acc::fixed_size == 8 || parts_columns<Acc, each>)) {
     if (parts == 1 && v.n < 2 * round) return false;
     if (Acc::fixed_size == 2 && v.all * Acc::fixed_size < front_least_bytes) return false;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,6 +19,12 @@
 #include <warpfold/warpfold.hpp>
 
 namespace bench {
+
+/// Beyond any cache that a machine has: 1 GiB of every type (WARPFOLD_BENCH_MIB for another size).
+inline std::size_t dram_bytes() {
+  const char* text = std::getenv("WARPFOLD_BENCH_MIB");
+  return (text != nullptr ? std::strtoull(text, nullptr, 10) : 1024) << 20;
+}
 
 /// `other…`: a second array, for dot. Random bits may be infinite or NaN; tiny numbers are normal data times 2^-1000 (f64)
 /// or 2^-120 (f32).

@@ -23,12 +23,6 @@ namespace {
 
 using namespace bench;
 
-// Beyond any cache that a machine has: 1 GiB of every type (WARPFOLD_BENCH_MIB for another size).
-std::size_t dram_bytes() {
-  const char* text = std::getenv("WARPFOLD_BENCH_MIB");
-  return (text != nullptr ? std::strtoull(text, nullptr, 10) : 1024) << 20;
-}
-
 // One benchmark: `bytes` are read by f, `right` is asked once, before.
 template <class F>
 void add(const std::string& name, std::size_t bytes, std::size_t elements, std::function<bool()> right, F f) {

@@ -20,11 +20,6 @@ namespace {
 
 using namespace bench;
 
-std::size_t all_bytes() {
-  const char* text = std::getenv("WARPFOLD_BENCH_MIB");
-  return (text != nullptr ? std::strtoull(text, nullptr, 10) : 1024) << 20;
-}
-
 template <class F>
 void add(const std::string& name, std::size_t bytes, F f) {
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) mutable {
@@ -39,7 +34,7 @@ void add(const std::string& name, std::size_t bytes, F f) {
 
 template <class T>
 void rows_of(const std::string& type) {
-  const std::size_t n = all_bytes() / sizeof(T);
+  const std::size_t n = dram_bytes() / sizeof(T);
   for (const std::int64_t length : {64, 100, 1000, 4096, 1 << 14, 1 << 20}) {
     const std::int64_t rows = static_cast<std::int64_t>(n) / length;
     add("rows/" + type + "/" + std::to_string(length), static_cast<std::size_t>(rows * length) * sizeof(T), [=, checked = false]() mutable {
@@ -76,7 +71,7 @@ void rows_of(const std::string& type) {
 
 template <std::size_t Way>
 void read(const char* name) {
-  const std::size_t n = all_bytes() / sizeof(double);
+  const std::size_t n = dram_bytes() / sizeof(double);
   add(name, n * sizeof(double), [=] {
     return in_parts(data<double>(family::normal, n), true, [](std::span<const double> x) {
       return Way == 2 ? read_quarters(x.data(), x.size_bytes()) : read_part<Way * 2048>(x.data(), x.size_bytes());

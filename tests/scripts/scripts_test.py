@@ -102,6 +102,7 @@ class Commands:
         self.stand_in("dpkg-query", "echo -n installed")
         self.stand_in("df", 'echo Avail; echo "${FREE_MB:-99999}"')
         self.stand_in("clang++")
+        self.stand_in("qemu-aarch64", 'echo "[  PASSED  ] 1 test."')  # where the tools for Arm are, ./check runs their kernels
 
         def asked(*arguments, status=0, **env):
             done = subprocess.run([self.sources / "check", *arguments], env=self.env | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -224,7 +224,7 @@ class Reduction:
                  "parameters": ", ".join(f"const element& warpfold_{n}" for n in names),
                  "values": "\n".join(f"    const T {n} = static_cast<T>(warpfold_{n});" for n in names),
                  "elements": ", ".join("warpfold_own::element" for n in names),
-                 "inputs": str(len(names)), "loads": ", ".join(f"load({k}, i)" for k in range(len(names))),
+                 "inputs": str(len(names)), "loads": ", ".join(f"load({k}, p)" for k in range(len(names))),
                  **{n: _returned(n, self._texts[n]) for n in _PLACES[2:]}}
         parts = source.split("@")
         parts[1::2] = [fills[name] for name in parts[1::2]]

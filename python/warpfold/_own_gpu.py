@@ -65,10 +65,12 @@ struct view {
 
 __device__ inline int64_t offset_of(const view& v, int k, int64_t begin, int64_t count, uint64_t i) {
   int64_t at = 0;
+#pragma unroll 1  // a division is some hundred instructions
   for (int64_t d = begin + count; d-- > begin;) {
     const auto length = static_cast<uint64_t>(v.length[d]);
-    at += static_cast<int64_t>(d == begin ? i : i % length) * v.stride[k][d];
-    i /= length;
+    const uint64_t above = d == begin ? 0 : i / length;
+    at += static_cast<int64_t>(i - above * length) * v.stride[k][d];
+    i = above;
   }
   return at;
 }
@@ -91,6 +93,11 @@ struct partition {
   }
 };
 
+/// Where an element of each input lies, in bytes from the answer's first.
+struct place {
+  int64_t offset[@inputs@];
+};
+
 /// The elements of one answer.
 struct elements {
   const view& v;
@@ -104,11 +111,17 @@ struct elements {
       step[k] = all.reduced == 1 ? all.stride[k][all.kept] : 0;
     }
   }
-  __device__ element load(int k, uint64_t i) const {
+  __device__ bool in_a_line() const { return v.reduced <= 1; }
+  template <bool line>
+  __device__ place find(uint64_t i) const {
     const uint64_t at = order ? static_cast<uint64_t>(order[begin + i]) : begin + i;
-    return *reinterpret_cast<const element*>(from[k] + (v.reduced <= 1 ? static_cast<int64_t>(at) * step[k] : offset_of(v, k, v.kept, v.reduced, at)));
+    place p;
+    for (int k = 0; k < @inputs@; ++k) p.offset[k] = line ? static_cast<int64_t>(at) * step[k] : offset_of(v, k, v.kept, v.reduced, at);
+    return p;
   }
-  __device__ state lifted(uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
+  __device__ element load(int k, const place& p) const { return *reinterpret_cast<const element*>(from[k] + p.offset[k]); }
+  __device__ state lifted(const place& p, uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
+  __device__ state lifted(uint64_t i) const { return lifted(in_a_line() ? find<true>(i) : find<false>(i), i); }
 };
 
 /// What a lane of so many takes of a tile, `each` elements or fewer: those beside each other, or where order does not count those that a group of lanes reads together.
@@ -117,10 +130,25 @@ __device__ state of_tile(const elements& x, int lane, uint64_t tile, uint64_t en
   constexpr uint64_t apart = reduction::commutes ? lanes : 1;
   const uint64_t first = tile + static_cast<uint64_t>(lane) * (reduction::commutes ? 1 : each);
   state s = of.identity();
-  if (each == stretch && end - tile >= uint64_t{lanes} * stretch) {
+  if (each == stretch && end - tile >= uint64_t{lanes} * stretch && x.in_a_line()) {
 #pragma unroll
-    for (int j = 0; j < stretch; ++j) s = of.combine(s, x.lifted(first + static_cast<uint64_t>(j) * apart));
+    for (int j = 0; j < stretch; ++j) {
+      const uint64_t i = first + static_cast<uint64_t>(j) * apart;
+      s = of.combine(s, x.lifted(x.template find<true>(i), i));
+    }
+  } else if (each == stretch && end - tile >= uint64_t{lanes} * stretch) {
+    // Of several dimensions: places first, so that four elements are on their way at once.
+    constexpr int batch = 4;
+#pragma unroll 1
+    for (uint64_t i = first; i < first + stretch * apart; i += batch * apart) {
+      place p[batch];
+#pragma unroll
+      for (int j = 0; j < batch; ++j) p[j] = x.template find<false>(i + static_cast<uint64_t>(j) * apart);
+#pragma unroll
+      for (int j = 0; j < batch; ++j) s = of.combine(s, x.lifted(p[j], i + static_cast<uint64_t>(j) * apart));
+    }
   } else {
+#pragma unroll 1
     for (uint64_t j = 0; j < each && first + j * apart < end; ++j) s = of.combine(s, x.lifted(first + j * apart));
   }
   return s;

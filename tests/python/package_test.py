@@ -14,7 +14,7 @@ import sysconfig
 import venv
 
 BUILD = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.25", "ninja"]
-NEEDED = ["numpy", "ml-dtypes", "pytest", "hypothesis", "array-api-strict", "mypy"]
+NEEDED = ["numpy", "ml-dtypes", "pytest", "pytest-xdist", "hypothesis", "array-api-strict", "mypy"]
 # What only some tests need, which skip without. Below the whole WARPFOLD_TEST_EFFORT, as in ./check, the packages of one of three
 # groups, another one for each WARPFOLD_TEST_DRAW: all of them are a gigabyte.
 OTHERS = [["pyarrow", "pandas", "polars", "duckdb"], ["jax", "numba", "mpi4py"],
@@ -129,7 +129,9 @@ def main():
     for file in left_out:
         print(f"python_package: {file} is left to other revisions")
     ignored = [*arrays_on_gpus, *(str(tests / file) for file in left_out)]
-    all_else = subprocess.run([*run, *(f"--ignore={file}" for file in ignored), str(tests)], cwd=given.scratch, env=environment)
+    # Two processes, as CTest is told: one alone would end minutes behind all other tests.
+    two = [] if beside else ["-n", "2", "--dist", "worksteal"]
+    all_else = subprocess.run([*run, *two, *(f"--ignore={file}" for file in ignored), str(tests)], cwd=given.scratch, env=environment)
     if beside:
         print(beside.communicate()[0])
     return all_else.returncode or (beside.returncode if beside else 0)

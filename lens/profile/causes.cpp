@@ -53,10 +53,8 @@ constexpr rule rules[] = {
     {"record", "", "global_", direction::either, &polling},
     {"record", "", "shared_load", direction::fewer, &fused_accesses},
     {"exact", "", "global_load", direction::either, &polling},
+    {"exact", "", "shared_atomic.requests", direction::more, &polling},  // between two looks: whether another warp was first
     {"exact", "", "global_atomic", direction::fewer, &fused_atomics},
-    {"exact", "f32", "shared_load", direction::fewer, &fused_accesses},
-    {"exact", "f16", "shared_store", direction::fewer, &fused_accesses},
-    {"exact", "f64", "shared_store", direction::fewer, &fused_accesses},
 };
 
 }  // namespace

@@ -629,11 +629,11 @@ class Family(ProgramTest):
     def test_overflow(self):
         path = self.file("x.npy", npy("<i8", (2, 2), struct.pack("<4q", 2**62, 2**62, -2**62, 1)))
         self.refused("dot", path, path, "--check-overflow", status=1, output=b"1\n",
-                     says=f"the true dot {3 * 2**124 + 1} does not fit i64; what is printed is it modulo 2^64")
+                     says=f"the true dot {3 * 2**124 + 1} does not fit i64; the answer given is taken modulo 2^64")
         self.assertEqual(self.ok("dot", path, path), "1\n")
         self.refused("prod", path, "--check-overflow", status=1, output=b"0\n", says="the true product does not fit i64")
         self.refused("sum", path, "--axis", "1", status=0, output=b"-9223372036854775808\n-4611686018427387903\n",
-                     says="of 2 true answers 1 does not fit i64; what is given is they modulo 2^64")
+                     says="of 2 true answers 1 does not fit i64; the answers given are taken modulo 2^64")
         self.assertEqual(self.ok("norm", path, "--ord", "1", "--check-overflow"), f"{3 * 2**62 + 1}\n")
 
     def test_refusals(self):

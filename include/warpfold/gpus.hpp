@@ -179,7 +179,7 @@ class several_places {
   auto ask(const std::array<input_pieces<T>, Inputs>& in, const S&... s) const {
     static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(!Checked, "over several GPUs: states hold integers mod 2^64, so they cannot say whether the true answer fits");
-    static_assert(places<S...> == 0, "over several GPUs axes, segments and labels are not reduced: give each device its own, by place(k)");
+    static_assert(partitions<S...> == 0, "over several GPUs axes, segments and labels are not reduced: give each device its own, by place(k)");
     const settings told(s...);
     const std::string who = op_names[static_cast<int>(O)];
     const state_form form = form_of_states(O, dtype_of<T>, told.context.accuracy);

@@ -21,11 +21,8 @@ namespace {
 /// The functions of what is asked, which is refused where there are none.
 const cpu::erased& functions_of(const request& r) {
   if (r.context.threads < 0) detail::refuse_threads(r.context.threads);
-  if (r.own.functions != nullptr) {
-    if (r.wanted != output::answers)
-      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names gives answers, no states and no wf::checked");
-    if (r.swapped[0] || r.swapped[1])
-      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names takes elements in the machine's order of bytes");
+  if (detail::is_own(r)) {
+    if (r.own.functions == nullptr) throw error(errc::unsupported, std::string(r.own.name) + ": it has kernels for a GPU alone; the CPU wants its functions");
     return *r.own.functions;
   }
   const cpu::erased& answers = builtin(r.what, r.element, r.context.accuracy);
@@ -38,7 +35,7 @@ const cpu::erased& functions_of(const request& r) {
 }  // namespace
 
 extents check(const request& r) {
-  functions_of(r);
+  if (r.own.kernels == nullptr) functions_of(r);
   return check_shapes(r);
 }
 
@@ -123,7 +120,7 @@ class on_the_cpu final : public backend {
   void run(const request& r) const override {
     const cpu::erased& f = functions_of(r);
     check_shapes(r);
-    const void* const self = r.own.functions != nullptr ? r.own.self : &r.options;
+    const void* const self = detail::is_own(r) ? r.own.self : &r.options;
     if (r.first == 0 && r.wanted != output::states && !r.swapped[0] && !r.swapped[1] && r.progress == nullptr) {  // a few ns of a small array's time
       cpu::run(f, self, r.inputs, r.by, r.context, r.out, name_of(r));
       return;

@@ -63,6 +63,18 @@ class wide_indexes {
   std::span<const std::int64_t> span_;
 };
 
+/// Whether each input's elements, `n` in all, lie in C order one beside the other.
+bool without_gaps(const erased& r, const operands& x, std::int64_t n) {
+  if (n <= 1) return true;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(r.inputs); ++k) {
+    auto apart = static_cast<std::int64_t>(r.element_sizes[k]);
+    for (std::size_t d = x.shape.size(); d-- > 0; apart *= x.shape[d]) {
+      if (x.shape[d] != 1 && x.strides[k][d] != apart) return false;
+    }
+  }
+  return true;
+}
+
 /// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
 /// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
 void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
@@ -70,12 +82,8 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
   using kinds = partition::kinds;
   switch (by.kind) {
     case kinds::whole: {
-      bool run = x.shape.size() == 1;
-      for (int k = 0; k < r.inputs && run; ++k) {
-        const auto i = static_cast<std::size_t>(k);
-        run = x.shape[0] <= 1 || x.strides[i][0] == static_cast<std::int64_t>(r.element_sizes[i]);
-      }
-      if (run) reduce_run(r, self, x.data.data(), x.shape[0], c, out);
+      const std::int64_t n = *detail::product(x.shape);
+      if (without_gaps(r, x, n)) reduce_run(r, self, x.data.data(), n, c, out);
       else reduce_all(r, self, x, c, out);
       return;
     }

@@ -551,9 +551,8 @@ class fused {
     const cpu::fusion::part parts[] = {part_of<T>(std::get<K>(parts_), s)...};
     const cpu::fusion fusion(parts);
     request r = detail::asked({&fusion.functions(), &fusion, "fuse"}, detail::operands_of(x), s);
-    const std::size_t size = fusion.functions().result_size;
     if constexpr (detail::partitions<S...> == 0) {
-      std::vector<std::byte> raw(size);
+      alignas(16) std::array<std::byte, (0 + ... + ((sizeof(typename decltype(result_type<F, T>())::type) + 15) / 16 * 16))> raw;  // as a fusion places them
       r.out = raw.data();
       cpu_backend().run(r);
       std::tuple<typename decltype(result_type<F, T>())::type...> out;
@@ -564,6 +563,7 @@ class fused {
       const extents shape = detail::shape_of_answers(r.inputs, s, "fuse");
       const auto n = static_cast<std::size_t>(*detail::product(shape));
       (detail::make_room(std::get<K>(out), shape, "fuse"), ...);  // throws where size · n would be too large a number
+      const std::size_t size = fusion.functions().result_size;
       std::vector<std::byte> raw(size * n);
       r.out = raw.data();
       cpu_backend().run(r);

@@ -132,7 +132,7 @@ namespace {
 /// All that this module asks of the CPU goes through one request: functions, elements, how they are shared, settings, room for the answers.
 void ask(const cpu::erased& f, const void* self, const cpu::operands& x, const partition& by, const context& c, void* out) {
   wf::request r;
-  r.own = {&f, self, "warpfold"};
+  r.own = {&f, self, by.kind == partition::kinds::labels ? "labels" : by.kind == partition::kinds::segments ? "segments" : "array"};
   r.inputs = x;
   r.by = by;
   r.context = c;
@@ -162,7 +162,9 @@ partition by_segment(std::span<const std::int64_t> offsets) {
   by.count = static_cast<std::int64_t>(offsets.size()) - 1;
   return by;
 }
-partition by_label(std::span<const std::int64_t> labels, std::int64_t answers) {
+partition by_label(const layout& x, std::span<const std::int64_t> labels, std::int64_t answers) {
+  if (x.shape.size() == 1 && static_cast<std::int64_t>(labels.size()) != x.shape[0])
+    refuse("labels: " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " elements; there must be one for each");
   partition by;
   by.kind = partition::kinds::labels;
   by.indexes = labels.data();

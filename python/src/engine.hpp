@@ -39,10 +39,11 @@ struct request {
   int threads = 0;
 };
 
-/// How elements are shared among answers. What is pointed to outlives the partition. Of no offsets wf::error (bad_argument).
+/// How elements are shared among answers. What is pointed to outlives the partition. Throw wf::error (bad_argument) of no offsets, and of labels that
+/// are not as many as elements.
 wf::partition along(std::span<const int> axes);
 wf::partition by_segment(std::span<const std::int64_t> offsets);
-wf::partition by_label(std::span<const std::int64_t> labels, std::int64_t answers);
+wf::partition by_label(const layout& x, std::span<const std::int64_t> labels, std::int64_t answers);
 
 /// The functions of a request for elements of one type. An answer is `size()` bytes, in which that of operation k
 /// begins at `offset(k)`.

@@ -186,7 +186,7 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
       const buffer to(found.ptr(), PyBUF_WRITABLE);
       if (!to.held) return nullptr;
       run_beside_others(x.n, [&] {
-        run_parts(*f, options, x.at(), by_labels ? by_label(at, answers) : by_segment(at), to.b.buf);
+        run_parts(*f, options, x.at(), by_labels ? by_label(x.at(), at, answers) : by_segment(at), to.b.buf);
       });
     }
     return found.release().ptr();

@@ -151,7 +151,7 @@ void add_plans(nb::module_& m) {
                by = by_segment(whole_numbers(*offsets, "offsets"));
                n = by.count;
              } else if (labels != nullptr) {
-               by = by_label(whole_numbers(*labels, "labels"), n = answers);
+               by = by_label(x.at, whole_numbers(*labels, "labels"), n = answers);
              }
              const room to(out, p.made.size() * static_cast<std::size_t>(std::max<std::int64_t>(n, 0)));
              const nb::gil_scoped_release others_run;

@@ -92,7 +92,7 @@ void state_kind::by_label(const layout& x, std::span<const std::int64_t> labels,
   const cpu::erased f = functions();
   const wf::options none;
   const library::adapted told(f, &none, {element_, {}, 0, true, nullptr});
-  run_counted(told.functions(), told.self(), x, c, wfpy::by_label(labels, answers), out);
+  run_counted(told.functions(), told.self(), x, c, wfpy::by_label(x, labels, answers), out);
 }
 
 void state_kind::check(const void* states, std::int64_t count) const {

@@ -82,7 +82,7 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
   using kinds = partition::kinds;
   switch (by.kind) {
     case kinds::whole: {
-      const std::int64_t n = *detail::product(x.shape);
+      const std::int64_t n = *wf::detail::product(x.shape);
       if (without_gaps(r, x, n)) reduce_run(r, self, x.data.data(), n, c, out);
       else reduce_all(r, self, x, c, out);
       return;

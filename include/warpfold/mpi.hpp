@@ -206,7 +206,7 @@ inline void check_spread(const request& r) {
     throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
   if (r.first != 0) throw error(errc::bad_argument, who + " over ranks: request::first is " + std::to_string(r.first) + "; ranks count it by themselves from 0");
   if (asks_for_places(r.what) && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
-    throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");
+    throw error(errc::unsupported, who + " over ranks by segments or labels: an index in one rank's segment is no index in the whole one");
 }
 
 /// The request that make() gives, on all ranks; make() may throw.

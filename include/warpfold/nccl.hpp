@@ -155,7 +155,7 @@ void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
   states_request q = wf::detail::states_of(form, r.options, *wf::detail::product(wf::check(r)));
   const bool places = q.kind == state_kind::places;
   if (places && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
-    throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");
+    throw error(errc::unsupported, who + " over ranks by segments or labels: an index in one rank's segment is no index in the whole one");
   const detail::lent room(place, r.wanted == output::answers ? static_cast<std::size_t>(q.count) * form.bytes : 0);
   request piece = r;
   piece.wanted = output::states;

@@ -182,7 +182,7 @@ void add_inputs(cpu::operands& o, const X&... x) {
     constexpr std::size_t size = sizeof(element_of<One>);
     if constexpr (mdspan_like<One>) {
       if (!one.is_strided())
-        throw error(errc::unsupported, "an mdspan whose elements lie at no strides; a layout with strides is right");
+        throw error(errc::unsupported, "an mdspan whose layout has no strides; a strided layout is right");
       extents shape, strides;
       if constexpr (One::rank() > 0) {
         for (std::size_t d = 0; d < One::rank(); ++d) {

@@ -568,7 +568,7 @@ class Family(ProgramTest):
         whole = self.file("whole.npy", npy("<i8", (2, 3), rows))
         self.refused("dot", c, flat, says=f"{c} and {flat}: shapes (2, 3) and (6,); they must be the same")
         self.refused("dot", c, whole, says=f"{c} and {whole}: elements of f64 and of i64; they must be of one type")
-        self.refused("dot", c, says="1 files; dot takes two, or each two of an even number")
+        self.refused("dot", c, says="1 files; dot takes two, or several pairs")
 
     def test_axes_print_a_line_an_answer_and_out_writes_them(self):
         path = self.file("x.npy", npy("<i4", (2, 3), struct.pack("<6i", 3, 1, 2, -5, 7, 0)))

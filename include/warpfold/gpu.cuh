@@ -67,6 +67,7 @@ struct answer_of_part<F, T> {
 
 }  // namespace detail
 
+/// \cond
 namespace device::inline WF_BUILD {
 
 /// Reductions of one input, elements of T, that are one kernel.
@@ -90,6 +91,7 @@ struct fused_job {
 };
 
 }  // namespace device::inline WF_BUILD
+/// \endcond
 
 /// One kernel that reads the values once, of axes, segments and labels too. The answers are those of each reduction alone, and exact under either
 /// accuracy; rounding and correction hold for all parts.

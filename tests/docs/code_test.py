@@ -40,7 +40,7 @@ extern std::int64_t *offsets, *found, room;
 extern float* sums;
 """
 GPU, ALL = "#include <warpfold/gpu.cuh>\n", "#include <warpfold/warpfold.hpp>\n"
-# Of a page, for each of its blocks: the names that it takes for granted, or why it is not compiled here.
+# For each block of a page: the names that it takes for granted, or why it is not compiled here.
 MPI = None  # an MPI is needed: examples/mpi.cpp is compiled in tests/mpi and tests/package
 PART = None  # a part of a file: tests/lens and tests/simt have it whole
 NAMES = {

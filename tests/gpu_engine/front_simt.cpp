@@ -504,6 +504,7 @@ std::string own_rows() {
   }
   const std::vector<std::int64_t> beyond{0, 3001};
   std::uint64_t out[1] = {};
+  std::int32_t least = 0;
   for (const auto& [said, wanted] :
        {std::pair{refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::segments{beyond}); }), "segments: offset 1 is 3001"},
         {refusal([&] { wf::find_runs(place(), cube); }), "find_runs on a GPU: keys in 3 dimensions"},
@@ -512,6 +513,7 @@ std::string own_rows() {
         {refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::by_label{std::span(labels).first(2), 10}); }), "reduce on a GPU: 2 labels"},
         {refusal([&] { wf::reduce(place(), cube, static_cast<std::uint64_t*>(nullptr), polynomial_of_one{}, wf::axis{1}); }), "reduce on a GPU: nowhere to put the answer"},
         {refusal([&] { wf::fuse(wf::min)(place(), cube, static_cast<std::int32_t*>(nullptr), wf::axis{1}); }), "fuse on a GPU: nowhere to put the answer"},
+        {refusal([&] { wf::fuse(wf::min, wf::max)(place(), cube, &least, static_cast<std::int32_t*>(nullptr)); }), "fuse on a GPU: nowhere to put the answer"},
         {refusal([&] { wf::reduce(place(), wf::view<std::int32_t>(reinterpret_cast<const std::int32_t*>(reinterpret_cast<const char*>(x.data()) + 1), {2, 3}), out,
                                   polynomial_of_one{}, wf::axis{1}); }), "reduce on a GPU"}})
     if (said.find(wanted) == said.npos) return std::string(wanted) + ", not: " + said;

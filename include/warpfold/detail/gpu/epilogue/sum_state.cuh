@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/epilogue/exact_round.cuh>
@@ -62,8 +63,7 @@ __device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::u
 
 /// An epilogue of exact sums: a T* takes the answer, a sum_to<T> that or the state. A whole warp puts the digits there.
 template <class To>
-concept sum_epilogue = requires(const To& to, const std::int64_t (&digits)[1], std::uint32_t kinds) {
-  typename summed_t<To>;
+concept sum_epilogue = (std::is_pointer_v<To> || requires { typename To::element; }) && requires(const To& to, const std::int64_t (&digits)[1], std::uint32_t kinds) {
   { put_sum<exact::format<summed_t<To>>::min_exponent>(digits, kinds, to) } -> std::same_as<void>;
 };
 

@@ -161,7 +161,7 @@ void write_drawings(const explain_command& q, const lens::explanation& e) {
 
 int run_explain(const explain_command& q) {
   if (!q.language.empty() && q.html.empty() && q.pages.empty())
-    throw wf::error(wf::errc::bad_argument, "--lang " + q.language + ": of the page that --html FILE writes; what is printed is English");
+    throw wf::error(wf::errc::bad_argument, "--lang " + q.language + ": it sets the language of the page that --html FILE writes; the terminal gets English");
   if (!q.kinds.empty() && q.svg.empty()) throw wf::error(wf::errc::bad_argument, "--draw says what --svg FILE draws, which is not given");
   if (!q.language.empty()) setenv("WARPFOLD_LANG", q.language.c_str(), 1);  // the program of one's own kernel reads it, too
   if (!q.pages.empty()) return run_pages(q);

@@ -256,7 +256,7 @@ void check_argument(const std::string& text, std::size_t at) {
     return;
   }
   if (!is_one_of(part[1], types)) refuse("no type " + part[1].str() + "; there are" + types.substr(0, types.size() - 1));
-  if (!std::regex_match(part[2].str(), count)) refuse("the count is none, as 1000, 64K, 1M (2^20), 2^20 or 1e6");
+  if (!std::regex_match(part[2].str(), count)) refuse("the count is no number such as 1000, 64K, 1M (2^20), 2^20 or 1e6");
   if (part[3].matched && !is_one_of(part[3], fills))
     refuse("no filling " + part[3].str() + " of " + part[1].str() + "; there are zeros, ones, iota, uniform (0 to 1, of integers 0 to 99) and, not of integers, normal");
 }

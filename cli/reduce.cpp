@@ -54,7 +54,7 @@ void check_usage(const reduction_command& what, const reduction_request& r) {
     refuse("--round", r.round + " goes with exact answers; leave out --accuracy fast");
   const std::size_t each = what.inputs();
   if (r.files.size() % each != 0)
-    refuse("FILE", std::to_string(r.files.size()) + " files; dot takes two, or each two of an even number");
+    refuse("FILE", std::to_string(r.files.size()) + " files; dot takes two, or several pairs");
   if (!r.out.empty() && r.files.size() != each)
     refuse("--out", std::to_string(r.files.size() / each) + " answers for one file; reduce one at a time");
   for (const std::string& file : r.files) {

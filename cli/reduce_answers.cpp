@@ -141,12 +141,12 @@ void answer_printer::tell_overflow(std::span<const std::string> files, const wf:
   const std::string type(wf::info(r.kind.type).name);
   if (r.answers() > 1)
     complain(names_of(files) + ": of " + std::to_string(r.answers()) + " true answers " + std::to_string(n) +
-             (n == 1 ? " does" : " do") + " not fit " + type + "; what is given is they modulo 2^64");
+             (n == 1 ? " does" : " do") + " not fit " + type + "; the answers given are taken modulo 2^64");
   else if (operation_ == wf::op::prod)
-    complain(names_of(files) + ": the true product does not fit " + type + "; what is given is it modulo 2^64");
+    complain(names_of(files) + ": the true product does not fit " + type + "; the answer given is taken modulo 2^64");
   else
     complain(names_of(files) + ": the true " + what_.name + " " + wf::io::true_integer_text(r.kind.type, r.checks[0]) +
-             " does not fit " + type + "; what is printed is it modulo 2^64");
+             " does not fit " + type + "; the answer given is taken modulo 2^64");
   if (given_.check_overflow && state_.exit_status == done) state_.exit_status = wrong_result;
 }
 

@@ -67,8 +67,34 @@ struct answer_of_part<F, T> {
 
 }  // namespace detail
 
-/// One kernel that reads the values once, of axes, segments and labels too. The answers are those of each reduction alone, under either
-/// accuracy the exact ones; rounding and correction are all parts'.
+/// \cond
+namespace device::inline WF_BUILD {
+
+/// Reductions of one input, elements of T, that are one kernel.
+template <class T, class... F>
+struct fused_job {
+  const std::tuple<F...>& parts;
+  const std::array<void*, sizeof...(F)>& out;  ///< where the answers of each part go
+  order_labels_kernel sort;
+
+  cudaError_t enqueue(const request& q, const own_input& in, workspace& w, cudaStream_t stream) const {
+    return fused_reduce<T>(parts, out, q.options, q.inputs.data[0], in.stride[0], static_cast<std::uint64_t>(in.n), w, stream);
+  }
+  cudaError_t enqueue_rows(const request& q, const own_input& in, workspace& w, cudaStream_t stream) const {
+    const std::array<answers_to, sizeof...(F)> to = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<answers_to, sizeof...(F)>{{{out[I], sizeof(typename wf::detail::answer_of_part<F, T>::type)}...}};
+    }(std::index_sequence_for<F...>());
+    const auto each = row_fusion<T, F...>{parts, to, q.options}.parts();
+    return enqueue_own_rows(own_rows<std::remove_cv_t<decltype(each)>, no_function, T>{each, {}, nullptr}, *in.rows, static_cast<std::uint64_t>(in.n), sort, w,
+                            stream);
+  }
+};
+
+}  // namespace device::inline WF_BUILD
+/// \endcond
+
+/// One kernel that reads the values once, of axes, segments and labels too. The answers are those of each reduction alone, and exact under either
+/// accuracy; rounding and correction hold for all parts.
 template <class... F>
 template <class P, class X, class... A>
   requires(P::is_place)
@@ -88,63 +114,36 @@ auto fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
   using settings_at = std::make_index_sequence<(sizeof...(A) < first_setting ? 0 : sizeof...(A) - first_setting)>;
   const auto given = std::forward_as_tuple(std::forward<A>(a)...);
   const detail::settings told = [&]<std::size_t... I>(std::index_sequence<I...>) { return detail::settings(std::get<first_setting + I>(given)...); }(settings_at());
-  constexpr auto many_of = []<class S>(std::type_identity<S>) {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (0 + ... + static_cast<int>(std::is_same_v<std::remove_cvref_t<std::tuple_element_t<first_setting + I, asked>>, S>));
-    }(settings_at());
-  };
-  constexpr int labels = many_of(std::type_identity<by_label>());
-  constexpr int places = labels + many_of(std::type_identity<axis>()) + many_of(std::type_identity<segments>()) + many_of(std::type_identity<segments_of>());
-  static_assert(places <= 1, "at most one of axis, segments, segments_of and by_label");
+  constexpr int partitions = []<std::size_t... I>(std::index_sequence<I...>) {
+    return detail::partitions<std::remove_cvref_t<std::tuple_element_t<first_setting + I, asked>>...>;
+  }(settings_at());
+  static_assert(partitions <= 1, "at most one of axis, segments, segments_of and by_label");
+  constexpr bool labels = []<std::size_t... I>(std::index_sequence<I...>) {
+    return (false || ... || std::is_same_v<std::remove_cvref_t<std::tuple_element_t<first_setting + I, asked>>, by_label>);
+  }(settings_at());
 
-  using where = std::array<void*, parts>;
-  const auto enqueue = [&](const cpu::operands& o, const partition& by, const where& out) {
-    if constexpr (places == 1) {
-      if (*detail::product(detail::shape_of_answers(o, told, who)) == 0) return;
-    }
-    for (const void* to : out) {
-      if (to == nullptr) throw error(errc::bad_argument, std::string(who) + ": nowhere to put an answer");
-    }
-    if constexpr (places == 1) {
-      const auto rows = device::rows_of<T>(o, by, who);
-      place.look_at(o, rows.all, nullptr, who);
-      for (const void* to : out) place.look_at({}, 0, to, who);
-      order_labels_kernel sort = nullptr;
-      if constexpr (labels == 1) sort = place.order_labels();
-      const std::array<device::answers_to, parts> to = [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::array<device::answers_to, parts>{{{out[I], sizeof(typename detail::answer_of_part<F, T>::type)}...}};
-      }(std::index_sequence_for<F...>());
-      const auto each = device::row_fusion<T, F...>{parts_, to, told.options}.parts();
-      const cudaError_t e = device::enqueue_own_rows(device::own_rows<std::remove_cv_t<decltype(each)>, device::no_function, T>{each, {}, nullptr},
-                                                     rows.rows, static_cast<std::uint64_t>(rows.all), sort,
-                                                     *static_cast<device::workspace*>(place.scratch()), static_cast<cudaStream_t>(place.stream()));
-      place.machine().fail(static_cast<int>(e), who);
-    } else {
-      std::uint64_t n = 1;
-      for (const std::int64_t d : o.shape) n *= static_cast<std::uint64_t>(d);
-      place.look_at(o, static_cast<std::int64_t>(n), nullptr, who);
-      for (const void* to : out) place.look_at({}, 0, to, who);
-      const std::int64_t stride = device_stream::stride_of(o.shape, o.strides[0], sizeof(T));
-      const cudaError_t e = device::fused_reduce<T>(parts_, out, told.options, o.data[0], stride, n,
-                                                    *static_cast<device::workspace*>(place.scratch()),
-                                                    static_cast<cudaStream_t>(place.stream()));
-      place.machine().fail(static_cast<int>(e), who);
-    }
-  };
-
+  std::array<void*, parts> out{};
+  order_labels_kernel sort = nullptr;  // a program links it if it names labels
+  if constexpr (labels) sort = place.order_labels();
+  using job = device::fused_job<T, F...>;
+  const job work{parts_, out, sort};
+  const own_reduction own{nullptr, &work, who, &device::own_kernels_of<job, partitions == 1, T>::kernels};
   if constexpr (told_where) {
-    where out{};
+    request r = detail::asked(own, detail::operands_of(detail::as_input(x)), told);
+    if constexpr (partitions == 1) detail::shape_of_answers(r.inputs, told, who);  // labels are as many as elements
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       static_assert((detail::out_like<std::tuple_element_t<I, asked>> && ...), "after the values come pointers, to the type of each part's answer");
       ((out[I] = detail::out_of<typename detail::answer_of_part<F, T>::type>(std::get<I>(given))), ...);
     }(std::index_sequence_for<F...>());
-    enqueue(detail::operands_of(detail::as_input(x)), told.by, out);
+    r.out = out[0];
+    place.run_own(r, out);
   } else {
     // The answers of each part one after the other, those of the next from a multiple of 16 bytes on.
     const auto in = detail::inputs_of_call(x);
+    const request r = detail::asked(own, in.operands, told);
     std::size_t answers = 1;
-    std::conditional_t<places == 1, std::tuple<array<typename detail::answer_of_part<F, T>::type>...>, std::tuple<typename detail::answer_of_part<F, T>::type...>> to;
-    if constexpr (places == 1) {
+    std::conditional_t<partitions == 1, std::tuple<array<typename detail::answer_of_part<F, T>::type>...>, std::tuple<typename detail::answer_of_part<F, T>::type...>> to;
+    if constexpr (partitions == 1) {
       const extents shape = detail::shape_of_answers(in.operands, told, who);
       answers = static_cast<std::size_t>(*detail::product(shape));
       std::apply([&](auto&... one) { (detail::make_room(one, shape, who), ...); }, to);  // throws where no memory holds so many
@@ -153,17 +152,14 @@ auto fused<F...>::operator()(const P& place, const X& x, A&&... a) const {
     std::array<std::size_t, parts + 1> at{};
     for (std::size_t k = 0; k < parts; ++k) at[k + 1] = at[k] + (sizes[k] * answers + 15) / 16 * 16;
     std::vector<std::byte> raw(at[parts]);
-    const auto work = [&](const cpu::operands& o, const partition& by, void* on_device) {
-      where out{};
-      for (std::size_t k = 0; k < parts; ++k) out[k] = static_cast<std::byte*>(on_device) + at[k];
-      enqueue(o, by, out);
+    const auto enqueue = [&](const request& there) {
+      for (std::size_t k = 0; k < parts; ++k) out[k] = static_cast<std::byte*>(there.out) + at[k];
+      place.run_own(there, out);
     };
-    place.fetch(in, told.by, raw.data(), raw.size(), who, &work, [](const void* self, const cpu::operands& o, const partition& by, void* on_device) {
-      (*static_cast<decltype(&work)>(self))(o, by, on_device);
-    });
+    place.fetch(r, in, raw.data(), raw.size(), &enqueue, [](const void* self, const request& there) { (*static_cast<decltype(&enqueue)>(self))(there); });
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       const auto unpack = [&](auto& one, std::size_t from) {
-        if constexpr (places == 1) {
+        if constexpr (partitions == 1) {
           if (!one.values.empty()) __builtin_memcpy(one.values.data(), raw.data() + from, one.values.size() * sizeof one.values[0]);
         } else {
           __builtin_memcpy(static_cast<void*>(&one), raw.data() + from, sizeof one);

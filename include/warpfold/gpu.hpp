@@ -147,18 +147,14 @@ class WF_API device_stream {
   void fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
              void (*work)(const void* self, const cpu::operands& in, void* out)) const;
 
-  /// The same of answers by a partition, whose offsets or labels are copied and checked where the inputs are of the host. Throws
-  /// wf::error (bad_argument) of those that do not fit.
-  void fetch(const detail::inputs_anywhere& in, const partition& by, void* to, std::size_t bytes, const char* who, const void* self,
-             void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out)) const;
+  /// The same of a request: work(self, there) is called with its inputs, offsets or labels and answers on the device. Offsets and labels are copied and
+  /// checked where the inputs are of the host. Throws wf::error (bad_argument) of those that do not fit.
+  void fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes, const void* self,
+             void (*work)(const void* self, const request& there)) const;
 
-  /// Rows of inputs as kernels take them, but with strides in bytes.
-  struct shared_rows {
-    rows_request rows;  ///< nothing but their shape, and where they lie
-    std::int64_t all;   ///< elements of an input
-  };
-  /// The same of `inputs` inputs, shared among answers as a partition says.
-  static shared_rows rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who);
+  /// Enqueues a request of a reduction that has kernels (own_reduction). out: where its answers go, or those of its parts. Throws wf::error as
+  /// wf::backend says.
+  void run_own(const request& r, std::span<void* const> out) const;
   /// \endcond
 
   /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
@@ -169,10 +165,6 @@ class WF_API device_stream {
   void look_at(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
     if (memory_->checks) refuse_unreachable(in, n, out, who);
   }
-
-  /// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another
-  /// without gaps. Throws wf::error (unsupported) of others.
-  static std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size);
   /// \endcond
 
  protected:
@@ -277,13 +269,13 @@ class device_calls : public device_stream {
   template <op O, bool Checked, class T, bool Rows, class... S>
   call_kernels kernels_of_call() const {
     constexpr bool native = ((std::same_as<S, context> || std::same_as<S, wf::accuracy>) || ...);
-    static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
-    return static_cast<const Self&>(*this).template kernels_for<O, T, Checked, native, places<S...> != 0 || Rows>();
+    static_assert(partitions<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    return static_cast<const Self&>(*this).template kernels_for<O, T, Checked, native, partitions<S...> != 0 || Rows>();
   }
   template <op O, bool Checked, class T, bool Rows, class Out, class... S>
   void enqueue(const cpu::operands& o, Out&& out, const S&... s) const {
     const settings told(s...);
-    if constexpr (places<S...> == 1) shape_of_answers(o, told, op_names[static_cast<int>(O)]);  // labels are as many as elements
+    if constexpr (partitions<S...> == 1) shape_of_answers(o, told, op_names[static_cast<int>(O)]);  // labels are as many as elements
     request r = asked(O, dtype_of<T>, o, told, Checked);
     r.out = out_of<typename answer_type<O, T, Checked>::type>(out);
     device_stream::run(r, kernels_of_call<O, Checked, T, Rows, S...>());
@@ -294,7 +286,7 @@ class device_calls : public device_stream {
     const request r = asked(O, dtype_of<T>, in.operands, told, Checked);
     const call_kernels kernels = kernels_of_call<O, Checked, T, Rows, S...>();
     using answer = typename answer_type<O, T, Checked>::type;
-    if constexpr (places<S...> == 1) {
+    if constexpr (partitions<S...> == 1) {
       array<answer> out;
       make_room(out, shape_of_answers(in.operands, told, op_names[static_cast<int>(O)]), op_names[static_cast<int>(O)]);
       device_stream::fetch(r, kernels, in, out.values.data(), out.values.size() * sizeof(answer));

@@ -83,7 +83,7 @@ class several_places {
   /// Devices by their numbers, in the order of the pieces; one may come twice. Throws wf::error (bad_argument) of others.
   explicit several_places(const std::vector<int>& devices) {
     const int there = Kernels::machine().devices();
-    if (devices.empty()) throw error(errc::bad_argument, "gpus: no devices; one is wanted at least");
+    if (devices.empty()) throw error(errc::bad_argument, "gpus: no devices; at least one is needed");
     for (const int d : devices)
       if (d < 0 || d >= there)
         throw error(errc::bad_argument, "gpus: device " + std::to_string(d) + " of " + std::to_string(there) + ", which count from 0");
@@ -179,13 +179,13 @@ class several_places {
   auto ask(const std::array<input_pieces<T>, Inputs>& in, const S&... s) const {
     static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(!Checked, "over several GPUs: states hold integers mod 2^64, so they cannot say whether the true answer fits");
-    static_assert(places<S...> == 0, "over several GPUs axes, segments and labels are not reduced: give each device its own, by place(k)");
+    static_assert(partitions<S...> == 0, "over several GPUs axes, segments and labels are not reduced: give each device its own, by place(k)");
     const settings told(s...);
-    const std::string who = op_names[static_cast<int>(O)];
+    const char* const who = op_names[static_cast<int>(O)];
     const state_form form = form_of_states(O, dtype_of<T>, told.context.accuracy);
     for (std::size_t k = 0; k < size(); ++k)
       if (in[0].of[k].n != in[Inputs - 1].of[k].n)
-        throw error(errc::bad_argument, who + ": piece " + std::to_string(k) + " has " + std::to_string(in[0].of[k].n) + " and " +
+        throw error(errc::bad_argument, std::string(who) + ": piece " + std::to_string(k) + " has " + std::to_string(in[0].of[k].n) + " and " +
                                             std::to_string(in[Inputs - 1].of[k].n) + " elements; they must be as many");
 
     std::vector<std::vector<std::byte>> states(size(), std::vector<std::byte>(form.bytes));

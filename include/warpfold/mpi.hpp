@@ -206,7 +206,7 @@ inline void check_spread(const request& r) {
     throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
   if (r.first != 0) throw error(errc::bad_argument, who + " over ranks: request::first is " + std::to_string(r.first) + "; ranks count it by themselves from 0");
   if (asks_for_places(r.what) && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
-    throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");
+    throw error(errc::unsupported, who + " over ranks by segments or labels: an index in one rank's segment is no index in the whole one");
 }
 
 /// The request that make() gives, on all ranks; make() may throw.
@@ -223,7 +223,7 @@ void together(MPI_Comm comm, const backend& where, const char* name, Make make) 
   std::exception_ptr own;
   try {
     r = make();
-    if (r.own.functions != nullptr)
+    if (wf::detail::is_own(r))
       throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation; a reduction of your own is given to all_reduce itself");
     form = known_form(r.what, r.element, r.context.accuracy);
     check_spread(r);
@@ -279,9 +279,9 @@ struct function {
     using T = wf::detail::element_of<X>;
     static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
-    static_assert(wf::detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    static_assert(wf::detail::partitions<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const char* const who = op_names[static_cast<int>(O)];
-    constexpr bool many = wf::detail::places<S...> == 1;
+    constexpr bool many = wf::detail::partitions<S...> == 1;
     std::conditional_t<many, array<result<O, T>>, result<O, T>> out;
     together(comm, cpu_backend(), who, [&] {
       request r;

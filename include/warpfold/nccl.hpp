@@ -148,14 +148,14 @@ template <class Place>
   requires(Place::is_place)
 void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
   const std::string who = static_cast<int>(r.what) < op_count ? op_names[static_cast<int>(r.what)] : "an unknown operation";
-  if (r.own.functions != nullptr) throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation there");
+  if (is_own(r)) throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation there");
   if (r.wanted == output::checked)
     throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
   const state_form form = known_form(r.what, r.element, r.context.accuracy);
   states_request q = wf::detail::states_of(form, r.options, *wf::detail::product(wf::check(r)));
   const bool places = q.kind == state_kind::places;
   if (places && r.by.kind != partition::kinds::whole && r.by.kind != partition::kinds::axes)
-    throw error(errc::unsupported, who + " over ranks by segments or labels: a place in one rank's segment is none in the whole");
+    throw error(errc::unsupported, who + " over ranks by segments or labels: an index in one rank's segment is no index in the whole one");
   const detail::lent room(place, r.wanted == output::answers ? static_cast<std::size_t>(q.count) * form.bytes : 0);
   request piece = r;
   piece.wanted = output::states;
@@ -347,9 +347,9 @@ struct function {
     static_assert(!wf::detail::host_array<X>, "warpfold: a GPU cannot read this array of the host: give it a std::span or wf::view of its own memory");
     static_assert(wf::takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
     static_assert(operation_of(O).state != state_kind::places, "warpfold: over NCCL a place needs request::first: see wf::nccl::all_reduce of a request");
-    static_assert(wf::detail::places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    static_assert(wf::detail::partitions<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     const wf::detail::settings told(s...);
-    if constexpr (wf::detail::places<S...> == 1) wf::detail::shape_of_answers(inputs, told, op_names[static_cast<int>(O)]);
+    if constexpr (wf::detail::partitions<S...> == 1) wf::detail::shape_of_answers(inputs, told, op_names[static_cast<int>(O)]);
     request r = wf::detail::asked(O, dtype_of<T>, inputs, told, false);
     r.out = wf::detail::out_of<result<O, T>>(out);
     all_reduce(place, comm, r);

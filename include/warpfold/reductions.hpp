@@ -128,10 +128,10 @@ struct settings {
 };
 
 template <class S>
-concept place = std::same_as<S, axis> || std::same_as<S, segments> || std::same_as<S, segments_of> ||
+concept partition_setting = std::same_as<S, axis> || std::same_as<S, segments> || std::same_as<S, segments_of> ||
                 std::same_as<S, by_label>;
 template <class... S>
-inline constexpr int places = (0 + ... + static_cast<int>(place<S>));
+inline constexpr int partitions = (0 + ... + static_cast<int>(partition_setting<S>));
 
 /// std::mdspan, Kokkos' and cuda::std's, and what has their members, if elements are what lies in memory.
 template <class X>
@@ -182,7 +182,7 @@ void add_inputs(cpu::operands& o, const X&... x) {
     constexpr std::size_t size = sizeof(element_of<One>);
     if constexpr (mdspan_like<One>) {
       if (!one.is_strided())
-        throw error(errc::unsupported, "an mdspan whose elements lie at no strides; a layout with strides is right");
+        throw error(errc::unsupported, "an mdspan whose layout has no strides; a strided layout is right");
       extents shape, strides;
       if constexpr (One::rank() > 0) {
         for (std::size_t d = 0; d < One::rank(); ++d) {
@@ -329,12 +329,12 @@ struct function {
     using T = builtin_element_of<X>;
     static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
     static_assert(takes<O, T>, "this reduction does not take this element type: see docs/reductions.md");
-    static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+    static_assert(partitions<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
     if constexpr (is_checked) static_assert(integer<T>, "only reductions of integers can overflow");
     request r;
     add_inputs(r.inputs, x, y...);
     ask(r, O, dtype_of<T>, s, is_checked);
-    return answer<typename Answer::template type<T>, places<S...> == 1>(r, s, op_names[static_cast<int>(O)]);
+    return answer<typename Answer::template type<T>, partitions<S...> == 1>(r, s, op_names[static_cast<int>(O)]);
   }
 };
 
@@ -406,7 +406,7 @@ template <detail::input X, class R, class... S>
 auto reduce(const X& x, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>>();
-  return detail::answer_own<result_of<R>, detail::places<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x);
+  return detail::answer_own<result_of<R>, detail::partitions<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x);
 }
 
 /// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i). Throws wf::error (bad_argument) where
@@ -417,7 +417,7 @@ template <detail::input X, detail::input Y, class R, class... S>
 auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
   static_assert(detail::require_reduction<R, detail::element_of<X>, detail::element_of<Y>>());
   static constexpr cpu::erased functions = cpu::erase<R, detail::element_of<X>, detail::element_of<Y>>();
-  return detail::answer_own<result_of<R>, detail::places<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x, y);
+  return detail::answer_own<result_of<R>, detail::partitions<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x, y);
 }
 
 /// A function of the elements, to be reduced in their place: wf::reduce(x, wf::transform(f), wf::sum).
@@ -457,9 +457,9 @@ struct transformed_operand {
 
 template <class... S, class F, class R, class... X>
 auto reduce_transformed(const F& f, const R& r, const settings& s, const X&... x) {
-  static_assert(places<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
+  static_assert(partitions<S...> <= 1, "at most one of axis, segments, segments_of and by_label");
   using V = typename transformed_element<F, element_of<X>...>::type;
-  constexpr bool many = places<S...> == 1;
+  constexpr bool many = partitions<S...> == 1;
   if constexpr (is_builtin<R>) {
     using T = typename transformed_operand<R::operation, V>::type;
     const cpu::transformed<F, V, element_of<X>...> t(f, R::kind::template functions<T>(s), &s.options);
@@ -551,9 +551,8 @@ class fused {
     const cpu::fusion::part parts[] = {part_of<T>(std::get<K>(parts_), s)...};
     const cpu::fusion fusion(parts);
     request r = detail::asked({&fusion.functions(), &fusion, "fuse"}, detail::operands_of(x), s);
-    const std::size_t size = fusion.functions().result_size;
-    if constexpr (detail::places<S...> == 0) {
-      std::vector<std::byte> raw(size);
+    if constexpr (detail::partitions<S...> == 0) {
+      alignas(16) std::array<std::byte, (0 + ... + ((sizeof(typename decltype(result_type<F, T>())::type) + 15) / 16 * 16))> raw;  // as a fusion places them
       r.out = raw.data();
       cpu_backend().run(r);
       std::tuple<typename decltype(result_type<F, T>())::type...> out;
@@ -564,6 +563,7 @@ class fused {
       const extents shape = detail::shape_of_answers(r.inputs, s, "fuse");
       const auto n = static_cast<std::size_t>(*detail::product(shape));
       (detail::make_room(std::get<K>(out), shape, "fuse"), ...);  // throws where size · n would be too large a number
+      const std::size_t size = fusion.functions().result_size;
       std::vector<std::byte> raw(size * n);
       r.out = raw.data();
       cpu_backend().run(r);

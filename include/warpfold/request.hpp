@@ -50,12 +50,15 @@ enum class output : std::uint8_t {
   states    ///< what was reduced so far
 };
 
+struct own_kernels;  // detail/gpu/own_kernels.hpp
+
 /// A reduction that no operation names: the caller's own (reduction.hpp), one of what a function makes of the elements, several in one pass.
-/// The CPU alone takes one from a request; on a GPU it is compiled into its kernel (gpu.cuh). What is pointed to outlives the call.
+/// The CPU takes one that has functions, a GPU one that has kernels, which gpu.cuh compiles. What is pointed to outlives the call.
 struct own_reduction {
-  const cpu::erased* functions = nullptr;  ///< nullptr: there is none, and request::what is asked for
+  const cpu::erased* functions = nullptr;  ///< nullptr, and no kernels: there is none, and request::what is asked for
   const void* self = nullptr;              ///< what its functions are given first: the caller's object, or the options of an operation
   const char* name = nullptr;              ///< the text that messages begin with
+  const own_kernels* kernels = nullptr;    ///< how a GPU runs it; nullptr: not at all
 };
 
 /// Everything that can be asked; as it is, the exact sum of f64. Shapes and strides are those of `inputs`.
@@ -72,10 +75,13 @@ struct request {
   void* out = nullptr;                    ///< room for all answers or states, without gaps
   wf::context context{};                  ///< accuracy; for the CPU, threads and executor
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
-  own_reduction own{};                    ///< asked for in place of `what` and `element`, where it has functions
+  own_reduction own{};                    ///< asked for in place of `what` and `element`, where it has functions or kernels
 };
 
 namespace detail {
+
+/// Whether a request is of a reduction that no operation names.
+inline bool is_own(const request& r) { return r.own.functions != nullptr || r.own.kernels != nullptr; }
 
 /// Throws wf::error (bad_argument) of a number of threads below 0.
 [[noreturn]] WF_API void refuse_threads(int threads);

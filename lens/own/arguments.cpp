@@ -144,7 +144,7 @@ argument array_of(std::size_t at, const parameter& p, const std::string& text, s
   if (open == rest.npos || close == rest.npos || close < open) refuse(at, text, std::string("the kernel wants an array; ") + form);
   a.element = rest.substr(0, open);
   const auto count = count_of(rest.substr(open + 1, close - open - 1));
-  if (!count) refuse(at, text, "the count is none, as 1000, 64K, 1M (2^20), 2^20 or 1e6");
+  if (!count) refuse(at, text, "the count is no number such as 1000, 64K, 1M (2^20), 2^20 or 1e6");
   a.count = *count;
   const std::size_t size = size_of(a.element);
   if (size == 0 || a.element.starts_with('c'))

@@ -40,25 +40,25 @@ void reduce(const warpfold_python::call& c) {
   r.accuracy = static_cast<wf::accuracy>(c.accuracy);
   r.options.rounding = static_cast<wf::rounding>(c.rounding);
   r.options.correction = c.correction;
-  r.by = request::partition::axes;
   wf::extents shape(static_cast<std::size_t>(c.rank), 0);
   std::copy_n(c.shape, c.rank, shape.begin());
-  for (int k = 0; k < c.axes_count; ++k) r.axes.push_back(static_cast<int>(c.axes[k]));
-  if (c.axes_count == c.rank) r.by = request::partition::whole;
+  wf::per_dimension<int> axes;
+  for (int k = 0; k < c.axes_count; ++k) axes.push_back(static_cast<int>(c.axes[k]));
+  const wf::partition by = c.axes_count == c.rank ? wf::partition() : along({axes.data(), axes.size()});
   const bool fewer_bits = wanted != natural.type && wf::is_integer(natural.type) && wf::is_integer(wanted);
   if (wanted != natural.type && !fewer_bits) r.round_to = wanted;
   const layout x = contiguous(c.data[0], element, shape), y = contiguous(c.data[1], element, shape);
   const plan made(r, element, false);
   const layout* second = made.inputs() == 2 ? &y : nullptr;
   if (!fewer_bits) {
-    made.run(r, x, second, c.out);
+    made.run(by, x, second, c.out);
     return;
   }
   std::int64_t answers = 1;
   for (int d = 0; d < c.rank; ++d)
-    if (std::find(r.axes.begin(), r.axes.end(), d) == r.axes.end()) answers *= c.shape[d];
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) answers *= c.shape[d];
   std::vector<std::uint64_t> whole(static_cast<std::size_t>(answers));
-  made.run(r, x, second, whole.data());
+  made.run(by, x, second, whole.data());
   switch (wf::info(wanted).size) {
     case 1: narrow<std::uint8_t>(whole, c.out); break;
     case 2: narrow<std::uint16_t>(whole, c.out); break;

@@ -2,9 +2,10 @@
 #include "engine.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
+
+#include <warpfold/backend.hpp>
 
 #include "rounded.hpp"
 #include "selected.hpp"
@@ -126,51 +127,65 @@ std::size_t plan::size() const { return p_->functions->result_size; }
 std::size_t plan::offset(std::size_t k) const { return p_->fused ? p_->fused->result_offset(k) : 0; }
 std::size_t plan::size_of(std::size_t k) const { return p_->list[k].functions->result_size; }
 
-void plan::run(const request& r, const layout& x, const layout* second, void* out) const {
-  const parts& p = *p_;
-  const cpu::operands o = operands_of(x, second);
-  switch (r.by) {
-    case request::partition::whole:
-      if (x.contiguous() && (second == nullptr || second->contiguous())) {
-        const void* const both[] = {x.data, second == nullptr ? nullptr : second->data};
-        cpu::reduce_run(*p.functions, p.self, both, x.size(), p.context, out);
-      } else {
-        cpu::reduce_all(*p.functions, p.self, o, p.context, out);
-      }
-      return;
-    case request::partition::axes: cpu::reduce_axes(*p.functions, p.self, o, r.axes, p.context, out); return;
-    case request::partition::offsets: cpu::reduce_segments(*p.functions, p.self, o, r.offsets, p.context, out); return;
-    case request::partition::labels:
-      cpu::reduce_labels(*p.functions, p.self, o, r.labels, r.answers, p.context, out);
-      return;
-  }
+namespace {
+
+/// All that this module asks of the CPU goes through one request: functions, elements, how they are shared, settings, room for the answers.
+void ask(const cpu::erased& f, const void* self, const cpu::operands& x, const partition& by, const context& c, void* out) {
+  wf::request r;
+  r.own = {&f, self, by.kind == partition::kinds::labels ? "labels" : by.kind == partition::kinds::segments ? "segments" : "array"};
+  r.inputs = x;
+  r.by = by;
+  r.context = c;
+  r.out = out;
+  cpu_backend().run(r);
 }
 
-void run_axes(const cpu::erased& f, const options& o, const layout& x, std::span<const int> axes, void* out) {
+context nearest_or(const options& o) {
   context c;
   c.rounding = o.rounding;
-  cpu::reduce_axes(f, &o, operands_of(x, nullptr), axes, c, out);
+  return c;
 }
 
+}  // namespace
+
+partition along(std::span<const int> axes) {
+  partition by;
+  by.kind = partition::kinds::axes;
+  by.axes = axes;
+  return by;
+}
+partition by_segment(std::span<const std::int64_t> offsets) {
+  if (offsets.empty()) refuse("segments: no offsets; n segments have n + 1 offsets");
+  partition by;
+  by.kind = partition::kinds::segments;
+  by.indexes = offsets.data();
+  by.count = static_cast<std::int64_t>(offsets.size()) - 1;
+  return by;
+}
+partition by_label(const layout& x, std::span<const std::int64_t> labels, std::int64_t answers) {
+  if (x.shape.size() == 1 && static_cast<std::int64_t>(labels.size()) != x.shape[0])
+    refuse("labels: " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " elements; there must be one for each");
+  partition by;
+  by.kind = partition::kinds::labels;
+  by.indexes = labels.data();
+  by.count = answers;
+  return by;
+}
+
+void plan::run(const partition& by, const layout& x, const layout* second, void* out) const {
+  ask(*p_->functions, p_->self, operands_of(x, second), by, p_->context, out);
+}
+
+void run_whole(const cpu::erased& f, const options& o, const void* x, std::int64_t n, void* out) {
+  cpu::operands in;
+  detail::add_input(in, 0, x, f.element_sizes[0], static_cast<std::size_t>(n));
+  ask(f, &o, in, {}, nearest_or(o), out);
+}
 void run_pair(const cpu::erased& f, const options& o, const layout& x, const layout& y, void* out) {
-  context c;
-  c.rounding = o.rounding;
-  if (x.contiguous() && y.contiguous()) {
-    const void* const both[] = {x.data, y.data};
-    cpu::reduce_run(f, &o, both, x.size(), c, out);
-  } else {
-    cpu::reduce_all(f, &o, operands_of(x, &y), c, out);
-  }
+  ask(f, &o, operands_of(x, &y), {}, nearest_or(o), out);
 }
-void run_segments(const cpu::erased& f, const options& o, const layout& x, std::span<const std::int64_t> offsets, void* out) {
-  context c;
-  c.rounding = o.rounding;
-  cpu::reduce_segments(f, &o, operands_of(x, nullptr), offsets, c, out);
-}
-void run_labels(const cpu::erased& f, const options& o, const layout& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
-  context c;
-  c.rounding = o.rounding;
-  cpu::reduce_labels(f, &o, operands_of(x, nullptr), labels, answers, c, out);
+void run_parts(const cpu::erased& f, const options& o, const layout& x, const partition& by, void* out) {
+  ask(f, &o, operands_of(x, nullptr), by, nearest_or(o), out);
 }
 
 namespace {
@@ -198,29 +213,19 @@ struct of_some {
 
 }  // namespace
 
-void run_counted(const cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const int> axes, void* out) {
+void run_counted(const cpu::erased& f, const void* self, const layout& x, const counted& c, const partition& by, void* out) {
   const of_some r(f, self, x.type, c);
-  cpu::reduce_axes(*r.functions, r.self, operands_of(x, c.mask), axes, r.how, out);
-}
-void run_counted(const cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const std::int64_t> labels,
-                 std::int64_t answers, void* out) {
-  const of_some r(f, self, x.type, c);
-  cpu::reduce_labels(*r.functions, r.self, operands_of(x, c.mask), labels, answers, r.how, out);
+  ask(*r.functions, r.self, operands_of(x, c.mask), by, r.how, out);
 }
 
 void run_all(const cpu::erased& f, const options& o, const layout& x, const counted& c, void* out) {
   of_some r(f, &o, x.type, c);
   r.how.rounding = o.rounding;
-  if (x.contiguous() && (c.mask == nullptr || c.mask->contiguous())) {
-    const void* const both[] = {x.data, c.mask == nullptr ? nullptr : c.mask->data};
-    cpu::reduce_run(*r.functions, r.self, both, x.size(), r.how, out);
-  } else {
-    cpu::reduce_all(*r.functions, r.self, operands_of(x, c.mask), r.how, out);
-  }
+  ask(*r.functions, r.self, operands_of(x, c.mask), {}, r.how, out);
 }
 
 void run_selected(const selected& s, const layout& x, const layout& mask, void* out) {
-  cpu::reduce_all(s.functions(), &s, operands_of(x, &mask), {}, out);
+  ask(s.functions(), &s, operands_of(x, &mask), {}, {}, out);
 }
 
 void plan::add(const void* x, const void* mask, std::int64_t n) {

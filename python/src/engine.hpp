@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file engine.hpp
-/// All that the Python package asks of the library goes through one request. Nothing here knows Python.
+/// All that the Python package asks of the library's CPU, as requests. Nothing here knows Python.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include <warpfold/builtin.hpp>
 #include <warpfold/detail/cpu/fusion.hpp>
 #include <warpfold/detail/cpu/running.hpp>
+#include <warpfold/request.hpp>
 
 namespace wfpy {
 
@@ -28,6 +29,7 @@ struct layout {
 /// Repeated along dimensions of length 1 and new ones before the first. Throws wf::error (bad_argument).
 layout broadcast(const layout& x, const wf::extents& shape, const char* what);
 
+/// What a call asks for, but its elements and how they are shared among answers.
 struct request {
   std::vector<wf::op> ops;                 ///< several are answered in one pass
   std::optional<wf::dtype> round_to;       ///< sum, mean: of the answer, instead of the operation's own
@@ -35,13 +37,13 @@ struct request {
   wf::accuracy accuracy = wf::accuracy::exact;
   wf::options options;
   int threads = 0;
-
-  enum class partition { whole, axes, offsets, labels } by = partition::whole;
-  std::vector<int> axes;                   ///< distinct, in [0, rank)
-  std::span<const std::int64_t> offsets;   ///< of segments; n + 1
-  std::span<const std::int64_t> labels;
-  std::int64_t answers = 1;                ///< of labels
 };
+
+/// How elements are shared among answers. What is pointed to outlives the partition. Throw wf::error (bad_argument) of no offsets, and of labels that
+/// are not as many as elements.
+wf::partition along(std::span<const int> axes);
+wf::partition by_segment(std::span<const std::int64_t> offsets);
+wf::partition by_label(const layout& x, std::span<const std::int64_t> labels, std::int64_t answers);
 
 /// The functions of a request for elements of one type. An answer is `size()` bytes, in which that of operation k
 /// begins at `offset(k)`.
@@ -60,7 +62,7 @@ class plan {
   std::size_t size_of(std::size_t k) const;
 
   /// `second`: the other input of dot, or the mask; of x's shape.
-  void run(const request& r, const layout& x, const layout* second, void* out) const;
+  void run(const wf::partition& by, const layout& x, const layout* second, void* out) const;
 
   /// Pieces one after the other: of no partition, contiguous.
   void add(const void* x, const void* mask, std::int64_t n);
@@ -71,20 +73,10 @@ class plan {
   std::unique_ptr<parts> p_;
 };
 
-/// The shortest way to one answer, from n elements without gaps.
-inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void* x, std::int64_t n, void* out) {
-  wf::context c;
-  c.rounding = o.rounding;
-  const void* const p[] = {x, nullptr};
-  wf::cpu::reduce_run(f, &o, p, n, c, out);
-}
-
-/// The same of two arrays of one shape, with gaps or without.
+/// One answer from n elements without gaps; from two arrays of one shape, with gaps or without; an answer for each part.
+void run_whole(const wf::cpu::erased& f, const wf::options& o, const void* x, std::int64_t n, void* out);
 void run_pair(const wf::cpu::erased& f, const wf::options& o, const layout& x, const layout& y, void* out);
-
-/// An answer for each segment, or for each label. Throw wf::error (bad_argument).
-void run_segments(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const std::int64_t> offsets, void* out);
-void run_labels(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out);
+void run_parts(const wf::cpu::erased& f, const wf::options& o, const layout& x, const wf::partition& by, void* out);
 
 class selected;
 /// One answer from the elements of x that the mask, of its shape, names.
@@ -96,15 +88,10 @@ struct counted {
   bool skip_nans = false;
   int threads = 0;
 };
-/// Any reduction, of what counts: an answer for each position along the axes that are not in `axes`, or for each label.
-void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const int> axes, void* out);
-void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, std::span<const std::int64_t> labels,
-                 std::int64_t answers, void* out);
+/// Any reduction, of what counts.
+void run_counted(const wf::cpu::erased& f, const void* self, const layout& x, const counted& c, const wf::partition& by, void* out);
 
 /// One answer of what counts of a built-in reduction's elements.
 void run_all(const wf::cpu::erased& f, const wf::options& o, const layout& x, const counted& c, void* out);
-
-/// An answer for each position along the axes that are not in `axes`, in C order.
-void run_axes(const wf::cpu::erased& f, const wf::options& o, const layout& x, std::span<const int> axes, void* out);
 
 }  // namespace wfpy

@@ -261,7 +261,7 @@ class quick_call {
   /// Whether the mask leaves some of each answer's elements, for what has no answer of nothing.
   bool each_has_some(const layout& mask, std::span<const int> axes, std::int64_t answers) const {
     std::vector<std::int64_t> some(static_cast<std::size_t>(answers));
-    run_axes(*wf::find_builtin(op::sum, dtype::boolean, wf::accuracy::exact), {}, mask, axes, some.data());
+    run_parts(*wf::find_builtin(op::sum, dtype::boolean, wf::accuracy::exact), {}, mask, along(axes), some.data());
     return std::find(some.begin(), some.end(), 0) == some.end();
   }
 
@@ -323,8 +323,8 @@ class quick_call {
   }
   void run_as_they_are(const layout& x, const std::vector<int>& axes, void* to) const {
     if (run_copied(x, axes, to)) return;
-    if (mask_ || r_.skip_nans) run_counted(*functions_, &r_.options, x, which_count(), axes, to);
-    else run_axes(*functions_, r_.options, x, axes, to);
+    if (mask_ || r_.skip_nans) run_counted(*functions_, &r_.options, x, which_count(), along(axes), to);
+    else run_parts(*functions_, r_.options, x, along(axes), to);
   }
 
   /// Whether no neighbours in memory are neighbours along an axis, or those that are belong to different answers, which lie the other way round.
@@ -373,7 +373,7 @@ class quick_call {
         copy_filled(part, which, type, copy.get());
         layout here{copy.get(), type, part.shape, wf::row_major(part.shape)};
         for (std::int64_t& s : here.strides) s *= static_cast<std::int64_t>(wf::info(type).size);
-        run_axes(of, r_.options, here, axes, found);
+        run_parts(of, r_.options, here, along(axes), found);
       };
       const auto n = static_cast<std::size_t>(answers() / length * count);
       auto* const sums = out + static_cast<std::size_t>(i * (answers() / length)) * f.result_size;

@@ -186,8 +186,7 @@ PyObject* parted(PyObject*, PyObject* const* a, Py_ssize_t n) {
       const buffer to(found.ptr(), PyBUF_WRITABLE);
       if (!to.held) return nullptr;
       run_beside_others(x.n, [&] {
-        if (by_labels) run_labels(*f, options, x.at(), at, answers, to.b.buf);
-        else run_segments(*f, options, x.at(), at, to.b.buf);
+        run_parts(*f, options, x.at(), by_labels ? by_label(x.at(), at, answers) : by_segment(at), to.b.buf);
       });
     }
     return found.release().ptr();
@@ -229,7 +228,7 @@ PyObject* fused(PyObject*, PyObject* const* a, Py_ssize_t n) {
     r.options.correction = divide;
     const plan made(r, *x.type, false);
     std::vector<std::byte> answers(made.size());
-    run_beside_others(x.n, [&] { made.run(r, x.at(), nullptr, answers.data()); });
+    run_beside_others(x.n, [&] { made.run({}, x.at(), nullptr, answers.data()); });
     const nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(r.ops.size())));
     if (!all.is_valid()) return nullptr;
     for (std::size_t k = 0; k < r.ops.size(); ++k) {

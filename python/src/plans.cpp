@@ -141,25 +141,21 @@ void add_plans(nb::module_& m) {
            [](const bound_plan& p, const view& x, const view* second, std::optional<std::vector<int>> axes, const view* offsets,
               const view* labels, std::int64_t answers, nb::handle out) {
              check_second(p, x, second);
-             request r = p.asked;
+             wf::partition by;
              std::int64_t n = 1;
              if (axes) {
-               r.by = request::partition::axes;
-               r.axes = *axes;
+               by = along(*axes);
                for (std::size_t d = 0; d < x.at.shape.size(); ++d)
                  if (std::find(axes->begin(), axes->end(), static_cast<int>(d)) == axes->end()) n *= x.at.shape[d];
              } else if (offsets != nullptr) {
-               r.by = request::partition::offsets;
-               r.offsets = whole_numbers(*offsets, "offsets");
-               n = static_cast<std::int64_t>(r.offsets.size()) - 1;
+               by = by_segment(whole_numbers(*offsets, "offsets"));
+               n = by.count;
              } else if (labels != nullptr) {
-               r.by = request::partition::labels;
-               r.labels = whole_numbers(*labels, "labels");
-               r.answers = n = answers;
+               by = by_label(x.at, whole_numbers(*labels, "labels"), n = answers);
              }
              const room to(out, p.made.size() * static_cast<std::size_t>(std::max<std::int64_t>(n, 0)));
              const nb::gil_scoped_release others_run;
-             p.made.run(r, x.at, second == nullptr ? nullptr : &second->at, to.b.buf);
+             p.made.run(by, x.at, second == nullptr ? nullptr : &second->at, to.b.buf);
            },
            nb::arg("x"), nb::arg("second").none(), nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(),
            nb::arg("answers"), nb::arg("out"))

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +33,8 @@ void add_view(State& to, const view& v, const view* mask) {
   const auto run = [&] {
     if (some) {
       run_selected(*some, v.at, mask->at, more);
-    } else if (v.at.contiguous()) {
-      run_whole(*f, none, v.at.data, n, more);
     } else {
-      std::vector<int> all(v.at.shape.size());
-      std::iota(all.begin(), all.end(), 0);
-      run_axes(*f, none, v.at, all, more);
+      run_parts(*f, none, v.at, {}, more);
     }
   };
   run_beside_others(n, run);

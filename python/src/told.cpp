@@ -83,7 +83,7 @@ void state_kind::from(const layout& x, std::span<const int> axes, const counted&
   const cpu::erased f = functions();
   const wf::options none;
   const library::adapted told(f, &none, {element_, {}, first, true, nullptr});
-  run_counted(told.functions(), told.self(), x, c, axes, out);
+  run_counted(told.functions(), told.self(), x, c, along(axes), out);
 }
 
 void state_kind::by_label(const layout& x, std::span<const std::int64_t> labels, std::int64_t answers, const counted& c,
@@ -92,7 +92,7 @@ void state_kind::by_label(const layout& x, std::span<const std::int64_t> labels,
   const cpu::erased f = functions();
   const wf::options none;
   const library::adapted told(f, &none, {element_, {}, 0, true, nullptr});
-  run_counted(told.functions(), told.self(), x, c, labels, answers, out);
+  run_counted(told.functions(), told.self(), x, c, wfpy::by_label(x, labels, answers), out);
 }
 
 void state_kind::check(const void* states, std::int64_t count) const {

@@ -94,9 +94,12 @@ class tiles {
       put();
       before_->finish(&answer);
     } else {
-      const wf::options nearest;
-      const void* const both[] = {x_.data(), y_.data()};
-      wf::cpu::reduce_run(wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact), &nearest, both, static_cast<std::int64_t>(n_), {}, &answer);
+      const auto n = static_cast<std::int64_t>(n_);
+      const wf::extents apart{sizeof(double)};
+      const layout x{x_.data(), wf::dtype::f64, {n}, apart}, y{y_.data(), wf::dtype::f64, {n}, apart};
+      const wf::cpu::erased& f = wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact);
+      if (f.inputs == 2) run_pair(f, {}, x, y, &answer);
+      else run_parts(f, {}, x, {}, &answer);
     }
     return answer;
   }
@@ -117,9 +120,7 @@ class tiles {
   }
   double of_few() const {
     double answer = 0;
-    const wf::options nearest;
-    const void* const both[] = {x_.data(), nullptr};
-    wf::cpu::reduce_run(wf::builtin(wf::op::sum, wf::dtype::f64, wf::accuracy::exact), &nearest, both, static_cast<std::int64_t>(n_), {}, &answer);
+    run_whole(wf::builtin(wf::op::sum, wf::dtype::f64, wf::accuracy::exact), {}, x_.data(), static_cast<std::int64_t>(n_), &answer);
     return answer;
   }
   void put() {

@@ -12,6 +12,8 @@
 #include <tuple>
 #include <utility>
 
+#include <warpfold/detail/cpu/indexes.hpp>
+
 #include "columns.hpp"
 #include "prove.hpp"
 #include "short_sum.hpp"
@@ -578,9 +580,7 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
   const std::int64_t n = x.shape[0];
   for (std::size_t k = 0; k < offsets.size(); ++k) {
     const std::int64_t before = k == 0 ? 0 : offsets[k - 1];
-    if (offsets[k] < before || offsets[k] > n)
-      refuse("segments: offset " + std::to_string(k) + " is " + std::to_string(offsets[k]) +
-             "; offsets rise, from 0 to at most " + std::to_string(n));
+    if (offsets[k] < before || offsets[k] > n) refuse_offset(static_cast<std::int64_t>(k), offsets[k], n);
   }
   const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
   auto* to = static_cast<std::byte*>(out);
@@ -636,10 +636,6 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
 }
 
 namespace {
-
-[[noreturn]] void refuse_label(std::int64_t label, std::int64_t i, std::int64_t answers) {
-  refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
-}
 
 /// Elements of one input, of Size bytes or, where that is 0, of `size`, each to the next place of its label.
 template <std::size_t Size>

@@ -24,13 +24,20 @@ fusion::fusion(std::span<const part> parts) {
   functions_.inputs = first.inputs;
   functions_.element_sizes = first.element_sizes;
   functions_.commutes = true;
-  for (const part& p : parts) {
+  if (parts.size() > few) {
+    many_.resize(parts.size());
+    placed_ = many_;
+  } else {
+    placed_ = std::span(few_).first(parts.size());
+  }
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const part& p = parts[k];
     const erased& f = *p.functions;
     if (f.inputs != first.inputs || f.element_sizes != first.element_sizes)
       throw error(errc::bad_argument, "fuse: reductions of different inputs; they must take the same elements");
     const std::size_t state = aligned(functions_.state_size, f.state_align);
     const std::size_t result = aligned(functions_.result_size, 16);
-    placed_.push_back({p, state, result});
+    placed_[k] = {p, state, result};
     functions_.state_size = state + f.state_size;
     functions_.state_align = std::max(functions_.state_align, f.state_align);
     functions_.result_size = result + f.result_size;
@@ -44,7 +51,7 @@ fusion::fusion(std::span<const part> parts) {
   };
   functions_.accumulate = [](const void* self, void* s, const void* const* x, std::int64_t n,
                              std::int64_t start) {
-    const auto& all = parts_of(self);
+    const std::span<const placed> all = parts_of(self);
     const erased& one = *all.front().what.functions;
     for (std::int64_t i = 0; i < n; i += fused_tile) {
       const void* here[max_inputs] = {};

@@ -4,9 +4,12 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/cpu/indexes.hpp>
+#include <warpfold/detail/gpu/own_kernels.hpp>
 #include <warpfold/gpu.hpp>
 
 #include "shapes.hpp"
@@ -61,9 +64,9 @@ bool one_answer(const request& r) {
          (r.by.kind == partition::kinds::axes && r.by.axes.size() == r.inputs.shape.size());
 }
 
-}  // namespace
-
-std::int64_t device_stream::stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
+/// Elements of one stride, in elements: what an n-d view comes to if its dimensions lie in one another without gaps. Throws wf::error
+/// (unsupported) of others.
+std::int64_t stride_of(const extents& shape, const extents& byte_strides, std::size_t size) {
   const std::optional<std::int64_t> stride = one_stride(shape, byte_strides);
   if (!stride)
     throw error(errc::unsupported, "gpu: a view whose dimensions do not lie in one another; it must be like one "
@@ -71,78 +74,16 @@ std::int64_t device_stream::stride_of(const extents& shape, const extents& byte_
   return *stride == 0 && detail::product(shape).value_or(0) <= 1 ? 1 : in_elements(*stride, size);
 }
 
-namespace {
-
-rows_request without_dimensions(const request& r, std::size_t state_bytes) {
+/// The rows of `inputs` inputs that a partition makes: their shape, where they lie, and strides in bytes.
+rows_request rows_of(const cpu::operands& in, int inputs, const partition& by, const char* who) {
   rows_request q{};
-  q.what = r.what;
-  q.element = r.element;
-  q.accuracy = r.context.accuracy;
-  q.options = r.options;
-  q.x = r.inputs.data;
-  q.out = r.out;
-  q.first = r.first;
-  q.state_bytes = state_bytes;
-  q.checked = r.wanted == output::checked;
-  return q;
-}
-rows_request along_axes(const request& r, std::size_t state_bytes, const char* who) {
-  rows_request q = without_dimensions(r, state_bytes);
-  const std::size_t size = info(r.element).size, rank = r.inputs.shape.size();
-  const auto axes = cpu::checked_axes(r.by.axes, static_cast<int>(rank), who);
-  for (const bool kept : {true, false}) {
-    for (std::size_t d = 0; d < rank; ++d) {
-      const bool is_reduced = std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
-      if (is_reduced == kept) continue;
-      const auto at = static_cast<std::size_t>(q.kept + q.reduced);
-      q.length[at] = r.inputs.shape[d];
-      for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
-        q.stride[k][at] = in_elements(r.inputs.strides[k][d], size);
-      ++(kept ? q.kept : q.reduced);
-    }
-  }
-  return q;
-}
-
-rows_request all_axes(const request& r, std::size_t state_bytes) {
-  request whole = r;
-  per_dimension<int> axes(r.inputs.shape.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  whole.by = {};
-  whole.by.kind = partition::kinds::axes;
-  whole.by.axes = {axes.data(), axes.size()};
-  return along_axes(whole, state_bytes, op_names[static_cast<int>(r.what)]);
-}
-
-/// Segments and labels: one dimension, a reduced one.
-rows_request along_indexes(const request& r, std::size_t state_bytes) {
-  rows_request q = without_dimensions(r, state_bytes);
-  q.reduced = 1;
-  q.length[0] = r.inputs.shape[0];
-  for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
-    q.stride[k][0] = in_elements(r.inputs.strides[k][0], info(r.element).size);
-  q.segments = r.by.count;
-  if (r.by.kind == partition::kinds::segments) {
-    q.offsets = r.by.indexes;
-    q.offset_bytes = r.by.index_bytes;
-  } else {
-    // Null says that there are no labels; those of no elements are nowhere, and are not read.
-    q.labels = static_cast<const std::int64_t*>(r.by.indexes != nullptr ? r.by.indexes : r.out);
-  }
-  return q;
-}
-
-}  // namespace
-
-device_stream::shared_rows device_stream::rows_in_bytes(const cpu::operands& in, int inputs, const partition& by, const char* who) {
-  shared_rows s{{}, *detail::product(in.shape)};
-  rows_request& q = s.rows;
   q.x = in.data;
   const auto put = [&](std::size_t d, std::int64_t length, std::int64_t times) {
     const auto at = static_cast<std::size_t>(q.kept + q.reduced);
     q.length[at] = length;
     for (std::size_t k = 0; k < static_cast<std::size_t>(inputs); ++k) q.stride[k][at] = in.strides[k][d] * times;
   };
+  const std::int64_t all = *detail::product(in.shape);
   switch (by.kind) {
     case partition::kinds::axes: {
       const std::size_t rank = in.shape.size();
@@ -155,30 +96,61 @@ device_stream::shared_rows device_stream::rows_in_bytes(const cpu::operands& in,
           ++(kept ? q.kept : q.reduced);
         }
       }
-      return s;
+      return q;
     }
-    case partition::kinds::equal_segments: {
-      const std::int64_t length = std::min(by.length, std::max<std::int64_t>(s.all, 1));
-      put(0, s.all / length + (s.all % length != 0 ? 1 : 0), length);
+    case partition::kinds::equal_segments: {  // the last may be shorter
+      const std::int64_t length = std::min(by.length, std::max<std::int64_t>(all, 1));
+      put(0, all / length + (all % length != 0 ? 1 : 0), length);
       q.kept = 1;
       put(0, length, 1);
       q.reduced = 1;
-      return s;
+      return q;
     }
     case partition::kinds::whole: case partition::kinds::segments: case partition::kinds::labels: break;
   }
-  put(0, s.all, 1);
+  put(0, all, 1);
   q.reduced = 1;
   q.segments = by.count;
   if (by.kind == partition::kinds::segments) {
     q.offsets = by.indexes;
     q.offset_bytes = by.index_bytes;
-  } else {  // of no elements they are nowhere, and are not read
-    static constexpr std::int64_t none = 0;
-    q.labels = by.indexes != nullptr ? static_cast<const std::int64_t*>(by.indexes) : &none;
+    return q;
   }
-  return s;
+  if (by.index_bytes != 8) throw error(errc::unsupported, std::string(who) + ": labels of 4 bytes on a GPU; 8 are right");
+  static constexpr std::int64_t none = 0;  // null says that there are no labels; those of no elements are nowhere, and are not read
+  q.labels = by.indexes != nullptr ? static_cast<const std::int64_t*>(by.indexes) : &none;
+  return q;
 }
+
+/// The same of a request of an operation, as its kernels take them: strides in elements.
+rows_request rows_of(const request& r, std::size_t state_bytes) {
+  rows_request q = rows_of(r.inputs, inputs_of(r.what), r.by, op_names[static_cast<int>(r.what)]);
+  const std::size_t size = info(r.element).size;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
+    for (std::size_t d = 0; d < static_cast<std::size_t>(q.kept + q.reduced); ++d) q.stride[k][d] = in_elements(q.stride[k][d], size);
+  q.what = r.what;
+  q.element = r.element;
+  q.accuracy = r.context.accuracy;
+  q.options = r.options;
+  q.out = r.out;
+  q.first = r.first;
+  q.state_bytes = state_bytes;
+  q.checked = r.wanted == output::checked;
+  return q;
+}
+
+/// One row of all elements.
+rows_request one_row(const request& r, std::size_t state_bytes) {
+  request whole = r;
+  per_dimension<int> axes(r.inputs.shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  whole.by = {};
+  whole.by.kind = partition::kinds::axes;
+  whole.by.axes = {axes.data(), axes.size()};
+  return rows_of(whole, state_bytes);
+}
+
+}  // namespace
 
 void device_stream::refuse_unreachable(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
   if (n != 0)
@@ -207,21 +179,18 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
   if (r.wanted == output::states && state_bytes == 0)
     refuse(r.context.accuracy == accuracy::fast ? "states of rows under accuracy::fast; ask for exact ones" : "states of such elements");
   if (one_answer(r)) {
-    detail::run_rows(machine(), kernels, all_axes(r, state_bytes), scratch(), stream());
+    detail::run_rows(machine(), kernels, one_row(r, state_bytes), scratch(), stream());
     return;
   }
   if (detail::product(answers) == 0) return;
   switch (r.by.kind) {
     case kinds::whole: return;
     case kinds::axes: {
-      const rows_request q = along_axes(r, state_bytes, who);
+      const rows_request q = rows_of(r, state_bytes);
       if (!run_few_long(r, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
       return;
     }
-    case kinds::labels:
-      if (r.by.index_bytes != 8) refuse("labels of 4 bytes; 8 are right");
-      [[fallthrough]];
-    case kinds::segments: detail::run_rows(machine(), kernels, along_indexes(r, state_bytes), scratch(), stream()); return;
+    case kinds::segments: case kinds::labels: detail::run_rows(machine(), kernels, rows_of(r, state_bytes), scratch(), stream()); return;
     case kinds::equal_segments: break;
   }
   // Equal segments are the rows of a matrix; what is left is one more.
@@ -235,7 +204,7 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
     part.inputs.shape = {whole, length};
     for (std::size_t k = 0; k < static_cast<std::size_t>(inputs_of(r.what)); ++k)
       part.inputs.strides[k] = {r.inputs.strides[k][0] * length, r.inputs.strides[k][0]};
-    const rows_request q = along_axes(part, state_bytes, who);
+    const rows_request q = rows_of(part, state_bytes);
     if (!run_few_long(part, q, kernels)) detail::run_rows(machine(), kernels, q, scratch(), stream());
   }
   if (whole * length == n) return;
@@ -246,6 +215,35 @@ void device_stream::run(const request& r, const call_kernels& kernels, std::size
     part.inputs.data[k] = static_cast<const std::byte*>(r.inputs.data[k]) + whole * length * r.inputs.strides[k][0];
   part.out = static_cast<std::byte*>(r.out) + static_cast<std::size_t>(whole) * (state_bytes != 0 ? state_bytes : answer_size(r.what, r.element, r.wanted == output::checked));
   run_whole(part, kernels);
+}
+
+void device_stream::run_own(const request& r, std::span<void* const> out) const {
+  const own_kernels& own = *r.own.kernels;
+  const char* const who = r.own.name;
+  const auto inputs = static_cast<std::size_t>(own.inputs);
+  if (detail::product(check_shapes(r)) == 0) return;
+  if (r.first != 0)
+    throw error(errc::unsupported, std::string(who) + ": elements from the index " + std::to_string(r.first) + " on; a reduction that no operation names begins at 0 there");
+  for (const void* to : out)
+    if (to == nullptr) refuse_out(who);
+  own_input in{*detail::product(r.inputs.shape)};
+  look_at(r.inputs, in.n, nullptr, who);
+  for (const void* to : out) look_at({}, 0, to, who);
+  rows_request rows;
+  if (r.by.kind == partition::kinds::whole) {
+    for (std::size_t k = 0; k < inputs; ++k) in.stride[k] = stride_of(r.inputs.shape, r.inputs.strides[k], own.sizes[k]);
+  } else {
+    for (std::size_t k = 0; k < inputs; ++k) {  // from one element that is aligned all others are
+      for (const std::int64_t bytes : r.inputs.strides[k]) {
+        if (bytes % static_cast<std::int64_t>(own.aligns[k]) != 0)
+          throw error(errc::unsupported, std::string(who) + ": elements that are " + std::to_string(bytes) + " bytes apart; a multiple of their alignment, " +
+                                             std::to_string(own.aligns[k]) + ", is needed");
+      }
+    }
+    rows = rows_of(r.inputs, own.inputs, r.by, who);
+    in.rows = &rows;
+  }
+  machine().fail(own.enqueue(r.own.self, r, in, scratch(), stream()), who);
 }
 
 /// One answer, or rows so long that a launch for each is little beside reading it: one array after the other, by the kernels of whole arrays, which are
@@ -333,29 +331,33 @@ void device_stream::fetch(const detail::inputs_anywhere& in, void* to, std::size
   if (bytes != 0) machine().copy_back(to, out.get(), bytes, stream());
 }
 
-void device_stream::fetch(const detail::inputs_anywhere& in, const partition& by, void* to, std::size_t bytes, const char* who, const void* self,
-                         void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out)) const {
+void device_stream::fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes, const void* self,
+                         void (*work)(const void* self, const request& there)) const {
   struct {
+    const request& asked;
     partition by;
     const void* self;
-    void (*work)(const void* self, const cpu::operands& in, const partition& by, void* out);
-  } it{by, self, work};
+    void (*work)(const void* self, const request& there);
+  } it{r, r.by, self, work};
   lent indexes(machine(), stream());
-  if (by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
-    const bool labels = by.kind == partition::kinds::labels;
-    const std::int64_t elements = in.operands.shape[0], n = labels ? elements : by.count + 1;
-    const auto* const at = static_cast<const std::int64_t*>(by.indexes);
+  if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
+    const bool labels = r.by.kind == partition::kinds::labels;
+    const std::int64_t elements = in.operands.shape[0], n = labels ? elements : r.by.count + 1;
+    const auto* const at = static_cast<const std::int64_t*>(r.by.indexes);
     for (std::int64_t k = 0; k < n; ++k) {
-      if (labels ? at[k] >= 0 && at[k] < by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
-      // As the CPU says it.
-      throw error(errc::bad_argument, labels ? "labels: label " + std::to_string(at[k]) + " of element " + std::to_string(k) + "; labels are 0 to " + std::to_string(by.count - 1)
-                                             : "segments: offset " + std::to_string(k) + " is " + std::to_string(at[k]) + "; offsets rise, from 0 to at most " + std::to_string(elements));
+      if (labels ? at[k] >= 0 && at[k] < r.by.count : at[k] >= (k == 0 ? 0 : at[k - 1]) && at[k] <= elements) continue;
+      if (labels) cpu::refuse_label(at[k], k, r.by.count);
+      cpu::refuse_offset(k, at[k], elements);
     }
-    it.by.indexes = indexes.copy(by.indexes, static_cast<std::size_t>(n) * by.index_bytes);
+    it.by.indexes = indexes.copy(r.by.indexes, static_cast<std::size_t>(n) * r.by.index_bytes);
   }
-  fetch(in, to, bytes, who, &it, [](const void* asked, const cpu::operands& here, void* out) {
-    const auto& told = *static_cast<const decltype(it)*>(asked);
-    told.work(told.self, here, told.by, out);
+  fetch(in, to, bytes, name_of(r), &it, [](const void* given, const cpu::operands& here, void* out) {
+    const auto& told = *static_cast<const decltype(it)*>(given);
+    request there = told.asked;
+    there.inputs = here;
+    there.by = told.by;
+    there.out = out;
+    told.work(told.self, there);
   });
 }
 
@@ -363,15 +365,10 @@ void device_stream::fetch(const request& r, const call_kernels& kernels, const d
   struct {
     const device_stream* place;
     const call_kernels* kernels;
-    const request* asked;
-  } it{this, &kernels, &r};
-  fetch(in, r.by, to, bytes, op_names[static_cast<int>(r.what)], &it, [](const void* self, const cpu::operands& here, const partition& by, void* out) {
+  } it{this, &kernels};
+  fetch(r, in, to, bytes, &it, [](const void* self, const request& there) {
     const auto& given = *static_cast<const decltype(it)*>(self);
-    request q = *given.asked;
-    q.inputs = here;
-    q.by = by;
-    q.out = out;
-    given.place->run(q, *given.kernels);
+    given.place->run(there, *given.kernels);
   });
 }
 

@@ -5,6 +5,8 @@
 #include <warpfold/gpu.hpp>
 #include <warpfold/error.hpp>
 
+#include "shapes.hpp"
+
 namespace wf {
 
 namespace {
@@ -24,7 +26,7 @@ namespace detail {
 void run_whole(const device_machine& m, const call_kernels& kernels, const device_request& r, void* scratch, void* stream) {
   const auto name = [&] { return who(m, r.what, ""); };
   if (r.n < 0) throw error(errc::bad_argument, name() + ": " + std::to_string(r.n) + " elements; 0 or more are right");
-  if (r.out == nullptr) throw error(errc::bad_argument, name() + ": nowhere to put the answer");
+  if (r.out == nullptr) refuse_out(name());
   const run_kernel run = r.checked ? kernels.checked : kernels.whole[r.accuracy == accuracy::fast ? 1 : 0];
   const int code = run == nullptr ? no_such_kernel : run(r, scratch, stream);
   if (code == no_such_kernel) refuse_elements(name(), r.element);

@@ -41,10 +41,14 @@ bool device_place::takes(op what, dtype element, accuracy a, partition::kinds by
 }
 
 void device_place::run(const request& r) const {
+  if (r.own.kernels != nullptr) {
+    run_own(r, {&r.out, 1});
+    return;
+  }
   check(r);
-  if (r.own.functions != nullptr)
-    throw error(errc::unsupported, std::string(r.own.name) + ": a request of a reduction that no operation names is for the CPU; on a GPU wf::reduce and "
-                                                             "wf::fuse of warpfold/gpu.cuh compile it");
+  if (detail::is_own(r))
+    throw error(errc::unsupported, std::string(r.own.name) + ": a request of a reduction that no operation names is for the CPU, where it has no kernels; on a GPU "
+                                                             "wf::reduce and wf::fuse of warpfold/gpu.cuh compile them");
   const bool states = r.wanted == output::states && takes(r.what, r.element, r.context.accuracy, partition::kinds::axes, r.wanted);
   device_stream::run(r, kernels_->kernels, states ? form_of_states(r.what, r.element, r.context.accuracy).bytes : 0);
 }

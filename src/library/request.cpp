@@ -21,11 +21,8 @@ namespace {
 /// The functions of what is asked, which is refused where there are none.
 const cpu::erased& functions_of(const request& r) {
   if (r.context.threads < 0) detail::refuse_threads(r.context.threads);
-  if (r.own.functions != nullptr) {
-    if (r.wanted != output::answers)
-      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names gives answers, no states and no wf::checked");
-    if (r.swapped[0] || r.swapped[1])
-      throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names takes elements in the machine's order of bytes");
+  if (detail::is_own(r)) {
+    if (r.own.functions == nullptr) throw error(errc::unsupported, std::string(r.own.name) + ": it has kernels for a GPU alone; the CPU wants its functions");
     return *r.own.functions;
   }
   const cpu::erased& answers = builtin(r.what, r.element, r.context.accuracy);
@@ -38,7 +35,7 @@ const cpu::erased& functions_of(const request& r) {
 }  // namespace
 
 extents check(const request& r) {
-  functions_of(r);
+  if (r.own.kernels == nullptr) functions_of(r);
   return check_shapes(r);
 }
 
@@ -66,6 +63,18 @@ class wide_indexes {
   std::span<const std::int64_t> span_;
 };
 
+/// Whether each input's elements, `n` in all, lie in C order one beside the other.
+bool without_gaps(const erased& r, const operands& x, std::int64_t n) {
+  if (n <= 1) return true;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(r.inputs); ++k) {
+    auto apart = static_cast<std::int64_t>(r.element_sizes[k]);
+    for (std::size_t d = x.shape.size(); d-- > 0; apart *= x.shape[d]) {
+      if (x.shape[d] != 1 && x.strides[k][d] != apart) return false;
+    }
+  }
+  return true;
+}
+
 /// Runs any reduction wherever a partition says; `who` begins messages. The partition has been checked (shape_of_answers), and `out` has
 /// room for as many answers. Throws wf::error (bad_argument) of offsets and labels that do not fit.
 void run(const erased& r, const void* self, const operands& x, const partition& by, const context& c, void* out,
@@ -73,12 +82,8 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
   using kinds = partition::kinds;
   switch (by.kind) {
     case kinds::whole: {
-      bool run = x.shape.size() == 1;
-      for (int k = 0; k < r.inputs && run; ++k) {
-        const auto i = static_cast<std::size_t>(k);
-        run = x.shape[0] <= 1 || x.strides[i][0] == static_cast<std::int64_t>(r.element_sizes[i]);
-      }
-      if (run) reduce_run(r, self, x.data.data(), x.shape[0], c, out);
+      const std::int64_t n = *wf::detail::product(x.shape);
+      if (without_gaps(r, x, n)) reduce_run(r, self, x.data.data(), n, c, out);
       else reduce_all(r, self, x, c, out);
       return;
     }
@@ -123,7 +128,7 @@ class on_the_cpu final : public backend {
   void run(const request& r) const override {
     const cpu::erased& f = functions_of(r);
     check_shapes(r);
-    const void* const self = r.own.functions != nullptr ? r.own.self : &r.options;
+    const void* const self = detail::is_own(r) ? r.own.self : &r.options;
     if (r.first == 0 && r.wanted != output::states && !r.swapped[0] && !r.swapped[1] && r.progress == nullptr) {  // a few ns of a small array's time
       cpu::run(f, self, r.inputs, r.by, r.context, r.out, name_of(r));
       return;

@@ -7,6 +7,8 @@
 #include <string>
 
 #include <warpfold/detail/cpu/engine.hpp>
+#include <warpfold/detail/cpu/indexes.hpp>
+#include <warpfold/detail/gpu/own_kernels.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/view.hpp>
 
@@ -64,11 +66,27 @@ void check_states_call(op o, std::int64_t count, std::initializer_list<std::pair
     if (p == nullptr && count != 0) refuse(std::string(who) + ": " + what + " is null, but there are " + std::to_string(count) + " states");
 }
 
-const char* name_of(const request& r) { return r.own.functions != nullptr ? r.own.name : op_names[static_cast<int>(r.what)]; }
+void refuse_out(const std::string& who) { refuse(who + ": nowhere to put the answer"); }
+
+const char* name_of(const request& r) { return detail::is_own(r) ? r.own.name : op_names[static_cast<int>(r.what)]; }
+
+namespace {
+
+/// The number of inputs of a request's reduction. One that no operation names is refused what it cannot do.
+int inputs_of(const request& r) {
+  if (!detail::is_own(r)) return inputs_of(r.what);
+  if (r.wanted != output::answers)
+    throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names gives answers, no states and no wf::checked");
+  if (r.swapped[0] || r.swapped[1])
+    throw error(errc::unsupported, std::string(r.own.name) + ": a reduction that no operation names takes elements in the machine's order of bytes");
+  return r.own.functions != nullptr ? r.own.functions->inputs : r.own.kernels->inputs;
+}
+
+}  // namespace
 
 extents check_shapes(const request& r) {
   const char* const who = name_of(r);
-  const int inputs = r.own.functions != nullptr ? r.own.functions->inputs : inputs_of(r.what);
+  const int inputs = inputs_of(r);
   const auto elements = detail::product(r.inputs.shape);
   if (!elements) refuse(std::string(who) + ": inputs of the shape " + detail::text_of(r.inputs.shape) + "; more than 2^63 - 1 elements");
   for (int k = 0; k < inputs; ++k) {
@@ -82,13 +100,21 @@ extents check_shapes(const request& r) {
     refuse(std::string(who) + ": the first of " + std::to_string(*elements) + " elements has the index " + std::to_string(r.first) +
            "; indexes are 0 to 2^63 - 1");
   const extents answers = shape_of_answers(r.inputs.shape, r.by, who);
-  if (r.out == nullptr && detail::product(answers) != 0) refuse(std::string(who) + ": nowhere to put the answer");
+  if (r.out == nullptr && detail::product(answers) != 0) refuse_out(who);
   return answers;
 }
 
 }  // namespace wf
 
 namespace wf::cpu {
+
+void refuse_offset(std::int64_t k, std::int64_t offset, std::int64_t elements) {
+  refuse("segments: offset " + std::to_string(k) + " is " + std::to_string(offset) + "; offsets rise, from 0 to at most " + std::to_string(elements));
+}
+
+void refuse_label(std::int64_t label, std::int64_t i, std::int64_t answers) {
+  refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
+}
 
 per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who) {
   per_dimension<int> out;

@@ -15,10 +15,13 @@ namespace wf {
 
 [[noreturn]] inline void refuse(const std::string& what) { throw error(errc::bad_argument, what); }
 
+/// Throws wf::error (bad_argument) of a null pointer where answers go.
+[[noreturn]] void refuse_out(const std::string& who);
+
 /// How messages about a request begin: its operation, or the name of the caller's own reduction.
 const char* name_of(const request& r);
 
-/// As check(), of an operation and an element type that are known to be taken.
+/// As check(), but whether an operation takes the element type.
 extents check_shapes(const request& r);
 
 /// Throws wf::error (bad_argument) of a negative number of states, and of null pointers to some: `what` says to what.

@@ -568,7 +568,7 @@ class Family(ProgramTest):
         whole = self.file("whole.npy", npy("<i8", (2, 3), rows))
         self.refused("dot", c, flat, says=f"{c} and {flat}: shapes (2, 3) and (6,); they must be the same")
         self.refused("dot", c, whole, says=f"{c} and {whole}: elements of f64 and of i64; they must be of one type")
-        self.refused("dot", c, says="1 files; dot takes two, or each two of an even number")
+        self.refused("dot", c, says="1 files; dot takes two, or several pairs")
 
     def test_axes_print_a_line_an_answer_and_out_writes_them(self):
         path = self.file("x.npy", npy("<i4", (2, 3), struct.pack("<6i", 3, 1, 2, -5, 7, 0)))
@@ -629,11 +629,11 @@ class Family(ProgramTest):
     def test_overflow(self):
         path = self.file("x.npy", npy("<i8", (2, 2), struct.pack("<4q", 2**62, 2**62, -2**62, 1)))
         self.refused("dot", path, path, "--check-overflow", status=1, output=b"1\n",
-                     says=f"the true dot {3 * 2**124 + 1} does not fit i64; what is printed is it modulo 2^64")
+                     says=f"the true dot {3 * 2**124 + 1} does not fit i64; the answer given is taken modulo 2^64")
         self.assertEqual(self.ok("dot", path, path), "1\n")
         self.refused("prod", path, "--check-overflow", status=1, output=b"0\n", says="the true product does not fit i64")
         self.refused("sum", path, "--axis", "1", status=0, output=b"-9223372036854775808\n-4611686018427387903\n",
-                     says="of 2 true answers 1 does not fit i64; what is given is they modulo 2^64")
+                     says="of 2 true answers 1 does not fit i64; the answers given are taken modulo 2^64")
         self.assertEqual(self.ok("norm", path, "--ord", "1", "--check-overflow"), f"{3 * 2**62 + 1}\n")
 
     def test_refusals(self):

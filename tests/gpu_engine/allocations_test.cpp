@@ -313,6 +313,9 @@ TEST(allocations, of_the_functions_are_the_answers) {
   EXPECT_EQ(taken_by([&] { one += static_cast<double>(wf::argmax(rows)); }), nothing);
   EXPECT_EQ(taken_by([&] { one += wf::minmax(x).min; }), nothing);
   EXPECT_EQ(taken_by([&] { one += static_cast<double>(wf::checked_sum(whole).value); }), nothing);
+  EXPECT_EQ(taken_by([&] { one += std::get<2>(wf::fuse(wf::sum, wf::min, wf::mean, wf::std_dev)(x)); }), nothing);
+  EXPECT_EQ(taken_by([&] { one += static_cast<double>(std::get<1>(wf::fuse(wf::minmax, wf::argmax)(rows))); }), nothing);
+  EXPECT_EQ(taken_by([&] { one += std::get<0>(wf::fuse(wf::sum, wf::min)(rows, wf::axis{1})).values[0]; }).blocks, 3);  // two arrays, and both at once
   EXPECT_EQ(taken_by([&] { one += wf::sum(rows, wf::axis{1}).values[0]; }), (taken{1, 10 * 8}));
   EXPECT_EQ(taken_by([&] { one += wf::max(x, wf::segments_of{100}).values[0]; }), (taken{1, 10 * 8}));
   EXPECT_GT(one, 0);

@@ -191,7 +191,63 @@ std::string requests_of_own_reductions() {
   r.inputs.strides[0] = {4};
   r.out = d.data().p;
   const std::string said = refusal([&] { place().run(r); });
-  return said.starts_with("mine: a request of a reduction that no operation names is for the CPU") ? "" : "said: " + said;
+  if (!said.starts_with("mine: a request of a reduction that no operation names is for the CPU, where it has no kernels")) return "said: " + said;
+
+  // One that has kernels: they are told what is in the request, once it has been checked.
+  struct told {
+    std::int64_t n = 0, stride = 0;
+    int kept = 0, reduced = 0, calls = 0;
+    const void* out = nullptr;
+  } got;
+  static constexpr wf::own_kernels kernels{1, {4}, {4}, [](const void* self, const wf::request& q, const wf::own_input& in, void*, void*) {
+    told& to = *const_cast<told*>(static_cast<const told*>(self));
+    to.n = in.n;
+    to.stride = in.stride[0];
+    if (in.rows != nullptr) to.kept = in.rows->kept, to.reduced = in.rows->reduced, to.stride = in.rows->stride[0][1];
+    to.out = q.out;
+    ++to.calls;
+    return 0;
+  }};
+  r.own = {nullptr, &got, "mine", &kernels};
+  const wf::backend& on = static_cast<const wf::device_place&>(place());
+  on.run(r);
+  if (got.calls != 1 || got.n != 100 || got.stride != 1 || got.out != r.out) return "a whole array";
+  r.inputs.shape = {10, 5};
+  r.inputs.strides[0] = {40, 8};
+  const int last[] = {1};
+  r.by.kind = wf::partition::kinds::axes;
+  r.by.axes = last;
+  on.run(r);
+  if (got.calls != 2 || got.n != 50 || got.kept != 1 || got.reduced != 1 || got.stride != 8) return "rows";
+  r.inputs.shape = {0, 5};
+  on.run(r);  // no answers
+  const auto refused = [&](auto change, const char* wanted) -> std::string {
+    wf::request q = r;
+    q.inputs.shape = {10, 5};
+    change(q);
+    const std::string text = refusal([&] { on.run(q); });
+    return text == std::string("mine: ") + wanted ? "" : text + "; not: " + wanted + "\n";
+  };
+  const std::int32_t labels[50] = {};
+  std::string wrong = refused([](wf::request& q) { q.out = nullptr; }, "nowhere to put the answer") +
+                      refused([](wf::request& q) { q.inputs.data[0] = nullptr; }, "input 0 is null, but has 50 elements") +
+                      refused([](wf::request& q) { q.inputs.strides[0] = {40, 6}; }, "elements that are 6 bytes apart; a multiple of their alignment, 4, is needed") +
+                      refused([](wf::request& q) { q.wanted = wf::output::states; }, "a reduction that no operation names gives answers, no states and no wf::checked") +
+                      refused([](wf::request& q) { q.swapped[0] = true; }, "a reduction that no operation names takes elements in the machine's order of bytes") +
+                      refused([](wf::request& q) { q.first = 7; }, "elements from the index 7 on; a reduction that no operation names begins at 0 there") +
+                      refused([&](wf::request& q) {
+                        q.inputs.shape = {50};
+                        q.inputs.strides[0] = {4};
+                        q.by = {};
+                        q.by.kind = wf::partition::kinds::labels;
+                        q.by.index_bytes = 4;
+                        q.by.indexes = labels;
+                        q.by.count = 1;
+                      }, "labels of 4 bytes on a GPU; 8 are right");
+  const std::string by_cpu = refusal([&] { wf::cpu_backend().run(r); });
+  if (by_cpu != "mine: it has kernels for a GPU alone; the CPU wants its functions") wrong += by_cpu;
+  if (got.calls != 2) wrong += "calls of what was refused, or of no answers";
+  return wrong;
 }
 
 std::string checked_answers() {
@@ -448,14 +504,16 @@ std::string own_rows() {
   }
   const std::vector<std::int64_t> beyond{0, 3001};
   std::uint64_t out[1] = {};
+  std::int32_t least = 0;
   for (const auto& [said, wanted] :
        {std::pair{refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::segments{beyond}); }), "segments: offset 1 is 3001"},
         {refusal([&] { wf::find_runs(place(), cube); }), "find_runs on a GPU: keys in 3 dimensions"},
         {refusal([&] { wf::find_runs(place(), on.span(), unique.data().get(), where.data(), -1, found.data()); }), "room for -1 runs"},
         {refusal([&] { wf::reduce(place(), cube, polynomial_of_one{}, wf::axis{3}); }), "reduce on a GPU: axis 3"},
         {refusal([&] { wf::reduce(place(), x, polynomial_of_one{}, wf::by_label{std::span(labels).first(2), 10}); }), "reduce on a GPU: 2 labels"},
-        {refusal([&] { wf::reduce(place(), cube, static_cast<std::uint64_t*>(nullptr), polynomial_of_one{}, wf::axis{1}); }), "nowhere to put the answers"},
-        {refusal([&] { wf::fuse(wf::min)(place(), cube, static_cast<std::int32_t*>(nullptr), wf::axis{1}); }), "nowhere to put an answer"},
+        {refusal([&] { wf::reduce(place(), cube, static_cast<std::uint64_t*>(nullptr), polynomial_of_one{}, wf::axis{1}); }), "reduce on a GPU: nowhere to put the answer"},
+        {refusal([&] { wf::fuse(wf::min)(place(), cube, static_cast<std::int32_t*>(nullptr), wf::axis{1}); }), "fuse on a GPU: nowhere to put the answer"},
+        {refusal([&] { wf::fuse(wf::min, wf::max)(place(), cube, &least, static_cast<std::int32_t*>(nullptr)); }), "fuse on a GPU: nowhere to put the answer"},
         {refusal([&] { wf::reduce(place(), wf::view<std::int32_t>(reinterpret_cast<const std::int32_t*>(reinterpret_cast<const char*>(x.data()) + 1), {2, 3}), out,
                                   polynomial_of_one{}, wf::axis{1}); }), "reduce on a GPU"}})
     if (said.find(wanted) == said.npos) return std::string(wanted) + ", not: " + said;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains and merges are what their concepts say, each of the library's; and what lacks a part is not. Compiling it is the test.
+// Domains, merges and epilogues are what their concepts say, each of the library's; and what lacks a part is not. Compiling it is the test.
 #include <warpfold/detail/gpu/accumulate/row_sets.cuh>
 #include <warpfold/detail/gpu/domain/domain.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/detail/gpu/epilogue/sum_state.cuh>
 #include <warpfold/detail/gpu/merge/exact_message.cuh>
 #include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/detail/gpu/merge/rows_message.cuh>
@@ -78,6 +79,16 @@ struct collected_one_by_one {
 static_assert(!word_merge<posted_alone> && !word_merge<collected_one_by_one> && !word_merge<mailbox<float>> && !word_merge<state_boxes<double>>);
 static_assert(!value_merge<tally<4, 2>, double> && !value_merge<mailbox<double>, three_words> && !value_merge<posted_alone, std::int64_t>);
 static_assert(!state_merge_of<mailbox<double>, double> && !state_merge_of<tally<4, 2>, double> && !state_merge_of<state_boxes<double>, three_words>);
+
+// ---- Epilogues.
+
+static_assert(sum_epilogue<float*> && sum_epilogue<double*> && sum_epilogue<__half*> && sum_epilogue<sum_to<float>> && sum_epilogue<sum_to<double>> &&
+              sum_epilogue<sum_to<__nv_bfloat16>>);
+struct goes_nowhere {
+  using element = float;
+  float* answer;
+};
+static_assert(!sum_epilogue<goes_nowhere> && !sum_epilogue<float> && !sum_epilogue<digit_tally<float>>);
 
 }  // namespace
 

@@ -239,7 +239,7 @@ TEST(own_kernel, device_functions_are_there_or_named) {
 TEST(own_kernel, what_needs_no_compiler_is_told_without_one) {
   const std::string copy = kernel("copy") + " --grid 1 --block 32 ", none = "CXX=no-compiler";
   refused(copy + "--arg f33[32] --arg f32[32] --arg 32", "no type f33", 2, none);
-  refused(copy + "--arg f32[many]", "the count is none", 2, none);
+  refused(copy + "--arg f32[many]", "the count is no number such as 1000", 2, none);
   refused(copy + "--arg 'a b'", "an array is written TYPE[COUNT][:FILL]", 2, none);
   refused(copy + "--arg f32[8]:purple", "no filling purple of f32", 2, none);
   refused(kernel("copy") + " --grid 1 --block 32x64 --arg 1", "--block 32x64x1: a block has up to 1024 threads", 2, none);
@@ -307,7 +307,7 @@ TEST(own_kernel, wrong_arguments_are_one_line) {
   refused(copy + "--arg f32[32]", "takes 3 arguments: const float* __restrict__ x, float* y, int n, and --arg was given 1 times");
   refused(copy + "--arg f64[32] --arg f32[32] --arg 32", "--arg f64[32] (parameter 1): the kernel's pointer is to f32");
   refused(copy + "--arg out:f32[32] --arg f32[32] --arg 32", "to const");
-  refused(copy + "--arg f32[many] --arg f32[32] --arg 32", "the count is none");
+  refused(copy + "--arg f32[many] --arg f32[32] --arg 32", "the count is no number such as 1000");
   refused(copy + "--arg f32[8]:purple --arg f32[8] --arg 8", "no filling purple of f32");
   refused(copy + "--arg f32[8] --arg f32[8] --arg 3e10", "no i32");
   refused(copy + "--arg 8 --arg f32[8] --arg 8", "wants an array");

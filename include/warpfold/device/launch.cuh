@@ -64,7 +64,7 @@ __attribute__((always_inline)) constexpr bool awaits_stream([[maybe_unused]] int
   return false;
 }
 
-/// Blocks, threads a block, bytes of dynamic shared memory a block, stream.
+/// Blocks, threads per block, bytes of dynamic shared memory per block, stream.
 struct launch_config {
   unsigned blocks = 1;
   unsigned threads = 256;

@@ -272,7 +272,7 @@ __device__ __forceinline__ void for_each_pack(const Part& part, std::uint32_t fi
   }
 }
 
-/// An array that one block sums in one batch, Loads packs a thread: 32-bit indexes, and nothing that a
+/// An array that one block sums in one batch, Loads packs per thread: 32-bit indexes, and nothing that a
 /// larger one needs, since at these sizes each instruction before the load is seen.
 template <int Loads, bool Aligned, class T, class Fold>
 __device__ __forceinline__ void for_each_pack_small(const array_part<T>& part, Fold fold) {

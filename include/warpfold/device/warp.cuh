@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file warp.cuh
-/// The level of a warp: sums, and whole numbers held one or more 32-bit digits a lane.
+/// The level of a warp: sums, and whole numbers held one or more 32-bit digits per lane.
 /// Every function here is called by all 32 lanes together.
 #pragma once
 
@@ -137,7 +137,7 @@ __device__ __forceinline__ leading_word leading_word_of(std::int64_t v, int min_
   return {static_cast<std::int64_t>(word), 32 * (top - 1) + 1 + min_exponent, below || (second & 1) != 0};
 }
 
-/// A number in two's complement, PerLane 32-bit digits a lane: digit k is digit[k % PerLane] of lane
+/// A number in two's complement, PerLane 32-bit digits per lane: digit k is digit[k % PerLane] of lane
 /// k / PerLane, and the whole warp's 32·PerLane digits are significant (the sign fills the top).
 template <int PerLane>
 struct warp_number {

@@ -23,7 +23,7 @@ struct reduce_options {
   wf::context context;             ///< accuracy, rounding, threads
   std::int64_t correction = 0;     ///< var, std: divided by n - correction, n the number of elements
   std::optional<axis> axes;        ///< nothing: one answer from all elements
-  bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns an element
+  bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns per element
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given
 };
 

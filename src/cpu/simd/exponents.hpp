@@ -5,7 +5,7 @@
 /// a core writes one scattered word a cycle. The words are folded into the buckets of bucket.hpp.
 ///
 /// f64: mantissas with their leading one are added mod 2^64, and the rare carry goes to the buckets at
-/// once. 4096 words; a second copy would no longer fit L1 beside the data (0.43 ns an element, not 0.35).
+/// once. 4096 words; a second copy would no longer fit L1 beside the data (0.43 ns per element, not 0.35).
 /// f32: the raw bits and 2^48, so that the top 16 bits count the adds; 512 words in four copies.
 /// Infinities and NaNs are left out and counted, zeros and subnormals have no leading one: of f64 by full words, which
 /// they overflow one by one. Of f32 the counts of words tell the leading ones, and are compared with the NaNs that vectors see.

@@ -10,7 +10,7 @@
 ///
 /// and r goes to the next bin, anchored lower. What the last bin leaves must be zero, or the tile is
 /// refused. No step rounds, because T never leaves [2^k, 2^(k+1)), where its ulp is u: with
-/// |v| < 2^B, at most 2^b additions a lane and k = B + b + 2, it moves by at most 2^(k-2). The next
+/// |v| < 2^B, at most 2^b additions per lane and k = B + b + 2, it moves by at most 2^(k-2). The next
 /// bin takes |r| <= 2^(k-53), so k' = k - 51 + b. An anchor below 2^-1022 is raised to it: there u is
 /// the least subnormal, and nothing can be left. Windows that reach below 2^-1022 are those of numbers lifted by
 /// 2^1024 (sources.hpp), or every addition would be one of subnormals. B + b + 2 <= 1023 is demanded, so nothing overflows.

@@ -2,7 +2,7 @@
 /// \file fast.hpp
 /// The inexact sums of accuracy::fast. A block of 4096 elements is added into a fixed number of
 /// lanes (256 bytes of them), the lanes by a fixed tree, the blocks pairwise: the same bits on every
-/// target. The error grows with 128 additions a lane and the logarithm of the number of blocks.
+/// target. The error grows with 128 additions per lane and the logarithm of the number of blocks.
 #pragma once
 
 #include "sources.hpp"

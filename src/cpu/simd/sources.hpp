@@ -8,7 +8,7 @@
 
 namespace wf::cpu::WF_TARGET {
 
-inline constexpr int step = lanes<double>;  // elements a vector
+inline constexpr int step = lanes<double>;  // elements per vector
 
 template <class T>
 WF_INLINE f64s load_f64(const void* p, std::int64_t i) {

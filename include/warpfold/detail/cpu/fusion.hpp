@@ -4,6 +4,8 @@
 /// Long runs are folded a tile at a time, so memory is read once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -18,8 +20,10 @@ class WF_API fusion {
     const erased* functions;
     const void* self;
   };
-  /// All parts take the same inputs; they outlive the fusion.
+  /// All parts take the same inputs; they outlive the fusion. More than `few` of them take memory of the heap.
   explicit fusion(std::span<const part> parts);
+  fusion(const fusion&) = delete;
+  fusion& operator=(const fusion&) = delete;
 
   /// `self` of these functions is the fusion.
   const erased& functions() const { return functions_; }
@@ -31,11 +35,12 @@ class WF_API fusion {
     part what;
     std::size_t state, result;
   };
-  static const std::vector<placed>& parts_of(const void* self) {
-    return static_cast<const fusion*>(self)->placed_;
-  }
+  static constexpr std::size_t few = 8;
+  static std::span<const placed> parts_of(const void* self) { return static_cast<const fusion*>(self)->placed_; }
 
-  std::vector<placed> placed_;
+  std::array<placed, few> few_{};
+  std::vector<placed> many_;
+  std::span<placed> placed_;  ///< in one of these
   erased functions_{};
 };
 

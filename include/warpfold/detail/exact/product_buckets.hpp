@@ -36,7 +36,7 @@ inline double widen(T x) {
 }
 
 /// Writes the n products a[i]·b[i], which are doubles exactly. The conversion in hardware makes a
-/// dot of floats cost 1.1 to 1.4 ns an element, not 2.6 to 3.0, but is wrong for subnormals under
+/// dot of floats cost 1.1 to 1.4 ns per element, not 2.6 to 3.0, but is wrong for subnormals under
 /// DAZ: blocks with any go the slow way.
 template <class T>
 inline void multiply(const T* a, const T* b, double* products, std::size_t n) {

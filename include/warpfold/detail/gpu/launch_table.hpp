@@ -19,7 +19,7 @@ constexpr int kept_sixteenths(std::uint64_t bytes, std::uint64_t l2_bytes) {
   return k >= 1 ? static_cast<int>(k < 16 ? k : 16) : 2 * bytes <= 25 * l2_bytes ? 1 : 0;
 }
 
-/// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads a block, `workers`
+/// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads per block, `workers`
 /// blocks and a collector; what they read is the first to go from L2, but for grid_512_keep. share, stream:
 /// `workers` blocks of 512 and of fast_sum's large_threads, one of which collects.
 enum class fast_kind {
@@ -78,7 +78,7 @@ struct exact_shape {
   float kept;  ///< 0: stream
 };
 
-/// Blocks of `threads` with at least `packs_each` packs a thread; 2, 3 and at last `resident` blocks a
+/// Blocks of `threads` with at least `packs_each` packs per thread; 2, 3 and at last `resident` blocks a
 /// multiprocessor, since few blocks are cheap to merge and many keep the memory busy.
 constexpr exact_shape exact_shape_for(std::uint64_t bytes, std::uint32_t threads,
                                       std::uint32_t packs_each, std::uint32_t resident,

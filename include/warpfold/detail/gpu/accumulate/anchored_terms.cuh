@@ -4,7 +4,7 @@
 /// registers, for what no certificate answers.
 ///
 /// s = 1.5·2^(k + 52) + (a sum) takes x rounded to multiples of 2^k; (s + x) - s is exact, and so is what it leaves of x, which goes to the next level, whose
-/// unit is 40 bits further down. So 2000 terms fit each of them, and three operations a level serve any term, whatever its exponent.
+/// unit is 40 bits further down. So 2000 terms fit each of them, and three operations per level serve any term, whatever its exponent.
 #pragma once
 
 #include <cuda_runtime.h>

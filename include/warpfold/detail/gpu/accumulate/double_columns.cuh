@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file double_columns.cuh
-/// A row set (row_set_concept.cuh) of sums of f64: a column of exact digits a thread, which takes any element.
+/// A row set (row_set_concept.cuh) of sums of f64: a column of exact digits per thread, which takes any element.
 #pragma once
 
 #include <cuda_runtime.h>

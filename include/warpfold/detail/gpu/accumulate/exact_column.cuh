@@ -168,7 +168,7 @@ struct decoded {
 };
 
 /// What special values there were, of a sum of elements of T. Of elements up to 32 bits the greatest bit
-/// patterns, as signed and as unsigned numbers, tell: two operations an element.
+/// patterns, as signed and as unsigned numbers, tell: two operations per element.
 template <class T>
 struct special_watch {
   using f = exact::format<T>;

@@ -21,7 +21,7 @@ struct piece_room {
   std::int64_t low[Slots], high[Slots];
 };
 
-/// Sums of Slots words a column, laid out [slot][column] in shared memory, by the whole block: the
+/// Sums of Slots words per column, laid out [slot][column] in shared memory, by the whole block: the
 /// halves of the words apart, since the words themselves may be at the end of their range. Of the columns whose
 /// places in a warp are those of lanes that are `meant`.
 template <int Threads, int Slots, int Columns = Threads>
@@ -46,7 +46,7 @@ __device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_r
   __syncthreads();
 }
 
-/// f32: a private column of eight int64 slots a thread in shared memory. Slot p >> 5
+/// f32: a private column of eight int64 slots per thread in shared memory. Slot p >> 5
 /// takes mantissa·2^(p & 31), where the element is ±mantissa·2^(p - 149). No two threads share a
 /// bank's word in one access, no data is faster or slower than other data, no atomics.
 template <int Threads>

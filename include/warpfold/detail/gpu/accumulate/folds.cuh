@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file folds.cuh
 /// The library's own reductions as folds (fold.cuh): what plain_fold does for any reduction, with
-/// fewer instructions an element. At the full speed of an H100's memory a multiprocessor has 18
+/// fewer instructions per element. At the full speed of an H100's memory a multiprocessor has 18
 /// operations of integer or FP64 units for each 4 bytes, so elements of 8 bits leave 4 each.
 ///
 /// One fold serves all operations that differ in their last step alone; `what` names the operation.

@@ -233,7 +233,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     return __uint_as_float(min(top + 1 + tile_bits, 255u) << 23);
   }
   static __device__ __forceinline__ facts joined(const facts& a, const facts& b) { return {__fadd_rn(a.magnitudes, b.magnitudes), min(a.least, b.least)}; }
-  /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions a term; `units` leaves twice the room. The last
+  /// Whether no sum of any of the elements loses anything. Magnitudes are a float's sum of fewer than 2^14 additions per term; `units` leaves twice the room. The last
   /// digit of a bf16 is worth 2^16 of those that a float has.
   static __device__ __forceinline__ bool is_exact(const facts& f) {
     if constexpr (half) return f.magnitudes <= 0x1p13f;  // so many multiples of 2^-24 below 2^16
@@ -292,7 +292,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
   };
 
   static constexpr unsigned each = 32;
-  static constexpr int tile_bits = 10;  ///< 2^10 elements a tile
+  static constexpr int tile_bits = 10;  ///< 2^10 elements per tile
   static_assert(each * warp_lanes == 1u << tile_bits);
   static constexpr std::size_t answer_bytes = sizeof(double);
   static bool fits(const acc& x) { return quick_of<acc>::fits(x); }

@@ -99,7 +99,7 @@ struct quick_rows {
   /// A thread adds `length` elements at most, one after the other, and then `merges` sums of such.
   ///
   /// f16: nothing is ever lost. f32: each of the length + 5 additions that a term goes through, and the 3 more of `merges`, loses 2^-53 of a partial sum, which is no greater than the sum of
-  /// magnitudes; that is a float's, of fewer than 2^14 additions a term, and so too small by less than 2^-9. Nothing is lost where all elements
+  /// magnitudes; that is a float's, of fewer than 2^14 additions per term, and so too small by less than 2^-9. Nothing is lost where all elements
   /// are multiples of 2^unit and that sum is below 2^(unit + 53). bf16: the same, where n times a power of 2 above the greatest magnitude stands for that sum.
   /// f64: with D operations between a term and the result, errors add up to at most 2^-53 · D · n times the greatest magnitude, and D
   /// additions of them lose 2^-53 of that each; nothing, where those are below 2^53 of the elements' unit.

@@ -2,7 +2,7 @@
 /// \file bulk.cuh
 /// Large arrays by way of shared memory: one thread of a block asks for 32 KiB at a time, which the copy engine of the
 /// multiprocessor brings (cp.async.bulk, CC 9.0 on) while the block adds what came before. Stretches of memory read in
-/// one go are what DRAM likes best: an H100 gives 3166 GB/s so, 3103 to loads of 16 bytes a thread.
+/// one go are what DRAM likes best: an H100 gives 3166 GB/s so, 3103 to loads of 16 bytes per thread.
 #pragma once
 
 #include <cuda_runtime.h>

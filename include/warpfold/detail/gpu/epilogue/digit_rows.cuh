@@ -65,7 +65,7 @@ __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
   return (top ? d[k] : d[k] & 0xffffffff) + (first ? 0 : d[k - 1] >> 32);
 }
 
-/// Whether the last row is of the squares of what the first are the sums of.
+/// Whether the last row holds sums of squares: those of the elements whose sums the first rows hold.
 template <digit_rows Rows>
 inline constexpr bool has_moments = (Rows::rows > Rows::watches);
 

@@ -5,7 +5,9 @@
 
 #include <cuda_runtime.h>
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/epilogue/exact_round.cuh>
@@ -58,5 +60,11 @@ __device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::u
   put_counters(to.words + 1 + f::digits, to.n, kinds);
   *to.plain = (kinds & (special::nan | special::pos_inf | special::neg_inf)) == 0 ? 1u : 0u;
 }
+
+/// An epilogue of exact sums: a T* takes the answer, a sum_to<T> that or the state. A whole warp puts the digits there.
+template <class To>
+concept sum_epilogue = (std::is_pointer_v<To> || requires { typename To::element; }) && requires(const To& to, const std::int64_t (&digits)[1], std::uint32_t kinds) {
+  { put_sum<exact::format<summed_t<To>>::min_exponent>(digits, kinds, to) } -> std::same_as<void>;
+};
 
 }  // namespace wf::device::inline WF_BUILD

@@ -47,7 +47,7 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
 
 /// The first warp of each block calls it, with the digits of its sum, digits_a_lane a lane, and its special values: the
 /// last block writes to `out`, a T* or a sum_to<T>. Unit: the exponent of the weight of the first digit.
-template <int Unit, class To, word_merge Merge = digit_tally<summed_t<To>>>
+template <int Unit, sum_epilogue To, word_merge Merge = digit_tally<summed_t<To>>>
 __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<summed_t<To>>], std::uint32_t kinds, const To& out,
                                                  std::uint64_t* rows) {
   using T = summed_t<To>;

@@ -325,24 +325,44 @@ TEST_P(rows, of_columns_that_begin_anywhere) {
   simt::current_options() = before;
 }
 
-/// The first of the least or greatest elements, of every kind of data: of rows made of packs and not, of columns, and of both one behind the other.
+/// The least and the greatest elements and the first of them, of every kind of data: of rows made of packs and not, of columns, of few elements and of many, and of both one behind the other.
 TEST_P(rows, of_places) {
   const auto before = simt::current_options();
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 71;
-  for (const wf::op what : {wf::op::argmin, wf::op::argmax}) {
+  for (const wf::op what : {wf::op::argmin, wf::op::argmax, wf::op::min, wf::op::max, wf::op::minmax, wf::op::norm_inf}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (std::size_t family = 0; family < row_families(GetParam()).size(); ++family) {
-      for (const std::int64_t n : {16, 100, 272, 1024, 70000}) {
+      for (const std::int64_t n : {3, 9, 16, 100, 272, 1024, 70000}) {
         for (const bool columns : {false, true}) {
           if (!chosen() || (columns && n > 2000)) continue;
           ++k;
-          row_case c = columns ? columns_case(what, GetParam(), n, 4 + static_cast<std::int64_t>(k % 60), 0, static_cast<std::int64_t>(k % 2), 2, k)
+          const auto side = static_cast<std::int64_t>(k % 3 == 0 ? 8 + k % 9 * 8 : 4 + k % 60);
+          row_case c = columns ? columns_case(what, GetParam(), n, side, 0, static_cast<std::int64_t>(side % 8 == 0 ? 0 : k % 2), 2, k)
                                : rows_case(what, GetParam(), 1 + static_cast<std::int64_t>(k % 5), n, k % 3 == 0 ? 1 : 0, k);
           c.family = row_families(GetParam())[family];
           simt::current_options().order = orders[k % 3];
           EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
         }
       }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// Extremes of 1 and 2 bytes and places of 2 bytes, by so few multiprocessors that threads load 8 bytes of columns.
+TEST_P(rows, of_extremes_of_much_to_load) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 79;
+  for (const wf::op what : {wf::op::argmin, wf::op::argmax, wf::op::min, wf::op::max}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact) || wf::info(GetParam()).size > 2) continue;
+    for (std::size_t family = 0; family < row_families(GetParam()).size(); ++family) {
+      if (!chosen()) continue;
+      ++k;
+      row_case c = columns_case(what, GetParam(), 4200 + static_cast<std::int64_t>(k % 7), 128, 0, 0, 1, k);
+      c.family = row_families(GetParam())[family];
+      simt::current_options().multiprocessors = 1;
+      simt::current_options().order = orders[k % 3];
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
     }
   }
   simt::current_options() = before;

@@ -43,6 +43,9 @@ template <class A>
 concept covering_accumulator = requires(const A& acc) {
   { acc.neutral() } -> std::convertible_to<std::uint32_t>;  // repeated
 } && A::fixed_size <= 2;
+/// An accumulator that an element changes but once: the last one may come again.
+template <class A>
+concept repeatable_accumulator = requires { requires A::repeatable; };
 /// An accumulator by which a lane adds a short row exactly without the others of its warp.
 template <class A>
 concept alone_accumulator = requires { requires A::alone_elements != 0; };
@@ -52,7 +55,10 @@ concept unordered_accumulator = requires { requires A::any_order; } && packing_a
 /// An accumulator that adds neighbouring columns of several loads at once.
 template <class A, int Columns, int Loads>
 concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };
-/// Which then keeps something of two neighbouring columns in the first one's registers, until part_columns(r) gives each its own.
+/// The same of one that needs to know where those elements are: from index i on, `step` apart.
+template <class A, int Columns, int Loads>
+concept placed_column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t i) { acc.add_columns(r, p, i, i); };
+/// The first kind, which then keeps something of two neighbouring columns in the first one's registers, until part_columns(r) gives each its own.
 template <class A, int Columns>
 concept parts_columns = requires(const A& acc, typename A::running (&r)[Columns]) { acc.part_columns(r); };
 /// An accumulator whose states a whole warp puts together by a way of its own.

@@ -122,6 +122,8 @@ struct word_keys {
     const auto x = static_cast<key>(static_cast<narrow>(w));
     return x ^ ((x < 0 ? flip : 0) | top);
   }
+  /// The word of a key, of a float that is no NaN.
+  __device__ __forceinline__ word_of<Size> word(key k) const { return static_cast<word_of<Size>>(k ^ ((k < 0 ? flip : 0) | top)); }
 };
 
 /// min, max, minmax and norm_inf.
@@ -130,6 +132,7 @@ struct extreme_rows : word_rows<Size> {
   using base = word_rows<Size>;
   using typename base::word;
   using key = typename word_keys<Size>::key;
+  static constexpr bool wide_columns = true, repeatable = true;
   struct state {
     key least, greatest;
   };
@@ -138,11 +141,14 @@ struct extreme_rows : word_rows<Size> {
   op what;
   dtype type;
   std::uint8_t answer_bytes;
+  std::uint32_t turn;  ///< of 1 and 2 bytes: what makes keys without a sign of a word's elements
 
   std::size_t result_size() const { return answer_bytes; }
   static extreme_rows of(const rows_request& r) {
     const result_kind k = result_of_kind(operation_of(r.what).answer, r.element);
-    return {{}, word_keys<Size>::of(r.element), r.what, r.element, static_cast<std::uint8_t>(info(k.type).size * static_cast<std::size_t>(k.values))};
+    extreme_rows a{{}, word_keys<Size>::of(r.element), r.what, r.element, static_cast<std::uint8_t>(info(k.type).size * static_cast<std::size_t>(k.values)), 0};
+    if constexpr (Size <= 2) a.turn = (static_cast<std::uint32_t>(a.keys.top) & (Size == 1 ? 0xffu : 0xffffu)) * (Size == 1 ? 0x01010101u : 0x00010001u) ^ signs;
+    return a;
   }
   __device__ __forceinline__ state identity() const {
     constexpr auto most = static_cast<key>(~std::uint64_t{0} >> (65 - 8 * sizeof(key)));
@@ -158,16 +164,78 @@ struct extreme_rows : word_rows<Size> {
     r = {min(r.least, k), max(r.greatest, k)};
   }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
+    if constexpr (Size <= 2) {
+      halves all;
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i));
+      for (int j = 0; j < 4; ++j) {
+        const std::uint32_t k = keys_of(p[0].word[j]);
+        all.take(k);
+        if constexpr (Size == 1) all.take(k << 8);
+      }
+      r = combine(r, combine(all.lower(), all.upper()));
+    } else {
+#pragma unroll
+      for (int i = 0; i < base::items; ++i) take(r, item_of<word>(p[0], i));
+    }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const { take(r, item_of<word>(p[0], 0)); }
-  __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
+  /// Neighbouring columns: two elements at once.
+  template <int Columns, int Loads>
+  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1]) const
+    requires(Size <= 2 && Columns * Size % 4 == 0)
+  {
+#pragma unroll
+    for (int w = 0; w < Columns * Size / 4; ++w) {
+      halves odd, even;  // of 2 bytes odd has both
+#pragma unroll
+      for (int j = 0; j < Loads; ++j) {
+        const std::uint32_t k = keys_of(p[j][0].word[w]);
+        odd.take(k);
+        if constexpr (Size == 1) even.take(k << 8);
+      }
+      running* const four = r + w * 4 / Size;
+      if constexpr (Size == 1) {
+        four[0] = combine(four[0], even.lower());
+        four[1] = combine(four[1], odd.lower());
+        four[2] = combine(four[2], even.upper());
+        four[3] = combine(four[3], odd.upper());
+      } else {
+        four[0] = combine(four[0], odd.lower());
+        four[1] = combine(four[1], odd.upper());
+      }
+    }
+  }
+  /// In place where it is an element, in a function of its own where it is anything else.
+  __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
+    if (n == 0 || s.least < ~keys.most || s.greatest > keys.most || (what != op::min && what != op::max)) return answer_apart(s, n, out);
+    *static_cast<word*>(out) = keys.word(what == op::min ? s.least : s.greatest);
+    return true;
+  }
+
+ private:
+  __device__ __attribute__((noinline)) bool answer_apart(const state& s, std::uint64_t n, void* out) const {
     with_real(type, [&]<class T>(T) {
       if constexpr (sizeof(T) == Size && !std::is_same_v<T, bool>) extremes_fold<T>{what}.write({s.least, s.greatest}, n, out);
     });
     return true;
   }
+  static constexpr std::uint32_t signs = Size == 1 ? 0x80808080u : 0x80008000u;
+  /// Keys without a sign of a word's elements.
+  __device__ __forceinline__ std::uint32_t keys_of(std::uint32_t w) const {
+    if constexpr (Size == 1) return w ^ turn;
+    else return w ^ turn ^ (w >> 15 & 0x00010001u) * static_cast<std::uint32_t>(keys.flip);
+  }
+  /// The least and the greatest of the halves of words. Of 1 byte a half's upper one is looked at, and what is below it decides among equal ones.
+  struct halves {
+    std::uint32_t least = ~0u, greatest = 0;
+    __device__ __forceinline__ void take(std::uint32_t w) {
+      least = __vminu2(least, w);
+      greatest = __vmaxu2(greatest, w);
+    }
+    static __device__ __forceinline__ key key_of(std::uint32_t half) { return static_cast<key>(half >> (16 - 8 * Size)) - (key{1} << (8 * Size - 1)); }
+    __device__ __forceinline__ state lower() const { return {key_of(least & 0xffff), key_of(greatest & 0xffff)}; }
+    __device__ __forceinline__ state upper() const { return {key_of(least >> 16), key_of(greatest >> 16)}; }
+  };
 };
 
 /// argmin and argmax.
@@ -183,6 +251,7 @@ struct arg_rows : word_rows<Size> {
   using running = state;
   word_keys<Size> keys;
   static constexpr std::size_t answer_size = 8;
+  static constexpr bool wide_columns = Size > 1, repeatable = true;
   key flip;  ///< -1 for argmax
   bool is_float;
   std::uint32_t turn;  ///< of 1 and 2 bytes: what makes ranks without a sign of a word's elements; of floats, of what they are without a sign
@@ -196,23 +265,24 @@ struct arg_rows : word_rows<Size> {
     }
     return a;
   }
-  __device__ __forceinline__ state identity() const { return {-1, 0}; }
+  __device__ __forceinline__ state identity() const { return {-1, static_cast<key>(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))}; }
   __device__ __forceinline__ running start() const { return identity(); }
+  /// What has no element has the last rank, and an index that is beyond all without a sign.
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
-    if (a.index < 0 || b.index < 0) return b.index < 0 ? a : b;
-    return b.rank < a.rank || (b.rank == a.rank && b.index < a.index) ? b : a;
+    return b.rank < a.rank || (b.rank == a.rank && static_cast<std::uint64_t>(b.index) < static_cast<std::uint64_t>(a.index)) ? b : a;
   }
   __device__ __forceinline__ state total(const running& r) const { return r; }
+  template <bool Float>
+  __device__ __forceinline__ key rank_of(word w) const {
+    key k = keys(w);
+    if constexpr (!Float) return k ^ flip;
+    const bool nan = k > keys.most || k < ~keys.most;  // zeros are equal; NaNs are before all
+    k = (k == -1 ? 0 : k) ^ flip;
+    return nan ? static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))) : k;
+  }
   /// Later than all before.
   __device__ __forceinline__ void take(running& r, word w, std::uint64_t i) const {
-    key k = keys(w);
-    if (is_float) {  // zeros are equal; NaNs are before all
-      const bool nan = k > keys.most || k < ~keys.most;
-      k = (k == -1 ? 0 : k) ^ flip;
-      if (nan) k = static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key))));
-    } else {
-      k ^= flip;
-    }
+    const key k = is_float ? rank_of<true>(w) : rank_of<false>(w);
     if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
   }
   /// These two take what is before others as well as what is behind them.
@@ -240,27 +310,36 @@ struct arg_rows : word_rows<Size> {
     take(one, item_of<word>(p[0], 0), i);
     r = combine(r, one);
   }
-  /// Neighbouring columns, 4 bytes of each load, later than all before.
+  /// Neighbouring columns, later than all before.
   template <int Columns, int Loads>
-  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const
-    requires(Size <= 2 && Columns * Size == 4)
-  {
-    static_assert(Loads <= 255);
-    std::uint32_t rank[Loads];
+  __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const {
+    if constexpr (Size <= 2) {
+      static_assert(Loads <= 255 && Columns * Size % 4 == 0);
+      constexpr int words = Columns * Size / 4, of_word = 4 / Size;
 #pragma unroll
-    for (int j = 0; j < Loads; ++j) rank[j] = p[j][0].word[0];
-    make_ranks(rank);
-    placed best{~0u, ~0u};
+      for (int w = 0; w < words; ++w) {
+        std::uint32_t rank[Loads];
 #pragma unroll
-    for (unsigned j = 0; j < Loads; ++j) {
-      const placed two = placed_ranks(rank[j], j * every);
-      best = {better(best.even, two.even), better(best.odd, two.odd)};
-    }
+        for (int j = 0; j < Loads; ++j) rank[j] = p[j][0].word[w];
+        make_ranks(rank);
+        placed best{~0u, ~0u};
 #pragma unroll
-    for (int c = 0; c < Columns; ++c) {
-      const std::uint32_t of_two = c % 2 == 0 ? best.even : best.odd;
-      const state s = found(Size == 2 ? of_two : c < 2 ? of_two & 0xffff : of_two >> 16, first, step);
-      if (s.rank < r[c].rank || r[c].index < 0) r[c] = s;
+        for (unsigned j = 0; j < Loads; ++j) {
+          const placed two = placed_ranks(rank[j], j * every);
+          best = {better(best.even, two.even), better(best.odd, two.odd)};
+        }
+#pragma unroll
+        for (int c = 0; c < of_word; ++c) {
+          const std::uint32_t of_two = c % 2 == 0 ? best.even : best.odd;
+          const state s = found(Size == 2 ? of_two : c < 2 ? of_two & 0xffff : of_two >> 16, first, step);
+          running& to = r[w * of_word + c];
+          if (s.rank < to.rank || to.index < 0) to = s;
+        }
+      }
+    } else if (is_float) {
+      add_columns_of<true>(r, p, first, step);
+    } else {
+      add_columns_of<false>(r, p, first, step);
     }
   }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t, const typename base::facts_type&, void* out) const {
@@ -269,6 +348,26 @@ struct arg_rows : word_rows<Size> {
   }
 
  private:
+  /// Where the best of all loads is, is looked for only where it is better than what there was.
+  template <bool Float, int Columns, int Loads>
+  __device__ __forceinline__ void add_columns_of(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const {
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) {
+      key rank[Loads];
+#pragma unroll
+      for (int j = 0; j < Loads; ++j) rank[j] = rank_of<Float>(item_of<word>(p[j][0], c));
+      key best = rank[0];
+#pragma unroll
+      for (int j = 1; j < Loads; ++j) best = min(best, rank[j]);
+      if (best >= r[c].rank && r[c].index >= 0) continue;
+      unsigned at = Loads - 1;
+#pragma unroll
+      for (int j = Loads - 2; j >= 0; --j) {
+        if (rank[j] == best) at = static_cast<unsigned>(j);
+      }
+      r[c] = {static_cast<std::int64_t>(first + at * step), best};
+    }
+  }
   // Elements of 1 and 2 bytes: their ranks without a sign, of which the least is the best.
   static constexpr std::uint32_t mask = Size == 1 ? 0xffu : 0xffffu, every = Size == 1 ? 0x01010101u : 0x00010001u;
   /// Ranks with their places in as many bits below: of a word's elements at even places, and at odd ones. Of 1 byte two to a word.

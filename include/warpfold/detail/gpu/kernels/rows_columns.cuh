@@ -18,22 +18,22 @@ inline constexpr int columns_threads = 256, columns_warps = columns_threads / wa
 /// Merges in a block, at most, that an element goes through: of lanes, of warps, and of warps twice more where blocks share a column.
 inline constexpr int merges_of_columns = 5 + 3 * columns_warps;
 
+/// An accumulator whose threads load 8 bytes of neighbouring columns; those of 1 and 2 bytes only where there is much to load.
+template <class Acc>
+concept wide_accumulator = requires { requires Acc::wide_columns; };
+inline constexpr std::uint64_t wide_least_bytes = 1 << 19;  ///< for each multiprocessor
 /// Bytes that a thread loads of neighbouring columns: 8 of sums that keep little of a column, so that as much is on its way as where elements are wider.
 template <class Acc>
-inline constexpr int columns_bytes = unordered_accumulator<Acc> && sizeof(typename Acc::state) <= 16 && Acc::fixed_size < 4 ? 8 : 4;
+inline constexpr int columns_bytes = wide_accumulator<Acc> || (unordered_accumulator<Acc> && sizeof(typename Acc::state) <= 16 && Acc::fixed_size < 4) ? 8 : 4;
 /// Columns of a thread that loads `Bytes` of them.
 template <class Acc, int Bytes>
-inline constexpr int columns_each = own_accumulator<Acc> || Acc::fixed_size >= 4 ? 1 : Bytes / Acc::fixed_size;
+inline constexpr int columns_each = own_accumulator<Acc> || Acc::fixed_size >= Bytes ? 1 : Bytes / Acc::fixed_size;
 /// Columns of fewer bytes side by side are loaded 4 bytes at once: 2^24 × 16 of f16 took 1.1 times as long by 8.
 inline constexpr std::uint64_t narrow_columns = 64;
 
 /// Blocks that a multiprocessor is to hold: fewer where what threads keep would not fit into their registers. (Of f32 the fourth block is worth more than those.)
 template <class Acc>
 inline constexpr int columns_blocks = Acc::proves && (Acc::fixed_size == 8 || (Acc::fixed_size == 2 && !quick_accumulator<Acc>)) ? 3 : 4;
-
-/// An accumulator that needs to know where the elements of several loads are: from index i on, `step` apart.
-template <class A, int Columns, int Loads>
-concept placed_column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t i) { acc.add_columns(r, p, i, i); };
 
 /// How columns are walked; made by the host.
 struct column_walk {
@@ -110,7 +110,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
       const std::uint32_t many = (count + columns_warps - 1) / columns_warps, last = min(count, (warp + 1) * many);
       const bool inside = lane < lanes && column < w.columns;
       const auto box_of = [&](std::uint32_t j, int c) { return box[(first + j * apart) * wide + static_cast<unsigned>(c) * lanes + lane]; };
-      if constexpr (unordered_accumulator<Acc> && sizeof(state) <= 16) {  // so small that those of all columns are on their way at once
+      if constexpr ((unordered_accumulator<Acc> && sizeof(state) <= 16) || (wide_accumulator<Acc> && sizeof(state) <= 8)) {  // so small that those of all columns are on their way at once
         state of[each];
 #pragma unroll
         for (int c = 0; c < each; ++c) of[c] = acc.identity();
@@ -239,8 +239,8 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
         pack one[inputs];
 #pragma unroll
         for (int k = 0; k < inputs; ++k) {
-          one[k] = from[k];
-          if constexpr (each > 1) one[k].word[0] = from[k].word[size * c / 4] >> (8 * size * c % 32);
+          if constexpr (each > 1) one[k] = column_item<size>(from[k], c);
+          else one[k] = from[k];
         }
         acc.add_item(r[c], one, i);
       }
@@ -567,10 +567,15 @@ cudaError_t enqueue_columns(const Acc& acc, const row_view<Acc::inputs>& v, cons
     cudaError_t e = cudaSuccess;
     if (enqueue_front_columns(acc, v, r, scratch, stream, e)) return e;
   }
-  if constexpr (columns_bytes<Acc> != 4) {
-    if (v.dim[v.kept - 1].length * static_cast<unsigned>(Acc::fixed_size) >= narrow_columns) return enqueue_columns_by<columns_bytes<Acc>>(acc, v, r, scratch, stream);
+  constexpr int bytes = columns_bytes<Acc>, size = Acc::fixed_size;
+  if constexpr (bytes == 4 || (wide_accumulator<Acc> && size >= 4)) {
+    return enqueue_columns_by<bytes>(acc, v, r, scratch, stream);
+  } else {
+    const std::uint64_t side = v.dim[v.kept - 1].length * static_cast<unsigned>(size);
+    bool wide = side >= narrow_columns;
+    if constexpr (wide_accumulator<Acc>) wide = wide && side % bytes == 0 && v.all * static_cast<unsigned>(size) >= wide_least_bytes * scratch.multiprocessors();
+    return wide ? enqueue_columns_by<bytes>(acc, v, r, scratch, stream) : enqueue_columns_by<4>(acc, v, r, scratch, stream);
   }
-  return enqueue_columns_by<4>(acc, v, r, scratch, stream);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -216,7 +216,8 @@ struct lone_columns {
   std::uint64_t columns, loads;  ///< side by side in memory; of a thread's columns
   std::size_t answer_bytes;
 };
-inline constexpr std::uint64_t lone_few = 16;  ///< elements of columns that threads take however few they are: as ranks have of a tensor
+inline constexpr std::uint64_t lone_few = 16;   ///< elements of columns that threads take however few they are: as ranks have of a tensor
+inline constexpr std::uint64_t lone_some = 128;  ///< of columns that threads take where they are an eighth as many as the device can hold; half of these where they are a 32nd, of exact sums
 
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
@@ -225,9 +226,9 @@ template <class Acc>
 inline constexpr int lone_columns_each = lone_columns_bytes<Acc> / Acc::fixed_size;
 /// Blocks beside one another, and one after the other: multiprocessors do not all read at one speed, and the faster ones then take more blocks.
 inline constexpr std::uint64_t lone_columns_waves = 32;
-/// Loads of a thread at once: twice as many of exact sums by 8 bytes.
+/// Loads of a thread at once: twice as many by 8 bytes, of exact sums, extremes and their places.
 template <class Acc>
-inline constexpr int lone_columns_ahead = Acc::proves && lone_columns_bytes<Acc> == 8 ? 8 : 4;
+inline constexpr int lone_columns_ahead = (Acc::proves || repeatable_accumulator<Acc>) && lone_columns_bytes<Acc> == 8 ? 8 : 4;
 
 template <class Acc>
 __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
@@ -251,15 +252,17 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
 #pragma unroll
       for (int c = 0; c < each; ++c) acc.add_item(r[c], {lone_item<size>(from, c)}, i);
     };
-    // In place of loads beyond the last element come elements that change nothing, where there are such; else what is no whole round comes a load at a time.
-    constexpr bool covers = covering_accumulator<Acc>;
+    // In place of loads beyond the last element come elements that change nothing, where there are such, or the last one again; else what is no whole round comes a load at a time.
+    constexpr bool repeats = repeatable_accumulator<Acc>, covers = covering_accumulator<Acc> || repeats;
     std::uint64_t i = 0;
 #pragma unroll 1
     for (; (covers ? i < v.n : i + ahead <= v.n) && mine; i += ahead) {
       pack some[ahead][1];
 #pragma unroll
       for (int j = 0; j < ahead; ++j) {
-        if (!covers || i + static_cast<unsigned>(j) < v.n) {
+        if constexpr (repeats) {
+          some[j][0] = load_bytes(p[0] + min(i + static_cast<unsigned>(j), v.n - 1) * stride, bytes);
+        } else if (!covers || i + static_cast<unsigned>(j) < v.n) {
           some[j][0] = load_bytes(p[0] + (i + static_cast<unsigned>(j)) * stride, bytes);
         } else if constexpr (covers) {
           const std::uint32_t none = acc.neutral();
@@ -268,6 +271,8 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
       }
       if constexpr (column_adder<Acc, each, ahead>) {
         acc.add_columns(r, some);
+      } else if constexpr (placed_column_adder<Acc, each, ahead>) {
+        acc.add_columns(r, some, i, 1);
       } else {
 #pragma unroll
         for (int j = 0; j < ahead; ++j) add(some[j][0], i + static_cast<unsigned>(j));
@@ -324,11 +329,11 @@ template <class Acc>
 bool enqueue_lone_columns(const Acc& acc, const row_view<1>& v, workspace& scratch, cudaStream_t stream, void* to, cudaError_t& e) {
   constexpr std::uint64_t size = Acc::fixed_size, each = lone_columns_each<Acc>;
   if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
-  // Columns in whole loads pay in two cases. With few elements each, from half as many threads on as the device can hold. With very few, for any number of
-  // threads: a block of rows_columns.cuh would do little but put its warps together (2 rows of 2^18 f32 took 30 µs there, and take 3 here).
+  // Columns in whole loads pay with few elements each: the fewer, the fewer threads it takes. A block of rows_columns.cuh would do little but put its warps
+  // together (2 rows of 2^18 f32 took 30 µs there, and take 3 here; 32 rows 47, and take 8).
   const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each, resident = std::uint64_t{scratch.multiprocessors()} * 2048;
-  if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 || v.n > 512 ||
-      (threads < resident / 2 && v.n > lone_few) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
+  if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 ||
+      v.n > (threads < resident / (Acc::proves ? 32 : 8) ? lone_few : threads < resident / 8 ? lone_some / 2 : threads < resident / 2 ? lone_some : 512) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
     return false;
   }
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);

@@ -137,7 +137,7 @@ __device__ state of_tile(const elements& x, int lane, uint64_t tile, uint64_t en
       s = of.combine(s, x.lifted(x.template find<true>(i), i));
     }
   } else if (each == stretch && end - tile >= uint64_t{lanes} * stretch) {
-    // Of several dimensions: places first, so that four elements are on their way at once.
+    // In several dimensions places are found first, so that four elements are on their way at once.
     constexpr int batch = 4;
 #pragma unroll 1
     for (uint64_t i = first; i < first + stretch * apart; i += batch * apart) {

@@ -148,7 +148,7 @@ template <class Place>
   requires(Place::is_place)
 void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
   const std::string who = static_cast<int>(r.what) < op_count ? op_names[static_cast<int>(r.what)] : "an unknown operation";
-  if (is_own(r)) throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation there");
+  if (wf::detail::is_own(r)) throw error(errc::unsupported, std::string(r.own.name) + " over ranks: a request names an operation there");
   if (r.wanted == output::checked)
     throw error(errc::unsupported, who + " over ranks: states hold integers mod 2^64, so they cannot say whether the true answer fits");
   const state_form form = known_form(r.what, r.element, r.context.accuracy);

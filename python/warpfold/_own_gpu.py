@@ -148,8 +148,18 @@ __device__ state of_tile(const elements& x, int lane, uint64_t tile, uint64_t en
       for (int j = 0; j < batch; ++j) s = of.combine(s, x.lifted(p[j], i + static_cast<uint64_t>(j) * apart));
     }
   } else {
+    constexpr int batch = 4;
+    uint64_t j = 0;
 #pragma unroll 1
-    for (uint64_t j = 0; j < each && first + j * apart < end; ++j) s = of.combine(s, x.lifted(first + j * apart));
+    for (; x.in_a_line() && j + batch <= each && first + (j + batch - 1) * apart < end; j += batch) {
+#pragma unroll
+      for (int k = 0; k < batch; ++k) {
+        const uint64_t i = first + (j + static_cast<unsigned>(k)) * apart;
+        s = of.combine(s, x.lifted(x.template find<true>(i), i));
+      }
+    }
+#pragma unroll 1
+    for (; j < each && first + j * apart < end; ++j) s = of.combine(s, x.lifted(first + j * apart));
   }
   return s;
 }

@@ -112,16 +112,16 @@ struct elements {
     }
   }
   __device__ bool in_a_line() const { return v.reduced <= 1; }
+  __device__ uint64_t index(uint64_t i) const { return order ? static_cast<uint64_t>(order[begin + i]) : begin + i; }
   template <bool line>
-  __device__ place find(uint64_t i) const {
-    const uint64_t at = order ? static_cast<uint64_t>(order[begin + i]) : begin + i;
+  __device__ place find(uint64_t at) const {
     place p;
     for (int k = 0; k < @inputs@; ++k) p.offset[k] = line ? static_cast<int64_t>(at) * step[k] : offset_of(v, k, v.kept, v.reduced, at);
     return p;
   }
   __device__ element load(int k, const place& p) const { return *reinterpret_cast<const element*>(from[k] + p.offset[k]); }
   __device__ state lifted(const place& p, uint64_t i) const { return of.lift(@loads@, static_cast<int64_t>(i)); }
-  __device__ state lifted(uint64_t i) const { return lifted(in_a_line() ? find<true>(i) : find<false>(i), i); }
+  __device__ state lifted(uint64_t i) const { return lifted(in_a_line() ? find<true>(index(i)) : find<false>(index(i)), i); }
 };
 
 /// What a lane of so many takes of a tile, `each` elements or fewer: those beside each other, or where order does not count those that a group of lanes reads together.
@@ -130,33 +130,33 @@ __device__ state of_tile(const elements& x, int lane, uint64_t tile, uint64_t en
   constexpr uint64_t apart = reduction::commutes ? lanes : 1;
   const uint64_t first = tile + static_cast<uint64_t>(lane) * (reduction::commutes ? 1 : each);
   state s = of.identity();
-  if (each == stretch && end - tile >= uint64_t{lanes} * stretch && x.in_a_line()) {
+  const bool full = each == stretch && end - tile >= uint64_t{lanes} * stretch;
+  if (full && x.in_a_line() && !x.order) {
 #pragma unroll
     for (int j = 0; j < stretch; ++j) {
       const uint64_t i = first + static_cast<uint64_t>(j) * apart;
-      s = of.combine(s, x.lifted(x.template find<true>(i), i));
+      s = of.combine(s, x.lifted(x.template find<true>(x.begin + i), i));
     }
-  } else if (each == stretch && end - tile >= uint64_t{lanes} * stretch) {
-    // In several dimensions places are found first, so that four elements are on their way at once.
-    constexpr int batch = 4;
-#pragma unroll 1
-    for (uint64_t i = first; i < first + stretch * apart; i += batch * apart) {
-      place p[batch];
+  } else if (full && x.in_a_line()) {
+    uint64_t at[stretch];  // all are asked for before the first element is
 #pragma unroll
-      for (int j = 0; j < batch; ++j) p[j] = x.template find<false>(i + static_cast<uint64_t>(j) * apart);
+    for (int j = 0; j < stretch; ++j) at[j] = x.index(first + static_cast<uint64_t>(j) * apart);
 #pragma unroll
-      for (int j = 0; j < batch; ++j) s = of.combine(s, x.lifted(p[j], i + static_cast<uint64_t>(j) * apart));
-    }
+    for (int j = 0; j < stretch; ++j) s = of.combine(s, x.lifted(x.template find<true>(at[j]), first + static_cast<uint64_t>(j) * apart));
   } else {
+    // Four at a time, then one. In several dimensions a place is found by divisions: by loops that are not unrolled, before the first of the four is read.
     constexpr int batch = 4;
     uint64_t j = 0;
 #pragma unroll 1
-    for (; x.in_a_line() && j + batch <= each && first + (j + batch - 1) * apart < end; j += batch) {
+    for (; j + batch <= each && first + (j + batch - 1) * apart < end; j += batch) {
+      place p[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        const uint64_t i = first + (j + static_cast<unsigned>(k)) * apart;
-        s = of.combine(s, x.lifted(x.template find<true>(i), i));
+        const uint64_t at = x.index(first + (j + static_cast<unsigned>(k)) * apart);
+        p[k] = x.in_a_line() ? x.template find<true>(at) : x.template find<false>(at);
       }
+#pragma unroll
+      for (int k = 0; k < batch; ++k) s = of.combine(s, x.lifted(p[k], first + (j + static_cast<unsigned>(k)) * apart));
     }
 #pragma unroll 1
     for (; j < each && first + j * apart < end; ++j) s = of.combine(s, x.lifted(first + j * apart));

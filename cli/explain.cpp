@@ -16,6 +16,7 @@
 #include <warpfold/io/text.hpp>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -115,10 +116,10 @@ int run_own_kernel(const explain_command& q, own_kernel_request asked) {
 int run_list(const explain_command& q) {
   if (!q.not_for_list.empty())
     throw wf::error(wf::errc::bad_argument, "--list names all that there is, also with --json and --dtype: not with " + q.not_for_list);
+  const names all = lens::names_to_explain(*ladder::open_lens(), *wf::dtype_named(q.dtype));
   std::string text;
-  for (const std::string& name : lens::names_to_explain(*ladder::open_lens(), *wf::dtype_named(q.dtype)))
-    text += q.json ? (text.empty() ? "[" : ", ") + json_string(name) : name + "\n";
-  print(q.json ? text + "]\n" : text);
+  for (const std::string& name : all) text += name + "\n";
+  print(q.json ? nlohmann::json(all).dump() + "\n" : text);
   return done;
 }
 

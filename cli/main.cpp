@@ -8,7 +8,6 @@
 #include <warpfold/version.hpp>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -29,10 +28,6 @@ void complain(std::string_view text) {
   std::fflush(stdout);  // so that results and problems keep their order where both go to one place
   const std::string line = "warpfold: " + wf::io::printable_name(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 namespace {

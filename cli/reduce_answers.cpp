@@ -2,11 +2,15 @@
 // Answers as text, as JSON and as files.
 #include "reduce.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <warpfold/io/text.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -20,66 +24,68 @@ std::string line_of(const wf::io::reduced& r, std::size_t k) {
   return text;
 }
 
-std::string list_of(const std::vector<std::string>& parts) {
-  if (parts.size() == 1) return parts[0];
-  std::string text = "[";
-  for (const std::string& p : parts) text += (text.size() > 1 ? ", " : "") + p;
-  return text + "]";
-}
+using json = nlohmann::ordered_json;
 
-/// `text` of each part of a value: itself, or re and im of a complex number.
+/// What `take` makes of each part of a value: of one number that, of a complex number or several numbers a list.
 template <class F>
-std::string for_parts(const wf::io::reduced& r, std::size_t k, F text) {
-  std::vector<std::string> values;
+json for_parts(const wf::io::reduced& r, std::size_t k, F take) {
+  const auto alone_or_all = [](json parts) { return parts.size() == 1 ? std::move(parts[0]) : std::move(parts); };
+  json values = json::array();
   for (int v = 0; v < r.kind.values; ++v) {
-    std::vector<std::string> parts;
+    json parts = json::array();
     const std::size_t size = wf::info(r.kind.type).part;
-    for (std::size_t at = 0; at < wf::info(r.kind.type).size; at += size) parts.push_back(text(r.value(k, v) + at, size));
-    values.push_back(list_of(parts));
+    for (std::size_t at = 0; at < wf::info(r.kind.type).size; at += size) parts.push_back(take(r.value(k, v) + at, size));
+    values.push_back(alone_or_all(std::move(parts)));
   }
-  return list_of(values);
+  return alone_or_all(std::move(values));
 }
 
-/// JSON has no NaN and no infinities: they are strings. -0 gets a fraction, without which readers
-/// that keep integers apart would lose its sign.
-std::string json_number(const std::string& text) {
-  if (text == "nan") return "\"NaN\"";
-  if (text == "inf") return "\"Infinity\"";
-  if (text == "-inf") return "\"-Infinity\"";
-  return text == "-0" ? "-0.0" : text;
+/// JSON has no NaN and no infinities: they are strings. A float shorter than a double is the double that its fewest digits name, whose fewest digits are the same.
+json json_number(wf::dtype type, const std::byte* p) {
+  const std::string text = wf::io::value_text(type, p);
+  if (!wf::is_floating(type)) return json::parse(text);
+  if (text == "nan") return "NaN";
+  if (text == "inf") return "Infinity";
+  if (text == "-inf") return "-Infinity";
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
-std::string json_value(const wf::io::reduced& r, std::size_t k) {
+json json_value(const wf::io::reduced& r, std::size_t k) {
   wf::dtype part = r.kind.type;
   if (wf::is_complex(part)) part = part == wf::dtype::c64 ? wf::dtype::f32 : wf::dtype::f64;
-  return for_parts(r, k, [part](const std::byte* p, std::size_t) { return json_number(wf::io::value_text(part, p)); });
+  return for_parts(r, k, [part](const std::byte* p, std::size_t) { return json_number(part, p); });
 }
 
 /// Most significant byte first.
-std::string json_bits(const wf::io::reduced& r, std::size_t k) {
+json json_bits(const wf::io::reduced& r, std::size_t k) {
   return for_parts(r, k, [](const std::byte* p, std::size_t size) {
-    std::string text = "\"";
+    std::string text;
     for (std::size_t i = 0; i < size; ++i) {
       const auto b = std::to_integer<unsigned>(p[wf::native_order == wf::byte_order::little ? size - 1 - i : i]);
       text += "0123456789abcdef"[b >> 4];
       text += "0123456789abcdef"[b & 15];
     }
-    return text + "\"";
+    return text;
   });
 }
 
 /// Answers [first, …) nested as their shape from dimension d on says.
-std::string nested(const wf::io::reduced& r, std::size_t d, std::size_t& next) {
+json nested(const wf::io::reduced& r, std::size_t d, std::size_t& next) {
   if (d == r.shape.size()) return json_value(r, next++);
-  std::string text = "[";
-  for (std::int64_t i = 0; i < r.shape[d]; ++i) text += (i ? ", " : "") + nested(r, d + 1, next);
-  return text + "]";
+  json list = json::array();
+  for (std::int64_t i = 0; i < r.shape[d]; ++i) list.push_back(nested(r, d + 1, next));
+  return list;
 }
 
-std::string json_files(std::span<const std::string> files) {
-  if (files.size() == 1) return "\"file\": " + json_string(files[0]);
-  return "\"files\": [" + json_string(files[0]) + ", " + json_string(files[1]) + "]";
+json json_of_files(std::span<const std::string> files) {
+  if (files.size() == 1) return {{"file", files[0]}};
+  return {{"files", {files[0], files[1]}}};
 }
+/// On a line; what is no UTF-8 in a file's name is replaced.
+std::string line_of(const json& j) { return j.dump(-1, ' ', true, json::error_handler_t::replace); }
+
 std::string printable(std::span<const std::string> files) {
   std::string names = wf::io::printable_name(files[0]);
   return files.size() == 1 ? names : names + " " + wf::io::printable_name(files[1]);
@@ -121,7 +127,11 @@ void answer_printer::show(std::span<const std::string> files, const wf::io::redu
 }
 
 void answer_printer::show_error(std::span<const std::string> files, const char* why) const {
-  if (given_.json) print_line("{" + json_files(files) + ", \"error\": " + json_string(why) + "}");
+  if (given_.json) {
+    json line = json_of_files(files);
+    line["error"] = why;
+    print_line(line_of(line));
+  }
   complain(why);
 }
 
@@ -150,29 +160,26 @@ void answer_printer::tell_overflow(std::span<const std::string> files, const wf:
   if (given_.check_overflow && state_.exit_status == done) state_.exit_status = wrong_result;
 }
 
-/// Written by hand: a JSON library takes an f32 as a double, and would print the digits of that.
 std::string answer_printer::json_line(std::span<const std::string> files, const wf::io::reduced& r) const {
-  std::string line = "{" + json_files(files);
+  json line = json_of_files(files);
   const bool one = r.shape.empty();
-  line += ", \"reduction\": \"" + what_.name + "\"";
+  line["reduction"] = what_.name;
   if (one) {
-    line += ", \"value\": " + json_value(r, 0) + ", \"bits\": " + json_bits(r, 0);
+    line["value"] = json_value(r, 0);
+    line["bits"] = json_bits(r, 0);
   } else {
-    std::string shape;
-    for (const std::int64_t n : r.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
     std::size_t next = 0;
-    line += ", \"shape\": [" + shape + "], \"values\": " + nested(r, 0, next);
+    line["shape"] = r.shape;
+    line["values"] = nested(r, 0, next);
   }
-  const auto typed = [](const char* key, wf::dtype type) {
-    return std::string(", \"") + key + "\": \"" + std::string(wf::info(type).name) + "\"";
-  };
-  line += typed("dtype", r.elements) + typed("result_dtype", r.kind.type);
-  if (operation_ == wf::op::sum) line += typed("sum_dtype", r.kind.type);  // its name of old
-  line += ", \"count\": " + std::to_string(r.count) + ", \"place\": \"cpu\"";
-  if (!r.checks.empty()) line += std::string(", \"overflow\": ") + (r.overflows() ? "true" : "false");
-  if (r.overflows() && one && operation_ != wf::op::prod)
-    line += ", \"true_value\": \"" + wf::io::true_integer_text(r.kind.type, r.checks[0]) + "\"";
-  return line + "}";
+  line["dtype"] = wf::info(r.elements).name;
+  line["result_dtype"] = wf::info(r.kind.type).name;
+  if (operation_ == wf::op::sum) line["sum_dtype"] = wf::info(r.kind.type).name;  // its name of old
+  line["count"] = r.count;
+  line["place"] = "cpu";
+  if (!r.checks.empty()) line["overflow"] = r.overflows() != 0;
+  if (r.overflows() && one && operation_ != wf::op::prod) line["true_value"] = wf::io::true_integer_text(r.kind.type, r.checks[0]);
+  return line_of(line);
 }
 
 void answer_printer::write(const wf::io::reduced& r) const {

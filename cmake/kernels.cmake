@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # wf_kernel_sources(OUT FAMILY…): the files of src/gpu with the kernels of these families (order for src/gpu/order.cu). Some are
 # compiled together, since nvcc reads the headers three times a file, which takes 2 to 3 of the seconds of processors that a family takes.
-# A release does that only with families that programs link together anyway, or that are small, so that a program links what it uses. Where
-# WARPFOLD_KERNELS_TOGETHER says so, as in every other preset, more are.
+# In a release a program of a static library still links no rows where it sums whole arrays, and no products where it takes a minimum. Where
+# WARPFOLD_KERNELS_TOGETHER says so, as in every other preset, more are together.
 
 # None takes a minute, in development by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
-# links; own has options of its own.
+# links.
 set(WF_KERNEL_GROUPS
-  "integers integer_moments checked"
+  "order native integers integer_moments checked"
+  "products moments"
   "rows_products rows_complex"
   "rows_moments rows_any rows_labels"
-  "runs states conversions selections selections_across")
+  "own runs states conversions selections selections_across")
 set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"
-  "rows_labels runs states conversions selections selections_across")
+  "rows_labels own runs states conversions selections selections_across")
 
 function(wf_kernel_sources out)
   set(sources "")
@@ -40,6 +41,9 @@ function(wf_kernel_sources out)
       string(JOIN "" text ${text})
       set(chosen ${CMAKE_CURRENT_BINARY_DIR}/${first}_and_others.cu)
       file(CONFIGURE OUTPUT ${chosen} CONTENT "${text}" @ONLY)
+      if("own" IN_LIST families)
+        set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")  # for std::complex's members
+      endif()
     endif()
     list(APPEND sources ${chosen})
   endforeach()

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <warpfold/warpfold.h>
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <warpfold/backend.hpp>
 #include <warpfold/builtin.hpp>
@@ -129,6 +132,12 @@ void reduce_over(request& r, const int* axes, int count) {
   r.by.axes = {axes, static_cast<std::size_t>(count)};
 }
 
+/// Memory of a call: a few answers' on the stack, more of the heap.
+struct stack_first {
+  alignas(std::max_align_t) std::array<std::byte, 1024> few;
+  std::pmr::monotonic_buffer_resource resource{few.data(), few.size()};
+};
+
 static_assert(sizeof(wf_checked) == sizeof(checked<std::int64_t>) && offsetof(wf_checked, overflow) == offsetof(checked<std::int64_t>, overflow));
 
 /// Answers of integers, and whether they fit, each to its own place.
@@ -136,7 +145,8 @@ void run_checked(request& r, void* out, unsigned char* overflow) {
   require(out, "out");
   require(overflow, "overflow");
   const auto answers = detail::product(shape_of_answers(r.inputs.shape, r.by, "WF_CHECKED"));
-  std::vector<checked<std::uint64_t>> found;
+  stack_first memory;
+  std::pmr::vector<checked<std::uint64_t>> found(&memory.resource);
   if (static_cast<std::size_t>(*answers) > found.max_size())
     refuse("WF_CHECKED: " + std::to_string(*answers) + " answers; no memory holds so many");
   found.resize(static_cast<std::size_t>(*answers));
@@ -329,7 +339,9 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
     request r;
     take(r, options);
     const dtype element = checked_dtype(x->dtype);
-    std::vector<cpu::fusion::part> parts;
+    stack_first memory;
+    std::pmr::vector<cpu::fusion::part> parts(&memory.resource);
+    parts.reserve(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) {
       require(out[k], "out[k]");
       parts.push_back({&builtin(checked_op(ops[k]), element, r.context.accuracy), &r.options});
@@ -337,7 +349,7 @@ int wf_reduce_many(const int* ops, int count, const wf_array* x, const wf_option
     const cpu::fusion all(parts);
     if (all.functions().inputs != 1) refuse("operations of two inputs cannot be fused here");
     add_input(r.inputs, *x, 0);
-    std::vector<std::byte> raw(all.functions().result_size);
+    std::pmr::vector<std::byte> raw(all.functions().result_size, &memory.resource);
     r.own = {&all.functions(), &all, "wf_reduce_many"};
     r.out = raw.data();
     cpu_backend().run(r);

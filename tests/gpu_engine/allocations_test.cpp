@@ -3,6 +3,7 @@
 // what docs/cpu.md tells. malloc() is this program's own, and counts; what is taken once, as the threads are, has been taken before.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -319,6 +320,34 @@ TEST(allocations, of_the_functions_are_the_answers) {
   EXPECT_EQ(taken_by([&] { one += wf::sum(rows, wf::axis{1}).values[0]; }), (taken{1, 10 * 8}));
   EXPECT_EQ(taken_by([&] { one += wf::max(x, wf::segments_of{100}).values[0]; }), (taken{1, 10 * 8}));
   EXPECT_GT(one, 0);
+}
+
+TEST(allocations, of_c_are_on_the_stack_for_a_few_answers) {
+  const std::vector<double> x(1000, 0.1);
+  const std::vector<std::int32_t> whole(1000, 3);
+  const std::int64_t lengths[] = {1000}, two[] = {100, 10};
+  wf_array in{};
+  in.data = x.data(), in.dtype = WF_F64, in.rank = 1, in.shape = lengths;
+  const std::array<int, 4> ops{WF_SUM, WF_MIN, WF_MEAN, WF_SUM};
+  std::array<double, 40> out{};
+  std::array<void*, 40> to;
+  for (std::size_t k = 0; k < to.size(); ++k) to[k] = &out[k];
+  EXPECT_EQ(taken_by([&] { ASSERT_EQ(wf_reduce_many(ops.data(), 4, &in, nullptr, to.data()), WF_OK); }), nothing);
+  EXPECT_EQ(out[0], out[3]);
+  std::array<int, 40> many;
+  many.fill(WF_SUM);
+  EXPECT_GT(taken_by([&] { ASSERT_EQ(wf_reduce_many(many.data(), 40, &in, nullptr, to.data()), WF_OK); }).blocks, 0);
+  EXPECT_EQ(out[0], out[39]);
+
+  in.data = whole.data(), in.dtype = WF_I32;
+  std::int64_t sums[100];
+  unsigned char overflow[100];
+  EXPECT_EQ(taken_by([&] { ASSERT_EQ(wf_reduce_checked(WF_SUM, &in, nullptr, nullptr, 0, nullptr, sums, overflow), WF_OK); }), nothing);
+  EXPECT_EQ(sums[0], 3000);
+  in.rank = 2, in.shape = two;
+  const int axis = 1;
+  EXPECT_EQ(taken_by([&] { ASSERT_EQ(wf_reduce_checked(WF_SUM, &in, nullptr, &axis, 1, nullptr, sums, overflow), WF_OK); }).blocks, 1);
+  EXPECT_EQ(sums[99], 30);
 }
 
 // ---- Places. Kernels of simt take memory of its own for each launch, so a device that has nothing but counters shows what the way there takes.

@@ -340,7 +340,7 @@ void add_doubles(std::vector<contender<double>>& v, setting& s, std::uint64_t n)
     tried.push_back(workers);
     const auto blocks = static_cast<std::uint32_t>(workers);
     char name[48];
-    std::snprintf(name, sizeof name, "%s %d/%d x%u", requires { Rest::most_items; } ? "bins" : "columns", Threads, Loads, blocks);
+    std::snprintf(name, sizeof name, "%s %d/%d x%u", requires { Rest::most_items; } ? "bins" : "buckets", Threads, Loads, blocks);
     v.push_back({name,
                  [&s, blocks](const double* x, std::uint64_t m, void* out) {
                    return wf::device::exact_doubles_shaped<Rest, Threads, Loads>(x, m, static_cast<double*>(out), *s.ws,
@@ -451,24 +451,24 @@ int main(int argc, char** argv) {
         add_small<float, 256, 4, true>(v, s, n);
         add_small<float, 512, 2, true>(v, s, n);
         add_small<float, 512, 4, true>(v, s, n);
-        add_exact<float, float_column<256>, 256, keep2, 1>(v, s, n, 8);
+        add_exact<float, float_buckets<256>, 256, keep2, 1>(v, s, n, 8);
       }
       if (n >= 1 << 12 && n <= 1 << 24) {
-        add_exact<float, float_column<128>, 128, keep4, 8>(v, s, n, 0);
-        add_exact<float, float_column<256>, 256, keep4, 4>(v, s, n, 0);
-        add_exact<float, float_column<256>, 256, keep2, 6>(v, s, n, 0);
-        add_exact<float, float_column<512>, 512, keep2, 3>(v, s, n, 0);
+        add_exact<float, float_buckets<128>, 128, keep4, 8>(v, s, n, 0);
+        add_exact<float, float_buckets<256>, 256, keep4, 4>(v, s, n, 0);
+        add_exact<float, float_buckets<256>, 256, keep2, 6>(v, s, n, 0);
+        add_exact<float, float_buckets<512>, 512, keep2, 3>(v, s, n, 0);
       }
       if (n >= 1 << 18) {
-        add_exact<float, float_column<256>, 256, walk<4>, 6>(v, s, n, 0);
-        add_exact<float, float_column<256>, 256, walk<2, true>, 6>(v, s, n, 0);
-        add_exact<float, float_column<256>, 256, walk<4, true>, 4>(v, s, n, 0);
-        add_exact<float, float_column<512>, 512, walk<4>, 3>(v, s, n, 0);
-        add_exact<float, float_column<512>, 512, walk<2, true>, 3>(v, s, n, 0);
+        add_exact<float, float_buckets<256>, 256, walk<4>, 6>(v, s, n, 0);
+        add_exact<float, float_buckets<256>, 256, walk<2, true>, 6>(v, s, n, 0);
+        add_exact<float, float_buckets<256>, 256, walk<4, true>, 4>(v, s, n, 0);
+        add_exact<float, float_buckets<512>, 512, walk<4>, 3>(v, s, n, 0);
+        add_exact<float, float_buckets<512>, 512, walk<2, true>, 3>(v, s, n, 0);
       }
       if (n >= 1 << 22) {
         for (double mb : {16, 26, 32}) {
-          add_exact<float, float_column<256>, 256, share4, 6>(v, s, n, 0, mb);
+          add_exact<float, float_buckets<256>, 256, share4, 6>(v, s, n, 0, mb);
         }
       }
       return v;
@@ -510,8 +510,8 @@ int main(int argc, char** argv) {
         add_doubles<bin_rows<512>, 512>(v, s, n);
       }
       if (n >= 1 << 14) {
-        add_doubles<double_columns<256>, 256, 2>(v, s, n);
-        add_doubles<double_columns<608>, 608>(v, s, n);
+        add_doubles<doubles_in_buckets<256>, 256, 2>(v, s, n);
+        add_doubles<doubles_in_buckets<608>, 608>(v, s, n);
       }
       return v;
     };
@@ -552,14 +552,14 @@ int main(int argc, char** argv) {
       add_references(v, s, true);
       if (s.library) return v;
       using t = __nv_bfloat16;
-      add_exact<t, bf16_column<128>, 128, keep4, 12>(v, s, n, 4);
-      add_exact<t, bf16_column<256>, 256, keep2, 6>(v, s, n, 4);
-      add_exact<t, bf16_column<256>, 256, keep4, 4>(v, s, n, 4);
-      add_exact<t, bf16_column<256>, 256, walk<4>, 6>(v, s, n, 4);
-      add_exact<t, bf16_column<256>, 256, walk<2, true>, 6>(v, s, n, 4);
-      add_exact<t, bf16_column<256>, 256, walk<4, true>, 4>(v, s, n, 4);
-      add_exact<t, bf16_column<512>, 512, walk<4>, 3>(v, s, n, 4);
-      add_exact<t, bf16_column<1024>, 1024, walk<4>, 1>(v, s, n, 4);
+      add_exact<t, bf16_buckets<128>, 128, keep4, 12>(v, s, n, 4);
+      add_exact<t, bf16_buckets<256>, 256, keep2, 6>(v, s, n, 4);
+      add_exact<t, bf16_buckets<256>, 256, keep4, 4>(v, s, n, 4);
+      add_exact<t, bf16_buckets<256>, 256, walk<4>, 6>(v, s, n, 4);
+      add_exact<t, bf16_buckets<256>, 256, walk<2, true>, 6>(v, s, n, 4);
+      add_exact<t, bf16_buckets<256>, 256, walk<4, true>, 4>(v, s, n, 4);
+      add_exact<t, bf16_buckets<512>, 512, walk<4>, 3>(v, s, n, 4);
+      add_exact<t, bf16_buckets<1024>, 1024, walk<4>, 1>(v, s, n, 4);
       return v;
     };
     sweep<__nv_bfloat16>(s, "exact bf16", "normal", true, std::max(least, 10), std::min(most, 29), false, shapes);

@@ -30,11 +30,11 @@ inline int bound_of(double x) {  // B with |x| < 2^B
 
 struct window_hint {
   int bound = 1;
-  int level = 0;
+  int window = 0;
   int until_retry = 0;
   bool specials = false;  // were there infinities or NaNs?
 };
-inline constexpr int bucket_level = 2;
+inline constexpr int no_window = 2;
 
 window_hint& hint_of(term t, bool is_f64);  // of this thread
 
@@ -67,20 +67,20 @@ class exact_runner {
   void add_tile(const void* x, const void* y, std::int64_t n) {
     int bound = hint_.bound;
     bool bound_is_fresh = false;
-    int level = hint_.level;
-    if (level > 0 && --hint_.until_retry <= 0) {
-      --level;
+    int window = hint_.window;
+    if (window > 0 && --hint_.until_retry <= 0) {
+      --window;
       bound = measure_first;
     }
     extraction e;
     bool leave_out = hint_.specials;
-    while (level < bucket_level) {
-      kernels_.extract[leave_out][static_cast<int>(Term)][is_f64][level](x, y, n, bound, e);
+    while (window < no_window) {
+      kernels_.extract[leave_out][static_cast<int>(Term)][is_f64][window](x, y, n, bound, e);
       if (e.exact) {
         take(e);
         const auto found = leave_out ? kernels_.specials[Term == term::product][is_f64](x, y, n) : special_counts{};
         count(x, y, n, found, e.largest == 0);
-        remember(level, bound_of(e.largest) + 1);
+        remember(window, bound_of(e.largest) + 1);
         return;
       }
       if (e.special && !leave_out) {  // the same window without what is special
@@ -96,23 +96,23 @@ class exact_runner {
         }
         bound = fresh;
       }
-      ++level;
+      ++window;
     }
-    remember(bucket_level, bound);
+    remember(no_window, bound);
     add_to_buckets(x, y, n);
   }
 
   void take(const extraction& e) {
     for (int p = 0; p < parts; ++p)
-      for (int k = 0; k < e.bins; ++k) sink_.part(p, e.sums[p][k], e.exponents[p][k]);
+      for (int k = 0; k < e.levels; ++k) sink_.part(p, e.sums[p][k], e.exponents[p][k]);
   }
 
   /// The next tile starts where this one ended; the next narrower window is tried again now and then.
-  void remember(int level, int bound) {
+  void remember(int window, int bound) {
     hint_.bound = std::min(bound, 1023);
-    if (level != hint_.level || hint_.until_retry <= 0) {
-      hint_.level = level;
-      hint_.until_retry = level == bucket_level ? 256 : 32;
+    if (window != hint_.window || hint_.until_retry <= 0) {
+      hint_.window = window;
+      hint_.until_retry = window == no_window ? 256 : 32;
     }
   }
 

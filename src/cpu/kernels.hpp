@@ -9,7 +9,7 @@
 namespace wf::cpu {
 
 /// Elements in the unit of work that exact kernels retry with other windows: in L1, and few enough
-/// adds a lane that bins never round.
+/// adds a lane that levels never round.
 inline constexpr std::int64_t tile = 4096;
 /// A tile that fits no window goes to buckets, at most this many elements between two drains.
 inline constexpr std::int64_t bucket_capacity = std::int64_t{1} << 16;
@@ -20,14 +20,14 @@ inline constexpr int runs = 4;
 inline constexpr std::int64_t least_for_runs = std::int64_t{1} << 17;  // bytes
 
 inline constexpr int max_parts = 3;
-inline constexpr int max_bins = 8;
+inline constexpr int max_levels = 8;
 
 /// What the exact extraction of one tile leaves: part p is the sum of sums[p][k]·2^exponents[p][k],
 /// if `exact`.
 struct extraction {
-  std::int64_t sums[max_parts][max_bins];
-  int exponents[max_parts][max_bins];
-  int bins;
+  std::int64_t sums[max_parts][max_levels];
+  int exponents[max_parts][max_levels];
+  int levels;
   /// The largest of the measured values (x for sums and moments, the rounded products for dot), NaNs left out.
   double largest;
   bool exact;
@@ -70,7 +70,7 @@ inline constexpr bucket_shape bucket_shapes[] = {{1, 16, 1, 1, 16, {-150}, 2048,
 /// n <= tile. |measured| < 2^bound, else the answer says so by `largest`.
 using extract_function = void (*)(const void* x, const void* y, std::int64_t n, int bound,
                                   extraction& out);
-using extract_functions = extract_function[term_count][2][2];  // [term][f64?][few, more bins]
+using extract_functions = extract_function[term_count][2][2];  // [term][f64?][few, more levels]
 /// Adds to a table: 0 < n <= bucket_capacity less what it holds, and n <= tile. Returns what was left out.
 using bucket_function = special_counts (*)(const void* x, const void* y, std::int64_t n, std::int64_t* sums);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file short_sum.hpp
 /// Exact sums of at most a tile of f32 or f64, where a state of 68 digits would cost more than the
-/// sum: the bins of one extraction are one 128-bit integer, rounded at once. Its callers have set the
+/// sum: the levels of one extraction are one 128-bit integer, rounded at once. Its callers have set the
 /// processor (environment.hpp).
 #pragma once
 
@@ -66,7 +66,7 @@ inline double largest_of_few(const few_elements<T, false>& x) {
   return most[0] > most[1] ? most[0] : most[1];
 }
 
-/// Two numbers whose sum is that of the elements: the two bins of extract.hpp, in two lanes, which every
+/// Two numbers whose sum is that of the elements: the two levels of extract.hpp, in two lanes, which every
 /// architecture has, and in two streams of them; so few elements are not worth a call and its checks. Each
 /// lane of each stream stays below 2^51 of its unit, so all four of them fit the 53 bits of a double. Elements are
 /// below 2^bound.
@@ -101,7 +101,7 @@ inline bool extract_few(const few_elements<T, Lifted>& x, int bound, double (&pa
   }
   if (i + 2 <= x.n) even.add(x.pair(i), left);
   if (x.n % 2 != 0) odd.add(x.last(), left);
-  if (((left[0] | left[1]) & INT64_MAX) != 0) return false;  // more than two bins hold, or a NaN
+  if (((left[0] | left[1]) & INT64_MAX) != 0) return false;  // more than two levels hold, or a NaN
   const f64x2 s0 = (even.t0 - none.t0) + (odd.t0 - none.t0);
   const f64x2 s1 = (even.t1 - none.t1) + (odd.t1 - none.t1);
   parts[0] = s0[0] + s0[1];
@@ -173,11 +173,11 @@ inline bool short_exact_sum(const void* x, std::int64_t n, rounding mode, void* 
   extraction e;
   kernels().extract[0][static_cast<int>(term::value)][sizeof(T) == 8][0](x, nullptr, n, measure_first, e);
   if (!e.exact || e.largest == 0) return false;
-  for (int k = 0; k < e.bins; ++k) {
+  for (int k = 0; k < e.levels; ++k) {
     sums[k] = e.sums[0][k];
     exponents[k] = e.exponents[0][k];
   }
-  if (e.bins == 1) exponents[1] = exponents[0];
+  if (e.levels == 1) exponents[1] = exponents[0];
   __extension__ typedef __int128 i128;
   const i128 total = (static_cast<i128>(sums[0]) << (exponents[0] - exponents[1])) + sums[1];
   if (total == 0) {

@@ -36,17 +36,17 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
   if constexpr (std::is_same_v<T, int>) {
     return fast_sum_shaped<int, 64, walk<4>, 32>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, double>) {
-    if (launch == shape::one_block) return exact_doubles_shaped<double_columns<64>, 64, 4>(x, n, out, ws, stream, 1);
+    if (launch == shape::one_block) return exact_doubles_shaped<doubles_in_buckets<64>, 64, 4>(x, n, out, ws, stream, 1);
     if (bulk) return exact_doubles_bulk<32, 2>(x, n, out, ws, stream, 3, 0.5f);
     const std::uint32_t few = divide_up(n, bin_rows<64>::most_items / 2) + blocks;
     return exact_doubles_shaped<bin_rows<64>, 64, 4>(x, n, out, ws, stream, few);
   } else if constexpr (std::is_same_v<T, __half>) {
     return exact_sum_shaped<T, half_registers<64>, 64, walk<4>, 1>(x, n, out, ws, stream, blocks, collector);
   } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return exact_sum_shaped<T, bf16_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
+    return exact_sum_shaped<T, bf16_buckets<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {
-    if (bulk) return exact_sum_bulk<T, float_column<32>, 32, 2, 2, 1>(x, n, out, ws, stream, 3, 0.5f);
-    return exact_sum_shaped<T, float_column<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
+    if (bulk) return exact_sum_bulk<T, float_buckets<32>, 32, 2, 2, 1>(x, n, out, ws, stream, 3, 0.5f);
+    return exact_sum_shaped<T, float_buckets<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   }
 }
 

@@ -2,37 +2,37 @@
 /// \file extract.hpp
 /// Exact sums by anchored error-free extraction: plain f64 additions that provably never round.
 ///
-/// A bin is an f64 T that starts at 1.5·2^k. To add v:
+/// A level is an f64 T that starts at 1.5·2^k. To add v:
 ///
 ///     t = T + v   rounds v to a multiple of u = ulp(T) = 2^(k-52)
 ///     q = t - T   exact: the difference of two multiples of u, below 2^k
 ///     r = v - q   exact: |r| <= u/2, |r| <= |v|, and a multiple of v's last bit: at most 53 bits
 ///
-/// and r goes to the next bin, anchored lower. What the last bin leaves must be zero, or the tile is
+/// and r goes to the next level, anchored lower. What the last level leaves must be zero, or the tile is
 /// refused. No step rounds, because T never leaves [2^k, 2^(k+1)), where its ulp is u: with
 /// |v| < 2^B, at most 2^b additions per lane and k = B + b + 2, it moves by at most 2^(k-2). The next
-/// bin takes |r| <= 2^(k-53), so k' = k - 51 + b. An anchor below 2^-1022 is raised to it: there u is
+/// level takes |r| <= 2^(k-53), so k' = k - 51 + b. An anchor below 2^-1022 is raised to it: there u is
 /// the least subnormal, and nothing can be left. Windows that reach below 2^-1022 are those of numbers lifted by
 /// 2^1024 (sources.hpp), or every addition would be one of subnormals. B + b + 2 <= 1023 is demanded, so nothing overflows.
 ///
-/// The bins' bit patterns less the anchor's count units u as plain integers, so a tile ends in one
-/// int64 for each bin. Sources: Zielke and Drygalla 2003; Ogita, Rump, Oishi, "Accurate floating-point
+/// The levels' bit patterns less the anchor's count units u as plain integers, so a tile ends in one
+/// int64 for each level. Sources: Zielke and Drygalla 2003; Ogita, Rump, Oishi, "Accurate floating-point
 /// summation", 2008; Demmel and Nguyen, "Fast reproducible floating-point summation", 2013.
 ///
 /// Products: hi + lo are exact unless lo underflows, which takes |hi| < 2^-968. Then hi is no
-/// multiple of the unit of a last bin above 2^-968, and is refused with the residual (`floor_of_hi`
-/// checks that the bin is that high), or hi is zero, which the source reports as lost.
+/// multiple of the unit of a last level above 2^-968, and is refused with the residual (`floor_of_hi`
+/// checks that the level is that high), or hi is zero, which the source reports as lost.
 #pragma once
 
 #include "sources.hpp"
 
 namespace wf::cpu::WF_TARGET {
 
-/// Vectors of elements in flight: bins wait 4 cycles for themselves, so as many as registers allow.
-template <int Bins>
-inline constexpr int streams = (registers / 2) / Bins >= 8   ? 8
-                               : (registers / 2) / Bins >= 4 ? 4
-                               : (registers / 2) / Bins >= 2 ? 2
+/// Vectors of elements in flight: levels wait 4 cycles for themselves, so as many as registers allow.
+template <int Levels>
+inline constexpr int streams = (registers / 2) / Levels >= 8   ? 8
+                               : (registers / 2) / Levels >= 4 ? 4
+                               : (registers / 2) / Levels >= 2 ? 2
                                                              : 1;
 
 constexpr int log2_of(std::int64_t n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
@@ -51,19 +51,19 @@ WF_INLINE int bound_of(double x) {
 template <class Source>
 WF_INLINE double largest_in(const void* x, const void* y, std::int64_t n);
 
-template <class Source, int Bins>
-struct bins {
+template <class Source, int Levels>
+struct levels {
   static constexpr int parts = Source::parts;
-  static constexpr int in_flight = streams<parts * Bins>;
+  static constexpr int in_flight = streams<parts * Levels>;
   static constexpr int group = in_flight * step;
   static constexpr int log2_adds = log2_of(tile / group) + 1;  // twice as many: the first gets the tail
   static_assert(in_flight <= tile / group);
 
-  f64s t[parts][Bins][in_flight];
+  f64s t[parts][Levels][in_flight];
   f64s largest[2];
   i64s left, lost;
 
-  /// `Streams` vectors of elements, each to bins of its own.
+  /// `Streams` vectors of elements, each to levels of its own.
   template <int Streams, class Lanes = every_lane>
   WF_INLINE void add(const void* x, const void* y, std::int64_t i, const Lanes& kept = {}) {
     if constexpr (Streams == in_flight) {
@@ -81,7 +81,7 @@ struct bins {
       for (int p = 0; p < parts; ++p) {
         f64s v = part[p];
         WF_UNROLL
-        for (int k = 0; k < Bins; ++k) {
+        for (int k = 0; k < Levels; ++k) {
           const f64s before = t[p][k][s];
           const f64s after = before + v;
           v -= after - before;
@@ -114,12 +114,12 @@ WF_INLINE void for_tail(const void* x, const void* y, std::int64_t i, std::int64
 }
 
 /// The extraction by a window below `bound`, in numbers as the source takes them.
-template <class Source, int Bins>
+template <class Source, int Levels>
 WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
-  using state = bins<Source, Bins>;
+  using state = levels<Source, Levels>;
   constexpr int parts = state::parts;
-  out.bins = Bins;
-  double anchors[parts][Bins];
+  out.levels = Levels;
+  double anchors[parts][Levels];
   bool representable = true;
   WF_UNROLL
   for (int p = 0; p < parts; ++p) {
@@ -127,7 +127,7 @@ WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int b
     int k = Source::bound(p, bound) + state::log2_adds + 2;
     representable = representable && k <= 1023;
     WF_UNROLL
-    for (int j = 0; j < Bins; ++j) {
+    for (int j = 0; j < Levels; ++j) {
       if (k < least) k = least;
       if (k > 1023) k = 1023;
       anchors[p][j] = 1.5 * power_of_two(k);
@@ -136,12 +136,12 @@ WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int b
     }
     constexpr bool has_low = sizeof(typename Source::element) == 8 && parts > 1;
     const bool is_high = has_low && p == parts - 2;
-    if (is_high) representable = representable && out.exponents[p][Bins - 1] + Source::raised(p) >= -967;
+    if (is_high) representable = representable && out.exponents[p][Levels - 1] + Source::raised(p) >= -967;
   }
 
   state s;
   for (int p = 0; p < parts; ++p)
-    for (int j = 0; j < Bins; ++j)
+    for (int j = 0; j < Levels; ++j)
       for (int l = 0; l < state::in_flight; ++l) s.t[p][j][l] = all_lanes<f64s>(anchors[p][j]);
   s.largest[0] = s.largest[1] = f64s{};
   s.left = s.lost = i64s{};
@@ -156,7 +156,7 @@ WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int b
   double largest = 0;
   for (int j = 0; j < step; ++j) largest = m[j] > largest ? m[j] : largest;
   for (int p = 0; p < parts; ++p) {
-    for (int j = 0; j < Bins; ++j) {
+    for (int j = 0; j < Levels; ++j) {
       u64s total{};  // unsigned: those of a refused tile are anything
       const auto anchor = __builtin_bit_cast(std::uint64_t, anchors[p][j]);
       WF_UNROLL
@@ -176,12 +176,12 @@ WF_INLINE void extract_below(const void* x, const void* y, std::int64_t n, int b
   out.special = or_lanes(endless) != 0;
 }
 
-template <class Source, int Bins>
+template <class Source, int Levels>
 void extract(const void* x, const void* y, std::int64_t n, int bound, extraction& out) {
   if (bound == measure_first) bound = bound_of(largest_in<Source>(x, y, n)) + 1;
   if constexpr (Source::lifted_below != INT32_MIN)
-    if (bound <= Source::lifted_below) return extract_below<typename Source::lifting, Bins>(x, y, n, bound, out);
-  extract_below<Source, Bins>(x, y, n, bound, out);
+    if (bound <= Source::lifted_below) return extract_below<typename Source::lifting, Levels>(x, y, n, bound, out);
+  extract_below<Source, Levels>(x, y, n, bound, out);
 }
 
 /// The largest of what the source measures, NaNs left out.

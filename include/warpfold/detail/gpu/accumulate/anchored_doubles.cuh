@@ -269,7 +269,7 @@ struct anchored_doubles {
       s_[l] = from;
     }
   }
-  /// Once in a thousand additions, or where most elements of a thread's first hundred miss, so that most others will: a column of sums for each
+  /// Once in a thousand additions, or where most elements of a thread's first hundred miss, so that most others will: a bucket of sums for each
   /// thread is quick.
   __device__ __forceinline__ void review() {
     const bool most_missed = mostly_missed();

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_column.cuh>
+#include <warpfold/detail/gpu/accumulate/exact_buckets.cuh>
 #include <warpfold/detail/gpu/domain/elements.cuh>
 #include <warpfold/device/warp.cuh>
 

@@ -3,7 +3,7 @@
 /// The level of a thread for exact sums of bf16 at the speed of memory, whatever the data: two elements
 /// are what f32 takes one for, in the same time.
 ///
-/// A private column of 32 floats a thread in shared memory. Slot e >> 3, where e is the exponent's field,
+/// A private set of 32 floats a thread in shared memory. Slot e >> 3, where e is the exponent's field,
 /// takes the elements of eight binades as they are: integers below 2^15 in units of the slot, of which f32
 /// adds 512 without rounding. An element is six instructions, two of them 32-bit accesses that no two
 /// threads make to one bank; an H100 has time for nineteen and for five. What is special shows in the last
@@ -24,7 +24,7 @@
 namespace wf::device::inline WF_BUILD {
 
 template <int Threads>
-struct bf16_column {
+struct bf16_buckets {
   static constexpr int slots = 32;
   /// Slot j holds multiples of 2^(8j + unit) of the sum, scaled by 2^-16: 2^16 of the largest stay finite,
   /// and the least still is a subnormal number of f32.
@@ -96,7 +96,7 @@ struct bf16_column {
   }
 
  private:
-  static __device__ __forceinline__ float* column() { return reinterpret_cast<float*>(wf_dynamic_shared); }
+  static __device__ __forceinline__ float* bucket() { return reinterpret_cast<float*>(wf_dynamic_shared); }
   static __device__ __forceinline__ float& slot(std::uint32_t j) {
     return *reinterpret_cast<float*>(wf_dynamic_shared + (j * (4 * Threads) | threadIdx.x * 4));
   }
@@ -120,7 +120,7 @@ struct bf16_column {
       float low = 0, high = 0;
 #pragma unroll
       for (int i = 0; i < warps; ++i) {
-        float x = column()[j * Threads + i * 32 + lane_index()];
+        float x = bucket()[j * Threads + i * 32 + lane_index()];
         if constexpr (Many) {  // the last slot is empty, and its rounder not finite
           const float h = j < slots - 1 ? plus_scaled(plus_scaled(rounder(j), x, 1), rounder(j), -1) : 0;
           high = plus_scaled(high, h, 1);

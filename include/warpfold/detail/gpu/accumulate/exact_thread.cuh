@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_thread.cuh
-/// Exact sums of a thread (thread_sum.cuh): of f32 a column of its own, of f16 registers; and how columns of a block are summed.
+/// Exact sums of a thread (thread_sum.cuh): of f32 buckets of its own, of f16 registers; and how buckets of a block are summed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,18 +21,18 @@ struct piece_room {
   std::int64_t low[Slots], high[Slots];
 };
 
-/// Sums of Slots words per column, laid out [slot][column] in shared memory, by the whole block: the
-/// halves of the words apart, since the words themselves may be at the end of their range. Of the columns whose
+/// Sums of Slots words per thread, laid out [slot][thread] in shared memory, by the whole block: the
+/// halves of the words apart, since the words themselves may be at the end of their range. Of the threads whose
 /// places in a warp are those of lanes that are `meant`.
-template <int Threads, int Slots, int Columns = Threads>
-__device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_room<Slots>& room, bool meant = true) {
-  static_assert(Columns % 32 == 0);
+template <int Threads, int Slots, int Sets = Threads>
+__device__ __forceinline__ void sum_buckets(const std::int64_t* buckets0, piece_room<Slots>& room, bool meant = true) {
+  static_assert(Sets % 32 == 0);
   __syncthreads();
   for (int slot = warp_index(); slot < Slots; slot += Threads / 32) {
     std::int64_t low = 0, high = 0;
 #pragma unroll
-    for (int i = 0; i < Columns / 32; ++i) {
-      const std::int64_t v = meant ? column0[slot * Columns + i * 32 + lane_index()] : 0;
+    for (int i = 0; i < Sets / 32; ++i) {
+      const std::int64_t v = meant ? buckets0[slot * Sets + i * 32 + lane_index()] : 0;
       low += static_cast<std::uint32_t>(v);
       high += v >> 32;
     }
@@ -46,11 +46,11 @@ __device__ __forceinline__ void sum_columns(const std::int64_t* column0, piece_r
   __syncthreads();
 }
 
-/// f32: a private column of eight int64 slots per thread in shared memory. Slot p >> 5
+/// f32: a private set of eight int64 slots per thread in shared memory. Slot p >> 5
 /// takes mantissa·2^(p & 31), where the element is ±mantissa·2^(p - 149). No two threads share a
 /// bank's word in one access, no data is faster or slower than other data, no atomics.
 template <int Threads>
-struct float_column {
+struct float_buckets {
   static constexpr int unit = exact::format<float>::min_exponent;
   static constexpr int digits = exact::format<float>::digits;
   static constexpr int slots = 9;  // the last one takes carries only
@@ -59,15 +59,15 @@ struct float_column {
   static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Threads;
   using room = piece_room<slots>;
 
-  std::int64_t* column;  ///< slot k is column[k * Threads]
+  std::int64_t* bucket;  ///< slot k is bucket[k * Threads]
   std::int32_t greatest;
   std::uint32_t greatest_bits;
   int adds;
 
   __device__ __forceinline__ void start() {
-    column = reinterpret_cast<std::int64_t*>(wf_dynamic_shared) + threadIdx.x;
+    bucket = reinterpret_cast<std::int64_t*>(wf_dynamic_shared) + threadIdx.x;
 #pragma unroll
-    for (int k = 0; k < slots; ++k) column[k * Threads] = 0;
+    for (int k = 0; k < slots; ++k) bucket[k * Threads] = 0;
     adds = 0;
     greatest = static_cast<std::int32_t>(0x80000000u);  // -0 is the least of all, as an integer
     greatest_bits = 0;
@@ -95,7 +95,7 @@ struct float_column {
 
   /// In warp 0: digit k in lane k.
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[1]) {
-    sum_columns<Threads, slots>(reinterpret_cast<std::int64_t*>(wf_dynamic_shared), r);
+    sum_buckets<Threads, slots>(reinterpret_cast<std::int64_t*>(wf_dynamic_shared), r);
     if (warp_index() == 0) {
       const int k = lane_index();
       v[0] = (k < slots ? r.low[k] : 0) + (k > 0 && k <= slots ? r.high[k - 1] : 0);
@@ -115,7 +115,7 @@ struct float_column {
     // (-m)·(-2^s) is one wide multiply-add; +2^31 would not fit its signed factor.
     const std::int32_t minus = signed_bits < 0 ? mantissa : -mantissa;
     const auto weight = static_cast<std::int32_t>(__funnelshift_l(0, 0xffffffffu, p));
-    std::int64_t& slot = column[(p >> 5) * Threads];
+    std::int64_t& slot = bucket[(p >> 5) * Threads];
     slot += std::int64_t{minus} * weight;
   }
 
@@ -123,11 +123,11 @@ struct float_column {
     std::int64_t c = 0;
 #pragma unroll
     for (int k = 0; k < slots - 1; ++k) {
-      const std::int64_t v = column[k * Threads] + c;
-      column[k * Threads] = v & 0xffffffff;
+      const std::int64_t v = bucket[k * Threads] + c;
+      bucket[k * Threads] = v & 0xffffffff;
       c = v >> 32;
     }
-    column[(slots - 1) * Threads] += c;
+    bucket[(slots - 1) * Threads] += c;
     adds = 0;
   }
 };

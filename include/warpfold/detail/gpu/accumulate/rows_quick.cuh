@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include <warpfold/config.hpp>
-#include <warpfold/detail/gpu/accumulate/exact_column.cuh>
+#include <warpfold/detail/gpu/accumulate/exact_buckets.cuh>
 #include <warpfold/detail/gpu/accumulate/rows_certified.cuh>
 #include <warpfold/device/warp.cuh>
 
@@ -275,15 +275,15 @@ struct quick_rows {
   /// A lane's exact sum: one slot of 64 bits takes an element, wherever its 32 bits begin.
   using format = exact::format<T>;
   static constexpr int greatest_place = (1 << format::exponent_bits) - 3;
-  using column = slot_column<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
+  using slots_type = slot_buckets<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
   /// Elements of a row that a lane may add alone: below what a slot takes without carrying. f64 have no slots, since those would be too many: their sums' errors are kept. 0: nothing is
   /// uncertain.
   static constexpr unsigned alone_elements = narrow || packed ? 256 / size : wide ? 64 : 0;
   static constexpr bool has_slots = narrow || packed;
-  static_assert(!has_slots || static_cast<int>(alone_elements) <= column::adds_between_carries);
+  static_assert(!has_slots || static_cast<int>(alone_elements) <= slots_type::adds_between_carries);
   union room {
     typename full::room rest;
-    std::int64_t columns[has_slots ? column::slots * warp_lanes : 1];
+    std::int64_t buckets[has_slots ? slots_type::slots * warp_lanes : 1];
   };
   /// One lane, beside others that do the same for other rows. False if that does not decide the answer.
   __device__ __forceinline__ bool exactly_alone([[maybe_unused]] room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
@@ -306,8 +306,8 @@ struct quick_rows {
     if constexpr (wide) {
       for_each([&](double x) { look.add(what == op::norm1 ? certified::magnitude(x) : x); });
     } else {
-      column c;
-      c.start(reinterpret_cast<unsigned char*>(shared.columns), lane_index());
+      slots_type c;
+      c.start(reinterpret_cast<unsigned char*>(shared.buckets), lane_index());
       for_each([&](T x) {
         const std::uint32_t bits = format::to_bits(x);
         const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
@@ -316,8 +316,8 @@ struct quick_rows {
       });
       std::int64_t carry = 0;
 #pragma unroll 1
-      for (int j = 0; j < column::slots; ++j) {
-        std::int64_t& slot = c.column[j * warp_lanes];
+      for (int j = 0; j < slots_type::slots; ++j) {
+        std::int64_t& slot = c.bucket[j * warp_lanes];
         const std::int64_t all = slot + carry;
         carry = all >> 32;
         slot = all & 0xffffffff;
@@ -325,9 +325,9 @@ struct quick_rows {
       // From the greatest digit on: a double, its errors, and whether those lose anything.
       constexpr int unit = format::min_exponent;
       const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
-      look.s = {certified::multiply(static_cast<double>(carry), power(32 * column::slots + unit)), 0};
+      look.s = {certified::multiply(static_cast<double>(carry), power(32 * slots_type::slots + unit)), 0};
 #pragma unroll 1
-      for (int j = column::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.column[j * warp_lanes]), power(32 * j + unit)));
+      for (int j = slots_type::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.bucket[j * warp_lanes]), power(32 * j + unit)));
     }
     return !look.lost && round(certified::known_of(look.s, 0), true, n, f, out);
   }

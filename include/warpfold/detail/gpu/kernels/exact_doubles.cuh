@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_doubles.cuh
-/// The exact sum of f64: what lies near an anchor in registers (anchored_doubles.cuh), the rest in columns or, of small
+/// The exact sum of f64: what lies near an anchor in registers (anchored_doubles.cuh), the rest in buckets or, of small
 /// arrays, in bins that a block has together.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/anchored_doubles.cuh>
-#include <warpfold/detail/gpu/accumulate/double_columns.cuh>
+#include <warpfold/detail/gpu/accumulate/double_buckets.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
 #include <warpfold/detail/gpu/launch_table.hpp>
@@ -23,7 +23,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// A row set of Σx for blocks of few elements: bin j weighs 2^(16j) units, an element is at most five parts of 16 bits,
-/// added by atomics that wait for nothing. A column a thread would have to be cleared and summed, which takes longer
+/// added by atomics that wait for nothing. Buckets of each thread would have to be cleared and summed, which takes longer
 /// than all else that a small array needs.
 template <int Threads>
 struct bin_rows {
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(aligned_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
-  using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;
+  using rows = anchored_doubles<doubles_in_buckets<Threads>, Threads, 4>;
   using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
   __shared__ typename ring::barriers barriers;
   __shared__ typename rows::room room;
@@ -201,32 +201,32 @@ cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, To out, workspa
                                std::uint32_t workers, float kept) {
   if (!scratch.bulk_copies()) return cudaErrorNotSupported;
   if (workers >= workspace::most_blocks) return cudaErrorInvalidValue;
-  using rows = anchored_doubles<double_columns<Threads>, Threads, 4>;
+  using rows = anchored_doubles<doubles_in_buckets<Threads>, Threads, 4>;
   constexpr std::size_t shared = rows::shared_bytes + bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>::shared_bytes;
   return launch(exact_doubles_bulk_kernel<Threads, Stages, To>, {workers, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, workers * Threads, kept),
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
-/// By columns, `blocks` of Threads a multiprocessor.
+/// By buckets, `blocks` of Threads a multiprocessor.
 template <int Threads, class To>
-cudaError_t exact_doubles_by_columns(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
+cudaError_t exact_doubles_by_buckets(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
   const std::uint64_t packs = n / 2;
   const std::uint32_t sm = scratch.multiprocessors(), most = packs <= 524288 ? sm : blocks * sm;
-  return exact_doubles_shaped<double_columns<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
+  return exact_doubles_shaped<doubles_in_buckets<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
 }
 
-/// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of columns a multiprocessor, and the largest by way of shared
-/// memory, where the column of a thread leaves room for 384 threads.
+/// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of buckets a multiprocessor, and the largest by way of shared
+/// memory, where the buckets of a thread leave room for 384 threads.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(double), l2 = scratch.l2_bytes();
   if (bulk_pays(bytes, l2) && scratch.bulk_copies()) {
     return exact_doubles_bulk<384, 3>(x, n, out, scratch, stream, scratch.multiprocessors(), bulk_kept(bytes, l2));
   }
-  return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 2);
+  return exact_doubles_by_buckets<256>(x, n, out, scratch, stream, 2);
 }
 
-/// One block, then blocks that have bins, then as many columns as a multiprocessor has room for. A template, as the one above: who does not call it has none of
+/// One block, then blocks that have bins, then as many blocks with buckets as a multiprocessor has room for. A template, as the one above: who does not call it has none of
 /// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory a block, a sum_to<double>.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
@@ -243,9 +243,9 @@ cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace&
   if (packs <= 65536) return bins.template operator()<256, 2>(divide_up(packs, packs <= 16384 ? 256 : 512));
   if (scratch.block_shared_bytes() >= 227 * 1024) return exact_sum_of_many_doubles(x, n, out, scratch, stream);
   if constexpr (answers) {
-    if (scratch.block_shared_bytes() < 99 * 1024) return exact_doubles_by_columns<128>(x, n, out, scratch, stream, 1);
+    if (scratch.block_shared_bytes() < 99 * 1024) return exact_doubles_by_buckets<128>(x, n, out, scratch, stream, 1);
   }
-  return exact_doubles_by_columns<256>(x, n, out, scratch, stream, 1);
+  return exact_doubles_by_buckets<256>(x, n, out, scratch, stream, 1);
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -111,11 +111,11 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
   const std::uint32_t sm = scratch.multiprocessors();
   const std::uint64_t l2 = scratch.l2_bytes();
   using near = walk<4, false, cache::keep>;
-  constexpr bool columns = !std::is_same_v<T, __half>;
-  using accumulator = std::conditional_t<std::is_same_v<T, float>, float_column<256>,
-                                         std::conditional_t<columns, bf16_column<256>, half_registers<256>>>;
+  constexpr bool buckets = !std::is_same_v<T, __half>;
+  using accumulator = std::conditional_t<std::is_same_v<T, float>, float_buckets<256>,
+                                         std::conditional_t<buckets, bf16_buckets<256>, half_registers<256>>>;
   if constexpr (std::is_pointer_v<To>) {  // in L2; states go by what is for larger arrays, so that fewer kernels are compiled
-    if constexpr (columns) {
+    if constexpr (buckets) {
       if (packs <= 1 << 18) {
         const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
         return exact_sum_shaped<T, accumulator, 256, walk<2, false, cache::keep>, 6>(
@@ -128,7 +128,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
                                                                     s.workers, true);
     }
     if (bytes <= l2 / 4 * 3) {
-      const exact_shape s = exact_shape_for(bytes, 256, columns ? 2 : 1, 4, sm, l2);
+      const exact_shape s = exact_shape_for(bytes, 256, buckets ? 2 : 1, 4, sm, l2);
       // A block of its own to collect, of as many as find room at a time.
       constexpr bool collector = std::is_same_v<T, float>;
       return exact_sum_shaped<T, accumulator, 256, near, 4, collector>(x, n, out, scratch, stream, s.workers - (collector && s.workers > 1 ? 1 : 0), collector);
@@ -143,7 +143,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
     // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
     constexpr int each = 4, stages = 3;
     if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
-      return exact_sum_bulk<T, float_column<768>, 768, each, stages, 1>(x, n, to, scratch, stream, sm, bulk_kept(bytes, l2));
+      return exact_sum_bulk<T, float_buckets<768>, 768, each, stages, 1>(x, n, to, scratch, stream, sm, bulk_kept(bytes, l2));
     }
   }
   constexpr int resident = std::is_same_v<T, float> ? 6 : 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file exact_column.cuh
-/// Where a thread keeps an exact sum of anything: a private column of int64 slots in shared memory.
-/// exact_thread.cuh has columns tuned for sums of f32 and f64; this one serves products too.
+/// \file exact_buckets.cuh
+/// Where a thread keeps an exact sum of anything: a private set of int64 slots in shared memory.
+/// exact_thread.cuh has buckets tuned for sums of f32 and f64; this one serves products too.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,29 +18,29 @@ namespace wf::device::inline WF_BUILD {
 
 /// Numbers mantissa·2^p of Mantissa bits, p <= Greatest. Slot j weighs 2^(Spacing·j). A number that
 /// leaves room for sums in one slot is added to one, else it is cut into parts of Spacing bits.
-template <int Mantissa, int Greatest, int Spacing, int Columns>
-struct slot_column {
+template <int Mantissa, int Greatest, int Spacing, int Sets>
+struct slot_buckets {
   static constexpr int shifted_bits = Mantissa + Spacing - 1;
   static constexpr int parts = shifted_bits <= 56 ? 1 : (shifted_bits + Spacing - 1) / Spacing;
   static constexpr int slots = (Greatest + Mantissa + Spacing - 1) / Spacing + 1;  // the last: carries only
   static constexpr int spare_bits = 63 - (parts == 1 ? shifted_bits : Spacing);
   static constexpr int adds_between_carries = spare_bits > 20 ? 1 << 20 : (1 << spare_bits) - 4;
-  static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Columns;
+  static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Sets;
   using mantissa = std::conditional_t<(Mantissa > 64), exact::u128, std::uint64_t>;
   static constexpr std::uint64_t part_mask = (std::uint64_t{1} << Spacing) - 1;
 
-  std::int64_t* column;  ///< slot j is column[j * Columns]
+  std::int64_t* bucket;  ///< slot j is bucket[j * Sets]
 
   __device__ __forceinline__ void start(unsigned char* shared, int own = static_cast<int>(threadIdx.x)) {
-    column = reinterpret_cast<std::int64_t*>(shared) + own;
+    bucket = reinterpret_cast<std::int64_t*>(shared) + own;
 #pragma unroll 4
-    for (int j = 0; j < slots; ++j) column[j * Columns] = 0;
+    for (int j = 0; j < slots; ++j) bucket[j * Sets] = 0;
   }
 
   __device__ __forceinline__ void add(mantissa m, int p, bool negative) {
     const int slot = static_cast<int>(static_cast<unsigned>(p) / Spacing);
     const int shift = p - Spacing * slot;
-    std::int64_t* s = column + slot * Columns;
+    std::int64_t* s = bucket + slot * Sets;
     if constexpr (Mantissa < 31 && Spacing == 32) {
       // (-m)·(-2^s) is one wide multiply-add; +2^31 would not fit its signed factor.
       const auto minus = static_cast<std::int32_t>(negative ? m : 0 - m);
@@ -55,10 +55,10 @@ struct slot_column {
       for (int j = 0; j < parts; ++j) {
         const auto bits = static_cast<std::uint64_t>(j == 0 ? m << shift : m >> (Spacing * j - shift));
         part[j] = static_cast<std::int64_t>(bits & part_mask);
-        part[j] = s[j * Columns] + (negative ? -part[j] : part[j]);
+        part[j] = s[j * Sets] + (negative ? -part[j] : part[j]);
       }
 #pragma unroll
-      for (int j = 0; j < parts; ++j) s[j * Columns] = part[j];
+      for (int j = 0; j < parts; ++j) s[j * Sets] = part[j];
     }
   }
 
@@ -70,7 +70,7 @@ struct slot_column {
 #pragma unroll
     for (int j = 0; j < 3; ++j) {
       const auto a = static_cast<std::int64_t>(static_cast<std::uint64_t>(shifted >> (Spacing * j)) & part_mask);
-      if (a != 0) column[(slot + j) * Columns] += v < 0 ? -a : a;
+      if (a != 0) bucket[(slot + j) * Sets] += v < 0 ? -a : a;
     }
   }
 
@@ -78,19 +78,19 @@ struct slot_column {
     std::int64_t c = 0;
 #pragma unroll 4
     for (int j = 0; j < slots - 1; ++j) {
-      const std::int64_t v = column[j * Columns] + c;
-      column[j * Columns] = v & static_cast<std::int64_t>(part_mask);
+      const std::int64_t v = bucket[j * Sets] + c;
+      bucket[j * Sets] = v & static_cast<std::int64_t>(part_mask);
       c = v >> Spacing;
     }
-    column[(slots - 1) * Columns] += c;
+    bucket[(slots - 1) * Sets] += c;
   }
 };
 
 /// Sums of f64: slot j holds multiples of 2^(51j), in units of the least number. An element is two parts, cut by
 /// additions that round as in anchored_doubles.cuh, half as many operations as shifts take: what is left below 2^(51j + 52)
 /// goes to slot j, and the multiples of that to slot j + 1, doubled.
-template <int Columns>
-struct double_column : slot_column<53, exact::format<double>::max_shift + 1, 51, Columns> {
+template <int Sets>
+struct double_buckets : slot_buckets<53, exact::format<double>::max_shift + 1, 51, Sets> {
   static constexpr int spacing = 51;
   /// Parts are within 2^52: 2000 of them and a carry stay below 2^63.
   static constexpr int adds_between_carries = 2000;
@@ -108,15 +108,15 @@ struct double_column : slot_column<53, exact::format<double>::max_shift + 1, 51,
     const double with_upper = x + __hiloint2double(upper_anchor, 0);
     const double left = x - (with_upper - __hiloint2double(upper_anchor, 0));
     const double with_lower = left + __hiloint2double(anchor, 0);
-    std::int64_t* s = this->column + slot * Columns;
+    std::int64_t* s = this->bucket + slot * Sets;
     const auto upper = static_cast<std::uint64_t>(__double_as_longlong(with_upper)) -
                        (std::uint64_t{static_cast<std::uint32_t>(upper_anchor)} << 32);
     const auto lower = static_cast<std::uint64_t>(__double_as_longlong(with_lower)) -
                        (std::uint64_t{static_cast<std::uint32_t>(anchor)} << 32);
     const auto s0 = static_cast<std::uint64_t>(s[0]) + lower;
-    const auto s1 = static_cast<std::uint64_t>(s[Columns]) + 2 * upper;
+    const auto s1 = static_cast<std::uint64_t>(s[Sets]) + 2 * upper;
     s[0] = static_cast<std::int64_t>(s0);
-    s[Columns] = static_cast<std::int64_t>(s1);
+    s[Sets] = static_cast<std::int64_t>(s1);
   }
 };
 

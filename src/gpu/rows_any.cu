@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of every operation and type that have no kernel of their own, and the way to those that have.
 #include <warpfold/detail/gpu/accumulate/rows_any.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_native.cuh>
 #include <warpfold/detail/gpu/kernels/rows_plan.cuh>
 
 #include "rows.cuh"
@@ -13,7 +14,27 @@ cudaError_t enqueue_any_rows(const rows_request& r, workspace& w, cudaStream_t s
   return enqueue_rows(any_rows<1>::of(r), r, w, stream);
 }
 
+/// States, and answers of rows whose elements do not count from 0, go by the kernel that learns its operation when it runs.
+template <class Acc>
+cudaError_t enqueue_native_rows(const rows_request& r, workspace& w, cudaStream_t stream) {
+  if (r.state_bytes != 0 || r.first != 0) return enqueue_any_rows(r, w, stream);
+  return enqueue_rows(Acc{}, r, w, stream);
+}
+/// Products and logsumexp of floats that have kernels of their own.
+rows_function find_rows_native(op o, dtype t) {
+  const bool product = o == op::prod;
+  if (!product && o != op::logsumexp) return nullptr;
+  switch (t) {
+    case dtype::f16: return product ? or_by_label<enqueue_native_rows<float_product_rows<f16>>> : or_by_label<enqueue_native_rows<logsumexp_rows<f16>>>;
+    case dtype::bf16: return product ? or_by_label<enqueue_native_rows<float_product_rows<bf16>>> : or_by_label<enqueue_native_rows<logsumexp_rows<bf16>>>;
+    case dtype::f32: return product ? or_by_label<enqueue_native_rows<float_product_rows<float>>> : or_by_label<enqueue_native_rows<logsumexp_rows<float>>>;
+    case dtype::f64: return product ? or_by_label<enqueue_native_rows<float_product_rows<double>>> : nullptr;
+    default: return nullptr;
+  }
+}
+
 rows_function find_rows_any(op o, dtype t) {
+  if (const rows_function f = find_rows_native(o, t)) return f;
   if (family_of(o, t, accuracy::exact) == kernel_family::none) return nullptr;
   const row_work work = row_work_of(o, t);
   if (!is_integer(t) && (work == row_work::add || work == row_work::moments)) return nullptr;

@@ -125,8 +125,8 @@ struct shifted_sums {
   }
 };
 
-/// Floats below f64 take exp in f32.
-template <class T>
+/// Floats below f64 take exp in f32, or in E.
+template <class T, class E = float>
 struct float_logsumexp_fold : shifted_sums<T> {
   using base = shifted_sums<T>;
   using state = typename base::state;
@@ -163,12 +163,12 @@ struct float_logsumexp_fold : shifted_sums<T> {
       for (int i = 0; i < Count; ++i) m = x[i] > m && x[i] < top ? x[i] : m;
     }
     if (m > s.largest) {
-      s.sum = base::shifted(s.sum, s.largest - m);
+      s.sum = base::shifted(s.sum, static_cast<E>(s.largest) - static_cast<E>(m));
       s.largest = m;
     }
-    float part = 0;  // of at most 8 terms up to 1, or infinite, or NaN
+    E part = 0;  // of at most 8 terms up to 1, or infinite, or NaN
 #pragma unroll
-    for (int i = 0; i < Count; ++i) part += expf(x[i] - s.largest);
+    for (int i = 0; i < Count; ++i) part += exp(static_cast<E>(x[i]) - static_cast<E>(s.largest));
     s.sum += static_cast<double>(part);
   }
 };

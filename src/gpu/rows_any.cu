@@ -22,15 +22,15 @@ cudaError_t enqueue_native_rows(const rows_request& r, workspace& w, cudaStream_
 }
 /// Products and logsumexp of floats that have kernels of their own.
 rows_function find_rows_native(op o, dtype t) {
-  const bool product = o == op::prod;
-  if (!product && o != op::logsumexp) return nullptr;
-  switch (t) {
-    case dtype::f16: return product ? or_by_label<enqueue_native_rows<float_product_rows<f16>>> : or_by_label<enqueue_native_rows<logsumexp_rows<f16>>>;
-    case dtype::bf16: return product ? or_by_label<enqueue_native_rows<float_product_rows<bf16>>> : or_by_label<enqueue_native_rows<logsumexp_rows<bf16>>>;
-    case dtype::f32: return product ? or_by_label<enqueue_native_rows<float_product_rows<float>>> : or_by_label<enqueue_native_rows<logsumexp_rows<float>>>;
-    case dtype::f64: return product ? or_by_label<enqueue_native_rows<float_product_rows<double>>> : nullptr;
-    default: return nullptr;
+  if (o == op::prod) {
+    if (t == dtype::f32) return or_by_label<enqueue_native_rows<float_product_rows<float>>>;
+    if (t == dtype::f64) return or_by_label<enqueue_native_rows<float_product_rows<double>>>;
+  } else if (o == op::logsumexp) {
+    if (t == dtype::f16) return or_by_label<enqueue_native_rows<logsumexp_rows<f16>>>;
+    if (t == dtype::bf16) return or_by_label<enqueue_native_rows<logsumexp_rows<bf16>>>;
+    if (t == dtype::f32) return or_by_label<enqueue_native_rows<logsumexp_rows<float>>>;
   }
+  return nullptr;
 }
 
 rows_function find_rows_any(op o, dtype t) {

@@ -49,6 +49,35 @@ TEST_P(rows, that_begin_anywhere) {
   }
 }
 
+/// Extremes and places by four packs a lane, of several at once, and of long lines and columns: NaNs, zeros of both signs and equal elements, whose ranks other instructions make than on simt.
+TEST_P(rows, of_extremes_by_several_packs) {
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size), each = 16 / std::min<std::int64_t>(size, 16);
+  std::uint64_t k = 0;
+  for (const wf::op what : {wf::op::argmin, wf::op::argmax, wf::op::max}) {
+    if (!gpu_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (std::size_t family = 0; family < row_families(GetParam()).size(); ++family) {
+      for (const std::int64_t packs : {8, 16, 32, 35, 300}) {
+        row_case c = rows_case(what, GetParam(), 100 + static_cast<std::int64_t>(++k % 3000), packs * each, 0, k);
+        c.family = row_families(GetParam())[family];
+        EXPECT_EQ(difference(gpu_rows(), c), "");
+      }
+      row_case lines;
+      lines.what = what;
+      lines.type = GetParam();
+      lines.family = row_families(GetParam())[family];
+      lines.seed = ++k;
+      lines.shape = {9, 3, 300 * each};
+      lines.axes = {0, 2};
+      lines.strides[0] = {900 * each, 300 * each, 1};
+      lines.count[0] = 8100 * each;
+      EXPECT_EQ(difference(gpu_rows(), lines), "");
+      row_case columns = columns_case(what, GetParam(), 700, 64, 0, 0, 2, ++k);
+      columns.family = row_families(GetParam())[family];
+      EXPECT_EQ(difference(gpu_rows(), columns), "");
+    }
+  }
+}
+
 TEST(labels, of_floats_whose_slots_are_sampled) {
   const auto why = gpu_rows().why_not();
   if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;

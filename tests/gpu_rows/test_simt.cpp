@@ -147,7 +147,7 @@ TEST_P(rows, of_small_batches) {
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 83;
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
-    for (const std::int64_t packs : {1, 2, 3, 4, 5, 8, 16, 31, 64, 100, 127, 128, 129, 257, 1000, 1024, 2048, 2500, 4100}) {
+    for (const std::int64_t packs : {1, 2, 3, 4, 5, 8, 16, 31, 64, 100, 127, 128, 129, 257, 1000, 1024, 2048, 2500, 4100, 8300}) {
       for (const std::int64_t many : {1, 3, 33, 200}) {
         if (!chosen() || packs * many > 9000 || (what != wf::op::sum && k++ % 3 != 0)) continue;
         row_case c;
@@ -343,6 +343,62 @@ TEST_P(rows, of_places) {
           simt::current_options().order = orders[k % 3];
           EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
         }
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// Extremes and places of rows of 4 packs a lane: a few of them, and so many that a group has several, one after the other or apart.
+TEST_P(rows, of_four_packs_a_lane) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size), each = 16 / std::min<std::int64_t>(size, 16);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 97;
+  for (const wf::op what : {wf::op::argmin, wf::op::argmax, wf::op::min, wf::op::max, wf::op::minmax}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t packs : {8, 16, 32}) {
+      for (std::size_t family = 0; family <= row_families(GetParam()).size(); ++family) {
+        if (!chosen()) continue;
+        ++k;
+        const bool several = family == row_families(GetParam()).size();
+        const std::int64_t n = packs * each, apart = n + (k % 3 == 0 ? each * static_cast<std::int64_t>(k % 5) : 0);
+        row_case c = rows_case(what, GetParam(), several ? 16384 / packs + 5 : 1 + static_cast<std::int64_t>(k % 70), n, 0, k);
+        c.strides[0] = {apart, 1};
+        c.count[0] = c.shape[0] * apart;
+        if (!several) c.family = row_families(GetParam())[family];
+        simt::current_options().multiprocessors = 1;
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// Rows of several lines, each of more packs than a block has threads.
+TEST_P(rows, of_several_long_lines) {
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size), each = 16 / std::min<std::int64_t>(size, 16);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 101;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm2, wf::op::max, wf::op::argmin, wf::op::argmax}) {
+    if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t packs : {130, 257, 300, 512, 1000, 1100}) {
+      for (const std::int64_t lines : {2, 7, 140}) {
+        if (!chosen() || (lines > 7 && packs != 300)) continue;
+        ++k;
+        row_case c;
+        c.what = what;
+        c.type = GetParam();
+        c.family = row_families(GetParam())[k % row_families(GetParam()).size()];
+        c.seed = k;
+        const std::int64_t n = packs * each, apart = n + (k % 2 == 0 ? 3 * each : 0), many = lines > 7 ? 1 : 3;
+        c.shape = {lines, many, n};
+        c.axes = {0, 2};
+        c.strides[0] = {many * apart, apart, 1};
+        c.count[0] = lines * many * apart;
+        simt::current_options().multiprocessors = k % 2 == 0 ? 4 : 1;
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
       }
     }
   }

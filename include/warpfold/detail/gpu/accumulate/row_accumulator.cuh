@@ -46,12 +46,18 @@ concept covering_accumulator = requires(const A& acc) {
 /// An accumulator that an element changes but once: the last one may come again.
 template <class A>
 concept repeatable_accumulator = requires { requires A::repeatable; };
+/// An accumulator whose rows go by four packs a lane, where they have so many (rows_kernel.cuh).
+template <class A>
+concept quad_accumulator = requires { requires A::quads; };
 /// An accumulator by which a lane adds a short row exactly without the others of its warp.
 template <class A>
 concept alone_accumulator = requires { requires A::alone_elements != 0; };
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
 template <class A>
 concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;
+/// An accumulator that takes several packs at once, whose first elements are from index i on, `apart` from each other.
+template <class A, int Loads>
+concept packs_adder = requires(const A& acc, typename A::running& r, const pack (&p)[Loads][1], std::uint64_t i) { acc.add_packs(r, p, i, i); };
 /// An accumulator that adds neighbouring columns of several loads at once.
 template <class A, int Columns, int Loads>
 concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };

@@ -133,6 +133,7 @@ struct extreme_rows : word_rows<Size> {
   using typename base::word;
   using key = typename word_keys<Size>::key;
   static constexpr bool wide_columns = true, repeatable = true;
+  static constexpr bool quads = Size < 8;  ///< f64 by them took 1.05 times as long
   struct state {
     key least, greatest;
   };
@@ -238,66 +239,58 @@ struct extreme_rows : word_rows<Size> {
   };
 };
 
+/// Where the best of a row is, and its rank, the least of which is the best.
+template <int Size>
+struct place_of {
+  std::int64_t index;  ///< -1: none
+  typename word_keys<Size>::key rank;
+};
+/// The same of elements of 1 and 2 bytes: the rank, without a sign, in the upper 16 bits, and the index below; of no element all are set. No array of such has 2^48 elements.
+struct narrow_place {
+  std::uint64_t bits;
+};
+
 /// argmin and argmax.
 template <int Size>
 struct arg_rows : word_rows<Size> {
   using base = word_rows<Size>;
   using typename base::word;
   using key = typename word_keys<Size>::key;
-  struct state {
-    std::int64_t index;  ///< -1: none
-    key rank;            ///< the least is the best
-  };
+  static constexpr bool narrow = Size <= 2;
+  using state = std::conditional_t<narrow, narrow_place, place_of<Size>>;
   using running = state;
   word_keys<Size> keys;
   static constexpr std::size_t answer_size = 8;
-  static constexpr bool wide_columns = Size > 1, repeatable = true;
+  static constexpr bool wide_columns = Size > 1, repeatable = true, quads = true;
   key flip;  ///< -1 for argmax
   bool is_float;
-  std::uint32_t turn;  ///< of 1 and 2 bytes: what makes ranks without a sign of a word's elements; of floats, of what they are without a sign
+  std::uint32_t turn;  ///< of 1 and 2 bytes: of integers what makes ranks without a sign of a word's elements; of floats two times 1, or -1 for argmin
 
   std::size_t result_size() const { return 8; }
   static arg_rows of(const rows_request& r) {
     arg_rows a{{}, word_keys<Size>::of(r.element), static_cast<key>(r.what == op::argmax ? -1 : 0), is_floating(r.element), 0};
-    if constexpr (Size <= 2) {
-      const key sign = a.is_float ? 0 : key{1} << (8 * Size - 1);
-      a.turn = (static_cast<std::uint32_t>(a.keys.top ^ a.flip ^ sign) & mask) * every;
+    if constexpr (narrow) {
+      if (a.is_float) a.turn = (r.element == dtype::f16 ? 0x3c003c00u : 0x3f803f80u) | (r.what == op::argmax ? 0 : 0x80008000u);
+      else a.turn = (static_cast<std::uint32_t>(a.keys.top ^ a.flip ^ key{1} << (8 * Size - 1)) & mask) * every;
     }
     return a;
   }
-  __device__ __forceinline__ state identity() const { return {-1, static_cast<key>(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))}; }
+  __device__ __forceinline__ state identity() const {
+    if constexpr (narrow) return {~std::uint64_t{0}};
+    else return {-1, static_cast<key>(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))};
+  }
   __device__ __forceinline__ running start() const { return identity(); }
   /// What has no element has the last rank, and an index that is beyond all without a sign.
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
-    return b.rank < a.rank || (b.rank == a.rank && static_cast<std::uint64_t>(b.index) < static_cast<std::uint64_t>(a.index)) ? b : a;
+    if constexpr (narrow) return {min(a.bits, b.bits)};
+    else return b.rank < a.rank || (b.rank == a.rank && static_cast<std::uint64_t>(b.index) < static_cast<std::uint64_t>(a.index)) ? b : a;
   }
   __device__ __forceinline__ state total(const running& r) const { return r; }
-  template <bool Float>
-  __device__ __forceinline__ key rank_of(word w) const {
-    key k = keys(w);
-    if constexpr (!Float) return k ^ flip;
-    const bool nan = k > keys.most || k < ~keys.most;  // zeros are equal; NaNs are before all
-    k = (k == -1 ? 0 : k) ^ flip;
-    return nan ? static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))) : k;
-  }
-  /// Later than all before.
-  __device__ __forceinline__ void take(running& r, word w, std::uint64_t i) const {
-    const key k = is_float ? rank_of<true>(w) : rank_of<false>(w);
-    if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
-  }
-  /// These two take what is before others as well as what is behind them.
+  /// These take what is before others as well as what is behind them.
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t first) const {
-    if constexpr (Size <= 2) {
-      std::uint32_t rank[4] = {p[0].word[0], p[0].word[1], p[0].word[2], p[0].word[3]};
-      make_ranks(rank);
-      std::uint32_t best = ~0u;
-#pragma unroll
-      for (unsigned j = 0; j < 4; ++j) {
-        const placed two = Size == 1 ? placed_ranks(rank[j], 0x03020100u + j * 0x04040404u) : placed_ranks(rank[j], 0x00010000u + j * 0x00020002u);
-        best = better(best, better(two.even, two.odd));
-      }
-      if constexpr (Size == 1) best = min(best & 0xffff, best >> 16);
-      r = combine(r, found(best, first, 1));
+    if constexpr (narrow) {
+      const pack one[1][1] = {{p[0]}};
+      add_packs(r, one, first, base::items);
     } else {
       running here = start();
 #pragma unroll
@@ -305,15 +298,42 @@ struct arg_rows : word_rows<Size> {
       r = combine(r, here);
     }
   }
+  /// Packs whose first elements are `apart` from each other: one look tells where the best of all is.
+  template <int Loads>
+  __device__ __forceinline__ void add_packs(running& r, const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t apart) const
+    requires narrow
+  {
+    static_assert(Loads * base::items <= 256);
+    std::uint32_t best = ~0u;
+#pragma unroll
+    for (unsigned j = 0; j < Loads; ++j) {
+      std::uint32_t rank[4] = {p[j][0].word[0], p[j][0].word[1], p[j][0].word[2], p[j][0].word[3]};
+      make_ranks(rank);
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        const placed two = placed_ranks(rank[i], (Size == 1 ? 0x03020100u : 0x00010000u) + (base::items * j + 4 / Size * i) * every);
+        best = better(best, better(two.even, two.odd));
+      }
+    }
+    if constexpr (Size == 1) best = min(best & 0xffff, best >> 16);
+    const std::uint32_t place = best & mask;
+    r = combine(r, found(best, Loads == 1 ? first + place : first + place / base::items * apart + place % base::items));
+  }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t i) const {
-    running one = start();
-    take(one, item_of<word>(p[0], 0), i);
-    r = combine(r, one);
+    if constexpr (narrow) {
+      std::uint32_t rank[1] = {item_of<word>(p[0], 0)};
+      make_ranks(rank);
+      r = combine(r, found((rank[0] & mask) << (8 * Size), i));
+    } else {
+      running one = start();
+      take(one, item_of<word>(p[0], 0), i);
+      r = combine(r, one);
+    }
   }
   /// Neighbouring columns, later than all before.
   template <int Columns, int Loads>
   __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const {
-    if constexpr (Size <= 2) {
+    if constexpr (narrow) {
       static_assert(Loads <= 255 && Columns * Size % 4 == 0);
       constexpr int words = Columns * Size / 4, of_word = 4 / Size;
 #pragma unroll
@@ -330,10 +350,9 @@ struct arg_rows : word_rows<Size> {
         }
 #pragma unroll
         for (int c = 0; c < of_word; ++c) {
-          const std::uint32_t of_two = c % 2 == 0 ? best.even : best.odd;
-          const state s = found(Size == 2 ? of_two : c < 2 ? of_two & 0xffff : of_two >> 16, first, step);
+          const std::uint32_t of_two = c % 2 == 0 ? best.even : best.odd, one = Size == 2 ? of_two : c < 2 ? of_two & 0xffff : of_two >> 16;
           running& to = r[w * of_word + c];
-          if (s.rank < to.rank || to.index < 0) to = s;
+          to = combine(to, found(one, first + (one & mask) * step));
         }
       }
     } else if (is_float) {
@@ -343,11 +362,25 @@ struct arg_rows : word_rows<Size> {
     }
   }
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t, const typename base::facts_type&, void* out) const {
-    write_as<std::int64_t>(out, s.index);
+    if constexpr (narrow) write_as<std::int64_t>(out, static_cast<std::int64_t>(s.bits << 16) >> 16);
+    else write_as<std::int64_t>(out, s.index);
     return true;
   }
 
  private:
+  template <bool Float>
+  __device__ __forceinline__ key rank_of(word w) const {
+    key k = keys(w);
+    if constexpr (!Float) return k ^ flip;
+    const bool nan = k > keys.most || k < ~keys.most;  // zeros are equal; NaNs are before all
+    k = (k == -1 ? 0 : k) ^ flip;
+    return nan ? static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))) : k;
+  }
+  /// Later than all before.
+  __device__ __forceinline__ void take(running& r, word w, std::uint64_t i) const {
+    const key k = is_float ? rank_of<true>(w) : rank_of<false>(w);
+    if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
+  }
   /// Where the best of all loads is, is looked for only where it is better than what there was.
   template <bool Float, int Columns, int Loads>
   __device__ __forceinline__ void add_columns_of(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const {
@@ -382,43 +415,50 @@ struct arg_rows : word_rows<Size> {
     if constexpr (Size == 1) return __vminu2(a, b);
     else return min(a, b);
   }
-  /// Words of elements become their ranks. Floats are 0x8000 and what they are without a sign, or less that, so that zeros are equal; NaNs are 0.
+  /// Words of elements become their ranks.
   template <int Words>
   __device__ __forceinline__ void make_ranks(std::uint32_t (&w)[Words]) const {
     if (Size == 1 || !is_float) {
 #pragma unroll
       for (int j = 0; j < Words; ++j) w[j] ^= turn;
-      return;
+    } else if (keys.most == 0x7c00) {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) w[j] = rank_of_turned(turned<true>(w[j]));
+    } else {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) w[j] = rank_of_turned(turned<false>(w[j]));
     }
-    constexpr std::uint32_t signs = 0x80008000u;
-    std::uint32_t greatest = 0;
-#pragma unroll
-    for (int j = 0; j < Words; ++j) greatest = __vmaxu2(greatest, w[j] | signs);
-    const std::uint32_t most = 0x8000u | static_cast<std::uint32_t>(keys.most);
-    const bool nan = (greatest & 0xffff) > most || greatest >> 16 > most;
-    std::uint32_t rank[Words];
-#pragma unroll
-    for (int j = 0; j < Words; ++j) {
-      const std::uint32_t negative = w[j] & ~signs & (w[j] >> 15 & 0x00010001u) * 0xffffu;
-      rank[j] = ((w[j] | signs) - 2 * negative) ^ turn;
-    }
-    if (nan) {
-#pragma unroll
-      for (int j = 0; j < Words; ++j) rank[j] &= (((w[j] | 0x8000u) & 0xffff) > most ? 0 : 0xffffu) | ((w[j] >> 16 | 0x8000u) > most ? 0 : 0xffff0000u);
-    }
-#pragma unroll
-    for (int j = 0; j < Words; ++j) w[j] = rank[j];
   }
-  /// A placed rank as a state: place p is that of element first + p · step.
-  __device__ __forceinline__ state found(std::uint32_t one, std::uint64_t first, std::uint64_t step) const {
-    constexpr key middle = key{1} << (8 * Size - 1);
-    const std::uint32_t rank = one >> (8 * Size);
-    key k = static_cast<key>(rank) - middle;
-    if (Size == 2 && is_float) {
-      k = static_cast<key>((rank ^ turn) & mask) - middle;
-      k = rank == 0 ? static_cast<key>(~(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))) : (k < 0 ? k - 1 : k) ^ flip;
-    }
-    return {static_cast<std::int64_t>(first + (one & mask) * step), k};
+  /// Two floats, of argmin with the other sign: the greatest is the best. No zero has a sign, and NaNs are 0x7fff.
+  template <bool F16>
+  __device__ __forceinline__ std::uint32_t turned(std::uint32_t two) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t y;
+    if constexpr (F16) asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
+    else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
+    return y;
+#else
+    const auto one = [&](std::uint32_t x) -> std::uint32_t {
+      const std::uint32_t magnitude = x & 0x7fff;
+      return magnitude > (F16 ? 0x7c00u : 0x7f80u) ? 0x7fff : magnitude == 0 ? 0 : x ^ (turn & 0x8000);
+    };
+    return one(two & 0xffff) | one(two >> 16) << 16;
+#endif
+  }
+  static __device__ __forceinline__ std::uint32_t rank_of_turned(std::uint32_t two) {
+#if defined(__CUDA_ARCH__)
+    std::uint32_t minus;
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(minus) : "r"(two));
+#else
+    const std::uint32_t minus = (two >> 15 & 0x00010001u) * 0xffffu;
+#endif
+    return two ^ (~minus & 0x7fff7fffu);
+  }
+  /// A placed rank as a state.
+  static __device__ __forceinline__ state found(std::uint32_t one, std::uint64_t index)
+    requires narrow
+  {
+    return {(std::uint64_t{one >> (8 * Size)} << 48) + index};
   }
 };
 

@@ -30,6 +30,7 @@ struct row_walk {
   bool whole;                   ///< a unit is 16 bytes
   bool skip;                    ///< nothing is added on the way: states come of the exact way alone
   bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
+  bool quads;                   ///< a row has four units for each lane, and rows lie evenly
   std::int64_t step_bytes[2];   ///< from a unit of a line to the next
   std::uint64_t units, lines;   ///< of a line; of a row
   std::uint64_t uneven;         ///< elements of a line that begins and ends anywhere; else 0
@@ -105,6 +106,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
   // Where adding a unit is much code, the last few are shifted through registers, and elements always: each of several kernels has a copy of this.
   constexpr bool seldom = !unordered_accumulator<Acc>, always = seldom && !Whole;
+  constexpr bool at_once = Whole && inputs == 1 && packs_adder<Acc, ahead>;
   std::uint64_t u = first;
   const auto load = [&](pack (&p)[inputs], std::uint64_t unit) {
 #pragma unroll
@@ -117,22 +119,38 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
     pack p[ahead][inputs];
 #pragma unroll
     for (int j = 0; j < ahead; ++j) load(p[j], u + static_cast<unsigned>(j) * step);
+    if constexpr (at_once) {
+      acc.add_packs(r, p, index + u * each, step * each);
+    } else {
 #pragma unroll (always ? 1 : ahead)
-    for (int j = 0; j < ahead; ++j) {
-      add_unit<Whole>(acc, r, p[always ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
-      if constexpr (always) shift_units(p);
+      for (int j = 0; j < ahead; ++j) {
+        add_unit<Whole>(acc, r, p[always ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
+        if constexpr (always) shift_units(p);
+      }
     }
   }
   if (u >= end) return;
-  pack p[ahead - 1][inputs] = {};
+  if constexpr (at_once) {
+    // In place of what would lie behind the last one, that comes again: where it is first, it is found.
+    pack p[ahead - 1][inputs];
+    std::uint64_t last = u;
 #pragma unroll
-  for (int j = 0; j < ahead - 1; ++j) {
-    if (u + static_cast<unsigned>(j) * step < end) load(p[j], u + static_cast<unsigned>(j) * step);
-  }
+    for (int j = 0; j < ahead - 1; ++j) {
+      last = u + static_cast<unsigned>(j) * step < end ? u + static_cast<unsigned>(j) * step : last;
+      load(p[j], last);
+    }
+    acc.add_packs(r, p, index + u * each, step * each);
+  } else {
+    pack p[ahead - 1][inputs] = {};
+#pragma unroll
+    for (int j = 0; j < ahead - 1; ++j) {
+      if (u + static_cast<unsigned>(j) * step < end) load(p[j], u + static_cast<unsigned>(j) * step);
+    }
 #pragma unroll (seldom ? 1 : ahead)
-  for (int j = 0; j < ahead - 1; ++j) {
-    if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[seldom ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
-    if constexpr (seldom) shift_units(p);
+    for (int j = 0; j < ahead - 1; ++j) {
+      if (u + static_cast<unsigned>(j) * step < end) add_unit<Whole>(acc, r, p[seldom ? 0 : j], index + (u + static_cast<unsigned>(j) * step) * each);
+      if constexpr (seldom) shift_units(p);
+    }
   }
 }
 
@@ -195,6 +213,37 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
       shift_units(p);
       give(total_of(acc, r, facts), step + j);
     }
+  }
+}
+
+/// Rows of four units of 16 bytes a lane, one after the other: those of the next one come while a row is reduced.
+template <class Acc, class Give>
+__device__ __forceinline__ void add_quad_rows(const Acc& acc, const row_view<1>& v, std::uint64_t row, unsigned groups, unsigned steps, unsigned lanes,
+                                              unsigned member, Give give) {
+  constexpr int quad = 4;
+  const auto load = [&](pack (&p)[quad][1], std::uint64_t at) {
+    const unsigned char* const from = v.x[0] + static_cast<std::int64_t>(at) * v.dim[0].stride[0] + member * 16;
+#pragma unroll
+    for (unsigned j = 0; j < quad; ++j) p[j][0] = load_bytes(from + j * lanes * 16, 16);
+  };
+  pack next[quad][1] = {};
+  if (row < v.rows) load(next, row);
+#pragma unroll 1
+  for (unsigned step = 0; step < steps; ++step, row += groups) {
+    pack p[quad][1];
+#pragma unroll
+    for (int j = 0; j < quad; ++j) p[j][0] = next[j][0];
+    if (step + 1 < steps && row + groups < v.rows) load(next, row + groups);
+    typename Acc::running r = acc.start();
+    if (row < v.rows) {
+      if constexpr (packs_adder<Acc, quad>) {
+        acc.add_packs(r, p, member * Acc::items, lanes * Acc::items);
+      } else {
+#pragma unroll
+        for (unsigned j = 0; j < quad; ++j) acc.add(r, p[j], (member + j * lanes) * Acc::items);
+      }
+    }
+    give(acc.total(r), step);
   }
 }
 
@@ -319,8 +368,11 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
         add_single_rows<Whole>(acc, facts, v, first + group, groups, steps, mine, w.step_bytes, member, finish);
       });
     }
+    if constexpr (quad_accumulator<Acc>) {
+      if (w.quads) add_quad_rows(acc, v, first + group, groups, steps, lanes, member, finish);
+    }
 #pragma unroll 1
-    for (unsigned step = w.single ? steps : 0; step < steps; ++step) {
+    for (unsigned step = w.single || w.quads ? steps : 0; step < steps; ++step) {
       const std::uint64_t row = first + step * groups + group;
       const unsigned char* from[inputs];
       const std::uint64_t units = row < v.rows ? w.units : 0;

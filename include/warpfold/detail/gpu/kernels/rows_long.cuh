@@ -24,6 +24,9 @@ inline constexpr int long_blocks = Acc::proves && !quick_accumulator<Acc> ? 3 : 
 /// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared once more.
 inline constexpr std::uint64_t long_share_bytes = 1 << 16, least_share_bytes = 1 << 14, split_bytes = 1 << 17, alone_bytes = 1 << 19;
 
+/// Units that a thread has of a line, at most, where it takes one of several lines at once.
+inline constexpr unsigned far_units = 4;
+
 struct long_walk {
   row_walk row;
   std::uint64_t each;  ///< units of a block; lines, where a row has several
@@ -55,8 +58,8 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   state s = acc.identity();
   unsigned rounds = 0;
   const std::uint64_t most = std::uint64_t{rounds_of_chain} * step, last = one ? end : w.row.units;
-  // One unit of each line at most: several lines at once.
-  const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= side;
+  // Few units of each line: several lines at once, for each unit again.
+  const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= far_units * side;
   if (far) {
     const unsigned apart_lines = blockDim.x >> w.side_log2;
     const std::uint64_t stretch = std::uint64_t{rounds_of_chain} * apart_lines;
@@ -64,18 +67,20 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
       const unsigned char* p[inputs];
       std::int64_t apart[2] = {};
 #pragma unroll
-      for (int k = 0; k < inputs; ++k) {
-        p[k] = from[k] + static_cast<std::int64_t>(member) * w.row.step_bytes[k];
-        apart[k] = v.dim[v.kept].stride[k];
-      }
+      for (int k = 0; k < inputs; ++k) apart[k] = v.dim[v.kept].stride[k];
       constexpr unsigned items = items_of_unit<Whole, Acc>;
 #pragma unroll 1
-      for (std::uint64_t line = begin; line < (member < w.row.units ? end : begin); line += stretch) {
-        add_line<Whole, true>(acc, r, p, apart, line + (threadIdx.x >> w.side_log2), apart_lines, min(end, line + stretch), std::uint64_t{member} * items, w.row.units * items);
-        if constexpr (Acc::proves) {
-          if (line + stretch < end) {
-            s = acc.combine(s, total_of(acc, r, facts));
-            r = acc.start();
+      for (std::uint64_t unit = member; unit < w.row.units; unit += side) {
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[k] = from[k] + static_cast<std::int64_t>(unit) * w.row.step_bytes[k];
+#pragma unroll 1
+        for (std::uint64_t line = begin; line < end; line += stretch) {
+          add_line<Whole, true>(acc, r, p, apart, line + (threadIdx.x >> w.side_log2), apart_lines, min(end, line + stretch), unit * items, w.row.units * items);
+          if constexpr (Acc::proves) {
+            if (line + stretch < end || unit + side < w.row.units) {
+              s = acc.combine(s, total_of(acc, r, facts));
+              r = acc.start();
+            }
           }
         }
       }
@@ -163,7 +168,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   bool again = false;
   if constexpr (Acc::proves) again = w.parts > 1 && bytes > alone_bytes;
   const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), threads, 0, stream, scratch.overlaps()}, v, w,
-                               acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1 + merges_of_block), static_cast<unsigned char*>(r.out),
+                               acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1 + (one ? 0 : far_units) + merges_of_block), static_cast<unsigned char*>(r.out),
                                scratch.row_states(), scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
   if constexpr (Acc::proves) {
     if (e == cudaSuccess && again) {

@@ -137,9 +137,17 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (w.uneven != 0) {  // two rounds for what is in no unit
     while (1 << w.group_log2 < items) ++w.group_log2;
   }
-  const std::uint64_t groups = 32u >> w.group_log2;
   const std::uint64_t resident = std::uint64_t{scratch.multiprocessors()} * (2048 / rows_threads);
   w.single = w.uneven == 0 && v.kept <= 1 && w.lines == 1 && w.units <= std::uint64_t{1} << w.group_log2;
+  if constexpr (repeatable_accumulator<Acc>) {
+    if (w.whole && w.uneven == 0 && v.kept <= 1 && w.lines == 1 && (w.units == 8 || w.units == 16 || w.units == 32)) {
+      w.quads = quad_accumulator<Acc>;
+      w.single = false;
+      w.group_log2 = 0;
+      while (std::uint64_t{4} << w.group_log2 < w.units) ++w.group_log2;
+    }
+  }
+  const std::uint64_t groups = 32u >> w.group_log2;
   w.steps = w.single && w.group_log2 < 2 ? 4 : 1 << w.group_log2;
   while (w.steps > 1 && v.rows / (groups * static_cast<unsigned>(w.steps)) < resident * rows_warps) w.steps /= 2;
   const std::uint64_t batch = groups * static_cast<unsigned>(w.steps), batches = (v.rows + batch - 1) / batch;

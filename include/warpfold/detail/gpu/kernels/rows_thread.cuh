@@ -316,7 +316,7 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
   const std::uint64_t bytes = v.n * size;
   if (v.offsets != nullptr || v.n == 0 || v.kept == 0 || v.dims != v.kept + 1) return false;
   // All rows one after the other.
-  const bool in_pack = bytes <= 16 && (bytes & (bytes - 1)) == 0, few_packs = bytes % 16 == 0 && bytes / 16 <= lone_loads;
+  const bool in_pack = bytes <= 16 && (bytes & (bytes - 1)) == 0, few_packs = bytes % 16 == 0 && bytes / 16 <= (repeatable_accumulator<Acc> ? lone_loads - 1 : lone_loads);
   if (v.kept == 1 && v.dim[1].stride[0] == static_cast<std::int64_t>(size) && v.dim[0].stride[0] == static_cast<std::int64_t>(bytes) && (in_pack || few_packs) &&
       reinterpret_cast<std::uintptr_t>(v.x[0]) % 16 == 0 && v.all * size >= std::uint64_t{2048} * scratch.multiprocessors()) {
     lone_walk w{0, 0, acc.result_size()};

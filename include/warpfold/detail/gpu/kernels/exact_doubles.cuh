@@ -207,7 +207,7 @@ cudaError_t exact_doubles_bulk(const double* x, std::uint64_t n, To out, workspa
                 scratch.fast_doubles(), out, scratch.tally());
 }
 
-/// By buckets, `blocks` of Threads a multiprocessor.
+/// The sum by buckets. Each multiprocessor has at most `blocks` blocks, of Threads threads each.
 template <int Threads, class To>
 cudaError_t exact_doubles_by_buckets(const double* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream, std::uint32_t blocks) {
   const std::uint64_t packs = n / 2;

@@ -3,7 +3,12 @@
 #include <simt/machine.hpp>
 
 #include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
+#include <warpfold/detail/gpu/kernels/certified_reduce.cuh>
 #include <warpfold/warpfold.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
 
 #include "../support/effort.hpp"
 #include "fused_table.hpp"
@@ -82,13 +87,79 @@ TEST_P(types, added_again_by_the_blocks_that_are_there) {
   wf::launch_choices c;
   for (const auto order : {simt::block_order::forward, simt::block_order::reversed, simt::block_order::shuffled}) {
     for (const std::uint32_t looks : {0u, 1u, 256u}) {
-      if (wf::is_integer(GetParam()) || !chosen()) continue;
-      c.looks = looks;
-      place_.kernels().trials->choose(place_.scratch(), c);
-      row("cancelling", {40001, looks, 1}, order);
-      row("cancelling_octaves", {40001, looks, 1}, order);
+      for (const std::uint32_t trust : {1u, 256u}) {
+        if (wf::is_integer(GetParam()) || !chosen()) continue;
+        c.looks = looks;
+        c.trust = trust;
+        place_.kernels().trials->choose(place_.scratch(), c);
+        row("cancelling", {40001, looks, 1}, order);
+        row("cancelling_octaves", {40001, looks, 1}, order);
+      }
     }
   }
+}
+
+// What launches know of those before them: blocks that lost something leave after `trust` launches in which they stayed for nothing, and none after one that needed them.
+TEST(launch_word, blocks_leave_where_they_were_not_needed) {
+  using wf::device::launch_word;
+  constexpr std::uint32_t trust = 3, range = 0xffffffff;
+  launch_word w{0};
+  const auto after = [&](bool again, bool lost) {
+    const std::uint32_t turn = w.turn();
+    w = w.next(again, range, lost, trust);
+    EXPECT_NE(w.turn(), turn);
+    EXPECT_EQ(w.again(), again);
+    if (again) {
+      EXPECT_EQ(w.range(), range);
+    }
+    return w.trusts();
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(after(false, true));
+    EXPECT_FALSE(after(false, false));  // lost nothing: tells nothing
+    EXPECT_FALSE(after(false, true));
+    EXPECT_TRUE(after(false, true));
+    EXPECT_TRUE(after(false, false));
+    EXPECT_TRUE(after(false, true));
+    EXPECT_FALSE(after(true, true));
+    EXPECT_FALSE(after(true, true));
+  }
+  // The count stays where it is at its end.
+  w.word = std::uint64_t{0xfffffffe} << 32;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(after(false, true));
+  w.word = 0xfffffffe;  // and the number of launches begins anew
+  EXPECT_FALSE(after(false, true));
+  EXPECT_EQ(static_cast<std::uint32_t>(w.word), 0u);
+}
+
+// More than 132 blocks wait for the last one's word, or leave at once if the launch before lost something for nothing: then the last one adds again alone.
+TEST(large_grids, wait_for_the_word_or_leave) {
+  const auto before = simt::current_options();
+  for (const auto order : {simt::block_order::forward, simt::block_order::shuffled}) {
+    simt::current_options().multiprocessors = 80;
+    simt::current_options().order = order;
+    wf::simulated_gpu place;
+    wf::launch_choices c;
+    c.trust = 1;
+    place.kernels().trials->choose(place.scratch(), c);
+    constexpr std::int64_t n = 540'000;
+    const layout all{n, 0, 1};
+    const auto lost = make_bytes(wf::dtype::f64, "finite_bits", n, 3);
+    auto cancels = lost;  // each number and its negative, in blocks that are far from each other, of which each loses something; all but a crumb
+    std::mt19937_64 random(5);
+    for (std::int64_t i = 0; i < n / 2; ++i) {
+      const double x = i == 77 ? 0x1p-130 : std::ldexp(1 + 0x1p-52 * static_cast<double>(random() >> 12), static_cast<int>(random() % 200) - 100), minus = i == 77 ? 0 : -x;
+      std::memcpy(&cancels[static_cast<std::size_t>(i) * 8], &x, 8);
+      std::memcpy(&cancels[static_cast<std::size_t>(n - 1 - i) * 8], &minus, 8);
+    }
+    const device_inputs some(simt_machine(), lost, {}), nothing(simt_machine(), cancels, {});
+    const auto sum = [&](bool cancelling) {
+      check_cell(simt_machine(), place, wf::op::sum, wf::dtype::f64, wf::accuracy::exact, cancelling ? "cancelling" : "finite_bits", all, cancelling ? nothing : some,
+                 cancelling ? cancels : lost, {}, {});
+    };
+    for (const bool cancelling : {true, false, true, true, false, false, true}) sum(cancelling);
+  }
+  simt::current_options() = before;
 }
 
 // Each block's sum loses nothing, but that of all has no certain rounding: what the blocks told is added exactly.

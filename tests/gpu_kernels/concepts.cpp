@@ -17,7 +17,7 @@ namespace {
 
 template <class T>
 constexpr bool are_domains = pack_domain<by_loads<128, walk<4>, true>, T> && pack_domain<by_loads<64, walk<2, true, cache::share>, false>, T> &&
-                             pack_domain<by_copies<512, 4, 3, true>, T> && pack_domain<by_copies<256, 2, 2, false>, T>;
+                             pack_domain<side_by_side<256, 4>, T> && pack_domain<by_copies<512, 4, 3, true>, T> && pack_domain<by_copies<256, 2, 2, false>, T>;
 static_assert(are_domains<float> && are_domains<double> && are_domains<__half> && are_domains<__nv_bfloat16> && are_domains<int>);
 static_assert(is_built<by_loads<128, walk<4>, true>> && is_built<by_copies<512, 4, 3, true>> == has_bulk_copies);
 static_assert(item_domain<in_turn<4, 4, true>, 1> && item_domain<in_turn<2, 8, false>, 2>);

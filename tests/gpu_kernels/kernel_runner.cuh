@@ -46,6 +46,7 @@ cudaError_t run_exact(const T* x, std::uint64_t n, wf::device::exact_t<T>* out, 
     return exact_sum_shaped<T, bf16_buckets<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   } else {
     if (bulk) return exact_sum_bulk<T, float_buckets<32>, 32, 2, 2, 1>(x, n, out, ws, stream, 3, 0.5f);
+    if (launch == shape::side_by_side) return exact_sum_near<64, 4, 1>(x, n, out, ws, stream, 3);
     return exact_sum_shaped<T, float_buckets<64>, 64, walk<2, true>, 1>(x, n, out, ws, stream, blocks, collector);
   }
 }

@@ -15,7 +15,7 @@ constexpr std::size_t size_of(element e) {
 }
 
 /// How a sum is launched: as the library chooses, or by a grid that small arrays reach too.
-enum class shape { library, one_block, three_blocks, nine_blocks };
+enum class shape { library, one_block, three_blocks, nine_blocks, side_by_side };  // the last one of f32 alone
 
 struct sum_request {
   element type = element::f32;

@@ -20,6 +20,7 @@ TEST_P(families, exact_and_fast_over_sizes_and_addresses) {
   check_family(run_on_gpu, type, family, {0, 1, 2, 7, 64, 1000, 5003, 100003},
                {shape::one_block, shape::nine_blocks, shape::library}, {0, 1, items - 1});
   check_family(run_on_gpu, type, family, {1000003}, {shape::library}, {0, 1});
+  if (type == element::f32) check_family(run_on_gpu, type, family, {0, 1, 5003, 100003}, {shape::side_by_side}, {0, 3});
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,7 +13,9 @@ class families : public ::testing::TestWithParam<std::tuple<element, std::string
 TEST_P(families, exact_and_fast_over_sizes_and_addresses) {
   const auto [type, family] = GetParam();
   const std::size_t items = 16 / size_of(type);
-  check_family(run_on_simt, type, family, {0, 1, 2, 7, 64, 1000, 5003}, small_grids,
+  auto grids = small_grids;
+  if (type == element::f32) grids.push_back(shape::side_by_side);
+  check_family(run_on_simt, type, family, {0, 1, 2, 7, 64, 1000, 5003}, grids,
                {0, 1, items - 1});
 }
 
@@ -45,7 +47,9 @@ TEST_P(types, the_launches_that_the_library_chooses) {
 
 TEST_P(types, carries_of_threads_with_many_elements) {
   for (const char* family : {"huge", "finite_bits", "normal", "rising", "falling", "steps", "edge"}) {
-    check_family(run_on_simt, GetParam(), family, {200003}, {shape::one_block}, {0});
+    std::vector<shape> grids{shape::one_block};
+    if (GetParam() == element::f32) grids.push_back(shape::side_by_side);
+    check_family(run_on_simt, GetParam(), family, {200003}, grids, {0});
   }
 }
 
@@ -80,6 +84,22 @@ TEST_P(types, scratch_is_clean_after_each_run_and_in_graphs) {
     r.runs = 1;
     check_fast(run_on_simt, r, c, "one fast run", one);
     ASSERT_EQ(one, three);
+  }
+}
+
+/// As large as a slot of a column takes, and of one sign: as many for a thread as make no carries, by more blocks than were asked for.
+TEST(columns, do_not_overflow_without_carries) {
+  constexpr std::uint64_t n = 100'000;
+  for (const float x : {0x1.fffffep1f, -0x1.fffffep1f}) {
+    const std::vector<float> data(n, x);
+    sum_request r;
+    r.type = element::f32;
+    r.launch = shape::side_by_side;
+    r.data = data.data();
+    r.n = n;
+    const auto got = run_on_simt(r);
+    EXPECT_EQ(got.error, "");
+    EXPECT_EQ(got.bits, __builtin_bit_cast(std::uint32_t, static_cast<float>(n * static_cast<double>(x))));
   }
 }
 

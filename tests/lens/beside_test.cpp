@@ -65,6 +65,15 @@ void check_kernel(const json& one, const lens::kernel_counts& simt, const std::s
   EXPECT_EQ(rows, one["counters"].size());
 }
 
+/// Whether simt counts what it counted then.
+bool counts_as_then(const json& one, const lens::kernel_counts& simt) {
+  for (const json& row : one["counters"]) {
+    const auto* c = counter_named(row["counter"]);
+    if (c != nullptr && row["simt"] != c->simt(simt.total)) return false;
+  }
+  return true;
+}
+
 TEST(beside_an_h100, simt_counts_what_it_counted_then) {
   ASSERT_FALSE(measured().is_null()) << COUNTERS_FILE;
   const simt::options before = simt::current_options();
@@ -89,6 +98,11 @@ TEST(beside_an_h100, simt_counts_what_it_counted_then) {
       EXPECT_EQ(counted.refused, one.value("refused", std::string()));
       if (!counted.refused.empty()) continue;
       ASSERT_EQ(counted.kernels.size(), one["kernels"].size());
+      if (one.contains("changed")) {  // the rung's kernel, and no H100 has counted since
+        std::printf("not compared: %s of %s, n = %llu: %s\n", rung.c_str(), dtype.c_str(), static_cast<unsigned long long>(n), one["changed"].get<std::string>().c_str());
+        EXPECT_FALSE(counts_as_then(one["kernels"][0], counted.kernels[0])) << "it is what it was: `changed` is not true";
+        continue;
+      }
       for (std::size_t k = 0; k < counted.kernels.size(); ++k) {
         const json& theirs = one["kernels"][k];
         const std::string kernel = theirs["kernel"];

@@ -17,6 +17,7 @@ struct launch_choices {
   std::uint32_t exact_blocks = 32;     ///< a multiprocessor, of exact kernels; never more than fit at once: 1 to 32
   std::uint32_t overlap = 1;           ///< 1: a kernel may come to a GPU of CC 9.0 on before the last one of its kind is done
   std::uint32_t looks = 256;           ///< at a verdict that does not come, of a block that certificates may need again, before it leaves (certified_reduce.cuh); not tuned
+  std::uint32_t trust = 256;           ///< launches whose blocks lost something and were not needed again, until those of the next ones leave at once (certified_reduce.cuh); not tuned
 
   friend constexpr bool operator==(const launch_choices&, const launch_choices&) = default;
 };

@@ -48,14 +48,14 @@ __device__ __forceinline__ void sum_buckets(const std::int64_t* buckets0, piece_
 
 /// f32: a private set of eight int64 slots per thread in shared memory. Slot p >> 5
 /// takes mantissa·2^(p & 31), where the element is ±mantissa·2^(p - 149). No two threads share a
-/// bank's word in one access, no data is faster or slower than other data, no atomics.
-template <int Threads>
+/// bank's word in one access, no data is faster or slower than other data, no atomics. Few: there are at most most_adds elements, which make no carries.
+template <int Threads, bool Few = false>
 struct float_buckets {
   static constexpr int unit = exact::format<float>::min_exponent;
   static constexpr int digits = exact::format<float>::digits;
-  static constexpr int slots = 9;  // the last one takes carries only
+  static constexpr int slots = Few ? 8 : 9;  // the last one of nine takes carries only
   /// 24 bits shifted by at most 31: 224·2^55 and a carry stay below 2^63.
-  static constexpr int adds_between_carries = 224;
+  static constexpr int adds_between_carries = 224, most_adds = 255;
   static constexpr std::size_t shared_bytes = sizeof(std::int64_t) * slots * Threads;
   using room = piece_room<slots>;
 
@@ -79,6 +79,7 @@ struct float_buckets {
   }
 
   __device__ __forceinline__ void after_batch(int packs) {
+    if constexpr (Few) return;
     adds += packs * pack_items<float>;
     if (adds > adds_between_carries - packs * pack_items<float>) carry();
   }

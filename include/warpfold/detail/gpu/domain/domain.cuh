@@ -54,6 +54,53 @@ struct by_loads {
   }
 };
 
+/// Each block's packs lie side by side, in rows of a pack a thread, as many rows as the cut has rounds. It is for arrays in L2, whose threads have few packs: one loop of
+/// little code, without the odd batch that by_loads begins with. (Exact sums of 2^20 f32 took 3.4 µs by that, and take 3.2 so.)
+template <int Threads, int Loads>
+struct side_by_side {
+  static constexpr int threads = Threads, loads = Loads;
+  static constexpr bool ahead = false;
+  static constexpr std::size_t shared_bytes = 0;
+
+  template <class Part, class Start, class Add, class AfterBatch>
+  static __device__ __forceinline__ void walk(const Part& part, unsigned char*, Start start, Add add, AfterBatch after_batch) {
+    using T = typename Part::element;
+    const auto packs = static_cast<std::uint32_t>(part.last);
+    const std::uint32_t mine = (static_cast<std::uint32_t>(part.rounds) + (part.whole_rest != 0 ? 1 : 0)) * Threads;
+    const std::uint32_t begin = blockIdx.x * mine, end = min(begin + mine, packs);
+    const loader<cache::keep> load(1);
+    const auto fetch = [&](std::uint32_t v) { return load(part.x + std::uint64_t{v} * pack_items<T>); };
+    start();
+    std::uint32_t v = begin + threadIdx.x;
+    pack p[Loads];
+#pragma unroll 1
+    for (; v + (Loads - 1) * Threads < end; v += Loads * Threads) {
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) p[u] = fetch(v + u * Threads);
+#pragma unroll
+      for (int u = 0; u < Loads; ++u) add(p[u]);
+      after_batch(Loads);
+    }
+    if (v < end) {
+#pragma unroll
+      for (int u = 0; u < Loads - 1; ++u) {
+        if (v + u * Threads < end) p[u] = fetch(v + u * Threads);
+      }
+#pragma unroll
+      for (int u = 0; u < Loads - 1; ++u) {
+        if (v + u * Threads < end) add(p[u]);
+      }
+      after_batch(Loads);
+    }
+    if (part.rest != 0 && blockIdx.x == 0 && threadIdx.x < 2) {  // before the packs, and behind them
+      const bool head = threadIdx.x == 0;
+      const std::uint32_t count = head ? part.head() : part.tail();
+      if (count != 0) add(load_part(head ? part.x - count : part.x + part.last * pack_items<T>, static_cast<int>(count)));
+      after_batch(1);
+    }
+  }
+};
+
 /// Chunks of Each packs per thread come by way of shared memory (bulk.cuh).
 template <int Threads, int Each, int Stages, bool Aligned>
 struct by_copies {

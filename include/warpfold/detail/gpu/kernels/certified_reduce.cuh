@@ -3,7 +3,7 @@
 /// Exact reductions by certificate: a kernel that adds in doubles and answers if the rounding is certain. Where it is not, a small array is
 /// added again by its block, and an array beyond L2 by a kernel that is enqueued behind and leaves at once otherwise (binned_reduce.cuh).
 /// An array in L2 has one kernel: blocks whose sums lost nothing have told all that there is to know, and their sums give the exact answer;
-/// the others stay until they know whether they must add again.
+/// the others stay until they know whether they must add again. Where many launches have not needed them, they leave too (launch_word).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -157,10 +157,34 @@ struct certified_mailbox {
 struct certified_desk {
   std::uint64_t* boxes;
   std::uint32_t* verdict;  ///< 1 if *out is the answer, else 0: to the kernel behind
-  std::uint64_t* launches; ///< of kernels of arrays in L2: their number so far, times two, and the last verdict; in the upper half the range of what is to be added again. They take turns with two rooms of `boxes`. nullptr: the array is not in L2
+  std::uint64_t* launches; ///< a launch_word of kernels of arrays in L2. They take turns with two rooms of `boxes`. nullptr: the array is not in L2
   binned_board board;      ///< in L2: of every other launch; the others have `next` two further
   std::uint64_t* spare;    ///< room for an answer a block
   std::uint32_t looks;     ///< a block that may have to add again looks so often for others' sums, and leaves
+  std::uint32_t trust;     ///< launch_word
+};
+
+/// What kernels of arrays in L2 know of those before them on the same scratch memory. Bit 0: the last one's array was added again; bits 1 to 31: how many there were. The upper half
+/// has the range of what is to be added again, or else: bit 32, whether blocks that lose something may leave; bits 33 to 63, how many launches lost something
+/// since one was added again.
+///
+/// A block that lost something stays for nothing in nearly all launches, and the next kernel waits for it. But a launch that needs blocks which left is added
+/// again by its last block alone, which takes a hundred times as long. So they leave only after `trust` launches that did not need them.
+struct launch_word {
+  std::uint64_t word;
+
+  __device__ __forceinline__ std::uint32_t turn() const { return static_cast<std::uint32_t>(word) >> 1 & 1; }
+  __device__ __forceinline__ bool again() const { return (word & 1) != 0; }
+  __device__ __forceinline__ std::uint32_t range() const { return static_cast<std::uint32_t>(word >> 32); }
+  __device__ __forceinline__ bool trusts() const { return (word & 1) == 0 && (word >> 32 & 1) != 0; }
+  /// That of the launch behind it: whether it is added again, and in which range, or whether it lost something.
+  __device__ __forceinline__ launch_word next(bool added_again, std::uint32_t range_of_it, bool lost_something, std::uint32_t trust) const {
+    const std::uint32_t count = (static_cast<std::uint32_t>(word) + 2) & ~1u;
+    std::uint32_t in_vain = again() ? 0 : range() >> 1;
+    if (lost_something && in_vain < ~0u >> 1) ++in_vain;
+    const std::uint32_t calm = in_vain << 1 | (in_vain >= trust ? 1u : 0u);
+    return {std::uint64_t{added_again ? range_of_it : calm} << 32 | count | (added_again ? 1u : 0u)};
+  }
 };
 
 /// v·2^scale more to carry-save digits, whose first one's unit is 2^unit: a multiple of that.
@@ -201,12 +225,12 @@ __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* 
 inline constexpr std::uint32_t certified_seeing_blocks = 132;
 
 /// Thread 0 of a block that has told what it knows, in larger grids: whether the array is to be added again, as the last block says, and its range.
-__device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint64_t number, std::uint32_t looks, std::uint32_t& range) {
+__device__ __forceinline__ bool await_verdict(std::uint64_t* launches, const launch_word& before, std::uint32_t looks, std::uint32_t& range) {
   for (std::uint32_t i = 0; i < looks; ++i) {
-    const std::uint64_t seen = load_word(launches);
-    if (seen != number) {
-      range = static_cast<std::uint32_t>(seen >> 32);
-      return (seen & 1) != 0;
+    const launch_word seen{load_word(launches)};
+    if (seen.word != before.word) {
+      range = seen.range();
+      return seen.again();
     }
     __nanosleep(0);
   }
@@ -221,7 +245,7 @@ __device__ __forceinline__ bool await_verdict(std::uint64_t* launches, std::uint
 /// when they are needed: an f64 sum of 2^14 took 0.2 µs longer without.
 template <int Threads, bool Near, class T, terms Terms, class Out>
 __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms>& room, const certified_question& q, std::uint64_t n, Out* out,
-                                                   const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, std::uint64_t number, std::uint32_t& range) {
+                                                   const certified_desk& desk, const certified_mailbox<certified_state<certified_traits<T, Terms>>>& mail, const launch_word& before, std::uint32_t& range) {
   using traits = certified_traits<T, Terms>;
   using state = certified_state<traits>;
   using found = typename certified_mailbox<state>::found;
@@ -235,7 +259,7 @@ __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms
   const shared_place<certified::pair> tell(told);
   if (near && !last && gridDim.x > certified_seeing_blocks) {
     bool again = false;
-    if (threadIdx.x == 0) again = await_verdict(desk.launches, number, desk.looks, range);
+    if (threadIdx.x == 0) again = await_verdict(desk.launches, before, desk.looks, range);
     return __syncthreads_or(again ? 1 : 0) != 0;
   }
   const auto warps = in_register(static_cast<int>(min((gridDim.x + warp_lanes - 2) / warp_lanes, blockDim.x / warp_lanes)));
@@ -276,7 +300,7 @@ __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms
     }
     // All have told, so all have read the word. A rehearsal writes too, elsewhere: what follows an answer takes 100 cycles longer the first time.
     if (!near) *desk.verdict = doubt ? 0u : 1u;
-    else if (last) store_word(rehearsal ? spare_word + workspace::spare_words - 1 : desk.launches, std::uint64_t{range} << 32 | (static_cast<std::uint32_t>((number >> 1) + 1) << 1 | (doubt ? 1u : 0u)));
+    else if (last) store_word(rehearsal ? spare_word + workspace::spare_words - 1 : desk.launches, before.next(doubt, range, gridDim.x > certified_seeing_blocks && !loses_nothing<T, Terms>(s, pairs), desk.trust).word);
   }
   if constexpr (Near) {
     if (near) {
@@ -317,12 +341,12 @@ __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<
   using mailbox_type = certified_mailbox<state>;
   const bool near = Near && desk.launches != nullptr;
   mailbox_type mail{desk.boxes, near ? workspace::near_blocks : mailbox_type::most_blocks};
-  std::uint64_t number = 0;  // thread 0 knows it; its block votes for the room, since the address of a shared word would be made before the post
+  launch_word before{0};  // thread 0 knows it; its block votes for the room, since the address of a shared word would be made before the post
   std::uint32_t turn = 0;
-  if (near && threadIdx.x == 0) number = load_word(desk.launches);
+  if (near && threadIdx.x == 0) before.word = load_word(desk.launches);
   if (is_last_block()) {
     if (near) {
-      turn = __syncthreads_or(static_cast<int>(number >> 1 & 1)) != 0 ? 1 : 0;
+      turn = __syncthreads_or(static_cast<int>(before.turn())) != 0 ? 1 : 0;
       const std::uint32_t other = 1 - turn;
       for (std::uint32_t i = threadIdx.x; i < workspace::near_words; i += blockDim.x) store_word(desk.boxes + other * workspace::near_words + i, 0);
       if (threadIdx.x == 0) desk.board.next[2 * other] = 0;
@@ -334,18 +358,18 @@ __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<
     if (threadIdx.x == 0) {
       const bool lost_nothing = near && loses_nothing<T, Terms>(s, pairs);
       mailbox_type to = mail;
-      to.boxes += (number >> 1 & 1) * workspace::near_words;
+      to.boxes += before.turn() * workspace::near_words;
       to.post(s, lost_nothing);
-      stays = !lost_nothing && !leaves_room();
+      stays = !lost_nothing && !leaves_room() && !(before.trusts() && gridDim.x > certified_seeing_blocks);
     }
     if (!near) return;
     let_others_come();
     if (__syncthreads_or(stays ? 1 : 0) == 0) return;
-    turn = __syncthreads_or(static_cast<int>(number >> 1 & 1)) != 0 ? 1 : 0;
+    turn = __syncthreads_or(static_cast<int>(before.turn())) != 0 ? 1 : 0;
   }
   if (near) mail.boxes += turn * workspace::near_words;
   std::uint32_t range = 0;
-  const bool again = certified_decision<Threads, Near, T, Terms>(room, q, a.n, out, desk, mail, number, range);
+  const bool again = certified_decision<Threads, Near, T, Terms>(room, q, a.n, out, desk, mail, before, range);
   if constexpr (Near) {
     if (!again) return;
     binned_board board = desk.board;
@@ -457,6 +481,8 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   if (!make_arrays<T, Ts...>(a, x, stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   const std::uint64_t rest = n - a.packs * traits::items, work = a.packs + rest;
   const bool near = (a.packs != 0 ? a.packs * 16 : n * 32) * traits::inputs <= scratch.l2_bytes() / 4 * 3;  // elements apart: a sector each
+  // Where an array fills more than half of L2, a fifth of it may go first, and so the rest stays: 0.97 to 0.99 of the time.
+  if (near && a.packs * 16 * traits::inputs > scratch.l2_bytes() / 2) a.kept = 0.8f;
   const bool bulk = !near && traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
   certified_shape shape = certified_shape_for(work, certified_pairs<T, Terms>, near, bulk, certified_blocks<T, Terms>, scratch.multiprocessors());
   if (work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements)) {
@@ -474,7 +500,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   auto* const to = static_cast<Out*>(out);
   if (shape.small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, to);
   const certified_desk desk{near ? scratch.near_boxes() : scratch.mailbox(), scratch.verdict(), near ? scratch.near_launches() : nullptr, binned_board::of(scratch, false),
-                            scratch.spare_answers(), scratch.choices().looks};
+                            scratch.spare_answers(), scratch.choices().looks, scratch.choices().trust};
   if (near) {
     const std::size_t bins = sizeof(binned_rows<T, Terms, bin_copies<T, Terms>>);
     const std::size_t told = 8 * (2 * traits::parts * std::size_t{shape.workers} + binned_layout<T, Terms>::digits);

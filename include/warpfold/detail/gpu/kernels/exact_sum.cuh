@@ -64,6 +64,13 @@ __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threa
   answer_of_accumulators<Domain::threads>(a, shared.room, shared.kinds_of_warp, part.empty(), out, rows);
 }
 
+/// So much shared memory a block, and `least` at least, that a multiprocessor holds no more than `each` blocks. Else blocks of the next kernel come while this
+/// one's last block is at work, and a multiprocessor that has one too many takes longest: 2^23 floats in L2 took 1.1 times as long.
+inline std::size_t shared_for_blocks(const workspace& scratch, std::uint32_t each, std::size_t least) {
+  const std::size_t share = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
+  return least < share ? share : least;
+}
+
 /// The sum with a launch of one's own choosing, for tuning: `workers` blocks, and if `collector` one more
 /// that only collects; fewer than workspace::most_blocks blocks. `kept` is array_part's.
 template <class T, thread_sum Accumulator, int Threads, class Walk, int MinBlocks, bool Collects = true, class To>
@@ -76,12 +83,27 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
   std::size_t shared = Accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors(), blocks = workers + (collector ? 1u : 0u), each = blocks / sm;
   if (scratch.overlaps() && each > 1 && blocks == each * sm && n * sizeof(T) < scratch.l2_bytes()) {
-    // So much shared memory that a multiprocessor holds no more blocks than it is to have. Else blocks of the next kernel come while this
-    // one's last block is at work, and a multiprocessor that has one too many takes longest: 2^23 floats in L2 took 1.1 times as long.
-    const std::size_t least = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
-    shared = shared < least ? least : shared;
+    shared = shared_for_blocks(scratch, each, shared);
   }
   return launch(kernel, {blocks, Threads, shared, stream, scratch.overlaps()}, part, out, scratch.tally());
+}
+
+/// The sum of f32 in L2 with a launch of one's own choosing: at most `workers` blocks whose packs lie side by side, and one that collects. More blocks, if a thread
+/// would have so many elements that its column made carries.
+template <int Threads, int Loads, int MinBlocks>
+cudaError_t exact_sum_near(const float* x, std::uint64_t n, float* out, workspace& scratch, cudaStream_t stream, std::uint32_t workers) {
+  using accumulator = float_buckets<Threads, true>;
+  const std::uint64_t packs = n / pack_items<float>;
+  const std::uint32_t rows = packs == 0 ? 1 : divide_up(packs, Threads);
+  // An element or three before the packs, and behind them, are a thread's too.
+  const std::uint32_t each = at_most(divide_up(rows, workers), (accumulator::most_adds - pack_items<float>) / pack_items<float>);
+  const std::uint32_t blocks = divide_up(rows, each) + 1;
+  if (blocks > workspace::most_blocks) return cudaErrorInvalidValue;
+  std::size_t shared = accumulator::shared_bytes;
+  const std::uint32_t sm = scratch.multiprocessors();
+  if (scratch.overlaps() && blocks > sm) shared = shared_for_blocks(scratch, divide_up(blocks, sm), shared);
+  const auto kernel = exact_sum_kernel<float, accumulator, side_by_side<Threads, Loads>, MinBlocks, true, float*>;
+  return launch(kernel, {blocks, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, (blocks - 1) * Threads), out, scratch.tally());
 }
 
 /// The same by way of shared memory.
@@ -114,7 +136,15 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
   constexpr bool buckets = !std::is_same_v<T, __half>;
   using accumulator = std::conditional_t<std::is_same_v<T, float>, float_buckets<256>,
                                          std::conditional_t<buckets, bf16_buckets<256>, half_registers<256>>>;
-  if constexpr (std::is_pointer_v<To>) {  // in L2; states go by what is for larger arrays, so that fewer kernels are compiled
+  if constexpr (std::is_same_v<To, float*>) {
+    if (bytes <= l2 / 4 * 3) {
+      // Few loads at once where few packs are a thread's: it is a longer way from the last load to the answer otherwise.
+      const std::uint32_t one = sm > 1 ? sm - 1 : 1, two = 2 * sm - 1;
+      if (packs <= 65536) return exact_sum_near<256, 2, 4>(x, n, out, scratch, stream, one);
+      if (packs <= std::uint64_t{7} * 256 * two) return exact_sum_near<256, 4, 4>(x, n, out, scratch, stream, packs <= 131072 ? one : two);
+      return exact_sum_near<256, 8, 4>(x, n, out, scratch, stream, two);
+    }
+  } else if constexpr (std::is_pointer_v<To>) {  // in L2; states go by what is for larger arrays, so that fewer kernels are compiled
     if constexpr (buckets) {
       if (packs <= 1 << 18) {
         const exact_shape s = exact_shape_for(bytes, 256, 2, 2, sm, l2);
@@ -129,9 +159,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
     }
     if (bytes <= l2 / 4 * 3) {
       const exact_shape s = exact_shape_for(bytes, 256, buckets ? 2 : 1, 4, sm, l2);
-      // A block of its own to collect, of as many as find room at a time.
-      constexpr bool collector = std::is_same_v<T, float>;
-      return exact_sum_shaped<T, accumulator, 256, near, 4, collector>(x, n, out, scratch, stream, s.workers - (collector && s.workers > 1 ? 1 : 0), collector);
+      return exact_sum_shaped<T, accumulator, 256, near, 4, false>(x, n, out, scratch, stream, s.workers);
     }
   }
   // Beyond it the same kernels answer and give states.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,35 +18,39 @@ namespace wfpy {
 
 namespace {
 
-/// PyTorch's own functions that make a tensor and Python's object of it, as torch/csrc/inductor/aoti_torch/c/shim.h and torch/csrc/autograd/python_variable.h tell of them: what its Python functions do
-/// around them takes longer than they. None of a PyTorch that has not all of them under these names, which the types of their arguments are part of.
+/// PyTorch's own functions that make a tensor and Python's object of it, as ATen/cuda/EmptyTensor.h, torch/csrc/inductor/aoti_torch/c/shim.h and torch/csrc/autograd/python_variable.h tell of them: what its
+/// Python functions, and the choice of an operator, do around them takes longer than they. None of a PyTorch that has not all of them under these names, which the types of their arguments are part of.
 class torch_answers {
  public:
   torch_answers() {
-    void *const all = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD), *const of_python = dlopen("libtorch_python.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (all == nullptr || of_python == nullptr) return;
+    const auto library_named = [](const char* name) { return dlopen(name, RTLD_LAZY | RTLD_NOLOAD); };
+    void *const all = library_named("libtorch_cpu.so"), *const of_cuda = library_named("libtorch_cuda.so"), *const of_python = library_named("libtorch_python.so"),
+         *const base = library_named("libc10.so");
+    if (all == nullptr || of_cuda == nullptr || of_python == nullptr || base == nullptr) return;
     static constexpr std::array<const char*, wf::dtypes.size()> names{"float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                                                                       "bool", "complex64", "complex128"};
     for (std::size_t k = 0; k < names.size(); ++k) {
       const auto number = reinterpret_cast<std::int32_t (*)()>(dlsym(all, (std::string("aoti_torch_dtype_") + names[k]).c_str()));
       if (number == nullptr) return;
-      types_[k] = number();
+      types_[k] = static_cast<std::int8_t>(number());
     }
     const auto cuda = reinterpret_cast<std::int32_t (*)()>(dlsym(all, "aoti_torch_device_type_cuda"));
-    empty_ = reinterpret_cast<decltype(empty_)>(dlsym(all, "aoti_torch_empty_strided"));
+    empty_ = reinterpret_cast<decltype(empty_)>(dlsym(of_cuda, "_ZN2at6detail18empty_strided_cudaEN3c108ArrayRefIlEES3_NS1_10ScalarTypeESt8optionalINS1_6DeviceEE"));
+    modes_ = reinterpret_cast<decltype(modes_)>(dlsym(base, "_ZN3c104impl21dispatch_mode_enabledEv"));
     address_ = reinterpret_cast<decltype(address_)>(dlsym(all, "aoti_torch_get_data_ptr"));
     release_ = reinterpret_cast<decltype(release_)>(dlsym(all, "aoti_torch_delete_tensor_object"));
     part_ = reinterpret_cast<decltype(part_)>(dlsym(all, "aoti_torch__reinterpret_tensor"));
     object_ = reinterpret_cast<decltype(object_)>(dlsym(of_python, "_Z16THPVariable_WrapON2at10TensorBaseE"));
-    is_there_ = cuda != nullptr && empty_ != nullptr && address_ != nullptr && release_ != nullptr && part_ != nullptr && object_ != nullptr;
-    if (is_there_) cuda_ = cuda();
+    is_there_ = cuda != nullptr && empty_ != nullptr && modes_ != nullptr && address_ != nullptr && release_ != nullptr && part_ != nullptr && object_ != nullptr;
+    if (is_there_) cuda_ = static_cast<std::int8_t>(cuda());
   }
 
-  /// New tensors of that shape on a GPU, one behind the other in one piece of memory, which is all that they share, and the first one's address. None, without a Python error, where they cannot be made so.
+  /// New tensors of that shape on a GPU, one behind the other in one piece of memory, which is all that they share, and the first one's address. None, without a Python error, where they cannot be made so,
+  /// or where something wants to hear of every operator.
   template <std::size_t Count>
   std::array<nb::object, Count> tensors(const wf::extents& shape, wf::dtype type, int device, void*& first) const {
     std::array<nb::object, Count> made;
-    if (!is_there_) return made;
+    if (!is_there_ || modes_()) return made;
     std::array<std::int64_t, wf::max_rank + 1> lengths{Count}, strides;
     std::int64_t n = 1;
     for (std::size_t d = shape.size(); d-- > 0; n *= std::max<std::int64_t>(1, shape[d])) {
@@ -53,20 +58,30 @@ class torch_answers {
       strides[d + 1] = n;
     }
     strides[0] = n;
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    constexpr std::size_t whole = Count == 1;  // whose first dimension is not there
-    void* all = nullptr;
-    if (empty_(rank + (whole ? 0 : 1), &lengths[whole], &strides[whole], types_[static_cast<std::size_t>(type)], cuda_, device, &all) != 0) return made;
-    bool right = address_(all, &first) == 0;
-    for (std::size_t k = 0; right && k < Count; ++k) {
-      void* part = all;
-      right = Count == 1 || part_(all, rank, &lengths[1], &strides[1], static_cast<std::int64_t>(k) * n, &part) == 0;
-      if (!right) break;
-      made[k] = nb::steal(object_(part));  // it takes the tensor out of `part`
-      right = made[k].is_valid();
-      if (Count != 1) release_(part);
+    constexpr std::size_t from = Count == 1 ? 1 : 0;  // the first dimension is not there of one
+    const std::size_t rank = shape.size() + 1 - from;
+    std::optional<tensor> answer;
+    try {
+      answer.emplace(empty_({&lengths[from], rank}, {&strides[from], rank}, types_[static_cast<std::size_t>(type)], gpu{cuda_, static_cast<std::int8_t>(device)}));
+    } catch (const std::exception&) {  // no memory is left: the way by Python raises what PyTorch does
+      return made;
     }
-    release_(all);
+    tensor& all = *answer;
+    bool right = address_(&all, &first) == 0;
+    if constexpr (Count == 1) {
+      if (right) made[0] = nb::steal(object_(&all));  // it takes the tensor out of `all`
+      right = made[0].is_valid();
+    } else {
+      for (std::size_t k = 0; right && k < Count; ++k) {
+        void* part = nullptr;
+        right = part_(&all, static_cast<std::int64_t>(shape.size()), &lengths[1], &strides[1], static_cast<std::int64_t>(k) * n, &part) == 0;
+        if (!right) break;
+        made[k] = nb::steal(object_(part));
+        right = made[k].is_valid();
+        release_(part);
+      }
+    }
+    if (Count != 1 || !right) release_(new tensor(all));  // which deletes it
     if (!right) {
       PyErr_Clear();
       made = {};
@@ -75,10 +90,27 @@ class torch_answers {
   }
 
  private:
+  /// Arguments as PyTorch's C++ takes them: an at::IntArrayRef, a c10::Device.
+  struct numbers {
+    const std::int64_t* first;
+    std::size_t size;
+  };
+  struct gpu {
+    std::int8_t type, index;
+  };
+  /// An at::Tensor, of which nobody knows here how it is released. Its destructor says to the compiler that a function returns it as it does one that has something to do.
+  struct tensor {
+    void* at;
+    explicit tensor(void* x) : at(x) {}
+    tensor(const tensor&) = default;
+    ~tensor() {}  // NOLINT(modernize-use-equals-default)
+  };
+
   bool is_there_ = false;
-  std::array<std::int32_t, wf::dtypes.size()> types_{};
-  std::int32_t cuda_ = 0;
-  std::int32_t (*empty_)(std::int64_t rank, const std::int64_t* shape, const std::int64_t* strides, std::int32_t type, std::int32_t device_type, std::int32_t device, void** made) = nullptr;
+  std::array<std::int8_t, wf::dtypes.size()> types_{};
+  std::int8_t cuda_ = 0;
+  tensor (*empty_)(numbers shape, numbers strides, std::int8_t type, std::optional<gpu> device) = nullptr;
+  bool (*modes_)() = nullptr;  // whether a TorchDispatchMode is there
   std::int32_t (*address_)(void* tensor, void** found) = nullptr;
   std::int32_t (*release_)(void* tensor) = nullptr;
   std::int32_t (*part_)(void* tensor, std::int64_t rank, const std::int64_t* shape, const std::int64_t* strides, std::int64_t first, void** made) = nullptr;

@@ -560,6 +560,17 @@ def test_answers_are_tensors_of_their_own():
     assert (mean._version, var._version) == (0, 1) and float(mean) == float(wf.mean(x)) and float(var) == float(wf.var(x) + 1)
     with torch.inference_mode():
         assert wf.sum(x).is_inference()
+    from torch.utils._python_dispatch import TorchDispatchMode
+    heard = []
+
+    class Hears(TorchDispatchMode):
+        def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            heard.append(str(operator))
+            return operator(*args, **(kwargs or {}))
+
+    with Hears():
+        a = wf.sum(x)
+    assert any("empty" in operator for operator in heard) and float(a) == float(wf.sum(x))
     a = wf.sum(x)
     weight = torch.ones((), device="cuda", requires_grad=True)
     (a * weight).backward()

@@ -112,6 +112,16 @@ TEST(small_batch_races, none) {
   }
 }
 
+/// Rows of whole packs that blocks take turns at, and columns that a thread has each.
+TEST(turn_races, none) {
+  int k = 0;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64, wf::dtype::bf16}) {
+    const auto size = static_cast<std::int64_t>(wf::info(t).size);
+    expect_no_race(rows_case(wf::op::sum, t, 2, (size < 4 ? 300000 : 100000) / size / 16 * 16, 0, 3), orders[k++ % 3], 2);
+    expect_no_race(columns_case(wf::op::sum, t, 7, 1024, 0, 0, 1, 5), orders[k % 3], 1);
+  }
+}
+
 /// Long rows and segments that blocks share and add again, and states, which come the same way.
 TEST(shared_again_races, none) {
   std::mt19937_64 g(8);

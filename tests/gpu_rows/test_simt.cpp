@@ -277,6 +277,37 @@ TEST_P(rows, that_many_blocks_share) {
   simt::current_options() = before;
 }
 
+/// Rows of whole packs that a block takes in rounds of 32 KiB, alone or by turns with others: of whole rounds and of a rest, one behind the other and with something between them, and a few that
+/// are not made of packs; of few multiprocessors and of so many that several blocks have a row.
+TEST_P(rows, that_blocks_take_turns_at) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 83;
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    if (!wf::is_floating(GetParam()) || !simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
+    for (const std::int64_t bytes : {65536, 65546, 65552, 98304 - 16, 98304 + 4096, 200000, 270336, 589840, 1 << 20}) {
+      for (const std::int64_t many : {1, 2, 3, 7}) {
+        if (!chosen() || many * bytes > 1200000 || (what != wf::op::sum && k++ % 3 != 0)) continue;
+        row_case c;
+        c.what = what;
+        c.type = GetParam();
+        c.family = row_families(GetParam())[++k % row_families(GetParam()).size()];
+        c.seed = k;
+        const std::int64_t n = bytes / size, apart = n + (k % 3 == 0 ? 16 : 0);
+        c.shape = {many, n};
+        c.axes = {1};
+        c.strides[0] = {apart, 1};
+        c.first[0] = k % 7 == 0 ? 1 : 0;
+        c.count[0] = many * apart + c.first[0];
+        simt::current_options().order = orders[k % 3];
+        simt::current_options().multiprocessors = bytes > 500000 ? 1 : 1 + static_cast<unsigned>(k % 4);  // one: blocks have a row each, or one so long that its chains are cut
+        EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Columns whose lines lie evenly, in whole loads and with lanes to spare, that blocks share by turns: of fewer lines than a round, of several rounds and a rest, and
 /// beside others.
 TEST_P(rows, of_columns_that_blocks_take_turns_at) {

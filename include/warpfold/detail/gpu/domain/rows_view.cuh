@@ -202,4 +202,17 @@ bool make_row_view(row_view<Inputs>& v, const rows_request& r, int item_size, in
   return aligned;
 }
 
+/// Whether lines are side by side in memory, and all of them whole multiples of 16 bytes at multiples of 16.
+template <int Inputs>
+bool are_whole(const row_view<Inputs>& v, int item_size) {
+  if (v.dims == v.kept) return false;
+  std::uintptr_t all = v.dim[v.dims - 1].length * static_cast<unsigned>(item_size);
+  for (int k = 0; k < Inputs; ++k) {
+    if (v.dim[v.dims - 1].stride[k] != item_size) return false;
+    all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
+    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.dim[d].stride[k]);
+  }
+  return all % 16 == 0;
+}
+
 }  // namespace wf::device::inline WF_BUILD

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_long.cuh
-/// Long rows: a block a row, or several blocks where rows are few. The last block of a row that is done puts the parts together.
+/// Long rows: a block a row, or several blocks where rows are few, or where they fit the multiprocessors better. The last block of a row that is done puts the parts together.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +21,8 @@ inline constexpr std::uint64_t half_block_bytes = 1 << 14;
 template <class Acc>
 inline constexpr int long_blocks = Acc::proves && !quick_accumulator<Acc> ? 3 : 4;
 /// Bytes of a row that a block has at least, where several share it: fewer if multiprocessors would have nothing to do, and a row is of
-/// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared once more.
+/// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared by all blocks then: of 256 × 2^20 doubles that were floats some sums are ties, and a block alone with a row
+/// took 0.4 ms.
 inline constexpr std::uint64_t long_share_bytes = 1 << 16, least_share_bytes = 1 << 14, split_bytes = 1 << 17, alone_bytes = 1 << 19;
 
 /// Units that a thread has of a line, at most, where it takes one of several lines at once.
@@ -34,6 +35,46 @@ struct long_walk {
   int side_log2;       ///< threads side by side on a line
   int warps_log2;      ///< of a block
 };
+
+/// Which row a block has, which part of it, of how many; of how many warps the block is.
+struct long_place {
+  std::uint64_t row;
+  std::uint32_t part, parts;
+  int warps_log2;
+};
+
+/// What threads have of their row becomes its answer: that of a block by way of `of_warp`, that of the blocks of a row by the last of them. Where there are verdicts, rows_again.cuh adds what
+/// is uncertain.
+template <class Acc>
+__device__ __forceinline__ void end_long_row(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, const long_place& at, typename Acc::state s,
+                                             typename Acc::state* of_warp, typename room_of<Acc>::type& room, unsigned char* to, unsigned char* partials, std::uint32_t* tickets,
+                                             std::uint64_t* verdicts) {
+  using state = typename Acc::state;
+  s = block_total(acc, s, of_warp, at.warps_log2);
+  if (at.parts > 1) {
+    auto* const box = reinterpret_cast<state*>(partials) + at.row * at.parts;
+    if (threadIdx.x == 0) box[at.part] = s;
+    if (!last_to_come(tickets + at.row, at.parts)) return;
+    s = acc.identity();
+    const std::uint32_t many = (at.parts + blockDim.x - 1) / blockDim.x;
+    for (std::uint32_t j = threadIdx.x * many; j < min(at.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
+    s = block_total(acc, s, of_warp, at.warps_log2);
+  }
+  if constexpr (Acc::proves) {
+    __shared__ bool sure;
+    if (threadIdx.x == 0) {
+      sure = acc.answer(s, v.n, facts, to);
+      if (verdicts != nullptr) {
+        verdicts[at.row] = sure ? 0 : at.row + 1;
+        sure = true;
+      }
+    }
+    __syncthreads();
+    if (!sure) acc.exactly(room, v, at.row, true, to);
+  } else if (threadIdx.x == 0) {
+    acc.answer(s, v.n, facts, to);
+  }
+}
 
 template <class Acc>
 __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, long_blocks<Acc>))
@@ -113,31 +154,20 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
       }
     }
   }
-  s = block_total(acc, acc.combine(s, total_of(acc, r, facts)), of_warp, w.warps_log2);
-  if (w.parts > 1) {
-    auto* const box = reinterpret_cast<state*>(partials) + row * w.parts;
-    if (threadIdx.x == 0) box[part] = s;
-    if (!last_to_come(tickets + row, w.parts)) return;
-    s = acc.identity();
-    const std::uint32_t many = (w.parts + blockDim.x - 1) / blockDim.x;
-    for (std::uint32_t j = threadIdx.x * many; j < min(w.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
-    s = block_total(acc, s, of_warp, w.warps_log2);
-  }
-  unsigned char* const to = out + row * w.row.answer_bytes;
-  if constexpr (Acc::proves) {
-    __shared__ bool sure;
-    if (threadIdx.x == 0) {
-      sure = acc.answer(s, v.n, facts, to);
-      if (verdicts != nullptr) {  // rows_again.cuh adds it
-        verdicts[row] = sure ? 0 : row + 1;
-        sure = true;
-      }
-    }
-    __syncthreads();
-    if (!sure) acc.exactly(room, v, row, true, to);
-  } else if (threadIdx.x == 0) {
-    acc.answer(s, v.n, facts, to);
-  }
+  end_long_row(acc, facts, v, {row, part, w.parts, w.warps_log2}, acc.combine(s, total_of(acc, r, facts)), of_warp, room, out + row * w.row.answer_bytes, partials, tickets, verdicts);
+}
+
+/// Whether rows whose answers are uncertain are shared among all blocks then.
+template <class Acc>
+bool is_shared_again(std::uint64_t rows, std::uint64_t bytes) {
+  return Acc::proves && bytes > alone_bytes && rows <= workspace::row_tickets;
+}
+template <class Acc>
+cudaError_t enqueue_again_of([[maybe_unused]] const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
+  const auto rows = static_cast<std::uint32_t>(v.rows);
+  if constexpr (quick_accumulator<Acc>) return enqueue_again(acc.complete(), v, rows, r, scratch, stream);
+  else if constexpr (Acc::proves) return enqueue_again(acc, v, rows, r, scratch, stream);
+  else return cudaSuccess;
 }
 
 template <class Acc>
@@ -165,19 +195,87 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   const std::uint64_t side = std::uint64_t{1} << w.side_log2, of_line = ((one ? w.each : rows.units) >> w.side_log2) + 3;
   const std::uint64_t all = of_line * (one ? 1 : w.each * side / threads + 1), chain = all < 2 * rounds_of_chain + 2 ? all : 2 * rounds_of_chain + 2;
   const std::uint64_t items = rows.whole ? 16u / static_cast<unsigned>(acc.item_size()) : 1u;
-  bool again = false;
-  if constexpr (Acc::proves) again = w.parts > 1 && bytes > alone_bytes;
+  const bool again = is_shared_again<Acc>(v.rows, bytes);
   const cudaError_t e = launch(long_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * w.parts), threads, 0, stream, scratch.overlaps()}, v, w,
                                acc, acc.facts(v.n, chain * items, w.parts + all / rounds_of_chain + 1 + (one ? 0 : far_units) + merges_of_block), static_cast<unsigned char*>(r.out),
                                scratch.row_states(), scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
-  if constexpr (Acc::proves) {
-    if (e == cudaSuccess && again) {
-      const auto rows_left = static_cast<std::uint32_t>(v.rows);
-      if constexpr (quick_accumulator<Acc>) return enqueue_again(acc.complete(), v, rows_left, r, scratch, stream);
-      else return enqueue_again(acc, v, rows_left, r, scratch, stream);
+  return e == cudaSuccess && again ? enqueue_again_of(acc, v, r, scratch, stream) : e;
+}
+
+/// Rows of whole packs side by side, of sums that keep little of a row: blocks of a row take turns along it, a round each, so that all multiprocessors read neighbouring memory at a time. Each
+/// thread has 8 packs on their way, with registers for all of them; more warps, or packs by bulk copies, took 1.01 to 1.05 of the time of 16384 × 16384 numbers, as long_rows_kernel 1.13 to 1.17.
+inline constexpr int front_rows_ahead = 8, front_rows_blocks = 2;
+inline constexpr std::uint64_t front_round = std::uint64_t{16} * long_threads * front_rows_ahead;  ///< bytes
+/// Rows of fewer bytes are a block's for so short a time that what it does at their end counts; of elements of 2 bytes, which take longer to add, more warps were better up to 128 KiB.
+template <class Acc>
+inline constexpr std::uint64_t front_row_bytes = (Acc::fixed_size < 4 ? 8 : 2) * front_round;
+
+template <quick_accumulator Acc>
+__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, front_rows_blocks))
+    front_rows_kernel(const __grid_constant__ row_view<1> v, std::uint32_t parts, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts, std::size_t answer_bytes,
+                      unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
+  await_stream();
+  constexpr int ahead = front_rows_ahead;
+  constexpr unsigned step = 16 * long_threads;  // bytes from a pack of a thread to its next
+  __shared__ typename Acc::state of_warp[long_threads / warp_lanes];
+  __shared__ typename room_of<Acc>::type room;
+  const std::uint64_t row = blockIdx.x / parts;
+  const std::uint32_t part = blockIdx.x % parts;
+  const unsigned char* from[1];
+  v.begin(row, from);
+  const std::uint64_t bytes = v.n * Acc::fixed_size, jump = parts * front_round;
+  std::uint64_t i = part * front_round + 16 * threadIdx.x;
+  typename Acc::running r = acc.start();
+  typename Acc::state s = acc.identity();
+  unsigned rounds = 0;
+#pragma unroll 1
+  for (; i + (ahead - 1) * step < bytes; i += jump) {
+    pack some[ahead];
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) some[j] = load_bytes(from[0] + i + static_cast<unsigned>(j) * step, 16);
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) acc.add(r, {some[j]}, 0);
+    if (++rounds == rounds_of_chain / ahead) {
+      rounds = 0;
+      s = acc.combine(s, total_of(acc, r, facts));
+      r = acc.start();
     }
   }
-  return e;
+  // What is no whole round is one block's.
+  pack some[ahead - 1];
+#pragma unroll
+  for (int j = 0; j < ahead - 1; ++j) {
+    if (i + static_cast<unsigned>(j) * step < bytes) some[j] = load_bytes(from[0] + i + static_cast<unsigned>(j) * step, 16);
+  }
+#pragma unroll
+  for (int j = 0; j < ahead - 1; ++j) {
+    if (i + static_cast<unsigned>(j) * step < bytes) acc.add(r, {some[j]}, 0);
+  }
+  __syncwarp();
+  end_long_row(acc, facts, v, {row, part, parts, long_warps_log2}, acc.combine(s, total_of(acc, r, facts)), of_warp, room, out + row * answer_bytes, partials, tickets, verdicts);
+}
+
+/// Whether rows go by front_rows_kernel; enqueued if they do.
+template <quick_accumulator Acc>
+bool enqueue_front_rows(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
+  constexpr std::uint64_t size = Acc::fixed_size;
+  const std::uint64_t bytes = v.n * size, resident = std::uint64_t{front_rows_blocks} * scratch.multiprocessors();
+  if (v.dims != v.kept + 1 || bytes < front_row_bytes<Acc> || bytes > quick_bytes || !are_whole(v, static_cast<int>(size))) return false;
+  // Where there are fewer rounds than blocks that find room, the other kernel has more blocks.
+  if (v.all * size < resident * front_round) return false;
+  std::uint64_t parts = front_parts(v.rows, resident);
+  for (const std::uint64_t limit : {workspace::row_bytes / (v.rows * sizeof(typename Acc::state)), bytes / front_round}) {
+    if (parts > limit) parts = limit;
+  }
+  if (parts < 1 || v.rows > workspace::row_tickets) parts = 1;
+  if (v.rows * parts >= (std::uint64_t{1} << 31)) return false;
+  const std::uint64_t length = (bytes / (front_round * parts) + 2) * front_rows_ahead, chain = length < 2 * rounds_of_chain ? length : 2 * rounds_of_chain;
+  const bool again = is_shared_again<Acc>(v.rows, bytes);
+  e = launch(front_rows_kernel<Acc>, {static_cast<unsigned>(v.rows * parts), long_threads, 0, stream, scratch.overlaps()}, v, static_cast<std::uint32_t>(parts), acc,
+             acc.facts(v.n, chain * (16 / size), parts + length / rounds_of_chain + 1 + merges_of_block), acc.result_size(), static_cast<unsigned char*>(r.out), scratch.row_states(),
+             scratch.row_counters(), again ? scratch.row_verdicts() : static_cast<std::uint64_t*>(nullptr));
+  if (e == cudaSuccess && again) e = enqueue_again_of(acc, v, r, scratch, stream);
+  return true;
 }
 
 }  // namespace wf::device::inline WF_BUILD

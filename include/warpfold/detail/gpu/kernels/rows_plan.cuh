@@ -19,19 +19,6 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Whether lines are side by side in memory, and all of them whole multiples of 16 bytes at multiples of 16.
-template <int Inputs>
-bool are_whole(const row_view<Inputs>& v, int item_size) {
-  if (v.dims == v.kept) return false;
-  std::uintptr_t all = v.dim[v.dims - 1].length * static_cast<unsigned>(item_size);
-  for (int k = 0; k < Inputs; ++k) {
-    if (v.dim[v.dims - 1].stride[k] != item_size) return false;
-    all |= reinterpret_cast<std::uintptr_t>(v.x[k]);
-    for (int d = 0; d < v.dims - 1; ++d) all |= static_cast<std::uintptr_t>(v.dim[d].stride[k]);
-  }
-  return all % 16 == 0;
-}
-
 /// Lines that begin and end anywhere are read by units of 16 bytes if they have so many bytes.
 inline constexpr std::uint64_t uneven_bytes = 128;
 
@@ -80,8 +67,8 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
       if constexpr (small_elements<typename quick_of<Acc>::type>() < small_long_elements) {
         if (v.n > quick_elements && enqueue_small_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, scratch, stream, r.out, e)) return e;
       }
-      if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_stream_rows(quick, v, scratch, stream, r.out, e) ||
-          enqueue_lone_rows(by_items, v, scratch, stream, r.out, e) || enqueue_lone_columns(quick, v, scratch, stream, r.out, e)) {
+      if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_front_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, r, scratch, stream, e) ||
+          enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(by_items, v, scratch, stream, r.out, e) || enqueue_lone_columns(quick, v, scratch, stream, r.out, e)) {
         return e;
       }
     }

@@ -20,8 +20,12 @@ namespace wf::device::inline WF_BUILD {
 /// Sizes of a block. Its warps work each by itself, with a ring of its own. A tile is what one copy brings; a lane adds up to `stream_share` bytes of it.
 inline constexpr int stream_threads = 128, stream_warps = stream_threads / warp_lanes, stream_blocks = 5;
 inline constexpr int stream_bytes = 4096, stream_share = stream_bytes / warp_lanes, stream_passes = 32;
-/// Waves of blocks, at most.
-inline constexpr std::uint32_t stream_waves = 32;
+/// Waves of blocks, at most: the fewer tiles a warp has, the less it matters that multiprocessors do not read at one speed; but elements of 1 and 2 bytes, and short rows, take longer than their copies,
+/// of which one is to come while another is added.
+template <class Acc>
+constexpr std::uint32_t stream_waves(std::uint64_t row_bytes) {
+  return Acc::fixed_size < 4 || row_bytes < 128 ? 32 : 100;
+}
 /// Elements of a tile that a lane adds, at most.
 template <class Acc>
 inline constexpr std::uint64_t stream_items = stream_share / Acc::fixed_size + 8;
@@ -323,7 +327,7 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   w.groups = static_cast<std::uint32_t>(groups);
   w.last_rows = static_cast<std::uint32_t>(v.rows - (groups - 1) * w.tile_rows);
   // Multiprocessors do not read at one speed: beyond L2 blocks have a few tiles a warp, so that those that are faster take more blocks.
-  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes <= scratch.l2_bytes() ? 1 : w.covered ? covered_waves : stream_waves);
+  const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes <= scratch.l2_bytes() ? 1 : w.covered ? covered_waves : stream_waves<Acc>(row_bytes));
   const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_blocks));
   auto kernel = stream_rows_kernel<false, Acc>;
   if constexpr (alone_accumulator<Acc>) {

@@ -525,7 +525,31 @@ TEST_P(rows, of_ragged_segments_by_prefix_sums) {
   simt::current_options() = before;
 }
 
-/// The same where warps take shares of all seven sizes: one segment of all elements and others, whose parts are put together from many shares.
+/// Means where each segment begins with a tile and ends with one, and some tiles are exact: the count of one that begins behind a tile that is not.
+TEST(prefix_sums, of_whole_tiles) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::f64}) {
+    const std::int64_t tile = 1024, line = 128 / static_cast<std::int64_t>(wf::info(t).size);
+    for (std::int64_t first = 0; first < line; first += line / 8) {  // from one of these on, a tile begins with the array
+      row_case c;
+      c.what = wf::op::mean;
+      c.type = t;
+      c.family = "grid_crumbs";
+      c.seed = static_cast<std::uint64_t>(first);
+      for (std::int64_t k = 0; k <= 16; ++k) c.offsets.push_back(2 * tile * k);
+      c.shape = {c.offsets.back()};
+      c.axes = {0};
+      c.strides[0] = {1};
+      c.first[0] = first;
+      c.count[0] = first + c.shape[0];
+      EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+    }
+  }
+  simt::current_options() = before;
+}
+
+/// The same where warps take shares of all sizes: one segment of all elements and others, whose parts are put together from many shares.
 TEST(prefix_sums, of_many_shares) {
   const auto before = simt::current_options();
   std::mt19937_64 g(58 * number_of_environment("WF_ROWS_SEED", 1));

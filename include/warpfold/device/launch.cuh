@@ -36,16 +36,8 @@ __device__ __forceinline__ void await_stream() {
 #endif
 }
 
-/// The same, first in a kernel whose blocks all find room at once: the kernel after it may come to the multiprocessors as soon as they are there, so that its launch
-/// takes no time of its own. It waits for this one's end all the same.
-__device__ __forceinline__ void await_stream_early() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/// A block that has done its work, and only stays in case of more, calls it: the kernel behind need not wait for its end to come to the multiprocessors.
+/// The kernel behind may come to the multiprocessors once all blocks have called it or left: a block calls it that has done its work and only stays in case of more, or where that kernel has
+/// something to do before it waits for this one.
 __device__ __forceinline__ void let_others_come() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

@@ -46,7 +46,7 @@ __device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v,
   const std::uint64_t begin = line.of_warp(my_warp), end = line.of_warp(my_warp + 1);
   std::uint64_t ended[2];
   line.ended({begin, end}, ended);
-  const std::uint64_t low = line.base, highest = line.base + line.all - w.segments * segment_units<Acc>;
+  const std::uint64_t low = line.base;
   const bool active = ended[0] < w.segments && begin < end;
   prefix_stretch t{};
   t.first = ended[0];
@@ -60,9 +60,8 @@ __device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v,
     t.origin = from - t.at;
     t.many = static_cast<unsigned>(ended[1] - t.first);
     t.stop = static_cast<unsigned>(last - t.origin);
-    t.limit = static_cast<unsigned>(min(highest - t.origin, std::uint64_t{~0u}));
     t.cut = static_cast<std::int64_t>(t.origin) < static_cast<std::int64_t>(low);
-    ask_tile<Acc>(v, room, 0, t.origin, 0, t.limit, t.cut, low, highest);
+    ask_tile<Acc>(v, room, 0, t.origin, 0, t.stop, t.cut, low);
     segment_ends<Acc> to_come{v, room, t.first, static_cast<std::uint32_t>(t.origin), t.many, 0};
     to_come.ask(0);
     t.asked = to_come.asked;
@@ -70,7 +69,6 @@ __device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v,
   if (lane == 0) {
     share.head = share.open = share.pending = joined_rows<Acc>{acc}.identity();
     share.low = low;
-    share.high = highest;
     share.first = t.first;
     share.next = t;
   }
@@ -84,7 +82,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     prefix_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc, const __grid_constant__ prefix_shares s,
                   unsigned char* out) {
   if constexpr (!has_bulk_copies) return;
-  await_stream();
+  if constexpr (!takes_shares<Acc>) await_stream();
   using joins = joined_rows<Acc>;
   using sums = prefix_of<Acc>;
   using number = typename sums::number;
@@ -102,12 +100,19 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   auto& share = shares[warp];
   bool more;
   if constexpr (takes) {
-    const std::uint64_t low = v.first_of(0), high = v.first_of(w.segments);
+    // What the stream did before is done (prefix_borders_kernel); that kernel is not.
+    const std::uint32_t mine = blockIdx.x * ragged_warps + warp;
+    std::uint64_t quantum;
+    const prefix_border border = find_border<segment_units<Acc>>(v, w.segments, s, mine + lane / border_lanes, quantum);
+    const auto border_of_lane = [&](int from) { return prefix_border{__shfl_sync(all_lanes, border.segment, from), __shfl_sync(all_lanes, border.element, from)}; };
+    const prefix_border a = border_of_lane(0), b = border_of_lane(border_lanes);
+    if (lane == 0) share.low = v.first_of(0);
+    __syncwarp();
+    more = !is_empty(a, b);
+    if (more) begin_share<Acc>(v, room, share, mine, a, b, 0, 0, 0);
     if (lane == 0) {
       share.head = share.open = share.pending = joins{acc}.identity();
-      share.low = low;
-      share.high = high;
-      share.quantum = s.quantum(high - low + w.segments * segment_units<Acc>);
+      share.quantum = quantum;
       share.each = 2 * share.quantum * s.weight_of(0);
       share.merges = 4 * (share.each / tile_size + 2) + 64;
       share.run = share.each + 2 * pending_most * share.quantum * s.weight_of(1);
@@ -117,7 +122,12 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       share.ended_segment = ~std::uint64_t{0};
     }
     __syncwarp();
-    more = prepare_share<Acc>(v, s, room, share, blockIdx.x * ragged_warps + warp, 0, 0, 0);
+    await_stream();
+    if (!more) {
+      std::uint32_t k = 0;
+      if (lane == 0) k = atomicAdd(s.next(), 1u);
+      more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, k, 0), 0, 0, 0);
+    }
   } else {
     more = only_share(acc, v, w, room, share);
   }
@@ -144,7 +154,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       if constexpr (Counts) began = at;
     }
     const std::uint64_t here = share.first, origin = share.origin;
-    const unsigned many = share.many, stop = share.stop, limit = share.limit;
+    const unsigned many = share.many, stop = share.stop;
     const bool cut = share.cut;
     if constexpr (takes) {
       if (!asked_share && tile + 2 * tile_size >= stop) {  // as late as it comes before it is asked for
@@ -166,7 +176,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
 #pragma unroll 1
     while (true) {
       const unsigned tile_end = tile + tile_size, soon = to_come.asked;
-      if (tile_end < stop) ask_tile<Acc>(v, room, stage ^ 1, origin, tile_end, limit, cut, share.low, share.high);
+      if (tile_end < stop) ask_tile<Acc>(v, room, stage ^ 1, origin, tile_end, stop, cut, share.low);
       to_come.ask(k);
       end_of_copies();
       await_copies<1>();
@@ -309,7 +319,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       carry = share.carry;
       carry_facts = share.facts;
       if constexpr (Counts) {
-        if (inexact && carried) began = share.tile + share.at;
+        if (inexact) began = carried ? share.tile + share.at : tile;
       }
       asked = share.asked;
       there = share.there;
@@ -322,7 +332,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if (!working) {
       if (carried) keep();
       __syncwarp();
-      if constexpr (takes) end_share(acc, v, w, s, share, rooms[warp], more, out);
+      if constexpr (takes) end_share(acc, v, w, s, share, rooms[warp], out);
       else if (lane == 0 && open) (k == 0 ? share.head : share.pending) = share.open;
     }
   }
@@ -363,7 +373,8 @@ prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, wor
   s.warps = plan.blocks * ragged_warps;
   const std::uint64_t each = units / s.warps;
   std::uint32_t levels = 0;
-  for (const std::uint64_t weights : {0x0101020318ull, 0x010102020aull, 0x010205ull, 0x01ull}) {
+  // Each share costs what a part of a tile and the way to the next one take, which is more beside tiles of 4096 bytes of small elements: of these a warp has fewer.
+  for (const std::uint64_t weights : {0x0101041aull, Acc::fixed_size == 2 ? 0x010full : 0x01020dull, 0x010205ull, 0x01ull}) {
     if (Acc::fixed_size == 8 && weights == 0x010205) continue;  // slower than one share a warp
     s.weights = weights;
     for (s.weight = levels = 0; levels < 8 && s.weight_of(levels) != 0; ++levels) s.weight += s.weight_of(levels);
@@ -397,7 +408,7 @@ bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r,
     if (!prefix_of<Acc>::of(acc).asks_count()) kernel = prefix_kernel<Acc, false>;
   }
   if constexpr (takes_shares<Acc>) {
-    const std::uint32_t blocks = (s.all + border_threads / border_lanes) / (border_threads / border_lanes);
+    const std::uint32_t blocks = (s.all - s.warps + border_threads / border_lanes) / (border_threads / border_lanes);  // of s.all - s.warps + 1 borders
     e = launch(prefix_borders_kernel<segment_units<Acc>>, {blocks, border_threads, 0, stream, scratch.overlaps()}, v, plan.walk.segments, s);
     if (e != cudaSuccess) return true;
   }

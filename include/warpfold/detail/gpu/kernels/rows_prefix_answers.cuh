@@ -23,7 +23,6 @@ struct prefix_stretch {
   std::uint64_t origin;            ///< the element where its tiles begin; may be below 0
   std::uint32_t index;             ///< which share it is
   unsigned many, stop;             ///< segments that end in it, and where its elements end
-  unsigned limit;                  ///< where the array ends
   unsigned at;                     ///< the first element
   unsigned turn, asked;            ///< of segment_ends
   bool cut;                        ///< the first tile reaches before the array
@@ -39,7 +38,7 @@ struct prefix_share : prefix_stretch {
   state pending;                   ///< of a segment that is not ended, in shares that the warp is done with
   std::uint64_t pending_segment;
   std::uint32_t pending_shares, pending_index;  ///< how many shares; one of them
-  std::uint64_t low, high;         ///< elements of the array that may be read
+  std::uint64_t low;               ///< the array's first element
   std::uint64_t quantum;           ///< units of a share of weight 1
   std::uint64_t each, merges;      ///< units of a share, and states that meet one after another in it, at most
   std::uint64_t run, run_merges;   ///< the same of shares that `pending` has
@@ -143,23 +142,15 @@ __device__ __forceinline__ void keep_apart(const Acc& acc, const row_view<1>& v,
 /// Shares that a warp has one after the other of a segment, before it puts what it has of it where others find it.
 inline constexpr std::uint32_t pending_most = 16;
 
-/// Makes share k `next`, or if that has nothing the next one that has, and asks for its first tile and ends, of which there is room beside `waiting` others: false if there is no more. All lanes call it.
+/// Whether a share from `a` to `b` has nothing.
+__device__ __forceinline__ bool is_empty(const prefix_border& a, const prefix_border& b) { return a.segment == b.segment && ((a.element ^ b.element) & ~prefix_border::cut) == 0; }
+
+/// Makes share k, which lies from `a` to `b`, `next`, and asks for its first tile and ends, of which there is room beside `waiting` others. All lanes call it.
 template <class Acc>
-__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
-                                                        unsigned stage, unsigned waiting, unsigned turn) {
+__device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b,
+                                                      unsigned stage, unsigned waiting, unsigned turn) {
   constexpr unsigned size = Acc::fixed_size;
-  prefix_border a, b;
-  std::uint64_t from, end;
-  while (true) {
-    if (k >= s.all) return false;
-    a = s.borders[k];
-    b = s.borders[k + 1];
-    from = a.element & ~prefix_border::cut;
-    end = b.element & ~prefix_border::cut;
-    if (a.segment != b.segment || from != end) break;
-    if (lane_index() == 0) k = atomicAdd(s.next(), 1u);
-    k = __shfl_sync(all_lanes, k, 0);
-  }
+  const std::uint64_t from = a.element & ~prefix_border::cut, end = b.element & ~prefix_border::cut;
   prefix_stretch t;
   t.first = a.segment;
   t.index = k;
@@ -169,15 +160,29 @@ __device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, co
   t.origin = from - t.at;
   t.many = static_cast<unsigned>(b.segment - a.segment);
   t.stop = static_cast<unsigned>(end - t.origin);
-  t.limit = static_cast<unsigned>(min(share.high - t.origin, std::uint64_t{~0u}));
   t.cut = static_cast<std::int64_t>(t.origin) < static_cast<std::int64_t>(share.low);
   t.turn = turn % prefix_ends;
-  ask_tile<Acc>(v, room, stage, t.origin, 0, t.limit, t.cut, share.low, share.high);
+  ask_tile<Acc>(v, room, stage, t.origin, 0, t.stop, t.cut, share.low);
   segment_ends<Acc> to_come{v, room, t.first, static_cast<std::uint32_t>(t.origin), t.many, t.turn};
   to_come.ask_upto(min(t.many, prefix_ahead - min(prefix_ahead, waiting)));
   t.asked = to_come.asked;
   if (lane_index() == 0) share.next = t;
   __syncwarp();
+}
+/// The same of share k, or if that has nothing of the next one that has: false if there is no more.
+template <class Acc>
+__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
+                                                        unsigned stage, unsigned waiting, unsigned turn) {
+  prefix_border a, b;
+  while (true) {
+    if (k >= s.all) return false;
+    a = s.borders[k];
+    b = s.borders[k + 1];
+    if (!is_empty(a, b)) break;
+    if (lane_index() == 0) k = atomicAdd(s.next(), 1u);
+    k = __shfl_sync(all_lanes, k, 0);
+  }
+  begin_share(v, room, share, k, a, b, stage, waiting, turn);
   return true;
 }
 
@@ -240,10 +245,11 @@ __device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_vie
   __syncwarp();
 }
 
-/// The share is done; `more`: the next one is there. What it has of the last segment is in `open`. All lanes call it.
+/// The share is done. What it has of the last segment is in `open`, and stays with the warp until that has a part of another segment: what warps of a block have at their end they put together first.
+/// All lanes call it.
 template <class Acc>
 __device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc>& share,
-                                                    typename room_of<Acc>::type& room, bool more, unsigned char* out) {
+                                                    typename room_of<Acc>::type& room, unsigned char* out) {
   const joined_rows<Acc> joins{acc};
   const auto lane = static_cast<unsigned>(lane_index());
   std::uint32_t shares = share.pending_shares;
@@ -265,11 +271,6 @@ __device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_vi
       share.open = joins.identity();
       share.pending_segment = tail;
       share.pending_index = share.index;
-    }
-    __syncwarp();
-    if (more && !(share.next.late && share.next.first == tail)) {
-      put_part(acc, v, w, s, share, room, share.pending, tail, share.index, shares, out);
-      shares = 0;
     }
   }
   __syncwarp();

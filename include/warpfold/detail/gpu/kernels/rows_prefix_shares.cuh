@@ -3,8 +3,8 @@
 /// Which elements a warp takes for prefix sums (rows_prefix.cuh), and how parts of segments that several warps have are put together.
 ///
 /// Multiprocessors do not read at one speed, and segments do not take as long as each other. So there are more shares than warps, the later ones smaller: a warp that is done with one takes
-/// the next. A kernel of its own finds where shares begin, all at once, so that to take one costs a ticket and two words, which come while the share before is added. Where a share would begin
-/// within a segment that is short beside it, it begins with that segment or behind it, so that few segments are cut.
+/// the next. Each warp finds where its first share begins and ends. Beside them a kernel finds where all later ones do, so that to take one costs a ticket and two words, which come while the share
+/// before is added. Where a share would begin within a segment that is short beside it, it begins with that segment or behind it, so that few segments are cut.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +35,7 @@ struct prefix_shares {
   std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
   std::uint32_t size, tile;       ///< bytes of an element, and elements of a tile
   std::uint32_t verdict_room;
-  prefix_border* borders;         ///< `all` + 1
+  prefix_border* borders;         ///< `all` + 1, of which the first `warps` are not used
   unsigned char* boxes;           ///< two states a share
   std::uint32_t* tickets;         ///< one a share; behind them the next share, and how many verdicts there are
   std::uint64_t* verdicts;        ///< may be null; those of rows_again.cuh
@@ -68,46 +68,60 @@ struct prefix_shares {
 
 inline constexpr int border_threads = 256, border_lanes_log2 = 4, border_lanes = 1 << border_lanes_log2;
 
-/// Finds where shares begin: 16 lanes search the offsets for each. Units: of a segment, beside its elements.
+/// Where share k begins, found by 16 lanes that search the offsets; all lanes of a warp call it. Units: of a segment, beside its elements. Tells the units of a share of weight 1.
 template <std::uint64_t Units>
-__global__ void __launch_bounds__(border_threads) prefix_borders_kernel(const __grid_constant__ row_view<1> v, std::uint64_t segments, const __grid_constant__ prefix_shares s) {
-  await_stream_early();
-  const auto thread = static_cast<std::uint32_t>(blockIdx.x * border_threads + threadIdx.x), threads = static_cast<std::uint32_t>(gridDim.x * border_threads);
-  const std::uint32_t k = thread >> border_lanes_log2;
-  const unsigned member = thread % border_lanes, shift = static_cast<unsigned>(lane_index()) - member;
-  for (std::uint32_t i = thread; i < s.all + 2; i += threads) s.tickets[i] = i == s.all ? s.warps : 0;
-  if (s.verdicts != nullptr) {
-    for (std::uint32_t i = thread; i < s.verdict_room; i += threads) s.verdicts[i] = 0;
-  }
-  const std::uint64_t base = v.first_of(0), units = v.first_of(segments) - base + segments * Units, quantum = s.quantum(units);
+__device__ __forceinline__ prefix_border find_border(const row_view<1>& v, std::uint64_t segments, const prefix_shares& s, std::uint32_t k, std::uint64_t& quantum) {
+  const auto lane = static_cast<unsigned>(lane_index()), member = lane % border_lanes, shift = lane - member;
+  std::uint64_t low = 0, high = segments, step, place, first;
+  const auto look = [&] {
+    step = (high - low + border_lanes - 1) / border_lanes;
+    place = low + (member + 1) * step;
+    first = v.first_of(min(place, high));
+  };
+  const std::uint64_t base = v.first_of(0), end = v.first_of(segments);
+  look();  // while what follows waits for those two
+  const std::uint64_t units = end - base + segments * Units;
+  quantum = s.quantum(units);
   const std::uint64_t at = min(units, s.begin(quantum, min(k, s.all)));
-  std::uint64_t low = 0, high = segments;
-  while (__any_sync(all_lanes, low < high)) {
-    const std::uint64_t step = (high - low + border_lanes - 1) / border_lanes, i = low + (member + 1) * step;
-    const bool before = low < high && i <= high && v.first_of(i) - base + i * Units <= at;
+  while (true) {
+    const bool before = low < high && place <= high && first - base + place * Units <= at;
     const unsigned many = __ballot_sync(all_lanes, before) >> shift & ((1u << border_lanes) - 1);
     if (low < high) {
       low += static_cast<unsigned>(__popc(static_cast<int>(many))) * step;
       high = min(high, low + step - 1);
     }
+    if (!__any_sync(all_lanes, low < high)) break;
+    look();
   }
-  if (member != 0 || k > s.all) return;
-  prefix_border b{low, base + units - segments * Units};
-  if (low < segments) {
-    const std::uint64_t first = v.first_of(low), length = v.first_of(low + 1) - first, inside = at - (first - base + low * Units);
-    const std::uint32_t level = min(k, s.all - 1) / s.warps;
-    const std::uint64_t share = quantum * s.weight_of(level);
-    const bool whole = length <= share / (s.uncut >> (8 * level) & 0xff);
-    b.element = first;
-    if (inside >= length || (whole && 2 * inside > length)) {  // of an empty segment these are its own units
-      if (inside != 0) b = {low + 1, first + length};
-    } else if (inside != 0 && !whole) {
-      // Where a tile begins, so that neither share has a part of one. Shares of a tile and more stay apart.
-      const std::uint64_t less = (first + inside + reinterpret_cast<std::uintptr_t>(v.x[0]) / s.size) % s.tile;
-      b.element = (first + inside - (share >= s.tile && less < inside ? less : 0)) | prefix_border::cut;
-    }
+  if (low >= segments) return {low, end};
+  const std::uint64_t begin = v.first_of(low), length = v.first_of(low + 1) - begin, inside = at - (begin - base + low * Units);
+  const std::uint32_t level = min(k, s.all - 1) / s.warps;
+  const std::uint64_t share = quantum * s.weight_of(level);
+  const bool whole = length <= share / (s.uncut >> (8 * level) & 0xff);
+  if (inside >= length || (whole && 2 * inside > length)) {  // of an empty segment these are its own units
+    return inside != 0 ? prefix_border{low + 1, begin + length} : prefix_border{low, begin};
   }
-  s.borders[k] = b;
+  if (inside == 0 || whole) return {low, begin};
+  // Where a tile begins, so that neither share has a part of one. Shares of a tile and more stay apart.
+  const std::uint64_t less = (begin + inside + reinterpret_cast<std::uintptr_t>(v.x[0]) / s.size) % s.tile;
+  return {low, (begin + inside - (share >= s.tile && less < inside ? less : 0)) | prefix_border::cut};
+}
+
+/// Finds where all but the first shares of warps begin. The kernel behind it comes to the multiprocessors as soon as there is room, for it waits only where it asks for what is found here:
+/// what the stream had to do before is done by then.
+template <std::uint64_t Units>
+__global__ void __launch_bounds__(border_threads) prefix_borders_kernel(const __grid_constant__ row_view<1> v, std::uint64_t segments, const __grid_constant__ prefix_shares s) {
+  await_stream();
+  let_others_come();
+  const auto thread = static_cast<std::uint32_t>(blockIdx.x * border_threads + threadIdx.x), threads = static_cast<std::uint32_t>(gridDim.x * border_threads);
+  for (std::uint32_t i = thread; i < s.all + 2; i += threads) s.tickets[i] = i == s.all ? s.warps : 0;
+  if (s.verdicts != nullptr) {
+    for (std::uint32_t i = thread; i < s.verdict_room; i += threads) s.verdicts[i] = 0;
+  }
+  const std::uint32_t k = s.warps + (thread >> border_lanes_log2);
+  std::uint64_t quantum;
+  const prefix_border b = find_border<Units>(v, segments, s, k, quantum);
+  if (thread % border_lanes == 0 && k <= s.all) s.borders[k] = b;
 }
 
 }  // namespace wf::device::inline WF_BUILD

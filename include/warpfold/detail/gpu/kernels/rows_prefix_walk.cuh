@@ -26,6 +26,14 @@ __device__ __forceinline__ void copy_pack(unsigned char* to, const unsigned char
   *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
 #endif
 }
+/// The first `bytes` of 16, which may be none, and zeros behind them.
+__device__ __forceinline__ void copy_pack(unsigned char* to, const unsigned char* from, unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes) : "memory");
+#else
+  for (unsigned i = 0; i < 16; ++i) to[i] = i < bytes ? from[i] : 0;
+#endif
+}
 /// The lower 4 bytes of an offset.
 __device__ __forceinline__ void copy_word(std::uint32_t* to, const unsigned char* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -159,24 +167,32 @@ struct prefix_room {
   }
 };
 
-/// Asks for a tile of the elements from `origin` + `at` on. Elements `low` to `high` of the array may be read; `limit` is `high`, counted from the origin. Cut: the tile may reach before `low`.
+/// Asks for a tile of the elements from `origin` + `at` on. Behind `stop`, where the share ends, are zeros: so much less is read. Cut: the tile may reach before `low`, the array's first element.
 template <class Acc>
-__device__ __forceinline__ void ask_tile(const row_view<1>& v, const prefix_room<Acc>& room, unsigned stage, std::uint64_t origin, unsigned at, unsigned limit, bool cut,
-                                         const std::uint64_t& low, const std::uint64_t& high) {
+__device__ __forceinline__ void ask_tile(const row_view<1>& v, const prefix_room<Acc>& room, unsigned stage, std::uint64_t origin, unsigned at, unsigned stop, bool cut,
+                                         const std::uint64_t& low) {
   using shared = prefix_room<Acc>;
   using item = typename prefix_of<Acc>::item;
   const auto lane = static_cast<unsigned>(lane_index());
   unsigned char* const to = room.stage(stage);
-  if (at + shared::tile <= limit && !(at == 0 && cut)) {
+  const bool begins_before = at == 0 && cut;
+  if (at + shared::tile <= stop && !begins_before) {
     const unsigned char* const from = v.x[0] + static_cast<std::int64_t>(origin) * shared::size + lane * 16 + std::uint64_t{at} * shared::size;
 #pragma unroll
     for (unsigned j = 0; j < shared::lane_packs; ++j) copy_pack(to + shared::place_of_load(j, lane), from + j * warp_lanes * 16);
-  } else {  // it reaches beyond an end of the array
+  } else if (!begins_before) {
+    const unsigned char* const from = v.x[0] + (static_cast<std::int64_t>(origin) + at) * shared::size;
+#pragma unroll 1
+    for (unsigned c = lane; c < shared::packs; c += warp_lanes) {
+      const int left = (static_cast<int>(stop - at) - static_cast<int>(c * shared::items)) * shared::size;
+      copy_pack(to + shared::place(c), from + c * 16, static_cast<unsigned>(min(max(left, 0), 16)));
+    }
+  } else {
 #pragma unroll 1
     for (unsigned i = lane; i < shared::tile; i += warp_lanes) {
-      const auto e = static_cast<std::int64_t>(origin + at + i);
+      const auto e = static_cast<std::int64_t>(origin + i);
       item x{};
-      if (e >= static_cast<std::int64_t>(low) && e < static_cast<std::int64_t>(high)) x = reinterpret_cast<const item*>(v.x[0])[e];
+      if (e >= static_cast<std::int64_t>(low) && i < stop) x = reinterpret_cast<const item*>(v.x[0])[e];
       reinterpret_cast<item*>(to + shared::place(i / shared::items))[i % shared::items] = x;
     }
   }

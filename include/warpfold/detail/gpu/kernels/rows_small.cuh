@@ -110,7 +110,7 @@ __device__ __forceinline__ typename Acc::state sum_packs(const Acc& acc, const f
   return total_of(acc, r, facts);
 }
 
-/// What this kernel waits for: the second part of await_stream_early().
+/// What this kernel waits for: the first part of await_stream().
 __device__ __forceinline__ void await_stream_now() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -515,10 +515,14 @@ struct quick_of {
 template <class T>
   requires(std::is_same_v<number_of<T>, T>)
 struct quick_of<certified_rows<T, terms::sum>> {
-  static constexpr bool there = true;
+  using full = certified_rows<T, terms::sum>;
+  static constexpr bool there = true, sums = true;
   using type = quick_rows<T>;
   using by_items = quick_rows<T, false>;  ///< where rows have few elements
-  static bool fits(const certified_rows<T, terms::sum>& a) { return !a.states && a.q.rounding == wf::rounding::nearest; }
+  static WF_HD type of(const full& a) { return {a.q.what}; }
+  static WF_HD by_items items_of(const full& a) { return {a.q.what}; }
+  static typename type::longer longer_of(const full& a) { return {of(a)}; }
+  static bool fits(const full& a) { return !a.states && a.q.rounding == wf::rounding::nearest; }
 };
 
 }  // namespace wf::device::inline WF_BUILD

@@ -98,12 +98,12 @@ __device__ __forceinline__ void shift_units(pack (&p)[Loads][Inputs]) {
 }
 
 /// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row. Or, where
-/// Far, one unit of as many lines, which lie step_bytes and `each` elements apart.
-template <bool Whole, bool Far = false, class Acc>
+/// Far, one unit of as many lines, which lie step_bytes and `each` elements apart. Times: as many loads of packs at once.
+template <bool Whole, bool Far = false, int Times = 1, class Acc>
 __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs],
                                          const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
                                          std::uint64_t index, std::uint64_t each = items_of_unit<Whole, Acc>) {
-  constexpr int inputs = Acc::inputs, ahead = loads_ahead<Whole, Acc>;
+  constexpr int inputs = Acc::inputs, ahead = (Whole ? Times : 1) * loads_ahead<Whole, Acc>;
   // Where adding a unit is much code, the last few are shifted through registers, and elements always: each of several kernels has a copy of this.
   constexpr bool seldom = !unordered_accumulator<Acc>, always = seldom && !Whole;
   constexpr bool at_once = Whole && inputs == 1 && packs_adder<Acc, ahead>;

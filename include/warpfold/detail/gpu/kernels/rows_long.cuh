@@ -16,10 +16,14 @@ inline constexpr int long_threads = 256, long_warps_log2 = 3;
 /// Merges in a block, at most, that an element goes through: of its lanes and warps, and once more where blocks share a row.
 inline constexpr int merges_of_block = 2 * (5 + long_warps_log2);
 /// Rows of no more bytes have half as many threads, of which more blocks are on their way at once.
-inline constexpr std::uint64_t half_block_bytes = 1 << 14;
-/// Blocks that a multiprocessor is to hold, as rows_blocks.
 template <class Acc>
-inline constexpr int long_blocks = Acc::proves && !quick_accumulator<Acc> ? 3 : 4;
+inline constexpr std::uint64_t half_block_bytes = Acc::proves ? 1 << 15 : 1 << 14;
+/// Loads of packs at once, times those of other kernels, of certificates and of sums that are a word; and the blocks that a multiprocessor is to hold, so few that threads have
+/// registers for all of these loads. (Of 128 MiB of f32 in rows of 128 KiB, sums took 0.78 of the time of 4 blocks and half as many loads, norms of f64 0.79; argmax of few rows took 1.05 to 1.12.)
+template <class Acc>
+inline constexpr int long_times = Acc::proves || (unordered_accumulator<Acc> && !repeatable_accumulator<Acc> && sizeof(typename Acc::state) <= 8) ? 2 : 1;
+template <class Acc>
+inline constexpr int long_blocks = long_times<Acc> == 1 ? 4 : Acc::proves && Acc::fixed_size != 2 ? 2 : 3;
 /// Bytes of a row that a block has at least, where several share it: fewer if multiprocessors would have nothing to do, and a row is of
 /// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared by all blocks then: of 256 × 2^20 doubles that were floats some sums are ties, and a block alone with a row
 /// took 0.4 ms.
@@ -143,7 +147,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
 #pragma unroll 1
     for (std::uint64_t unit = one ? begin : 0; unit < last; unit += most) {
       const std::uint64_t until = min(last, unit + most);
-      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.row.step_bytes, unit + member, step, until, first_of_line<Acc>(w.row, line) + before); });
+      by_unit<Acc>(w.row.whole, [&]<bool Whole>() { add_line<Whole, false, long_times<Acc>>(acc, r, p, w.row.step_bytes, unit + member, step, until, first_of_line<Acc>(w.row, line) + before); });
       if constexpr (Acc::proves) {
         rounds += until - unit == most ? rounds_of_chain : static_cast<unsigned>((until - unit) / step) + 1;
         if (rounds >= rounds_of_chain) {
@@ -175,7 +179,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
                               cudaStream_t stream) {
   const bool one = rows.lines == 1;
   const std::uint64_t bytes = v.n * static_cast<unsigned>(acc.item_size());
-  long_walk w{rows, 0, 1, 0, bytes <= half_block_bytes ? long_warps_log2 - 1 : long_warps_log2};
+  long_walk w{rows, 0, 1, 0, bytes <= half_block_bytes<Acc> ? long_warps_log2 - 1 : long_warps_log2};
   const unsigned threads = static_cast<unsigned>(warp_lanes) << w.warps_log2;
   while ((1u << w.side_log2) < threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
   // Parts so that all multiprocessors have as much to do.

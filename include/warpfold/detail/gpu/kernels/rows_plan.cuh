@@ -10,6 +10,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_quick_moments.cuh>
 #include <warpfold/detail/gpu/kernels/rows_long.cuh>
 #include <warpfold/detail/gpu/kernels/rows_prefix.cuh>
 #include <warpfold/detail/gpu/kernels/rows_ragged.cuh>
@@ -62,15 +63,14 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   }
   if constexpr (quick_of<Acc>::there) {
     if (quick_of<Acc>::fits(acc)) {
-      const typename quick_of<Acc>::type quick{acc.q.what};
-      const typename quick_of<Acc>::by_items by_items{acc.q.what};
-      if constexpr (small_elements<typename quick_of<Acc>::type>() < small_long_elements) {
-        if (v.n > quick_elements && enqueue_small_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, scratch, stream, r.out, e)) return e;
+      const auto quick = quick_of<Acc>::of(acc);
+      if constexpr (quick_of<Acc>::sums) {
+        if constexpr (small_elements<typename quick_of<Acc>::type>() < small_long_elements) {
+          if (v.n > quick_elements && enqueue_small_rows(quick_of<Acc>::longer_of(acc), v, scratch, stream, r.out, e)) return e;
+        }
+        if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_front_rows(quick_of<Acc>::longer_of(acc), v, r, scratch, stream, e)) return e;
       }
-      if (enqueue_small_rows(quick, v, scratch, stream, r.out, e) || enqueue_front_rows(typename quick_of<Acc>::type::longer{{acc.q.what}}, v, r, scratch, stream, e) ||
-          enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(by_items, v, scratch, stream, r.out, e) || enqueue_lone_columns(quick, v, scratch, stream, r.out, e)) {
-        return e;
-      }
+      if (enqueue_stream_rows(quick, v, scratch, stream, r.out, e) || enqueue_lone_rows(quick_of<Acc>::items_of(acc), v, scratch, stream, r.out, e) || enqueue_lone_columns(quick, v, scratch, stream, r.out, e)) return e;
     }
   } else if constexpr (Acc::packs && !Acc::proves && inputs == 1) {
     if constexpr (unordered_accumulator<Acc>) {
@@ -84,9 +84,11 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
     if (v.n != 0 && walked && are_columns(v, size)) {
       if constexpr (quick_of<Acc>::there) {
         const bool straight = v.dims - v.kept <= 1;
-        const typename quick_of<Acc>::type::longer quick{{acc.q.what}};
+        const auto quick = quick_of<Acc>::longer_of(acc);
         if (quick_of<Acc>::fits(acc) && enqueue_front_columns(quick, v, r, scratch, stream, e)) return e;
-        if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) return enqueue_columns(quick, v, r, scratch, stream);
+        if constexpr (quick_of<Acc>::sums) {
+          if (quick_of<Acc>::fits(acc) && v.n <= (straight ? quick_column : quick_elements)) return enqueue_columns(quick, v, r, scratch, stream);
+        }
       }
       return enqueue_columns(acc, v, r, scratch, stream);
     }
@@ -111,12 +113,17 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
   if (bytes >= (1 << 18) || (few && bytes > 8192)) {
     if constexpr (quick_of<Acc>::there) {
       if (quick_of<Acc>::fits(acc)) {
-        using quick = typename quick_of<Acc>::type;
-        if (v.n <= quick_elements) return enqueue_long_rows(quick{acc.q.what}, v, w, r, scratch, stream);
-        if (bytes <= quick_bytes) return enqueue_long_rows(typename quick::longer{{acc.q.what}}, v, w, r, scratch, stream);
+        if constexpr (quick_of<Acc>::sums) {
+          if (v.n <= quick_elements) return enqueue_long_rows(quick_of<Acc>::of(acc), v, w, r, scratch, stream);
+        }
+        if (!quick_of<Acc>::sums || bytes <= quick_bytes) return enqueue_long_rows(quick_of<Acc>::longer_of(acc), v, w, r, scratch, stream);
       }
     }
-    if constexpr (Acc::packs) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+    constexpr bool long_rows = [] {
+      if constexpr (quick_of<Acc>::there) return quick_of<Acc>::sums;
+      else return Acc::packs;
+    }();
+    if constexpr (long_rows) return enqueue_long_rows(acc, v, w, r, scratch, stream);
     else return enqueue_ragged(acc, v, r, scratch, stream);  // a kernel that is compiled for segments anyway
   }
   if (w.skip) w.units = 0;
@@ -146,7 +153,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
                   static_cast<unsigned char*>(r.out));
   };
   if constexpr (quick_of<Acc>::there) {
-    if (quick_of<Acc>::fits(acc) && v.n <= quick_elements && length <= quick_length) return by(typename quick_of<Acc>::type{acc.q.what});
+    if (quick_of<Acc>::fits(acc) && v.n <= quick_elements && length <= quick_length) return by(quick_of<Acc>::of(acc));
   }
   return by(acc);
 }

@@ -14,6 +14,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
+#include <warpfold/detail/gpu/accumulate/rows_quick_moments.cuh>
 #include <warpfold/detail/gpu/kernels/rows_again.cuh>
 #include <warpfold/detail/gpu/kernels/rows_thread.cuh>
 
@@ -225,7 +226,7 @@ template <class Acc>
 struct lone_of<Acc> {
   static constexpr bool there = true;
   using type = typename quick_of<Acc>::by_items;
-  static __device__ __forceinline__ type of(const Acc& a) { return {a.q.what}; }
+  static __device__ __forceinline__ type of(const Acc& a) { return quick_of<Acc>::items_of(a); }
 };
 
 /// What lies in [begin, end) of the 16 bytes from `at` on. Not inlined: only an array's ends ask for it.

@@ -20,7 +20,9 @@ const rows_machine& simt_rows();
 const rows_machine& gpu_rows();
 /// In sums of f32 on simt, how many rows no certificate accepted; -1 if the launch failed.
 int simt_uncertain_rows(const wf::rows_request&);
-/// The same of rows that many blocks added again.
+/// The same of norms and moments of f32.
+int simt_uncertain_moments(const wf::rows_request&);
+/// The same of sums of rows that many blocks added again.
 int simt_shared_uncertain_rows(const wf::rows_request&);
 /// In sums of i32 by offsets on simt, how many elements each warp adds; empty if the launch failed.
 std::vector<std::uint64_t> simt_elements_of_warps(const wf::rows_request&);

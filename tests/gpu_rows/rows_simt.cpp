@@ -34,6 +34,21 @@ struct counted_rows : wf::device::certified_rows<float, wf::device::terms::sum> 
   }
 };
 
+/// Norms and moments of f32 that tell the same.
+template <class Base>
+struct counted : Base {
+  __device__ void exactly(typename Base::room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    if ((by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(wf::device::lane_index())) == 0) ++added_again;
+    Base::exactly(shared, v, row, by_block, out);
+  }
+};
+using counted_long_moments = counted<wf::device::quick_long_moments<float>>;
+struct counted_moments : counted<wf::device::quick_moments<float>> {
+  using longer = counted_long_moments;
+  using streamed = counted_long_moments;
+};
+struct full_moments : wf::device::certified_rows<float, wf::device::terms::moments> {};
+
 std::array<std::atomic<std::uint64_t>, wf::device::workspace::row_tickets * wf::device::ragged_warps> of_warp = {};
 
 /// Sums of i32 that tell how many elements each warp added.
@@ -57,6 +72,29 @@ struct watched_rows : wf::device::whole_sum_rows<4> {
 }  // namespace
 
 }  // namespace machines::inline WF_BUILD
+
+namespace wf::device::inline WF_BUILD {
+
+template <>
+struct quick_of<machines::full_moments> {
+  static constexpr bool there = true, sums = false;
+  using type = machines::counted_moments;
+  using by_items = type;
+  static type of(const machines::full_moments& a) { return {{{a.q.what, a.q.correction}}}; }
+  static type items_of(const machines::full_moments& a) { return of(a); }
+  static machines::counted_long_moments longer_of(const machines::full_moments& a) { return {{{a.q.what, a.q.correction}}}; }
+  static bool fits(const machines::full_moments&) { return true; }
+};
+
+}  // namespace wf::device::inline WF_BUILD
+
+int simt_uncertain_moments(const wf::rows_request& r) {
+  machines::added_again = 0;
+  wf::device::workspace w;
+  const machines::full_moments moments{{{r.what, r.options.rounding, r.options.correction}}};
+  if (enqueue_rows(moments, r, w, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return -1;
+  return machines::added_again;
+}
 
 int simt_uncertain_rows(const wf::rows_request& r) {
   machines::added_again = 0;

@@ -176,7 +176,7 @@ TEST_P(rows, that_copies_bring) {
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 89;
   simt::current_options().multiprocessors = 1;
   const std::int64_t least = 48 * 1024;
-  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max}) {
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::mean_var, wf::op::norm2}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const std::int64_t bytes : {3, 12, 24, 32, 48, 64, 96, 128, 160, 200, 256, 384, 512, 1001, 1024, 1920, 2048, 3000, 3712, 3840, 3968, 4096, 5000, 8192, 12289, 33, 46, 78, 134, 1030, 4098, 4110, 4126}) {
       if (!chosen() || (what != wf::op::sum && ++k % 3 != 0)) continue;
@@ -314,7 +314,7 @@ TEST_P(rows, of_columns_that_blocks_take_turns_at) {
   const auto before = simt::current_options();
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 79;
   const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
-  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::mean_var, wf::op::norm2}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const std::int64_t bytes : {16, 48, 64, 512, 640}) {
       for (const std::int64_t n : {2, 31, 700, 2900}) {
@@ -341,7 +341,7 @@ TEST_P(rows, of_columns_that_blocks_take_turns_at) {
 TEST_P(rows, of_columns_that_begin_anywhere) {
   const auto before = simt::current_options();
   std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 73;
-  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmax}) {
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::max, wf::op::argmax, wf::op::mean_var, wf::op::sum_of_squares}) {
     if (!simt_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const std::int64_t columns : {33, 64, 65, 99, 300, 1001}) {
       for (const std::int64_t n : {1, 2, 3, 31, 66, 700, 1500}) {
@@ -725,6 +725,119 @@ TEST(long_rows, of_ordinary_numbers_are_certain) {
     EXPECT_EQ(got, want);
   }
   for (void* p : {data, out}) m.free(p);
+  simt::current_options() = before;
+}
+
+/// Norms and moments of ordinary rows, of a few elements and of many, by rows, columns and segments: hardly one is uncertain, and none that is long, so what is told of its sums' errors is not too much.
+TEST(moments_of_rows, of_ordinary_numbers_are_certain) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  const rows_machine& m = simt_rows();
+  std::mt19937_64 g(11);
+  std::normal_distribution<double> normal(0.25, 1);
+  std::vector<float> x(1 << 17);
+  for (float& v : x) v = static_cast<float>(normal(g));
+  void* const data = m.allocate(x.size() * 4);
+  void* const out = m.allocate(x.size() * 8);
+  EXPECT_EQ(m.upload(data, x.data(), x.size() * 4), "");
+  for (const wf::op what : {wf::op::norm2, wf::op::sum_of_squares, wf::op::var, wf::op::mean_var}) {
+    for (const std::int64_t n : {8, 16, 100, 1000, 5000, 1 << 16}) {
+      for (const bool columns : {false, true}) {
+        wf::rows_request r{};
+        r.what = what;
+        r.element = wf::dtype::f32;
+        r.x[0] = data;
+        r.kept = r.reduced = 1;
+        r.length[0] = static_cast<std::int64_t>(x.size()) / n;
+        r.length[1] = n;
+        r.stride[0][0] = columns ? 1 : n;
+        r.stride[0][1] = columns ? r.length[0] : 1;
+        r.out = out;
+        EXPECT_EQ(simt_uncertain_moments(r), 0) << wf::op_names[static_cast<int>(what)] << " of " << n << (columns ? ", columns; " : "; ") << simt::last_fault().text;
+      }
+    }
+  }
+  for (void* p : {data, out}) m.free(p);
+  simt::current_options() = before;
+}
+
+/// Means, sums of squares and norms that are ties but for one element, which no double beside the others has room for: far from it or beside it, in rows, columns and segments. Rows of zeros
+/// but for those.
+template <class T>
+void check_crumbs(wf::dtype type, int h) {
+  const rows_machine& m = simt_rows();
+  const auto narrow = [](double v) { return T(static_cast<float>(v)); };
+  void* const data = m.allocate(1 << 19);
+  void* const out = m.allocate(1 << 18);
+  void* const by = m.allocate(1 << 18);
+  for (const std::int64_t n : {4, 8, 16, 32, 64, 128, 512, 2048, 16384, 65536}) {
+    const auto many = std::max<std::int64_t>(3, 12000 / n);  // so many that copies bring them
+    if (static_cast<std::size_t>(many * n) * sizeof(T) > 1 << 19 && n != 65536) continue;
+    const std::int64_t rows = n == 65536 ? 2 : many;
+    for (const wf::op what : {wf::op::mean_var, wf::op::sum_of_squares, wf::op::norm2}) {
+      for (const int crumb : {0, 1, 70, 130}) {
+        if (crumb == 1 && what != wf::op::mean_var) continue;
+        for (const bool apart : {false, true}) {
+          if (!chosen()) continue;
+          std::vector<double> row = {1, std::ldexp(1, what == wf::op::mean_var ? -h : -h / 2)};
+          if (what == wf::op::norm2) row.insert(row.end(), {row[1], std::ldexp(1, -h)});
+          if (crumb == 1) {  // what is left of two that cancel but for a last place, so near that their range is hardly too wide
+            const double c = std::ldexp(1, h == 24 ? -35 : -50);
+            row.insert(row.end(), {c * (1 + std::ldexp(1, 1 - h)), -c});
+          } else if (crumb != 0) {
+            row.push_back(std::ldexp(1, what == wf::op::mean_var ? -crumb : -crumb / 2));
+          }
+          if (static_cast<std::int64_t>(row.size()) > n) continue;
+          std::vector<std::int64_t> at;  // in their row
+          for (std::size_t k = 0; k < row.size(); ++k) at.push_back(apart ? static_cast<std::int64_t>(k) * (n - 1) / static_cast<std::int64_t>(row.size() - 1) : static_cast<std::int64_t>(k));
+          for (const char* const layout : {"rows", "columns", "segments"}) {
+            const bool columns = layout[0] == 'c', segments = layout[0] == 's';
+            std::vector<T> x(static_cast<std::size_t>(rows * n), narrow(0));
+            for (std::int64_t r = 0; r < rows; ++r) {
+              for (std::size_t k = 0; k < row.size(); ++k) x[static_cast<std::size_t>(columns ? at[k] * rows + r : r * n + at[k])] = narrow(row[k]);
+            }
+            std::vector<std::int64_t> offsets;
+            for (std::int64_t r = 0; r <= rows; ++r) offsets.push_back(r * n);
+            ASSERT_EQ(m.upload(data, x.data(), x.size() * sizeof(T)) + m.upload(by, offsets.data(), offsets.size() * 8), "");
+            wf::rows_request r{};
+            r.what = what;
+            r.element = type;
+            r.x[0] = data;
+            r.out = out;
+            r.reduced = 1;
+            if (segments) {
+              r.length[0] = rows * n;
+              r.stride[0][0] = 1;
+              r.offsets = by;
+              r.offset_bytes = 8;
+              r.segments = rows;
+            } else {
+              r.kept = 1;
+              r.length[0] = rows;
+              r.length[1] = n;
+              r.stride[0][0] = columns ? 1 : n;
+              r.stride[0][1] = columns ? rows : 1;
+            }
+            const std::size_t each = what == wf::op::mean_var ? 2 : 1;
+            std::vector<T> got(static_cast<std::size_t>(rows) * each);
+            ASSERT_EQ(m.run(r, 1), "") << simt::last_fault().text;
+            ASSERT_EQ(m.download(got.data(), out, got.size() * sizeof(T)), "");
+            const double want = (crumb == 0 ? 1 : 1 + std::ldexp(1, 1 - h)) / (what == wf::op::mean_var ? static_cast<double>(n) : 1);
+            std::int64_t wrong = 0;
+            for (std::int64_t k = 0; k < rows; ++k) wrong += static_cast<double>(static_cast<float>(got[static_cast<std::size_t>(k) * each])) == want ? 0 : 1;
+            EXPECT_EQ(wrong, 0) << wf::op_names[static_cast<int>(what)] << " of " << wf::info(type).name << ", " << rows << " " << layout << " of " << n << ", crumb 2^-" << crumb << (apart ? ", apart" : "");
+          }
+        }
+      }
+    }
+  }
+  for (void* p : {data, out, by}) m.free(p);
+}
+TEST(moments_of_rows, are_decided_by_crumbs) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  check_crumbs<float>(wf::dtype::f32, 24);
+  check_crumbs<wf::bf16>(wf::dtype::bf16, 8);
   simt::current_options() = before;
 }
 

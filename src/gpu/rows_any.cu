@@ -29,6 +29,7 @@ rows_function find_rows_native(op o, dtype t) {
     if (t == dtype::f16) return or_by_label<enqueue_native_rows<logsumexp_rows<f16>>>;
     if (t == dtype::bf16) return or_by_label<enqueue_native_rows<logsumexp_rows<bf16>>>;
     if (t == dtype::f32) return or_by_label<enqueue_native_rows<logsumexp_rows<float>>>;
+    if (t == dtype::f64) return or_by_label<enqueue_native_rows<logsumexp_rows<double>>>;
   }
   return nullptr;
 }

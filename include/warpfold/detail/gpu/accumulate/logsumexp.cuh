@@ -125,26 +125,27 @@ struct shifted_sums {
   }
 };
 
-/// Floats below f64 take exp in f32, or in E.
+/// Floats take exp in E, those below f64 in f32 by default.
 template <class T, class E = float>
 struct float_logsumexp_fold : shifted_sums<T> {
   using base = shifted_sums<T>;
   using state = typename base::state;
-  static constexpr float lowest = std::numeric_limits<float>::lowest(), top = std::numeric_limits<float>::infinity();
+  using value = std::conditional_t<sizeof(T) == 8, double, float>;
+  static constexpr value lowest = std::numeric_limits<value>::lowest(), top = std::numeric_limits<value>::infinity();
   struct running {
-    float largest;
+    value largest;
     double sum;
   };
 
   __device__ __forceinline__ running start() const { return {lowest, 0}; }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
-    float x[base::items];
+    value x[base::items];
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) x[i] = to_float(item_of<T>(p[0], i));
+    for (int i = 0; i < base::items; ++i) x[i] = value_of(item_of<T>(p[0], i));
     take(s, x);
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
-    const float one[1] = {to_float(x)};
+    const value one[1] = {value_of(x)};
     take(s, one);
   }
   __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
@@ -152,11 +153,15 @@ struct float_logsumexp_fold : shifted_sums<T> {
   }
 
  private:
+  static __device__ __forceinline__ value value_of(const T& x) {
+    if constexpr (sizeof(T) == 8) return x;
+    else return to_float(x);
+  }
   template <int Count>
-  static __device__ __forceinline__ void take(running& s, const float (&x)[Count]) {
-    float m = x[0];
+  static __device__ __forceinline__ void take(running& s, const value (&x)[Count]) {
+    value m = x[0];
 #pragma unroll
-    for (int i = 1; i < Count; ++i) m = fmaxf(m, x[i]);  // the number, where the other is a NaN
+    for (int i = 1; i < Count; ++i) m = fmax(m, x[i]);  // the number, where the other is a NaN
     if (m == top) {
       m = s.largest;
 #pragma unroll

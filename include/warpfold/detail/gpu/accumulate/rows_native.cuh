@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_native.cuh
-/// Accumulators of rows (rows_kernel.cuh) of floats that are not exact: log Σ exp(x) of those below f64, by what a thread does with a pack of a whole array (logsumexp.cuh), and products in f64.
+/// Accumulators of rows (rows_kernel.cuh) of floats that are not exact: log Σ exp(x), by what a thread does with a pack of a whole array (logsumexp.cuh), and products in f64.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,11 +14,11 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// For f32 the exp is that of f64: then what is lost on the way is far below the rounding of the answer.
+/// For f32 the exp is that of f64: then what is lost on the way is far below the rounding of the answer. f64 has CUDA's own exp, since rows have no table in shared memory.
 template <class T>
 struct logsumexp_rows : word_rows<static_cast<int>(sizeof(T))> {
   using base = word_rows<static_cast<int>(sizeof(T))>;
-  using fold = float_logsumexp_fold<T, std::conditional_t<sizeof(T) == 4, double, float>>;
+  using fold = float_logsumexp_fold<T, std::conditional_t<sizeof(T) >= 4, double, float>>;
   using state = typename fold::state;
   using running = typename fold::running;
 

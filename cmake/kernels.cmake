@@ -10,8 +10,8 @@ set(WF_KERNEL_GROUPS
   "order native integers integer_moments checked"
   "products moments"
   "rows_products rows_complex"
-  "rows_moments rows_any rows_labels"
-  "own runs states conversions selections selections_across")
+  "rows_moments rows_any"
+  "own rows_labels runs states conversions selections selections_across")
 set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"

@@ -272,7 +272,7 @@ void check_columns(dtype type, std::int64_t rows, std::int64_t columns, generato
   for (std::int64_t k = 0; k < columns; ++k) {
     if (ordinary) {
       each.push_back(make(type, family::normal, static_cast<int>(rows), random));
-      if (type == dtype::f32) {  // one number in 2^22 is so small that a sum of thousands needs more than a double: none here
+      if (type == dtype::f32) {  // a number far below all others asks for more than a double has, and normal data have one in some draws: none here
         for (std::int64_t i = 0; i < rows; ++i) {
           const float v = static_cast<float>(number(each.back(), i)), kept = std::fabs(v) < 0x1p-16f ? 0x1p-16f : v;
           std::memcpy(each.back().bytes.data() + static_cast<std::size_t>(i) * size, &kept, size);

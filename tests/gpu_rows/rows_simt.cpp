@@ -19,22 +19,7 @@ namespace {
 
 std::atomic<int> added_again = 0, added_by_many = 0;
 
-/// Sums of f32 that tell how many rows no certificate accepted.
-struct counted_rows : wf::device::certified_rows<float, wf::device::terms::sum> {
-  using base = wf::device::certified_rows<float, wf::device::terms::sum>;
-  __device__ void exactly(typename base::room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block,
-                          unsigned char* out) const {
-    if ((by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(wf::device::lane_index())) == 0) ++added_again;
-    base::exactly(shared, v, row, by_block, out);
-  }
-  __device__ void answer_exactly(typename base::exact_room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block,
-                                 unsigned char* out) const {
-    if (threadIdx.x == 0) ++added_by_many;
-    base::answer_exactly(shared, v, row, by_block, out);
-  }
-};
-
-/// Norms and moments of f32 that tell the same.
+/// An accumulator that tells how many rows no certificate accepted.
 template <class Base>
 struct counted : Base {
   __device__ void exactly(typename Base::room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
@@ -42,6 +27,17 @@ struct counted : Base {
     Base::exactly(shared, v, row, by_block, out);
   }
 };
+/// Sums of f32.
+struct counted_rows : counted<wf::device::certified_rows<float, wf::device::terms::sum>> {
+  using base = wf::device::certified_rows<float, wf::device::terms::sum>;
+  __device__ void answer_exactly(typename base::exact_room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block,
+                                 unsigned char* out) const {
+    if (threadIdx.x == 0) ++added_by_many;
+    base::answer_exactly(shared, v, row, by_block, out);
+  }
+};
+
+/// Norms and moments of f32.
 using counted_long_moments = counted<wf::device::quick_long_moments<float>>;
 struct counted_moments : counted<wf::device::quick_moments<float>> {
   using longer = counted_long_moments;
@@ -100,7 +96,7 @@ int simt_uncertain_rows(const wf::rows_request& r) {
   machines::added_again = 0;
   machines::added_by_many = 0;
   wf::device::workspace w;
-  const machines::counted_rows sums{{{r.what, r.options.rounding, r.options.correction}}};
+  const machines::counted_rows sums{{{{r.what, r.options.rounding, r.options.correction}}}};
   if (enqueue_rows(sums, r, w, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return -1;
   return machines::added_again + machines::added_by_many;
 }

@@ -14,7 +14,7 @@
 /// An answer is checked before it is timed: up to 64 MiB against the CPU, byte for byte where it is
 /// exact; beyond that the array repeats itself, so that exact answers must double or stay as they are;
 /// and every one a second time, for the same bytes. CUB's answers are compared with the library's.
-/// --brief 1: what the bars of docs/gpu.md need, no more.
+/// --brief 1: what the bars of docs/log/gpu.md need, no more.
 #include <cuda_runtime.h>
 
 #include <algorithm>

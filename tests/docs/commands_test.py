@@ -97,7 +97,9 @@ def forms(line):
     all_forms = [" ".join(f) + (f" {FILE}" if "dot" in f and FILE in f else "") for f in all_forms]  # of two files
     if options:
         said = printed(" ".join(words[:2]) + " --help")
-        wanted = {name: (kind, default) for name, kind, default in re.findall(r"^  (--[\w-]+)(?: [A-Z]+(?::([^\s=]+|INT in \[[^]]*\]))?(?:=(\S+))?)?(?:  .*)?$", said, re.M)}
+        # A default is =VALUE by CLI11 before 2.4, [VALUE] since.
+        wanted = {name: (kind, before or since) for name, kind, before, since in
+                  re.findall(r"^  (--[\w-]+)(?: [A-Z]+(?::([^\s=]+|INT in \[[^]]*\]))?(?:=(\S+)| \[([^]]*)\])?)? *(?:  .*)?$", said, re.M)}
         wanted = {name: (kind, default) for name, (kind, default) in wanted.items() if not re.fullmatch(r"\{\w+\}", kind)}  # one value alone
         told = dict((o.split() + [""])[:2] for o in options)
         if told.keys() != wanted.keys():

@@ -134,6 +134,14 @@ def one_piece(source: Source, who: str) -> Source:
     return source
 
 
+def array_of(x: Any, who: str) -> np.ndarray[Any, Any]:
+    """An array in the CPU's memory as NumPy's, for what looks at each element."""
+    source = one_piece(take(x, who), who)
+    if source.mask is not None or source.array is None:
+        raise TypeError(f"{who}: an array with nulls or masked elements; fill them, or leave them out")
+    return source.array()
+
+
 def add_to(state: Any, source: Source, who: str) -> None:
     """All that counts of the elements, to one of _core's states."""
     if is_complex(source.view.dtype):

@@ -183,6 +183,37 @@ def test_the_callers_kind_of_array():
     assert type(whole) is type(x) and whole.shape == () and float(whole) == 2.5
 
 
+def test_answers_lie_on_the_device_of_their_array():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1.0, 2.0]], device=xp.Device("device1"))
+    assert wf.sum(x).device == wf.argmax(x, axis=1).device == wf.minmax(x)[1].device == x.device
+    y = xp.asarray([1.0, 2.0], device=xp.Device("device2"))
+    assert wf.sum_by_label(y, [0, 1]).device == wf.dot(y, y).device == y.device
+
+
+def test_an_array_of_xarray_is_its_elements():
+    xr = pytest.importorskip("xarray")
+    x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("a", "b"), coords={"a": [3, 4]})
+    assert wf.sum(x) == wf.sum(x.variable) == 15.0 and wf.sum(x, axis=0).tolist() == [3.0, 5.0, 7.0]
+    with pytest.raises(TypeError, match="^sum: "):
+        wf.sum(x.to_dataset(name="x"))
+
+
+def test_arrays_in_lists_keep_their_masks_or_are_refused():
+    hidden = np.ma.masked_array([1.0, 2.0], [False, True])
+    lists = [[hidden, hidden], [[hidden]], ([hidden, [1.0, 2.0]],), [1.0, np.ma.masked], iter([hidden])]
+    if (pa := sys.modules.get("pyarrow")) is not None:
+        lists.append([pa.array([1, None])])
+    for x in lists:
+        with pytest.raises(TypeError, match="^sum: arrays with masked elements or nulls in a list"):
+            wf.sum(x)
+    assert wf.sum([np.ma.masked_array([1.0, 2.0])]) == 3.0
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="^sum: lists of different lengths, or nested deeper"):
+        wf.sum(endless)
+
+
 class Unreadable:
     def __dlpack_device__(self):
         return 1, 0
@@ -271,6 +302,7 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, out=np.zeros((), np.float32)), TypeError, "out="),
     (lambda x: wf.sum(x, out=[0.0]), TypeError, "NumPy array"),
     (lambda x: wf.sum(object()), TypeError, "object"),
+    (lambda x: wf.sum(np.dtype("f8")), TypeError, "^sum: an object of type"),
     (lambda x: wf.sum(["a"]), TypeError, "elements of type"),
     (lambda x: wf.sum(np.array([None])), TypeError, "elements of type object"),
     (lambda x: wf.sum([2**70]), TypeError, "neither int64 nor uint64 holds"),
@@ -335,7 +367,7 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(memoryview((ctypes.c_void_p * 2)(1, 2))), TypeError, "^sum: elements of type '<P', as buffers tell it"),
     (lambda x: wf.sum(released()), ValueError, "^sum: .*released memoryview"),
     (lambda x: wf.sum(np.ma.array([(1, 2)], dtype="i,i")), TypeError, "^sum: elements of type"),
-    (lambda x: wf.sum([np.ma.masked_less(x[0], 2)] * 2), TypeError, "^sum: masked arrays in a list"),
+    (lambda x: wf.sum([np.ma.masked_less(x[0], 2)] * 2), TypeError, "^sum: arrays with masked elements or nulls in a list"),
     (lambda x: wf.sum(x, accuracy="fast", rounding="up"), ValueError, "^sum: rounding='up' with accuracy='fast'"),
     (lambda x: wf.dot(x, x, accuracy="fast", rounding="zero"), ValueError, "^dot: rounding='zero' with accuracy='fast'"),
     (lambda x: wf.segment_sum(x[0], 2, accuracy="fast", rounding="zero"), ValueError, "^segment_sum: rounding='zero' with accuracy='fast'"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from . import _core
+from ._twins import _is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class _State:
         if isinstance(x, (int, float)):
             made.add_number(x)
             return made
+        if hasattr(type(x), "__next__") and not _is_array(x):
+            x = list(x)
         if isinstance(x, (list, tuple)):
             for one in x:  # ints beyond 64 bits too
                 if not isinstance(one, (int, float)):
@@ -135,7 +138,11 @@ class _State:
         """The state of such bytes; ValueError for others."""
         if isinstance(data, (str, int)):
             raise TypeError(f"{cls.__name__}: from_bytes() takes what to_bytes() gave, not {type(data).__name__}")
-        return cls._of(cls._kind.from_bytes(bytes(data)))
+        stored = bytes(data)
+        try:
+            return cls._of(cls._kind.from_bytes(stored))
+        except TypeError as e:  # of a version that is not known
+            raise ValueError(str(e)) from None
 
     def __add__(self: S, other: Any) -> S:
         if isinstance(other, type(self)):

@@ -149,6 +149,8 @@ def test_bfloat16():
     for name in (ml.bfloat16, np.dtype(ml.bfloat16), "bfloat16"):
         total = wf.sum([1.0, 2.0**-8, 2.0**-60], dtype=name)  # above a tie
         assert total.dtype == ml.bfloat16 and float(total) == 1 + 2.0**-7
+    spread = wf.var(np.array([1.0, 3.0], ml.bfloat16), correction=0.5)
+    assert spread.dtype == ml.bfloat16 and float(spread) == 1.3359375
     jax = pytest.importorskip("jax.numpy")
     assert wf.sum(jax.ones(3), dtype=jax.bfloat16).dtype == jax.bfloat16
 
@@ -294,7 +296,8 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, dtype="int32"), TypeError, "cut off"),
     (lambda x: wf.sum(x, dtype="float80"), TypeError, "dtype="),
     (lambda x: wf.sum(x, dtype="datetime64[s]"), TypeError, "dtype="),
-    (lambda x: wf.var(x, correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction=math.nan), ValueError, "finite number"),
+    (lambda x: wf.segment_var(x[0], 2, correction=0.5), ValueError, "whole number"),
     (lambda x: wf.var(x, correction=1 << 63), ValueError, "of 64 bits"),
     (lambda x: wf.sum(x, where=[1, 0]), TypeError, "array of bool"),
     (lambda x: wf.sum(x, where=[True, False, True, True]), ValueError, "broadcast"),
@@ -338,8 +341,9 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactSum(x).value(rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactMoments(x).var(rounding=None), ValueError, "rounding=None"),
-    (lambda x: wf.ExactMoments(x).var(correction=0.5), ValueError, "whole number"),
-    (lambda x: wf.var(x, correction="1"), TypeError, "whole number"),
+    (lambda x: wf.ExactMoments(x).var(correction=math.inf), ValueError, "finite number"),
+    (lambda x: wf.ExactMoments(x).var(correction=0.5, rounding="even"), ValueError, "rounding='even'"),
+    (lambda x: wf.var(x, correction="1"), TypeError, "it is a number"),
     (lambda x: wf.sum(x, axis=0, out=np.broadcast_to(0.0, 3)), ValueError, "^sum: out= is read-only"),
     (lambda x: wf.nanmin(x.astype(complex)), TypeError, "^nanmin: elements of type complex128"),
     (lambda x: wf.fuse("sum"), TypeError, "in a list"),
@@ -372,7 +376,8 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.dot(x, x, accuracy="fast", rounding="zero"), ValueError, "^dot: rounding='zero' with accuracy='fast'"),
     (lambda x: wf.segment_sum(x[0], 2, accuracy="fast", rounding="zero"), ValueError, "^segment_sum: rounding='zero' with accuracy='fast'"),
     (lambda x: wf.fuse(["sum"])(x, accuracy="fast", rounding="zero"), ValueError, "^fuse: rounding='zero' with accuracy='fast'"),
-    (lambda x: wf.var(x, correction=np.float32(0.5)), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction=0.5, rounding="even"), ValueError, "rounding='even'"),
+    (lambda x: wf.var(x, correction=0.5, rounding="up", accuracy="fast"), ValueError, "^var: rounding='up' with accuracy='fast'"),
     (lambda x: wf.fuse(["minmax"])([]), ValueError, "^minmax: there are no elements"),
     (lambda x: wf.fuse(None), TypeError, "^fuse: None; name the reductions in a list"),
     (lambda x: wf.sum_by_label(x[0], [-1, 0, -1]), ValueError, "^sum_by_label: label -1 of element 0"),

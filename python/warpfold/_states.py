@@ -281,9 +281,15 @@ class ExactMoments(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
-    def _answer(self, which: str, rounding: str, dtype: Any, correction: int = 0) -> float:
+    def _answer(self, which: str, rounding: str, dtype: Any, correction: float = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here
+            from ._fractional import fraction_of, root, rounded, sums_of, variance
             from ._general import correction_of
+            if (part := fraction_of(correction)) is not None:
+                code = _float_code(dtype, "ExactMoments")
+                self._state.answer(which, 0, rounding, code)  # says what is wrong with the rounding
+                q = variance([sums_of(self._state)], part)
+                return float("nan") if q is None else root(q, code, rounding) if which == "std" else rounded(q, code, rounding)
             correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 
@@ -303,11 +309,11 @@ class ExactMoments(_State):
         """The root of the sum of squares, rounded once."""
         return self._answer("norm", rounding, dtype)
 
-    def var(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def var(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The variance, rounded once; NaN where count - correction is not positive."""
         return self._answer("var", rounding, dtype, correction)
 
-    def std(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def std(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The root of the variance, rounded once."""
         return self._answer("std", rounding, dtype, correction)
 

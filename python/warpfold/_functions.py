@@ -786,6 +786,9 @@ def _of_table(op: int) -> Callable[..., Any]:
     return _document("x", "axis", "keepdims", *(("accuracy", "rounding") if rounds else ()), "where", "out", "stream")(f)
 
 
+if TYPE_CHECKING:
+    def count(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any: ...
+
 OF_TABLE: list[str] = []  # the names of those functions
 for _op, _name in enumerate(_core.op_names):
     if _name not in globals() and _name != "norm2" and _core.operations[_op][1] == 1 and _core.answer_of(_op, _core.dtype_names.index("f64"))[1] == 1:

@@ -144,18 +144,18 @@ class _State:
         except TypeError as e:  # of a version that is not known
             raise ValueError(str(e)) from None
 
-    def __add__(self: S, other: Any) -> S:
+    def __add__(self: S, other: S) -> S:
         if isinstance(other, type(self)):
             made = self.copy()
             made.merge(other)
             return made
         return NotImplemented
 
-    def __radd__(self: S, other: Any) -> S:
+    def __radd__(self: S, other: int) -> S:
         """`sum(states)` begins with 0."""
         return self.copy() if type(other) is int and other == 0 else NotImplemented
 
-    def __sub__(self: S, other: Any) -> S:
+    def __sub__(self: S, other: S) -> S:
         if isinstance(other, type(self)):
             made = self.copy()
             made.unmerge(other)

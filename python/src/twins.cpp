@@ -95,11 +95,13 @@ class tiles {
       before_->finish(&answer);
     } else {
       const auto n = static_cast<std::int64_t>(n_);
-      const wf::extents apart{sizeof(double)};
-      const layout x{x_.data(), wf::dtype::f64, {n}, apart}, y{y_.data(), wf::dtype::f64, {n}, apart};
       const wf::cpu::erased& f = wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact);
-      if (f.inputs == 2) run_pair(f, {}, x, y, &answer);
-      else run_parts(f, {}, x, {}, &answer);
+      if constexpr (Op == wf::op::dot) {
+        const wf::extents apart{sizeof(double)};
+        run_pair(f, {}, {x_.data(), wf::dtype::f64, {n}, apart}, {y_.data(), wf::dtype::f64, {n}, apart}, &answer);
+      } else {
+        run_whole(f, {}, x_.data(), n, &answer);
+      }
     }
     return answer;
   }
@@ -241,10 +243,11 @@ bool exact_float(nb::handle x, double& value) {
   return overflow == 0 && whole <= most && whole >= -most;
 }
 
-/// A number of Python's that a double holds, bools and what is derived from float among them. False for others.
-bool exact_number(nb::handle x, double& value) {
+/// A number of Python's that a double holds, bools and what is derived from float among them; `floats` is set by floats. False for others.
+bool other_number(nb::handle x, double& value, bool& floats) {
   if (PyFloat_Check(x.ptr())) {
     value = PyFloat_AsDouble(x.ptr());
+    floats = true;
     return true;
   }
   if (!PyLong_Check(x.ptr())) return false;
@@ -257,6 +260,12 @@ bool exact_number(nb::handle x, double& value) {
   const nb::object back = nb::steal(PyLong_FromDouble(value));
   return back.is_valid() && PyObject_RichCompareBool(back.ptr(), x.ptr(), Py_EQ) == 1;
 }
+inline bool exact_number(nb::handle x, double& value, bool& floats) {
+  if (!PyFloat_CheckExact(x.ptr())) return other_number(x, value, floats);
+  value = PyFloat_AsDouble(x.ptr());
+  floats = true;
+  return true;
+}
 
 /// Σ p·q of two lists of one length that nobody else has, or None where a double does not hold all of them, or none is a float.
 nb::object sumprod(nb::list p, nb::list q) {
@@ -267,8 +276,7 @@ nb::object sumprod(nb::list p, nb::list q) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     const nb::handle left = PyList_GetItem(p.ptr(), i), right = PyList_GetItem(q.ptr(), i);
     double x = 0, y = 0;
-    if (!exact_number(left, x) || !exact_number(right, y)) return nb::none();
-    floats = floats || PyFloat_Check(left.ptr()) || PyFloat_Check(right.ptr());
+    if (!exact_number(left, x, floats) || !exact_number(right, y, floats)) return nb::none();
     if (std::isfinite(x) && std::isfinite(y)) {
       finite.add(x, y);
     } else {

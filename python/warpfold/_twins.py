@@ -104,8 +104,8 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
     >>> wf.sumprod([10, 20], [1, 3])
     70
     """
-    a = list(p) if type(p) is list or type(p) is tuple else _values(p, "sumprod")
-    b = list(q) if type(q) is list or type(q) is tuple else _values(q, "sumprod")
+    a: Any = list(p) if type(p) is list or type(p) is tuple else _values(p, "sumprod")
+    b: Any = list(q) if type(q) is list or type(q) is tuple else _values(q, "sumprod")
     if len(a) != len(b):
         raise ValueError("Inputs are not the same length")
     if type(a) is not list or type(b) is not list:

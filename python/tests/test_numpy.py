@@ -79,6 +79,10 @@ def test_variances_of_other_types_beyond_those():
     assert wnp.var(np.array([1e200, -1e200]), dtype="f4") == np.inf and wnp.std([1e-60, -1e-60], dtype="f4") == 0 and np.isnan(wnp.var([], dtype="f4"))
     x = [2.0, -2.0, 2.0**-11, -2.0**-11, 2.0**-30, -2.0**-30, 0.0, 0.0]  # 1 + 2^-24 + 2^-62, whose nearest f64 lies halfway between two f32
     assert np.var(wnp.exact(x), dtype=np.float32) == 1 + 2.0**-23 and np.float32(np.var(x)) == 1
+    a = math.sqrt(2.0**-21)
+    a = a if Fraction(a)**2 < Fraction(2)**-21 else math.nextafter(a, 0)
+    x = [2.0, -2.0, a, -a, 2.0**-11, -2.0**-11, 0.0, 0.0]  # a little less than 1 + 2^-23 + 2^-24
+    assert wnp.var(x, dtype=np.float32) == 1 + 2.0**-23
     out = np.zeros((), np.float32)
     assert wnp.std([1.0, 3.0], dtype=np.float32, out=out) is out and out == 1
     with pytest.raises(TypeError, match="^var: dtype=int64; it is a type of floats"):

@@ -182,6 +182,7 @@ def test_weighted_means_do_not_overflow_on_the_way():
     assert wf.fmean([5e-324, 1e-323], [1e-300, 1e-300]) == 1e-323  # 7.5e-324 lies halfway
     assert wf.fmean([1e200], [1e200]) == 1e200 and wf.fmean([1e-200], [1e-200]) == 1e-200
     assert wf.fmean([1e308, -1e308], [1.0, -0.5]) == math.inf and math.isnan(wf.fmean([1.0, math.inf], [1.0, 0.0]))
+    assert wf.fmean([-1e308, 1e308], [1.0, -0.5]) == -math.inf == -wf.sumprod([math.inf, 2**70 + 1, 1e308], [1, 1.0, -1e308])
     assert wf.fmean(np.array([1.0, 4.0]), weights=np.array([2, 1])) == 2.0
     with pytest.raises(TypeError, match="^fmean: an array with nulls or masked elements"):
         wf.fmean(np.ma.masked_array([1.0, 2.0], [False, True]), [1.0, 1.0])

@@ -204,7 +204,7 @@ def take(x: Any, who: str) -> Source:
             x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
             kind = type(x)
     if library == "xarray" and hasattr(x, "dtype"):  # whose Arrow's table has columns of coordinates
-        return take(np.asarray(x), who)
+        return take(x.data, who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
         return of_arrow(x, who)
     if library == "jax" and isinstance(x, sys.modules["jax"].core.Tracer):

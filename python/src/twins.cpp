@@ -276,7 +276,10 @@ nb::object sumprod(nb::list p, nb::list q) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     const nb::handle left = PyList_GetItem(p.ptr(), i), right = PyList_GetItem(q.ptr(), i);
     double x = 0, y = 0;
-    if (!exact_number(left, x, floats) || !exact_number(right, y, floats)) return nb::none();
+    bool is_float = false;
+    if (!exact_number(left, x, is_float) || !exact_number(right, y, is_float)) return nb::none();
+    if (!is_float && std::fabs(x * y) >= 0x1p63) return nb::none();  // which Python's ints multiply, and math.sumprod adds as they are
+    floats = floats || is_float;
     if (std::isfinite(x) && std::isfinite(y)) {
       finite.add(x, y);
     } else {

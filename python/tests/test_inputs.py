@@ -167,10 +167,15 @@ def test_pandas_columns():
             wf.sum_by_label([1.0, 2.0, 3.0], x)
         with pytest.raises(TypeError, match="^sum_by_key: keys with nulls"):
             wf.sum_by_key([1.0, 2.0, 3.0], x)
+    halves = pd.Series([0.5, None, 0.25, math.nan], dtype="Float32")
+    assert wf.sum(halves[:3]) == 0.75 and wf.mean(pd.Series([True, None], dtype="boolean")) == 1 and wf.argmax(pd.Series(nulls)) == 2
+    assert wf.fsum(pd.Series(nulls)) == 4.0 and wf.ExactSum(pd.Series(nulls)).count == 2
+    with pytest.raises(TypeError, match="^sum: elements of "):
+        wf.sum(pd.Series(["a", None], dtype="string"))
     assert wf.sum(pd.Series(pd.arrays.SparseArray([0.0, 1.5, 0.0]))) == 1.5
     with pytest.raises(TypeError, match="^sum: where= with nulls"):
         wf.sum([1.0, 2.0], where=pd.array([True, None], dtype="boolean"))
-    with pytest.raises(TypeError, match="extension type 'pandas.period'"):  # not their numbers since 1970
+    with pytest.raises(TypeError, match="extension type 'pandas.period'|elements of type period"):  # not their numbers since 1970
         wf.sum(pd.Series(pd.period_range("2020", periods=2)))
     keys, sums = wf.sum_by_key([1.0, 2.0], pd.Series([math.nan, 1.0]))  # of NumPy's kind, where a NaN is a NaN
     assert math.isnan(keys[1]) and sums.tolist() == [2.0, 1.0]

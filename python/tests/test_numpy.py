@@ -30,6 +30,7 @@ def test_answers_and_types_are_numpys_where_numpy_is_exact(name, dtype):
             with pytest.raises(TypeError):
                 ours(x, *args, **kwargs)
             continue
+        expected = np.asarray(expected)  # count_nonzero gave an int before NumPy 2.3
         assert (got.dtype, got.shape) == (expected.dtype, expected.shape), (args, kwargs)
         loses = name in ("std", "nanstd") or (name == "var" and dtype == "float16")
         assert np.allclose(got, expected, rtol=4 * np.finfo(got.dtype).eps) if loses else np.array_equal(got, expected)

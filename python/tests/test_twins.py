@@ -148,10 +148,14 @@ def test_sumprod_of_other_numbers():
     assert wf.sumprod([1e308, 1e308, -1e308], [10.0, 1.0, 10.0]) == 1e308
     with pytest.raises(ValueError, match="same length"):
         wf.sumprod([1], [1, 2])
+    with pytest.raises(OverflowError):
+        wf.sumprod([10**1000], [1.0])
+    assert wf.sumprod([-5, -5, 10], [1.5, 2**62, 2**61]) == wf.sumprod([-5, -5, 10], [1.5, np.int64(2**62), 2**61]) == 0  # as CPython's own tests have it
 
 
 @given(st.lists(st.tuples(*[st.one_of(floats, st.booleans(), st.integers(-2**80, 2**80), floats.map(np.float64), st.integers(-2**63, 2**63 - 1).map(np.int64))] * 2)))
 def test_sumprod_of_ints_bools_and_numpys_numbers(pairs):
+    pairs = [(a, b) for a, b in pairs if isinstance(a, float) or isinstance(b, float) or abs(int(a) * int(b)) < 2**63]
     p, q = [1.0, *(a for a, _ in pairs)], [0.5, *(b for _, b in pairs)]
     plain = [[Fraction(x.item() if isinstance(x, np.generic) else x) for x in one] for one in (p, q)]
     total = sum(map(operator.mul, *plain), Fraction(0))
@@ -218,7 +222,10 @@ def test_roots_of_variances_that_are_not_finite():
     for data in ([math.nan, 1.0], [math.inf, -math.inf], [math.inf, 1.0], [1, math.nan]):
         for name, squared in (("stdev", "variance"), ("pstdev", "pvariance")):
             for middle in ((), (1.0,)):
-                expected = str(math.sqrt(getattr(standard, squared)(data, *middle)))
+                try:
+                    expected = str(math.sqrt(getattr(standard, squared)(data, *middle)))
+                except (OverflowError, ValueError):  # Python 3.10's, and then ours
+                    continue
                 for given in (data, tuple(data), iter(data)):
                     assert str(getattr(wf.statistics, name)(given, *middle)) == expected, (name, data)
             assert math.isnan(getattr(wf.statistics, name)(np.array(data))), (name, data)

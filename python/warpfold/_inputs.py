@@ -127,6 +127,16 @@ def of_arrow(x: Any, who: str) -> Source:
     return Source(view, mask, scalar_or_array, array=array, more=more)
 
 
+def of_series(x: Any, who: str) -> Source:
+    """A column of pandas with types of its own; nulls are masked."""
+    dtype = getattr(x.dtype, "numpy_dtype", None)
+    if getattr(x.dtype, "na_value", None) is not sys.modules["pandas"].NA or dtype not in CODES:
+        raise unknown(who, x.dtype)
+    nulls = np.asarray(x.isna())
+    values = x.to_numpy(dtype=dtype, na_value=dtype.type(0))
+    return Source(of_numpy(values, who), _core.view_of_buffer(~nulls) if nulls.any() else None, scalar_or_array, array=lambda: values)
+
+
 def one_piece(source: Source, who: str) -> Source:
     """For what cannot go on from piece to piece."""
     if source.more is not None:
@@ -203,6 +213,8 @@ def take(x: Any, who: str) -> Source:
         if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
             x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
             kind = type(x)
+        if isinstance(x, pandas.Series) and not hasattr(kind, "__arrow_c_stream__"):  # before pandas 3
+            return of_series(x, who)
     if library == "xarray" and hasattr(x, "dtype"):  # whose Arrow's table has columns of coordinates
         return take(x.data, who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from itertools import chain
 
 from . import _core
 
@@ -87,7 +88,8 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
     -------
     float, or what the numbers' own ``*`` and ``+`` give
         Floats, and ints and bools beside them, give the true sum of products, rounded once; ints alone an int. NumPy's
-        numbers and arrays are taken as Python's numbers.
+        numbers and arrays are taken as Python's numbers. Where two ints beside floats have a product beyond 64 bits, all are
+        added one after the other, as `math.sumprod` does.
 
     Raises
     ------
@@ -95,6 +97,8 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
         Inputs of different lengths, arrays of other than one dimension.
     TypeError
         Arrays with nulls or masked elements.
+    OverflowError
+        An int beyond all floats, beside a float.
 
     Examples
     --------
@@ -126,6 +130,10 @@ def _other_products(a: list[Any], b: list[Any]) -> Any:
     kinds = {type(one) for one in a} | {type(one) for one in b}
     if float not in kinds or not kinds <= {float, int, bool}:
         return sum(map(operator.mul, a, b))
+    if any(abs(x * y) >= 2**63 for x, y in zip(a, b) if type(x) is not float and type(y) is not float):
+        return sum(map(operator.mul, a, b))
+    for one in chain(a, b):
+        float(one)  # OverflowError of an int beyond all floats, as of the standard library's
     from fractions import Fraction
     endless = [x * y for x, y in zip(a, b) if any(type(one) is float and not math.isfinite(one) for one in (x, y))]
     return sum(endless) if endless else _rounded(sum((Fraction(x) * Fraction(y) for x, y in zip(a, b)), Fraction(0)))

@@ -310,7 +310,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
 
 
 def _fraction_of(correction: Any) -> Any:
-    if not isinstance(correction, (float, np.floating)):
+    if not isinstance(correction, (float, np.floating)) or correction.is_integer():
         return None
     from ._fractional import fraction_of
     return fraction_of(correction)

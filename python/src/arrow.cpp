@@ -76,7 +76,7 @@ std::optional<dtype> type_of(const char* format) {
 std::string name_of(const std::string& format) {
   static constexpr std::pair<std::string_view, const char*> whole[] = {
       {"n", "null"}, {"z", "binary"}, {"Z", "large_binary"}, {"vz", "binary_view"}, {"u", "string"}, {"U", "large_string"}, {"vu", "string_view"},
-      {"tdD", "date32"}, {"tdm", "date64"}, {"+l", "list"}, {"+L", "large_list"}, {"+vl", "list_view"}, {"+vL", "large_list_view"}, {"+m", "map"}, {"+r", "run_end_encoded"}};
+      {"tdD", "date32"}, {"tdm", "date64"}, {"+s", "struct"}, {"+l", "list"}, {"+L", "large_list"}, {"+vl", "list_view"}, {"+vL", "large_list_view"}, {"+m", "map"}, {"+r", "run_end_encoded"}};
   static constexpr std::pair<std::string_view, const char*> begins[] = {{"d:", "decimal"}, {"w:", "fixed_size_binary"}, {"tt", "time"}, {"ts", "timestamp"},
                                                                         {"tD", "duration"}, {"ti", "interval"}, {"+w:", "fixed_size_list"}, {"+u", "union"}};
   for (const auto& [text, name] : whole)

@@ -95,11 +95,13 @@ class tiles {
       before_->finish(&answer);
     } else {
       const auto n = static_cast<std::int64_t>(n_);
-      const wf::extents apart{sizeof(double)};
-      const layout x{x_.data(), wf::dtype::f64, {n}, apart}, y{y_.data(), wf::dtype::f64, {n}, apart};
       const wf::cpu::erased& f = wf::builtin(Op, wf::dtype::f64, wf::accuracy::exact);
-      if (f.inputs == 2) run_pair(f, {}, x, y, &answer);
-      else run_parts(f, {}, x, {}, &answer);
+      if constexpr (Op == wf::op::dot) {
+        const wf::extents apart{sizeof(double)};
+        run_pair(f, {}, {x_.data(), wf::dtype::f64, {n}, apart}, {y_.data(), wf::dtype::f64, {n}, apart}, &answer);
+      } else {
+        run_whole(f, {}, x_.data(), n, &answer);
+      }
     }
     return answer;
   }
@@ -190,7 +192,9 @@ nb::object list_of(nb::handle iterable) {
   return made;
 }
 
-/// The rounded sum of products over the rounded sum of weights.
+PyObject* of_arrays = nullptr;  // what answers for arrays, and for quotients of sums that no double holds: (name, what is asked of)
+
+/// The rounded sum of products over the rounded sum of weights; where one of these is near the ends of what doubles hold, the true quotient.
 double weighted_mean(nb::handle data, nb::handle weights) {
   const nb::object x = list_of(data), w = list_of(weights);
   tiles<wf::op::dot> products;
@@ -217,7 +221,12 @@ double weighted_mean(nb::handle data, nb::handle weights) {
   if (n == 0) raise_statistics_error("fmean requires at least one data point");
   const double divisor = other_weights ? fsum_of(*other_weights) : whole.value();
   if (divisor == 0) raise_statistics_error("sum of weights must be non-zero");
-  return (others ? others->value() : products.value()) / divisor;
+  const double sum = others ? others->value() : products.value(), quotient = sum / divisor;
+  const auto in_range = [](double v) { return std::fabs(v) > 0x1p-900 && std::fabs(v) < 0x1p1000; };
+  if (others || other_weights || (in_range(sum) && in_range(divisor) && in_range(quotient))) return quotient;
+  const nb::object made = nb::steal(PyObject_CallFunction(of_arrays, "s(OO)", "quotient", x.ptr(), w.ptr()));
+  if (!made.is_valid()) throw nb::python_error();
+  return float_of(made);
 }
 
 /// An int that a double holds, too. False for others, and other types.
@@ -234,7 +243,31 @@ bool exact_float(nb::handle x, double& value) {
   return overflow == 0 && whole <= most && whole >= -most;
 }
 
-/// Σ p·q of two lists of one length that nobody else has, or None where they are not floats and small ints with a float among them.
+/// A number of Python's that a double holds, bools and what is derived from float among them; `floats` is set by floats. False for others.
+bool other_number(nb::handle x, double& value, bool& floats) {
+  if (PyFloat_Check(x.ptr())) {
+    value = PyFloat_AsDouble(x.ptr());
+    floats = true;
+    return true;
+  }
+  if (!PyLong_Check(x.ptr())) return false;
+  if (exact_float(x, value)) return true;
+  value = PyLong_AsDouble(x.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  const nb::object back = nb::steal(PyLong_FromDouble(value));
+  return back.is_valid() && PyObject_RichCompareBool(back.ptr(), x.ptr(), Py_EQ) == 1;
+}
+inline bool exact_number(nb::handle x, double& value, bool& floats) {
+  if (!PyFloat_CheckExact(x.ptr())) return other_number(x, value, floats);
+  value = PyFloat_AsDouble(x.ptr());
+  floats = true;
+  return true;
+}
+
+/// Σ p·q of two lists of one length that nobody else has, or None where a double does not hold all of them, or none is a float.
 nb::object sumprod(nb::list p, nb::list q) {
   tiles<wf::op::dot> finite;
   wf::exact_dot others;
@@ -243,8 +276,10 @@ nb::object sumprod(nb::list p, nb::list q) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     const nb::handle left = PyList_GetItem(p.ptr(), i), right = PyList_GetItem(q.ptr(), i);
     double x = 0, y = 0;
-    if (!exact_float(left, x) || !exact_float(right, y)) return nb::none();
-    floats = floats || PyFloat_CheckExact(left.ptr()) || PyFloat_CheckExact(right.ptr());
+    bool is_float = false;
+    if (!exact_number(left, x, is_float) || !exact_number(right, y, is_float)) return nb::none();
+    if (!is_float && std::fabs(x * y) >= 0x1p63) return nb::none();  // which Python's ints multiply, and math.sumprod adds as they are
+    floats = floats || is_float;
     if (std::isfinite(x) && std::isfinite(y)) {
       finite.add(x, y);
     } else {
@@ -268,8 +303,6 @@ bool add_all(State& s, nb::handle list) {
   });
   return known && floats;
 }
-
-PyObject* of_arrays = nullptr;  // what answers for arrays: (name, array)
 
 bool is_array(PyObject* x) {
   if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) return false;
@@ -320,6 +353,7 @@ PyObject* python_fmean(PyObject*, PyObject* const* a, Py_ssize_t n, PyObject* na
     return nullptr;
   }
   if (is_array(given[0]) && given[1] == Py_None) return PyObject_CallFunction(of_arrays, "sO", "fmean", given[0]);
+  if (is_array(given[0]) || (given[1] != Py_None && is_array(given[1]))) return PyObject_CallFunction(of_arrays, "s(OO)", "weights", given[0], given[1]);
   return as_python([&] { return PyFloat_FromDouble(given[1] == Py_None ? fmean(given[0]) : weighted_mean(given[0], given[1])); });
 }
 
@@ -368,12 +402,15 @@ weights : iterable of real numbers, optional
 Returns
 -------
 float
-    The mean; with weights, it is the rounded sum of products over the rounded sum of weights.
+    The mean; with weights, it is the rounded sum of products over the rounded sum of weights, and where one of these is too large
+    or too small for a float, the true quotient, rounded once.
 
 Raises
 ------
 statistics.StatisticsError
     There are no data, or weights are not as many, or add up to 0.
+TypeError
+    Numbers that are none; with weights, arrays with nulls or masked elements.
 
 Examples
 --------

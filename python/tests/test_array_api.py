@@ -86,7 +86,7 @@ def test_errors_are_of_the_kind_that_numpy_raises(name):
 @pytest.mark.parametrize("name", ["var", "std"])
 def test_corrections(name):
     x = xp.asarray([1.0, 2.0, 4.0])
-    for correction in (0, 1, 2, 1.0):
+    for correction in (0, 1, 2, 1.0, 0.5, 1.75, -0.5):
         a, b = getattr(wf, name)(x, correction=correction), getattr(xp, name)(x, correction=correction)
         assert abs(float(a) - float(b)) <= 2.0**-50
     assert np.isnan(float(getattr(wf, name)(x, correction=3)))
@@ -147,9 +147,6 @@ def test_how_arguments_are_passed(name):
             wrong()
     with pytest.raises(TypeError):
         f(x, dtype="float64") if name not in ("sum", "prod", "mean") else f(x, dtype="text")
-    if name in ("var", "std"):
-        with pytest.raises(ValueError, match="whole number"):
-            f(x, correction=0.5)
     assert f(x).device == x.device
 
 

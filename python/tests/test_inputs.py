@@ -149,6 +149,8 @@ def test_bfloat16():
     for name in (ml.bfloat16, np.dtype(ml.bfloat16), "bfloat16"):
         total = wf.sum([1.0, 2.0**-8, 2.0**-60], dtype=name)  # above a tie
         assert total.dtype == ml.bfloat16 and float(total) == 1 + 2.0**-7
+    spread = wf.var(np.array([1.0, 3.0], ml.bfloat16), correction=0.5)
+    assert spread.dtype == ml.bfloat16 and float(spread) == 1.3359375
     jax = pytest.importorskip("jax.numpy")
     assert wf.sum(jax.ones(3), dtype=jax.bfloat16).dtype == jax.bfloat16
 
@@ -165,10 +167,15 @@ def test_pandas_columns():
             wf.sum_by_label([1.0, 2.0, 3.0], x)
         with pytest.raises(TypeError, match="^sum_by_key: keys with nulls"):
             wf.sum_by_key([1.0, 2.0, 3.0], x)
+    halves = pd.Series([0.5, None, 0.25, math.nan], dtype="Float32")
+    assert wf.sum(halves[:3]) == 0.75 and wf.mean(pd.Series([True, None], dtype="boolean")) == 1 and wf.argmax(pd.Series(nulls)) == 2
+    assert wf.fsum(pd.Series(nulls)) == 4.0 and wf.ExactSum(pd.Series(nulls)).count == 2
+    with pytest.raises(TypeError, match="^sum: elements of "):
+        wf.sum(pd.Series(["a", None], dtype="string"))
     assert wf.sum(pd.Series(pd.arrays.SparseArray([0.0, 1.5, 0.0]))) == 1.5
     with pytest.raises(TypeError, match="^sum: where= with nulls"):
         wf.sum([1.0, 2.0], where=pd.array([True, None], dtype="boolean"))
-    with pytest.raises(TypeError, match="extension type 'pandas.period'"):  # not their numbers since 1970
+    with pytest.raises(TypeError, match="extension type 'pandas.period'|elements of type period"):  # not their numbers since 1970
         wf.sum(pd.Series(pd.period_range("2020", periods=2)))
     keys, sums = wf.sum_by_key([1.0, 2.0], pd.Series([math.nan, 1.0]))  # of NumPy's kind, where a NaN is a NaN
     assert math.isnan(keys[1]) and sums.tolist() == [2.0, 1.0]
@@ -181,6 +188,37 @@ def test_the_callers_kind_of_array():
     assert type(rows) is type(x) and rows.dtype == xp.float64
     whole = wf.mean(x)
     assert type(whole) is type(x) and whole.shape == () and float(whole) == 2.5
+
+
+def test_answers_lie_on_the_device_of_their_array():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1.0, 2.0]], device=xp.Device("device1"))
+    assert wf.sum(x).device == wf.argmax(x, axis=1).device == wf.minmax(x)[1].device == x.device
+    y = xp.asarray([1.0, 2.0], device=xp.Device("device2"))
+    assert wf.sum_by_label(y, [0, 1]).device == wf.dot(y, y).device == y.device
+
+
+def test_an_array_of_xarray_is_its_elements():
+    xr = pytest.importorskip("xarray")
+    x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("a", "b"), coords={"a": [3, 4]})
+    assert wf.sum(x) == wf.sum(x.variable) == 15.0 and wf.sum(x, axis=0).tolist() == [3.0, 5.0, 7.0]
+    with pytest.raises(TypeError, match="^sum: "):
+        wf.sum(x.to_dataset(name="x"))
+
+
+def test_arrays_in_lists_keep_their_masks_or_are_refused():
+    hidden = np.ma.masked_array([1.0, 2.0], [False, True])
+    lists = [[hidden, hidden], [[hidden]], ([hidden, [1.0, 2.0]],), [1.0, np.ma.masked], iter([hidden])]
+    if (pa := sys.modules.get("pyarrow")) is not None:
+        lists.append([pa.array([1, None])])
+    for x in lists:
+        with pytest.raises(TypeError, match="^sum: arrays with masked elements or nulls in a list"):
+            wf.sum(x)
+    assert wf.sum([np.ma.masked_array([1.0, 2.0])]) == 3.0
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="^sum: lists of different lengths, or nested deeper"):
+        wf.sum(endless)
 
 
 class Unreadable:
@@ -263,7 +301,8 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, dtype="int32"), TypeError, "cut off"),
     (lambda x: wf.sum(x, dtype="float80"), TypeError, "dtype="),
     (lambda x: wf.sum(x, dtype="datetime64[s]"), TypeError, "dtype="),
-    (lambda x: wf.var(x, correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction=math.nan), ValueError, "finite number"),
+    (lambda x: wf.segment_var(x[0], 2, correction=0.5), ValueError, "whole number"),
     (lambda x: wf.var(x, correction=1 << 63), ValueError, "of 64 bits"),
     (lambda x: wf.sum(x, where=[1, 0]), TypeError, "array of bool"),
     (lambda x: wf.sum(x, where=[True, False, True, True]), ValueError, "broadcast"),
@@ -271,6 +310,7 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, out=np.zeros((), np.float32)), TypeError, "out="),
     (lambda x: wf.sum(x, out=[0.0]), TypeError, "NumPy array"),
     (lambda x: wf.sum(object()), TypeError, "object"),
+    (lambda x: wf.sum(np.dtype("f8")), TypeError, "^sum: an object of type"),
     (lambda x: wf.sum(["a"]), TypeError, "elements of type"),
     (lambda x: wf.sum(np.array([None])), TypeError, "elements of type object"),
     (lambda x: wf.sum([2**70]), TypeError, "neither int64 nor uint64 holds"),
@@ -306,8 +346,9 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactSum(x).value(rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactMoments(x).var(rounding=None), ValueError, "rounding=None"),
-    (lambda x: wf.ExactMoments(x).var(correction=0.5), ValueError, "whole number"),
-    (lambda x: wf.var(x, correction="1"), TypeError, "whole number"),
+    (lambda x: wf.ExactMoments(x).var(correction=math.inf), ValueError, "finite number"),
+    (lambda x: wf.ExactMoments(x).var(correction=0.5, rounding="even"), ValueError, "rounding='even'"),
+    (lambda x: wf.var(x, correction="1"), TypeError, "it is a number"),
     (lambda x: wf.sum(x, axis=0, out=np.broadcast_to(0.0, 3)), ValueError, "^sum: out= is read-only"),
     (lambda x: wf.nanmin(x.astype(complex)), TypeError, "^nanmin: elements of type complex128"),
     (lambda x: wf.fuse("sum"), TypeError, "in a list"),
@@ -335,12 +376,13 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(memoryview((ctypes.c_void_p * 2)(1, 2))), TypeError, "^sum: elements of type '<P', as buffers tell it"),
     (lambda x: wf.sum(released()), ValueError, "^sum: .*released memoryview"),
     (lambda x: wf.sum(np.ma.array([(1, 2)], dtype="i,i")), TypeError, "^sum: elements of type"),
-    (lambda x: wf.sum([np.ma.masked_less(x[0], 2)] * 2), TypeError, "^sum: masked arrays in a list"),
+    (lambda x: wf.sum([np.ma.masked_less(x[0], 2)] * 2), TypeError, "^sum: arrays with masked elements or nulls in a list"),
     (lambda x: wf.sum(x, accuracy="fast", rounding="up"), ValueError, "^sum: rounding='up' with accuracy='fast'"),
     (lambda x: wf.dot(x, x, accuracy="fast", rounding="zero"), ValueError, "^dot: rounding='zero' with accuracy='fast'"),
     (lambda x: wf.segment_sum(x[0], 2, accuracy="fast", rounding="zero"), ValueError, "^segment_sum: rounding='zero' with accuracy='fast'"),
     (lambda x: wf.fuse(["sum"])(x, accuracy="fast", rounding="zero"), ValueError, "^fuse: rounding='zero' with accuracy='fast'"),
-    (lambda x: wf.var(x, correction=np.float32(0.5)), ValueError, "whole number"),
+    (lambda x: wf.var(x, correction=0.5, rounding="even"), ValueError, "rounding='even'"),
+    (lambda x: wf.var(x, correction=0.5, rounding="up", accuracy="fast"), ValueError, "^var: rounding='up' with accuracy='fast'"),
     (lambda x: wf.fuse(["minmax"])([]), ValueError, "^minmax: there are no elements"),
     (lambda x: wf.fuse(None), TypeError, "^fuse: None; name the reductions in a list"),
     (lambda x: wf.sum_by_label(x[0], [-1, 0, -1]), ValueError, "^sum_by_label: label -1 of element 0"),

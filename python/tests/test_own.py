@@ -111,6 +111,10 @@ def test_answers_of_several_values_two_inputs_halves_and_complex():
         farthest([1.0], [1.0, 2.0])
 
 
+def test_a_semicolon_and_a_comment_change_nothing():
+    assert wf.Reduction(state="double", identity="0.0;", lift="x; // each", combine="return a + b; /* both */")([1.0, 2.0]) == 3.0
+
+
 def test_exact_states_in_a_preamble():
     exact = wf.Reduction(preamble="#include <warpfold/detail/exact/sum_state.hpp>", state="wf::exact::sum_state<double>",
                          identity="state::identity()", lift="auto s = state::identity(); s.add(x); return s;",
@@ -126,6 +130,8 @@ WRONG = [({"lift": "x +\n  z"}, r"^Reduction: lift=, line 2: .*'z'.*, in: z$"),
          ({"finish": '"text"'}, r"^Reduction: finish= gives a type that arrays do not have"),
          ({"state": "std::string", "preamble": "#include <string>", "identity": "{}", "lift": "std::string()"},
           r"^Reduction: the state of a reduction is trivially copyable; this is not$"),
+         ({"combine": "{ return a;"}, r"^Reduction: combine=: a \{ that has no other$"),
+         ({"lift": "if (x > 3)\n  return 1.0;"}, r"^Reduction: lift=, line 2: .*non-void function"),
          ({"preamble": "#include <no_such_header>"}, r"^Reduction: preamble=, line 1: .*no_such_header")]  # each takes a second
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import warpfold as wf
+from warpfold import _fractional
 from arrays import COMPLEX, FLOATS, INTEGERS, REAL, answers_of, fractions_of, laid_out, nearest, root, same, with_axes
 
 ANY = [*REAL, *COMPLEX]
@@ -38,6 +39,8 @@ def true_sum(row):
 
 
 def true_var(correction):
+    correction = Fraction(correction)
+
     def f(row):
         v, n = fractions_of(row), row.size
         if n == 0 or n <= correction:
@@ -61,7 +64,7 @@ def test_mean_is_rounded_once(case):
         sum(fractions_of(r)) / r.size, dtype, np.all((r == 0) & np.signbit(r))) if r.size else math.nan, dtype))
 
 
-@given(with_axes(laid_out(REAL)), st.integers(0, 3))
+@given(with_axes(laid_out(REAL)), st.one_of(st.integers(0, 3), st.sampled_from([0.5, 1.25, -0.75, 0.1])))
 def test_var_std_and_mean_var(case, correction):
     x, axis = case
     dtype = float_of(x.dtype)
@@ -72,8 +75,47 @@ def test_var_std_and_mean_var(case, correction):
 
     def std(row):
         v, n = fractions_of(row), row.size
-        return root((n * sum(q * q for q in v) - sum(v)**2) / (n * (n - correction)), dtype) if n > correction and n else math.nan
+        return root((n * sum(q * q for q in v) - sum(v)**2) / (n * (n - Fraction(correction))), dtype) if n > correction and n else math.nan
     same(wf.std(x, axis=axis, correction=correction), answers_of(x, axis, std, dtype))
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "zero", "away", "up", "down"])
+def test_corrections_that_are_fractions(rounding):
+    x = np.array([[1.0, 3.0, np.nan], [2.0, 9.0, 4.0]])
+    counts = np.array([[True, True, False], [True, False, True]])
+    how = {"correction": 0.5, "rounding": rounding}
+    thirds = {"nearest": 4 / 3, "zero": 4 / 3, "down": 4 / 3, "away": np.nextafter(4 / 3, 2), "up": np.nextafter(4 / 3, 2)}[rounding]
+    assert wf.var(x, axis=1, where=counts, **how).tolist() == [thirds] * 2 == wf.mean_var(x, axis=1, where=counts, **how)[1].tolist()
+    means = wf.mean_var(x, axis=1, where=counts, keepdims=True, **how)[0]
+    assert means.tolist() == [[2.0], [3.0]]
+    assert wf.nanvar(np.array([1j, 3j, np.nan, complex(0, np.nan)]), **how) == thirds
+    assert wf.nanvar(x[:1], **how) == thirds == wf.ExactMoments([1.0, 3.0]).var(**how) == wf.fuse(["max", "var"])(x[0, :2], **how)[1]
+    assert wf.std(x[0, :2] * 2**600, **how) == wf.ExactMoments([1.0, 3.0]).std(**how) * 2**600
+    assert wf.var(np.array([1 + 2j, 3 + 4j], np.complex64), **how) == np.float32(nearest(Fraction(8, 3), "float32")) or rounding != "nearest"
+    assert np.isnan(wf.var(x, axis=1, **how)).tolist() == [True, False] and np.isnan(wf.var([1.0], correction=1.5)) and np.isnan(wf.var([], correction=-0.5))
+    largest = np.finfo(float).max
+    over = wf.var([largest, -largest], **how)
+    assert over == (largest if rounding in ("zero", "down") else np.inf)
+    out = np.zeros((2, 1), np.float32)
+    assert wf.var(np.ones((2, 3), np.float32), axis=1, keepdims=True, out=out, **how) is out and not out.any()
+
+
+@given(st.sampled_from([("float16", 0, 11, -24, 16), ("float32", 2, 24, -149, 128), ("float64", 3, 53, -1074, 1024)]), st.integers(2**60, 2**61 - 1),
+       st.floats(0, 1), st.sampled_from([-1, 0, 1]), st.booleans())
+def test_fractions_are_rounded_once(kind, n, share, tail, is_tie):
+    """Numbers, halfway points, and what lies a little beside them, from below the least number to above the greatest."""
+    dtype, code, bits, least, top = kind
+    n = 2 * (n >> (61 - bits)) + 1 if is_tie else n
+    exponent = least - 62 + round(share * (top - least + 3)) + (60 - bits) * is_tie
+    q = n * Fraction(2)**exponent + tail * Fraction(2)**(exponent - 300)
+    same(np.dtype(dtype).type(_fractional.rounded(q, code, "nearest")), nearest(q, dtype))
+    same(np.dtype(dtype).type(_fractional.root(q, code, "nearest")), root(q, dtype))
+    same(np.dtype(dtype).type(_fractional.root(q * q + abs(tail) * Fraction(2)**(2 * exponent - 300), code, "nearest")), nearest(q + abs(tail) * Fraction(2)**(exponent - 400), dtype))
+
+
+def test_roots_of_a_little_more_are_rounded_up():
+    assert _fractional.root(1 + Fraction(1, 2**200), 3, "up") == 1 + 2.0**-52 and _fractional.root(Fraction(1), 3, "up") == 1
+    assert _fractional.root(1 + Fraction(1, 2**200), 3, "zero") == 1
 
 
 @given(with_axes(laid_out(FLOATS)))

@@ -210,3 +210,15 @@ def test_damaged_bytes_are_refused(place, bit):
 def test_bytes_of_another_size_are_refused(size):
     with pytest.raises(ValueError, match=f"{size} bytes, expected 328"):
         wf.ExactSum.from_bytes((wf.ExactSum([1.5]).to_bytes() + b"x")[:size])
+
+
+@pytest.mark.parametrize("kind", [wf.ExactSum, wf.ExactMoments])
+def test_bytes_of_another_version_are_a_wrong_value(kind):
+    stored = bytearray(kind([1.0]).to_bytes())
+    stored[4] += 1
+    with pytest.raises(ValueError, match="version"):
+        kind.from_bytes(stored)
+
+
+def test_large_ints_may_come_one_by_one():
+    assert wf.ExactSum(iter([2**100, 1])) == wf.ExactSum([2**100, 1])

@@ -28,7 +28,9 @@ globals().update({name: getattr(_functions, name) for name in _functions.OF_TABL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import dask, distributed, jax, numpy, states, statistics, torch, xarray
     from ._compile import CompileError
+    from ._functions import count as count
     from ._own import Reduction
     from ._study import explain, ladder
 
@@ -36,13 +38,14 @@ _LATER = {"CompileError": "_compile", "Reduction": "_own", "explain": "_study", 
 _MODULES = ("dask", "distributed", "jax", "numpy", "states", "statistics", "torch", "xarray")  # the same
 
 
-def __getattr__(name: str):  # type: ignore[no-untyped-def]
-    import importlib
-    if name in _LATER:
-        return getattr(importlib.import_module("warpfold." + _LATER[name]), name)
-    if name in _MODULES:
-        return importlib.import_module("warpfold." + name)
-    raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker is told of each name above, and of no other
+    def __getattr__(name: str):
+        import importlib
+        if name in _LATER:
+            return getattr(importlib.import_module("warpfold." + _LATER[name]), name)
+        if name in _MODULES:
+            return importlib.import_module("warpfold." + name)
+        raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
-FLAGS = ["-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-w"]
+FLAGS = ["-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-Werror=return-type"]
 # After the ELF file, which no loader reads: a mark and the digest of all before it. A file cut short or damaged is seen by that
 # before it is loaded, which could end the process.
 MARK = b"warpfold"
@@ -130,7 +130,8 @@ def kept_file(name: str, build: Callable[[], bytes]) -> bytes:
                 whole = os.path.join(place, name)
                 with open(whole, "wb") as f:
                     f.write(content + MARK + hashlib.sha256(content).digest())
-                os.replace(whole, path)
+                with contextlib.suppress(OSError):
+                    os.replace(whole, path)
         return content
 
 
@@ -163,8 +164,9 @@ def load(source: str, texts: Mapping[str, str], flags: Sequence[str], who: str) 
         with made as place:
             built = _build(source, texts, command, place, who)
             if writable is not None and kept is not None:
-                os.replace(built, kept)  # whole or not at all, whoever else writes it
-                built = kept
+                with contextlib.suppress(OSError):  # whole or not at all, whoever else writes it
+                    os.replace(built, kept)
+                    built = kept
             _loaded[key] = ctypes.CDLL(built)
         return _loaded[key]
 
@@ -196,7 +198,21 @@ def first_error(output: str, texts: Mapping[str, str], who: str, program: str) -
             lines = texts[name].splitlines()
             quoted = lines[line - 1].strip() if 0 < line <= len(lines) else ""
             return f"{who}: {name}=, line {line}: {what}, in: {quoted}"
+    for name, text in texts.items():  # what a compiler notices far behind it
+        if (bracket := _lone_bracket(text)) is not None:
+            return f"{who}: {name}=: a {bracket} that has no other"
     if found:
         return f"{who}: {found[0][2]}"
     rest = [line for line in output.splitlines() if line.strip()]
     return f"{who}: {program} does not compile it: {rest[-1].strip() if rest else 'it says nothing'}"
+
+
+def _lone_bracket(text: str) -> str | None:
+    """A bracket of a text that opens and does not close, or the other way round; literals and comments do not count."""
+    opened: list[str] = []
+    for one in re.sub(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", " ", text, flags=re.DOTALL):
+        if one in "([{":
+            opened.append(one)
+        elif one in ")]}" and (not opened or opened.pop() + one not in ("()", "[]", "{}")):
+            return one
+    return opened[-1] if opened else None

@@ -44,8 +44,9 @@ _PARAMETERS = {
         Reduced axes stay, with length 1.""",
     "dtype": """dtype : data type, optional
         The type of the answer; floats are rounded to it once, integers taken modulo its range.""",
-    "correction": """correction : int
-        The sum of squared differences is divided by n - correction; NaN where that is not positive.""",
+    "correction": """correction : int or float
+        The sum of squared differences is divided by n - correction; NaN where that is not positive. Of an array on a GPU or in several
+        pieces, by segments and by labels a whole number.""",
     "accuracy": """accuracy : {"exact", "fast"}
         The true answer, rounded once; or native arithmetic, with the same bits on every run.""",
     "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
@@ -785,6 +786,9 @@ def _of_table(op: int) -> Callable[..., Any]:
     """
     return _document("x", "axis", "keepdims", *(("accuracy", "rounding") if rounds else ()), "where", "out", "stream")(f)
 
+
+if TYPE_CHECKING:
+    def count(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, where: Any = None, out: Any = None, stream: Any = None) -> Any: ...
 
 OF_TABLE: list[str] = []  # the names of those functions
 for _op, _name in enumerate(_core.op_names):

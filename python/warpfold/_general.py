@@ -53,8 +53,9 @@ def correction_of(correction: Any, who: str) -> int:
     try:
         found = int(correction) if isinstance(correction, (float, np.floating)) and correction.is_integer() else operator.index(correction)
     except TypeError:
-        kind = ValueError if isinstance(correction, (float, np.floating)) else TypeError
-        raise kind(f"{who}: correction={correction!r}; it is a whole number") from None
+        if isinstance(correction, (float, np.floating)):  # var, std, nanvar and mean_var take fractions, of arrays in the CPU's memory
+            raise ValueError(f"{who}: correction={correction!r}; it is a {'whole' if math.isfinite(correction) else 'finite'} number here") from None
+        raise TypeError(f"{who}: correction={correction!r}; it is a number") from None
     if not -2**63 <= found < 2**63:
         raise ValueError(f"{who}: correction={correction!r}; it is a whole number of 64 bits")
     return found
@@ -274,6 +275,8 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
         raise TypeError(f"{name}: axis={axis!r}; it is one axis, or None")
     axes = axes_of(axis, rank, name)
+    if {"var", "std", "mean_var"}.intersection(_core.op_names[op] for op in ops) and (part := _fraction_of(correction)) is not None:
+        return [of_fraction(op, source, axes, keepdims, part, accuracy, rounding, where, skip_nans, name) for op in ops]
     divide = correction_of(correction, name)
     mask = both_masks(source.mask, mask_of(where, view.shape, name))
     shape = tuple(n for d, n in enumerate(view.shape) if d not in axes)
@@ -304,6 +307,28 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     plan.run(view, mask, axes if len(axes) < rank else None, None, None, 0, answers.raw)
     answers.widen(ops, mask, axes)
     return answers.all(kept, source)
+
+
+def _fraction_of(correction: Any) -> Any:
+    if not isinstance(correction, (float, np.floating)) or correction.is_integer():
+        return None
+    from ._fractional import fraction_of
+    return fraction_of(correction)
+
+
+def of_fraction(op: int, source: Source, axes: tuple[int, ...], keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
+                skip_nans: bool, name: str) -> Any:
+    """As of_source, of one operation, with a correction that is a fraction."""
+    from ._fractional import answers
+    of = _core.op_names[op]
+    plain = of_source([MEAN if of == "mean_var" else op], source, axes, None, keepdims, None, accuracy, rounding, where, skip_nans, name)[0]
+    if of not in ("var", "std", "mean_var"):
+        return plain
+    shape = source.view.shape
+    kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    mask = both_masks(source.mask, mask_of(where, shape, name))
+    found = answers("std" if of == "std" else "var", source, mask, axes, kept, correction, rounding, skip_nans, name)
+    return (plain, found) if of == "mean_var" else found
 
 
 def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -127,11 +127,29 @@ def of_arrow(x: Any, who: str) -> Source:
     return Source(view, mask, scalar_or_array, array=array, more=more)
 
 
+def of_series(x: Any, who: str) -> Source:
+    """A column of pandas with types of its own; nulls are masked."""
+    dtype = getattr(x.dtype, "numpy_dtype", None)
+    if getattr(x.dtype, "na_value", None) is not sys.modules["pandas"].NA or dtype not in CODES:
+        raise unknown(who, x.dtype)
+    nulls = np.asarray(x.isna())
+    values = x.to_numpy(dtype=dtype, na_value=dtype.type(0))
+    return Source(of_numpy(values, who), _core.view_of_buffer(~nulls) if nulls.any() else None, scalar_or_array, array=lambda: values)
+
+
 def one_piece(source: Source, who: str) -> Source:
     """For what cannot go on from piece to piece."""
     if source.more is not None:
         raise TypeError(f"{who}: an array in several pieces; put them together first, as combine_chunks() of pyarrow and rechunk() of polars do")
     return source
+
+
+def array_of(x: Any, who: str) -> np.ndarray[Any, Any]:
+    """An array in the CPU's memory as NumPy's, for what looks at each element."""
+    source = one_piece(take(x, who), who)
+    if source.mask is not None or source.array is None:
+        raise TypeError(f"{who}: an array with nulls or masked elements; fill them, or leave them out")
+    return source.array()
 
 
 def add_to(state: Any, source: Source, who: str) -> None:
@@ -141,6 +159,16 @@ def add_to(state: Any, source: Source, who: str) -> None:
     state.add_view(source.view, source.mask)
     for view, mask in source.more or ():
         state.add_view(view, mask)
+
+
+def beside(x: Any, from_dlpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What makes answers of x's kind, on its device: a library may have several in the CPU's memory."""
+    home = getattr(x, "device", None)
+
+    def give(answer: Any) -> Any:
+        made = from_dlpack(answer)
+        return made.to_device(home) if home is not None and hasattr(made, "to_device") and made.device != home else made
+    return give
 
 
 def lies_on_gpu(x: Any) -> bool:
@@ -185,6 +213,10 @@ def take(x: Any, who: str) -> Source:
         if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
             x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
             kind = type(x)
+        if isinstance(x, pandas.Series) and not hasattr(kind, "__arrow_c_stream__"):  # before pandas 3
+            return of_series(x, who)
+    if library == "xarray" and hasattr(x, "dtype"):  # whose Arrow's table has columns of coordinates
+        return take(x.data, who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
         return of_arrow(x, who)
     if library == "jax" and isinstance(x, sys.modules["jax"].core.Tracer):
@@ -212,16 +244,22 @@ def take(x: Any, who: str) -> Source:
         namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
         if not hasattr(namespace, "from_dlpack"):
             return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
-        return Source(view, None, namespace.from_dlpack, array=lambda: np.from_dlpack(x),
+        return Source(view, None, beside(x, namespace.from_dlpack), array=lambda: np.from_dlpack(x),
                       to_bf16=to_type(x.dtype) if view.dtype == BF16 else None)
     if hasattr(kind, "__array_interface__") or hasattr(kind, "__array__"):
-        return take(np.asarray(x), who)
+        try:
+            found = np.asarray(x)
+        except Exception as e:
+            raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__array__() says: {first_line(e)}") from None
+        return take(found, who)
     other = buffer_of(x, who)
     if other is not None:
         return take(other, who)
-    if hasattr(kind, "__iter__") or (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
-        return take(numbers(list(x), who), who)
-    raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over")
+    try:
+        each = iter(x)
+    except TypeError:
+        raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over") from None
+    return take(numbers(list(each), who), who)
 
 
 def buffer_of(x: Any, who: str) -> np.ndarray[Any, Any] | None:
@@ -238,7 +276,20 @@ def buffer_of(x: Any, who: str) -> np.ndarray[Any, Any] | None:
         raise unknown(who, f"'{lies.format}', as buffers tell it") from None
 
 
+_PLAIN = {bool, int, float, complex}
+
+
+def hides_nulls(x: Sequence[Any], depth: int = 0) -> bool:
+    """Whether a list, or one in it, has an array with masked elements or nulls, which NumPy reads as others."""
+    if depth > 64 or set(map(type, x)) <= _PLAIN:
+        return False
+    return any(hides_nulls(one, depth + 1) if isinstance(one, (list, tuple)) else type(one) not in _PLAIN and not isinstance(one, np.generic) and holds_nulls(one)
+               for one in x)
+
+
 def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
+    if isinstance(x, (list, tuple)) and hides_nulls(x):
+        raise TypeError(f"{who}: arrays with masked elements or nulls in a list, where they would count; put them together first, as numpy.ma.stack() does")
     try:
         found = np.asarray(x)
     except ValueError as e:
@@ -248,8 +299,6 @@ def numbers(x: Any, who: str) -> np.ndarray[Any, Any]:
         return found.astype(np.float64)
     if found.dtype == object:
         raise no_numbers(found, who)
-    if found.ndim > 1 and isinstance(x, (list, tuple)) and any(isinstance(one, np.ma.MaskedArray) for one in x):
-        raise TypeError(f"{who}: masked arrays in a list, whose masks would be lost; put them together first, by numpy.ma.stack()")
     if found.dtype.kind in "fc" and not isinstance(x, (np.generic, float, complex)):
         with np.errstate(over="ignore", invalid="ignore"):
             large = bool(np.any(np.abs(found) >= 2.0**53))

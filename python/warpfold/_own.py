@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -35,17 +36,13 @@ struct reduction {
 @state@
   state identity() const {
     @identity@
-  }
   state lift(@parameters@, std::int64_t i) const {
 @values@
     @lift@
-  }
   state combine(const state& a, const state& b) const {
     @combine@
-  }
   auto finish(const state& s, std::int64_t n) const {
     @finish@
-  }
 };
 
 template <class A>
@@ -115,10 +112,11 @@ def _placed(name: str, text: str, begin: str = "", end: str = "") -> str:
 
 
 def _returned(name: str, text: str) -> str:
-    shown = text.rstrip()
-    if shown.endswith(";") or (shown.endswith("}") and "return" in shown):  # statements
-        return _placed(name, text)
-    return _placed(name, text, "return", ";")
+    """The rest of a function, with its closing brace: the place where a compiler tells that nothing is returned."""
+    shown = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).rstrip()
+    if shown.endswith((";", "}")) and re.search(r"\breturn\b", shown):  # statements
+        return _placed(name, text, "", "}")
+    return _placed(name, text, "return", "; }")
 
 
 class Reduction:
@@ -187,13 +185,16 @@ class Reduction:
         for name, text in self._texts.items():
             if not isinstance(text, str):
                 raise TypeError(f"Reduction: {name}={text!r}; it is C++ text")
+            if any("\ud800" <= c <= "\udfff" for c in text):
+                raise ValueError(f"Reduction: {name}={text!r} has halves of characters, which UTF-8 does not")
             if name != "preamble" and not text.strip():
                 raise ValueError(f"Reduction: {name}= is empty; it is C++ text")
             if "\0" in text:
                 raise ValueError(f"Reduction: {name}= holds a character 0")
         if inputs not in (1, 2):
             raise ValueError(f"Reduction: inputs={inputs!r}; there may be 1 or 2")
-        if isinstance(flags, str) or not all(isinstance(one, str) for one in flags):
+        flags = tuple(flags) if hasattr(flags, "__iter__") and not isinstance(flags, str) else flags
+        if not isinstance(flags, tuple) or not all(isinstance(one, str) for one in flags):
             raise TypeError(f"Reduction: flags={flags!r}; it is a list of words")
         self._inputs, self._commutes, self._flags = int(inputs), bool(commutes), tuple(flags)
         self._made: dict[int, tuple[int, int, int, int]] = {}

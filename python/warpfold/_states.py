@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from . import _core
+from ._twins import _is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class _State:
         if isinstance(x, (int, float)):
             made.add_number(x)
             return made
+        if hasattr(type(x), "__next__") and not _is_array(x):
+            x = list(x)
         if isinstance(x, (list, tuple)):
             for one in x:  # ints beyond 64 bits too
                 if not isinstance(one, (int, float)):
@@ -135,20 +138,24 @@ class _State:
         """The state of such bytes; ValueError for others."""
         if isinstance(data, (str, int)):
             raise TypeError(f"{cls.__name__}: from_bytes() takes what to_bytes() gave, not {type(data).__name__}")
-        return cls._of(cls._kind.from_bytes(bytes(data)))
+        stored = bytes(data)
+        try:
+            return cls._of(cls._kind.from_bytes(stored))
+        except TypeError as e:  # of a version that is not known
+            raise ValueError(str(e)) from None
 
-    def __add__(self: S, other: Any) -> S:
+    def __add__(self: S, other: S) -> S:
         if isinstance(other, type(self)):
             made = self.copy()
             made.merge(other)
             return made
         return NotImplemented
 
-    def __radd__(self: S, other: Any) -> S:
+    def __radd__(self: S, other: int) -> S:
         """`sum(states)` begins with 0."""
         return self.copy() if type(other) is int and other == 0 else NotImplemented
 
-    def __sub__(self: S, other: Any) -> S:
+    def __sub__(self: S, other: S) -> S:
         if isinstance(other, type(self)):
             made = self.copy()
             made.unmerge(other)
@@ -274,9 +281,15 @@ class ExactMoments(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
-    def _answer(self, which: str, rounding: str, dtype: Any, correction: int = 0) -> float:
+    def _answer(self, which: str, rounding: str, dtype: Any, correction: float = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here
+            from ._fractional import fraction_of, root, rounded, sums_of, variance
             from ._general import correction_of
+            if (part := fraction_of(correction)) is not None:
+                code = _float_code(dtype, "ExactMoments")
+                self._state.answer(which, 0, rounding, code)  # says what is wrong with the rounding
+                q = variance([sums_of(self._state)], part)
+                return float("nan") if q is None else root(q, code, rounding) if which == "std" else rounded(q, code, rounding)
             correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 
@@ -296,11 +309,11 @@ class ExactMoments(_State):
         """The root of the sum of squares, rounded once."""
         return self._answer("norm", rounding, dtype)
 
-    def var(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def var(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The variance, rounded once; NaN where count - correction is not positive."""
         return self._answer("var", rounding, dtype, correction)
 
-    def std(self, *, correction: int = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def std(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
         """The root of the variance, rounded once."""
         return self._answer("std", rounding, dtype, correction)
 

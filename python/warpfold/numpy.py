@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy with exact reductions: a namespace, and arrays of which NumPy's own functions are exact.
 
-`sum`, `prod`, `mean`, `var`, `std`, `min`, `max`, `argmin`, `argmax`, `any`, `all`, `count_nonzero`, `nansum`, `nanmean`, `nanvar`, `nanmin` and `nanmax`
+`sum`, `prod`, `mean`, `var`, `std`, `min`, `max`, `argmin`, `argmax`, `any`, `all`, `count_nonzero`, `nansum`, `nanmean`, `nanvar`, `nanstd`, `nanmin` and `nanmax`
 stand here with NumPy's parameters and this package's answers; every other name is NumPy's own. `exact(x)` is a view of an array for which
 `numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do what slices and
 ufuncs make of it. What calls `numpy.add.reduce` is not reached.
@@ -22,9 +22,10 @@ from typing import Any
 import numpy as _np
 
 from . import _functions
-from ._inputs import CODES
+from ._general import into
+from ._inputs import CODES, NAMES, code_of, is_complex, is_floating
 
-__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nansum", "nanvar",
+__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar",
            "ndarray", "prod", "std", "sum", "var"]
 
 _NO_VALUE = getattr(_np, "_NoValue", None)
@@ -54,6 +55,28 @@ def exact(x: Any, /) -> ndarray:
     return _np.asarray(x).view(ndarray)
 
 
+def _nanstd(x: Any, /, *, axis: Any = None, keepdims: Any = False, correction: Any = 0, rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+    return _functions._reduce(_functions._STD, x, axis, None, keepdims, correction or None, "exact", rounding, where, out, None, True)
+
+
+def _spread(reduction: Any, name: str, x: Any, dtype: Any, given: dict[str, Any]) -> Any:
+    """A variance or its root, rounded once to another type than its own."""
+    code = code_of(dtype, name)
+    if not (is_floating(code) or is_complex(code)):
+        raise TypeError(f"{name}: dtype={NAMES[code]}; it is a type of floats")
+    want = _np.dtype(dtype) if is_floating(code) else _np.finfo(_np.dtype(dtype)).dtype
+    its = _np.finfo(x.dtype).dtype if x.dtype.kind in "fc" else _np.dtype(_np.float64)
+    if want.itemsize >= its.itemsize:
+        return reduction(x if want == its else x.astype(_np.result_type(want, _np.complex64) if x.dtype.kind == "c" else want), **given)
+    out = given.pop("out", None)
+    low, away = (_np.asarray(reduction(x, rounding=towards, **given)) for towards in ("zero", "away"))
+    # Where both differ, the one whose last bit is set: rounded again, it is the true one rounded once.
+    odd = _np.where((low == away) | ((low.view(f"u{low.itemsize}") & 1) != 0) | _np.isnan(low), low, away)
+    with _np.errstate(over="ignore", under="ignore"):
+        answer = odd.astype(want)[()]
+    return answer if out is None else into(out, answer, name)
+
+
 def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
     """Ours, of the kind of array that was given; NumPy's of elements that are no numbers."""
     plain = _np.asarray(a)
@@ -67,7 +90,9 @@ def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
             raise TypeError(f"{name}: {key}=, which exact reductions do not take")
     if given.get("correction") is None:
         given.pop("correction", None)
-    if name in ("var", "std", "nanvar"):
+    want = None
+    if name in ("var", "std", "nanvar", "nanstd"):
+        want = given.pop("dtype", None)
         divide = given.pop("ddof", 0)
         if divide and "correction" in given:
             raise ValueError(f"{name}: ddof= and correction= are one and the same; give one of them")
@@ -78,7 +103,9 @@ def _answer(name: str, a: Any, given: dict[str, Any]) -> Any:
     out = given.get("out")
     if isinstance(out, ndarray):
         given["out"] = out.view(_np.ndarray)
-    answer = getattr(_functions, name)(a if isinstance(a, _np.ma.MaskedArray) else plain, **given)
+    reduction = _nanstd if name == "nanstd" else getattr(_functions, name)
+    x = a if isinstance(a, _np.ma.MaskedArray) else plain
+    answer = reduction(x, **given) if want is None else _spread(reduction, name, x, want, given)
     if out is not None:
         return out
     return answer.view(ndarray) if isinstance(a, ndarray) and isinstance(answer, _np.ndarray) else answer
@@ -94,7 +121,7 @@ def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
             raise TypeError(f"{name}: {sorted(twice)[0]}= is given twice")
         return _answer(name, a, {**given, **kwargs})
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"`numpy.{name}` with the answers of `warpfold.{name}`: exact, or rounded once."
+    f.__doc__ = f"`numpy.{name}` with answers as `warpfold.{name.removeprefix('nan')}` gives them: exact, or rounded once."
     return f
 
 
@@ -103,7 +130,7 @@ _PARAMETERS = {"sum": _SUMS, "prod": _SUMS, "mean": _SUMS[:4], "var": ("axis", "
                "std": ("axis", "dtype", "out", "ddof", "keepdims"), "min": ("axis", "out", "keepdims", "initial", "where"),
                "max": ("axis", "out", "keepdims", "initial", "where"), "argmin": ("axis", "out"), "argmax": ("axis", "out"),
                "any": ("axis", "out", "keepdims"), "all": ("axis", "out", "keepdims"), "count_nonzero": ("axis",), "nansum": _SUMS,
-               "nanmean": _SUMS[:4], "nanvar": ("axis", "dtype", "out", "ddof", "keepdims"), "nanmin": _SUMS[:1] + _SUMS[2:],
+               "nanmean": _SUMS[:4], "nanvar": ("axis", "dtype", "out", "ddof", "keepdims"), "nanstd": ("axis", "dtype", "out", "ddof", "keepdims"), "nanmin": _SUMS[:1] + _SUMS[2:],
                "nanmax": _SUMS[:1] + _SUMS[2:]}
 _OURS: dict[Any, Callable[..., Any]] = {}
 for _name, _names in _PARAMETERS.items():

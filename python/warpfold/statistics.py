@@ -2,7 +2,8 @@
 """Twins of functions of the standard library's `statistics`.
 
 Floats, and ints beside them, are answered from exact sums, correctly rounded; whatever else there is (Fraction, Decimal, ints
-alone, subclasses) is handed to the standard library, whose answers are exact, too.
+alone, subclasses) is handed to the standard library, whose answers are exact, too; NumPy's integers as Python's, since it would cut
+their answers off to integers.
 
 >>> from warpfold import statistics
 >>> statistics.variance([2.75, 1.75, 1.25, 0.25, 0.5, 1.25, 3.5])
@@ -14,6 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics as standard
+import sys
 from collections.abc import Iterable
 from statistics import StatisticsError
 from typing import Any
@@ -35,6 +37,15 @@ def _moments(data: Any) -> tuple[Any, Any]:
     return (state if _core.moments_all(state, values) else None), values
 
 
+def _whole(values: Any) -> Any:
+    """NumPy's integers as Python's; its floats stay, of which the standard library answers with their type."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return values
+    kinds = (numpy.integer, numpy.bool_)
+    return [one.item() if isinstance(one, kinds) else one for one in values] if any(isinstance(one, kinds) for one in values) else values
+
+
 _OPS = {name: _core.op_names.index(name) for name in ("mean", "var", "std")}
 _F64 = (_core.dtype_names.index("f64"), 1)
 
@@ -54,9 +65,9 @@ def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> A
             return quick
     state, values = _moments(data)
     if state is None or state.count < least:
-        return other(values if state is None else [])  # whose words they are
+        return other(_whole(values) if state is None else [])  # whose words they are
     answer = state.answer(which, correction, "nearest", 3)
-    return answer if math.isfinite(answer) or _is_array(values) else other(values)
+    return answer if math.isfinite(answer) or _is_array(values) else other(_whole(values))
 
 
 def _root(variance_of: Any, root_of: Any, values: Any, *middle: Any) -> Any:
@@ -82,7 +93,7 @@ def mean(data: Iterable[Any]) -> Any:
         answer = state.mean("nearest", 3)
         if math.isfinite(answer):
             return answer + 0.0
-    return standard.mean(values)
+    return standard.mean(_whole(values))
 
 
 def variance(data: Iterable[Any], xbar: Any = None) -> Any:
@@ -93,7 +104,7 @@ def variance(data: Iterable[Any], xbar: Any = None) -> Any:
     1.0
     """
     if xbar is not None:
-        return standard.variance(data, xbar)
+        return standard.variance(_whole(list(data)), xbar)
     return _answer(data, "var", 1, 2, standard.variance)
 
 
@@ -105,7 +116,7 @@ def pvariance(data: Iterable[Any], mu: Any = None) -> Any:
     1.0
     """
     if mu is not None:
-        return standard.pvariance(data, mu)
+        return standard.pvariance(_whole(list(data)), mu)
     return _answer(data, "var", 0, 1, standard.pvariance)
 
 
@@ -117,7 +128,7 @@ def stdev(data: Iterable[Any], xbar: Any = None) -> Any:
     1.0
     """
     if xbar is not None:
-        return _root(standard.variance, standard.stdev, list(data), xbar)
+        return _root(standard.variance, standard.stdev, _whole(list(data)), xbar)
     return _answer(data, "std", 1, 2, functools.partial(_root, standard.variance, standard.stdev))
 
 
@@ -129,5 +140,5 @@ def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
     1.0
     """
     if mu is not None:
-        return _root(standard.pvariance, standard.pstdev, list(data), mu)
+        return _root(standard.pvariance, standard.pstdev, _whole(list(data)), mu)
     return _answer(data, "std", 0, 1, functools.partial(_root, standard.pvariance, standard.pstdev))

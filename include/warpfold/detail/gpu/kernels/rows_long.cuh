@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/rows_quick.cuh>
 #include <warpfold/detail/gpu/kernels/rows_again.cuh>
 
 namespace wf::device::inline WF_BUILD {

@@ -672,6 +672,34 @@ TEST_P(rows, states_of_pieces_merge) {
   }
 }
 
+/// Columns and rows by every mode of rounding, of data that certificates do not decide: what is then added exactly is rounded as it is asked for.
+TEST_P(rows, of_other_roundings_that_are_uncertain) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 53;
+  for (const auto what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::norm2, wf::op::var, wf::op::dot}) {
+    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    for (const std::string& family : wf::is_integer(GetParam()) ? std::vector<std::string>{"bits", "huge"} : std::vector<std::string>{"wide", "cancelling", "bits", "finite_bits"}) {
+      for (const bool columns : {true, false}) {
+        if (!chosen()) continue;
+        row_case c = rows_case(what, GetParam(), 37, 40, 0, ++k);
+        c.family = family;
+        c.options.rounding = static_cast<wf::rounding>(1 + k % 4);
+        if (columns) {
+          c.shape = {40, 37};
+          c.axes = {0};
+        }
+        for (int i = 0; i < c.inputs(); ++i) {
+          c.strides[i] = {c.shape[1], 1};
+          c.count[i] = 37 * 40;
+        }
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "");
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Long rows of ordinary numbers whose sums lie 2^-20 beside the middle of two floats, 2^-14 apart: what a certificate takes to be
 /// lost must be less. With the range of all elements in place of each thread's own it would be 2^-14.
 TEST(long_rows, of_ordinary_numbers_are_certain) {

@@ -368,7 +368,7 @@ struct quick_rows {
       *out = format::from_bits(__double2hiint(k.h) < 0 ? format::sign_mask : typename format::bits{0});
       return true;
     }
-    const certified::known sum = k;
+    [[maybe_unused]] const certified::known sum = k;
     if (what == op::mean) k = times_reciprocal(k, f.by, 0x1p-98);
     T by_bound;
     if (round_quickly(k.h, k.l, k.error, by_bound)) {

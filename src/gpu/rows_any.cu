@@ -10,7 +10,10 @@
 namespace wf::device::inline WF_BUILD {
 
 cudaError_t enqueue_any_rows(const rows_request& r, workspace& w, cudaStream_t stream) {
-  if (inputs_of(r.what) == 2) return enqueue_rows(any_rows<2>::of(r), r, w, stream);
+  if (inputs_of(r.what) == 2) {
+    const auto two = any_rows<2>::of(r);
+    return two.is_compiled() ? enqueue_rows(two, r, w, stream) : cudaErrorNotSupported;
+  }
   return enqueue_rows(any_rows<1>::of(r), r, w, stream);
 }
 

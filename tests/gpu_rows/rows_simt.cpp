@@ -22,9 +22,10 @@ std::atomic<int> added_again = 0, added_by_many = 0;
 /// An accumulator that tells how many rows no certificate accepted.
 template <class Base>
 struct counted : Base {
+  template <wf::device::wanted Wanted = wf::device::wanted::states>
   __device__ void exactly(typename Base::room& shared, const wf::device::row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
     if ((by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(wf::device::lane_index())) == 0) ++added_again;
-    Base::exactly(shared, v, row, by_block, out);
+    Base::template exactly<Wanted>(shared, v, row, by_block, out);
   }
 };
 /// Sums of f32.

@@ -672,6 +672,34 @@ TEST_P(rows, states_of_pieces_merge) {
   }
 }
 
+/// Columns and rows by every mode of rounding, of data that certificates do not decide: what is then added exactly is rounded as it is asked for.
+TEST_P(rows, of_other_roundings_that_are_uncertain) {
+  const auto before = simt::current_options();
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 53;
+  for (const auto what : {wf::op::sum, wf::op::mean, wf::op::norm1, wf::op::norm2, wf::op::var, wf::op::dot}) {
+    if (wf::find_builtin(what, GetParam(), wf::accuracy::exact) == nullptr) continue;
+    for (const std::string& family : wf::is_integer(GetParam()) ? std::vector<std::string>{"bits", "huge"} : std::vector<std::string>{"wide", "cancelling", "bits", "finite_bits"}) {
+      for (const bool columns : {true, false}) {
+        if (!chosen()) continue;
+        row_case c = rows_case(what, GetParam(), 37, 40, 0, ++k);
+        c.family = family;
+        c.options.rounding = static_cast<wf::rounding>(1 + k % 4);
+        if (columns) {
+          c.shape = {40, 37};
+          c.axes = {0};
+        }
+        for (int i = 0; i < c.inputs(); ++i) {
+          c.strides[i] = {c.shape[1], 1};
+          c.count[i] = 37 * 40;
+        }
+        simt::current_options().order = orders[k % 3];
+        EXPECT_EQ(difference(simt_rows(), c), "");
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// Long rows of ordinary numbers whose sums lie 2^-20 beside the middle of two floats, 2^-14 apart: what a certificate takes to be
 /// lost must be less. With the range of all elements in place of each thread's own it would be 2^-14.
 TEST(long_rows, of_ordinary_numbers_are_certain) {
@@ -838,6 +866,88 @@ TEST(moments_of_rows, are_decided_by_crumbs) {
   simt::current_options().multiprocessors = 1;
   check_crumbs<float>(wf::dtype::f32, 24);
   check_crumbs<wf::bf16>(wf::dtype::bf16, 8);
+  simt::current_options() = before;
+}
+
+/// Means of f16 in the middle of two numbers, and 2^-24 / n beside it: their sums are known, so kernels have no other way to decide them. Subnormal ones, too, and by rows side by side, apart, columns and segments.
+TEST(means_of_halves, are_decided_by_their_sums) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  const rows_machine& m = simt_rows();
+  const auto half = [](std::int64_t units) { return wf::f16(static_cast<float>(std::ldexp(static_cast<double>(units), -24))); };
+  const auto units_of = [](wf::f16 x) { return static_cast<std::int64_t>(std::ldexp(static_cast<double>(static_cast<float>(x)), 24)); };
+  // The greatest half that is not greater.
+  const auto below = [&](std::int64_t units) {
+    int drop = 0;
+    while (units >> drop >= 2048) ++drop;
+    return half(units >> drop << drop);
+  };
+  for (const std::int64_t n : {3, 4, 7, 12, 48, 100, 333, 1000, 4096, 9000, 33000, 300000}) {
+    const std::int64_t many = std::max<std::int64_t>(2, 40000 / n);
+    const auto count = static_cast<std::size_t>(many * n);
+    void* const data = m.allocate(4 * count);
+    void* const by = m.allocate(static_cast<std::size_t>(many + 1) * 8);
+    void* const out = m.allocate(static_cast<std::size_t>(many) * 2);
+    std::vector<std::int64_t> offsets;
+    for (std::int64_t r = 0; r <= many; ++r) offsets.push_back(r * n);
+    ASSERT_EQ(m.upload(by, offsets.data(), offsets.size() * 8), "");
+    for (const bool subnormal : {false, true}) {
+      // Rows whose means are middles, less 2^-24 / n, and more. In half units: each row another middle.
+      std::vector<wf::f16> x(count);
+      std::vector<std::int64_t> want;  // units
+      for (std::int64_t r = 0; r < many; ++r) {
+        const std::int64_t ulp = subnormal ? 1 : 1 << 14, lower = (subnormal ? 1 : 1 << 24) + r % 37 * ulp, step = r % 3 - 1;
+        const bool negative = r % 2 != 0;
+        std::int64_t rest = (n * (2 * lower + ulp) + (n * ulp % 2 != 0 ? (step < 0 ? -1 : 1) : 2 * step)) / 2;  // the sum
+        const std::int64_t side = 2 * rest - n * (2 * lower + ulp), even = lower / ulp % 2 == 0 ? lower : lower + ulp;
+        want.push_back((negative ? -1 : 1) * (side < 0 ? lower : side > 0 ? lower + ulp : even));
+        for (std::int64_t i = 0; i < n; ++i) {
+          const wf::f16 v = below(i < n - 4 ? rest / (n - i) : rest);
+          rest -= units_of(v);
+          x[static_cast<std::size_t>(r * n + (i + r) % n)] = half((negative ? -1 : 1) * units_of(v));
+        }
+        ASSERT_EQ(rest, 0) << n;
+      }
+      for (const char* const layout : {"rows", "apart", "columns", "segments"}) {
+        const char l = layout[0];
+        std::vector<wf::f16> placed(2 * count, wf::f16(7.0f));
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto row = static_cast<std::int64_t>(i) / n, at = static_cast<std::int64_t>(i) % n;
+          placed[static_cast<std::size_t>(l == 'c' ? at * many + row : l == 'a' ? 2 * (row * n + at) : row * n + at)] = x[i];
+        }
+        std::vector<wf::f16> got(static_cast<std::size_t>(many), wf::f16(-7.0f));
+        ASSERT_EQ(m.upload(data, placed.data(), placed.size() * 2) + m.upload(out, got.data(), got.size() * 2), "");
+        wf::rows_request r{};
+        r.what = wf::op::mean;
+        r.element = wf::dtype::f16;
+        r.x[0] = data;
+        r.out = out;
+        r.reduced = 1;
+        if (l == 's') {
+          r.length[0] = many * n;
+          r.stride[0][0] = 1;
+          r.offsets = by;
+          r.offset_bytes = 8;
+          r.segments = many;
+        } else {
+          r.kept = 1;
+          r.length[0] = many;
+          r.length[1] = n;
+          r.stride[0][0] = l == 'c' ? 1 : l == 'a' ? 2 * n : n;
+          r.stride[0][1] = l == 'c' ? many : l == 'a' ? 2 : 1;
+        }
+        ASSERT_EQ(m.run(r, 1), "") << simt::last_fault().text;
+        ASSERT_EQ(m.download(got.data(), out, got.size() * 2), "");
+        int wrong = 0;
+        for (std::size_t k = 0; k < got.size() && wrong < 3; ++k) {
+          if (units_of(got[k]) == want[k]) continue;
+          ++wrong;
+          ADD_FAILURE() << layout << " of " << n << (subnormal ? ", subnormal" : "") << ": mean " << k << " is " << units_of(got[k]) << " · 2^-24, not " << want[k];
+        }
+      }
+    }
+    for (void* p : {data, by, out}) m.free(p);
+  }
   simt::current_options() = before;
 }
 

@@ -25,6 +25,18 @@ concept proving_accumulator = A::proves && requires(const A& acc, const typename
   typename A::room;  // of shared memory, for exactly()
   { acc.total(r, terms) } -> std::convertible_to<typename A::state>;
 };
+/// An accumulator that proves, and whose proof never fails: its kernels have no exact way.
+template <class A>
+concept deciding_accumulator = A::proves && requires { requires A::decides; };
+/// Whether an answer may be uncertain.
+template <class A>
+inline constexpr bool may_doubt = A::proves && !deciding_accumulator<A>;
+/// What may be wanted of a row that is added exactly: each kernel has a copy of the code for it, and so of no more than it may be asked for.
+enum class wanted {
+  nearest,  ///< answers, rounded to nearest
+  answers,  ///< rounded in any mode
+  states    ///< or the states of rows
+};
 /// An accumulator that takes 16 bytes of each input at a time too.
 template <class A>
 concept packing_accumulator = A::packs && requires(const A& acc, typename A::running& r, const pack (&p)[A::inputs], std::uint64_t first) {

@@ -108,10 +108,13 @@ struct any_rows {
     return a;
   }
 
+  /// Whether there is code for its work: of two inputs there are dot products alone.
+  bool is_compiled() const { return Inputs == 1 || work == row_work::add || work == row_work::checked_sum; }
+
   __device__ __forceinline__ state start() const { return identity(); }
   __device__ __forceinline__ state identity() const {
     state s{{0, 0, 0, 0, 0}};
-    switch (work) {
+    switch (work_done()) {
       case row_work::multiply: s.w[0] = 1; break;
       case row_work::checked_product: s = words_of(product_fold().identity()); break;
       case row_work::extremes: s.w[0] = static_cast<std::uint64_t>(INT64_MAX); s.w[1] = static_cast<std::uint64_t>(INT64_MIN); break;
@@ -124,7 +127,7 @@ struct any_rows {
   }
   __device__ __forceinline__ void add_item(running& s, const pack (&p)[Inputs], std::uint64_t i) const {
     const std::uint64_t x = raw(p[0]), y = Inputs == 2 ? raw(p[Inputs - 1]) : x;
-    switch (work) {
+    switch (work_done()) {
       case row_work::count: break;
       case row_work::nonzero: s.w[0] += nonzero(p[0]) ? 1 : 0; break;
       case row_work::add: s.w[0] += term(x, y); break;
@@ -179,7 +182,7 @@ struct any_rows {
   }
   __device__ __forceinline__ state total(const running& s) const { return s; }
   __device__ __forceinline__ state combine(state a, const state& b) const {
-    switch (work) {
+    switch (work_done()) {
       case row_work::count: break;
       case row_work::nonzero: case row_work::add: a.w[0] += b.w[0]; break;
       case row_work::multiply: a.w[0] *= b.w[0]; break;
@@ -230,7 +233,7 @@ struct any_rows {
       put_words(s, n, static_cast<std::int64_t*>(out));
       return true;
     }
-    switch (work) {
+    switch (work_done()) {
       case row_work::count: write_as<std::int64_t>(out, static_cast<std::int64_t>(n)); break;
       case row_work::nonzero:
         if (what == op::any) write_as<bool>(out, s.w[0] != 0);
@@ -268,6 +271,7 @@ struct any_rows {
   }
 
  private:
+  __device__ __forceinline__ row_work work_done() const { return Inputs == 1 ? work : work == row_work::checked_sum ? row_work::checked_sum : row_work::add; }
   using sum_fold = checked_sum_fold<8, Inputs>;
   __device__ __forceinline__ words_of_64<8> wide() const { return {is_signed, type == dtype::boolean}; }
   __device__ __forceinline__ sum_fold sums() const { return {what, wide()}; }
@@ -289,7 +293,7 @@ struct any_rows {
   __device__ __attribute__((noinline)) void put_words(const state& s, std::uint64_t n, std::int64_t* to) const {
     auto* const own = reinterpret_cast<std::uint64_t*>(to + 1);
     to[0] = static_cast<std::int64_t>(n);
-    switch (work) {
+    switch (work_done()) {
       case row_work::count: own[0] = n; break;
       case row_work::checked_sum: case row_work::checked_product: break;  // answers alone
       case row_work::nonzero: case row_work::add: case row_work::multiply: case row_work::product: own[0] = s.w[0]; break;

@@ -12,6 +12,7 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/binned_rows.cuh>
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
+#include <warpfold/detail/gpu/accumulate/row_accumulator.cuh>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
 #include <warpfold/detail/gpu/epilogue/digit_rows.cuh>
 #include <warpfold/detail/gpu/epilogue/state_words.cuh>
@@ -170,14 +171,15 @@ struct certified_rows {
     known_sums<T, Terms>(c, f.loss, sum, squares);
     if (q.rounding == wf::rounding::nearest && answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, out)) return true;
     if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
-    if constexpr (Terms == terms::sum && !traits::complex) return answer_slowly(sum[0], n, out);
+    if constexpr (Terms == terms::sum && !traits::complex) return answer_slowly<>(sum[0], n, out);
     else return certified::answer<traits::parts, traits::sums, traits::squares>(q, sum, squares, n, out);
   }
 
-  /// A sum or a mean by any rounding. Not inlined: two ways end here, and seldom.
+  /// A sum or a mean by any rounding, or to nearest. Not inlined: two ways end here, and seldom.
+  template <wanted Wanted = wanted::answers>
   __device__ __attribute__((noinline)) bool answer_slowly(certified::known s, std::uint64_t n, number* out) const {
     const certified::known sum[1] = {s};
-    return certified::answer<1, true, false>(q, sum, certified::uncertain(), n, out);
+    return certified::answer<1, true, false>({q.what, rounding_of<Wanted>(), q.correction}, sum, certified::uncertain(), n, out);
   }
 
   /// What the exact way needs of shared memory: digits, and beside them bins.
@@ -188,20 +190,19 @@ struct certified_rows {
   struct room : exact_room {
     bins rows;
   };
-  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either. States: they may be wanted; else there is no code for them,
-  /// of which each kernel would have a copy.
-  template <bool States = true>
+  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
+  template <wanted Wanted = wanted::states>
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
     if constexpr (Terms == terms::sum && !traits::complex) {
-      if ((!States || !states) && again(shared, v, row, by_block, out)) return;
+      if ((Wanted != wanted::states || !states) && again<Wanted>(shared, v, row, by_block, out)) return;
     }
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
     add_exactly(shared, n, by_block, [&](typename bins::watch& watch, std::uint64_t first, std::uint64_t end, unsigned step) {
       add_range(shared.rows, watch, v, p, first, end, step);
     });
-    answer_exactly<States>(shared, v, row, by_block, out);
+    answer_exactly<Wanted>(shared, v, row, by_block, out);
   }
   /// n elements into digits: add(watch, first, end, step) adds first, first + step, … below `end` to the bins.
   template <class Add>
@@ -248,7 +249,7 @@ struct certified_rows {
     }
   }
   /// The answer or the state of digits that hold the whole row; by all threads of the block, or one warp.
-  template <bool States = true>
+  template <wanted Wanted = wanted::states>
   __device__ __attribute__((noinline)) void answer_exactly(exact_room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                            unsigned char* out) const {
     [[maybe_unused]] const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
@@ -258,7 +259,7 @@ struct certified_rows {
     };
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
-    if (States && states) {
+    if (Wanted == wanted::states && states) {
       const auto put = [&]<terms Of>(const std::int64_t* digits) {
         auto* const told = reinterpret_cast<std::int64_t*>(out);
         if (thread == 0) shared.kinds[0] = put_state<T, Of>(digits, shared.kinds, n, q.what, told) ? 0 : 1;
@@ -287,11 +288,12 @@ struct certified_rows {
       // The host asks for moments of each part alone where numbers are complex.
       if constexpr (Terms != terms::moments || !traits::complex) put.template operator()<Terms>(shared.digits);
     } else {
-      answer_of_digits(shared, n, by_block, out);
+      answer_of_digits<Wanted>(shared, n, by_block, out);
     }
     sync();
   }
   /// The answer of digits that hold the whole row; by all threads of the block, or one warp.
+  template <wanted Wanted = wanted::answers>
   __device__ __forceinline__ void answer_of_digits(exact_room& shared, std::uint64_t n, bool by_block, unsigned char* out) const {
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
     if (thread < warp_lanes) {
@@ -308,7 +310,7 @@ struct certified_rows {
         __syncwarp();
       }
       // Read where they are: of a copy of its own, nvcc 13.0 at -Xcicc=-O1 -Xptxas=-O1 reads what was there before.
-      answer_of_rows<bins>(shared.digits, shared.kinds, n, {what, q.rounding, q.correction}, reinterpret_cast<number*>(out));
+      answer_of_rows<bins>(shared.digits, shared.kinds, n, {what, rounding_of<Wanted>(), q.correction}, reinterpret_cast<number*>(out));
     }
   }
   /// One step of carrying.
@@ -358,7 +360,12 @@ struct certified_rows {
   };
 
  private:
+  template <wanted Wanted>
+  __device__ __forceinline__ wf::rounding rounding_of() const {
+    return Wanted == wanted::nearest ? wf::rounding::nearest : q.rounding;
+  }
   /// All threads of the block, or one warp, add the row once more and keep every error. True, for all of them, if that decides the answer.
+  template <wanted Wanted>
   __device__ __forceinline__ bool again(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
     const unsigned char* p[1];
     const std::uint64_t n = v.begin(row, p);
@@ -433,7 +440,7 @@ struct certified_rows {
     if (thread == 0) {
       bool sure = false;
       if (!look.lost) {
-        sure = answer_slowly(certified::known_of(look.s, 0), n, reinterpret_cast<number*>(out));
+        sure = answer_slowly<Wanted == wanted::nearest ? wanted::nearest : wanted::answers>(certified::known_of(look.s, 0), n, reinterpret_cast<number*>(out));
       }
       shared.kinds[0] = sure ? 1 : 0;
     }

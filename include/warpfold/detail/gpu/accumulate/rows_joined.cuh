@@ -25,7 +25,7 @@ struct joined_rows : Acc {
   /// No states are asked for this way.
   template <class Room>
   __device__ __forceinline__ void exactly(Room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    Acc::template exactly<false>(shared, v, row, by_block, out);
+    Acc::template exactly<wanted::answers>(shared, v, row, by_block, out);
   }
 };
 
@@ -43,7 +43,7 @@ struct joined_rows<certified_rows<double, terms::sum>> : certified_rows<double, 
   /// No states are asked for this way.
   template <class Room>
   __device__ __forceinline__ void exactly(Room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    base::template exactly<false>(shared, v, row, by_block, out);
+    base::template exactly<wanted::answers>(shared, v, row, by_block, out);
   }
   __device__ __forceinline__ state identity() const { return {base::identity(), certified::pair::nothing(), 0}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {

@@ -240,6 +240,7 @@ struct own_rows {
     return parts.answer(s, n, merges + 16, row);
   }
   /// All threads of the block call it, or one warp.
+  template <wanted = wanted::answers>
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block, unsigned char*) const {
     if constexpr (proves) {
       const row_begin b = begin(v, row);

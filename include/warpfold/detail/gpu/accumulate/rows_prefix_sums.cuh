@@ -240,6 +240,9 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     else if constexpr (packed) return static_cast<double>(f.magnitudes) < certified::multiply(base::units(f.least), 0x1p16);
     else return static_cast<double>(f.magnitudes) < base::units(f.least);
   }
+  /// Whether sums of a tile of finite elements may lose something: a tile of f16 has fewer than 2^13.
+  static constexpr bool may_be_inexact = !half;
+  static_assert(each * warp_lanes <= 1u << 13);
   /// Whether a tile may have infinities or NaNs.
   static __device__ __forceinline__ bool is_infinite(const facts& f) { return (__float_as_uint(f.magnitudes) & 0x7f800000u) == 0x7f800000u; }
   /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
@@ -331,6 +334,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
     const int grown = tile_bits + 2 * (32 - __clz(static_cast<int>(f.tiles - 1))), high = high_of(f);
     return high + grown < 2040 && high - low_of(f) <= 46 - grown;
   }
+  static constexpr bool may_be_inexact = true;
   static __device__ __forceinline__ bool is_infinite(const facts& f) { return high_of(f) == 0x7ff; }
   /// Each of those 49 operations loses less than 2 · 50 · 2^-106 · M, 2^13 · 2^-106 · M in all. Bounds must not underflow, nor what state_of() tells overflow.
   static constexpr int near_bits = 13;

@@ -81,6 +81,9 @@ struct quick_rows {
   static constexpr int inputs = 1, size = static_cast<int>(sizeof(T)), items = 16 / size;
   static constexpr int fixed_size = size, fixed_align = size;
   static constexpr bool proves = true, packs = true, quick = true, any_order = true;
+  /// The sum of f16 itself is known, and its quotient by n < 2^52 elements within 2^-98 of itself. That decides the rounding: a sum is a multiple of 2^-24 below 2^16 · n, so a quotient that is
+  /// not in the middle of two numbers is 2^-25 / n or more away from there, 2^-93 of itself.
+  static constexpr bool decides = half;
   using state = std::conditional_t<wide, wide_quick_sum, std::conditional_t<half, half_quick_sum, std::conditional_t<packed, packed_quick_sum, narrow_quick_sum>>>;
   using running = state;
   /// What rows go by of which a thread has several totals; and those that come by copies, where registers are few.
@@ -332,8 +335,9 @@ struct quick_rows {
     return !look.lost && round(certified::known_of(look.s, 0), true, n, f, out);
   }
   /// All threads of the block, or one warp.
+  template <wanted = wanted::nearest>
   __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    complete().template exactly<false>(shared.rest, v, row, by_block, out);
+    complete().template exactly<wanted::nearest>(shared.rest, v, row, by_block, out);
   }
 
  protected:
@@ -364,13 +368,15 @@ struct quick_rows {
       *out = format::from_bits(__double2hiint(k.h) < 0 ? format::sign_mask : typename format::bits{0});
       return true;
     }
+    [[maybe_unused]] const certified::known sum = k;
     if (what == op::mean) k = times_reciprocal(k, f.by, 0x1p-98);
     T by_bound;
     if (round_quickly(k.h, k.l, k.error, by_bound)) {
       *out = by_bound;
       return true;
     }
-    return false;
+    if constexpr (half) return complete().template answer_slowly<wanted::nearest>(sum, n, out);
+    else return false;
   }
   static __device__ __forceinline__ bool is_finite(double x) { return (static_cast<std::uint32_t>(__double2hiint(x)) & 0x7ff00000u) != 0x7ff00000u; }
   /// A sum of magnitudes, which may be too great for the float that it is kept in.

@@ -111,8 +111,9 @@ struct quick_moments {
     return decide({s.s, 0, all < below ? 0 : certified::multiply(f.sum_loss, all)}, s.q, below, n, f, to);
   }
   /// All threads of the block, or one warp.
+  template <wanted = wanted::nearest>
   __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    complete().template exactly<false>(shared, v, row, by_block, out);
+    complete().template exactly<wanted::nearest>(shared, v, row, by_block, out);
   }
 
  protected:

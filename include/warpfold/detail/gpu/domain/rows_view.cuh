@@ -75,24 +75,21 @@ struct row_view {
     }
 #pragma unroll
     for (int k = 0; k < Inputs; ++k) {
-      if (kept > 1) p[k] += far_row(row, k);
+      if (kept > 1) p[k] += far(row, k, kept, 0);
       else if (kept == 1) p[k] += static_cast<std::int64_t>(row) * dim[0].stride[k];
     }
     return elements;
   }
   /// How far element i of a row lies behind its begin, in bytes.
   __device__ __forceinline__ std::int64_t element(std::uint64_t i, int k) const {
-    return dims - kept > 1 ? far_element(i, k) : dims > kept ? static_cast<std::int64_t>(i) * dim[kept].stride[k] : 0;
+    return dims - kept > 1 ? far(i, k, dims, kept) : dims > kept ? static_cast<std::int64_t>(i) * dim[kept].stride[k] : 0;
   }
   /// The same of a row's line of the innermost dimension.
-  __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far_line(i, k); }
+  __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far(i, k, dims - 1, kept); }
 
  private:
-  // These are for several dimensions; they are not inlined, since divisions take many registers.
-  __device__ __attribute__((noinline)) std::int64_t far_row(std::uint64_t row, int k) const { return walked(row, k, kept, 0); }
-  __device__ __attribute__((noinline)) std::int64_t far_element(std::uint64_t i, int k) const { return walked(i, k, dims, kept); }
-  __device__ __attribute__((noinline)) std::int64_t far_line(std::uint64_t i, int k) const { return walked(i, k, dims - 1, kept); }
-  __device__ __forceinline__ std::int64_t walked(std::uint64_t i, int k, int last, int first) const {
+  // Several dimensions, from `first` to the one before `last`. Not inlined, since divisions take many registers; one function, since each kernel has a copy of its own.
+  __device__ __attribute__((noinline)) std::int64_t far(std::uint64_t i, int k, int last, int first) const {
     std::int64_t bytes = 0;
 #pragma unroll 1
     for (int d = last - 1; d > first; --d) bytes += static_cast<std::int64_t>(take_index(i, dim[d].length)) * dim[d].stride[k];

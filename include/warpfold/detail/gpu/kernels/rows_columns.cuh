@@ -161,7 +161,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
   } else {
     if (mine) sure = acc.answer(s, v.n, facts, out + row * w.answer_bytes);
   }
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     __shared__ unsigned uncertain[each];
     const unsigned failed = __ballot_sync(all_lanes, !sure);
     if (warp < each && lane == 0) uncertain[warp] = failed;
@@ -170,7 +170,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
       for (unsigned todo = uncertain[c]; todo != 0; todo &= todo - 1) {
         const auto at = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
         const std::uint64_t again = outer * w.columns + (tile * lanes + at) * each + static_cast<unsigned>(c);
-        acc.exactly(room, v, again, true, out + again * w.answer_bytes);
+        acc.template exactly<wanted::answers>(room, v, again, true, out + again * w.answer_bytes);  // states are not walked so
       }
     }
   }

@@ -78,6 +78,7 @@ struct no_room {};
 template <class Acc>
 struct room_of { using type = no_room; };
 template <proving_accumulator Acc>
+  requires may_doubt<Acc>
 struct room_of<Acc> { using type = typename Acc::room; };
 
 /// What a thread's registers come to.
@@ -268,6 +269,11 @@ __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typen
   return s;
 }
 
+/// Bit b of what a lane has to do is its row b. One type for all kernels: what they call with it is there once.
+struct each_bit {
+  __device__ __forceinline__ unsigned operator()(unsigned bit) const { return bit; }
+};
+
 /// A warp's lanes add rows alone if so many of them have one: alone a lane takes some five times as long as the warp.
 inline constexpr int least_alone = 6;
 
@@ -297,7 +303,7 @@ __device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>&
   if constexpr (Alone && alone_accumulator<Acc>) {
     if (v.n <= Acc::alone_elements && __popc(__ballot_sync(all_lanes, todo != 0)) >= least_alone) todo = settle_alone(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
   }
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     for (unsigned lanes = __ballot_sync(all_lanes, todo != 0); lanes != 0; lanes &= lanes - 1) {
       const int lane = __ffs(static_cast<int>(lanes)) - 1;
       const std::uint64_t row = __shfl_sync(all_lanes, first, lane);
@@ -319,7 +325,7 @@ __device__ __attribute__((noinline)) void settle_all(const Acc& acc, const facts
 template <class Acc, class At>
 __device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
                                              unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     if (__any_sync(all_lanes, todo != 0)) settle_all(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
   }
 }
@@ -391,7 +397,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
       __syncwarp();
       finish(total_of(acc, r, facts), step);
     }
-    settle_rows(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+    settle_rows(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, each_bit{}, w.answer_bytes, out);
   }
 }
 

@@ -65,7 +65,7 @@ __device__ __forceinline__ void end_long_row(const Acc& acc, const facts_of<Acc>
     for (std::uint32_t j = threadIdx.x * many; j < min(at.parts, (threadIdx.x + 1) * many); ++j) s = acc.combine(s, box[j]);
     s = block_total(acc, s, of_warp, at.warps_log2);
   }
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     __shared__ bool sure;
     if (threadIdx.x == 0) {
       sure = acc.answer(s, v.n, facts, to);
@@ -165,14 +165,14 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
 /// Whether rows whose answers are uncertain are shared among all blocks then.
 template <class Acc>
 bool is_shared_again(std::uint64_t rows, std::uint64_t bytes) {
-  return Acc::proves && bytes > alone_bytes && rows <= workspace::row_tickets;
+  return may_doubt<Acc> && bytes > alone_bytes && rows <= workspace::row_tickets;
 }
 template <class Acc>
 cudaError_t enqueue_again_of([[maybe_unused]] const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r, workspace& scratch, cudaStream_t stream) {
   const auto rows = static_cast<std::uint32_t>(v.rows);
-  if constexpr (quick_accumulator<Acc>) return enqueue_again(acc.complete(), v, rows, r, scratch, stream);
-  else if constexpr (Acc::proves) return enqueue_again(acc, v, rows, r, scratch, stream);
-  else return cudaSuccess;
+  if constexpr (!may_doubt<Acc>) return cudaSuccess;
+  else if constexpr (quick_accumulator<Acc>) return enqueue_again(acc.complete(), v, rows, r, scratch, stream);
+  else return enqueue_again(acc, v, rows, r, scratch, stream);
 }
 
 template <class Acc>

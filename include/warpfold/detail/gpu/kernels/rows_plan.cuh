@@ -119,11 +119,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
         if (!quick_of<Acc>::sums || bytes <= quick_bytes) return enqueue_long_rows(quick_of<Acc>::longer_of(acc), v, w, r, scratch, stream);
       }
     }
-    constexpr bool long_rows = [] {
-      if constexpr (quick_of<Acc>::there) return quick_of<Acc>::sums;
-      else return Acc::packs;
-    }();
-    if constexpr (long_rows) return enqueue_long_rows(acc, v, w, r, scratch, stream);
+    if constexpr (has_long_rows<Acc>) return enqueue_long_rows(acc, v, w, r, scratch, stream);
     else return enqueue_ragged(acc, v, r, scratch, stream);  // a kernel that is compiled for segments anyway
   }
   if (w.skip) w.units = 0;

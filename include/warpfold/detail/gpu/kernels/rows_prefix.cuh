@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         if constexpr (Acc::proves && Counts) {
           if (__any_sync(all_lanes, apart)) {
             // One that began in an earlier tile may have more elements than are added apart.
-            if (__shfl_sync(all_lanes, apart && longer, 0)) acc.template exactly<false>(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
+            if (__shfl_sync(all_lanes, apart && longer, 0)) acc.template exactly<wanted::answers>(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
             answer_apart(acc, v, w, share, rooms[warp], here + k, apart && !longer, out);
           }
         }
@@ -304,7 +304,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       __syncwarp();
       if (ended) answer_ended(acc, v, w, share, rooms[warp], out);
       if (inexact) {
-        working = sums::is_infinite(carry_facts) ? add_inexact_tile<true>(acc, v, w, room, share, rooms[warp], out) : add_inexact_tile<false>(acc, v, w, room, share, rooms[warp], out);
+        if (!sums::may_be_inexact || sums::is_infinite(carry_facts)) working = add_inexact_tile<true>(acc, v, w, room, share, rooms[warp], out);
+        else if constexpr (sums::may_be_inexact) working = add_inexact_tile<false>(acc, v, w, room, share, rooms[warp], out);
         tile = share.tile + tile_size;
         stage = share.stage ^ 1;
         at = 0;

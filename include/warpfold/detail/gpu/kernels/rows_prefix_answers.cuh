@@ -72,7 +72,7 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
     unsigned char* const to = out + k * w.answer_bytes;
     bool sure = true;
     if (lane_index() == 0) sure = ragged_answer(acc, v, s, k, n, share.each, 0, to);
-    if (__any_sync(all_lanes, !sure)) acc.template exactly<false>(room, v, k, false, to);
+    if (__any_sync(all_lanes, !sure)) acc.template exactly<wanted::answers>(room, v, k, false, to);
   }
   __syncwarp();
 }
@@ -111,7 +111,7 @@ __device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row
     else sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
   }
   if constexpr (Acc::proves) {
-    if (__any_sync(all_lanes, !sure)) acc.template exactly<false>(room, v, k, false, out + k * w.answer_bytes);
+    if (__any_sync(all_lanes, !sure)) acc.template exactly<wanted::answers>(room, v, k, false, out + k * w.answer_bytes);
   }
   __syncwarp();
   if (lane_index() == 0) share.ended_segment = ~std::uint64_t{0};
@@ -240,7 +240,7 @@ __device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_vie
       told = k < s.verdict_room;
       if (told) s.verdicts[k] = segment + 1;  // rows_again.cuh adds it
     }
-    if (!__any_sync(all_lanes, told)) acc.template exactly<false>(room, v, segment, false, to);
+    if (!__any_sync(all_lanes, told)) acc.template exactly<wanted::answers>(room, v, segment, false, to);
   }
   __syncwarp();
 }

@@ -34,6 +34,13 @@ inline constexpr std::uint64_t lone_elements = 48;
 /// Elements of such a segment that 8 lanes add.
 inline constexpr std::uint64_t group_most = 512;
 
+/// Whether long rows have kernels of their own (rows_long.cuh); else those of segments have them, too (rows_plan.cuh).
+template <class Acc>
+inline constexpr bool has_long_rows = [] {
+  if constexpr (quick_of<Acc>::there) return quick_of<Acc>::sums;
+  else return Acc::packs;
+}();
+
 /// How segments are walked; made by the host.
 struct ragged_walk {
   std::uint64_t segments;
@@ -115,7 +122,7 @@ __device__ __forceinline__ bool ragged_answer(const Acc& acc, const row_view<Acc
   } else if constexpr (Acc::proves) {
     std::uint64_t length, cuts;
     ragged_chain<Acc>(n, here, length, cuts);
-    if (v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.dim[v.dims - 1].length + 2;  // a line at a time
+    if (!has_long_rows<Acc> && v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.dim[v.dims - 1].length + 2;  // a line at a time
     return acc.answer_here(s, n, length, cuts + parts, to);
   } else {
     return acc.answer(s, n, facts_of<Acc>{}, to);
@@ -184,6 +191,11 @@ __device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const ro
                                                         std::uint64_t before, std::uint64_t elements, std::uint64_t index, unsigned member, int log2) {
   if constexpr (own_accumulator<Acc>) {
     return acc.add_part(v, row, elements, index, member, log2);
+  } else if constexpr (has_long_rows<Acc>) {
+    const unsigned char* p[Acc::inputs];
+#pragma unroll
+    for (int k = 0; k < Acc::inputs; ++k) p[k] = v.x[k] + static_cast<std::int64_t>(before + index) * w.step_bytes[k];
+    return add_piece(acc, w, p, elements, index, member, log2);
   } else {
     constexpr int inputs = Acc::inputs;
     const unsigned char* begin[inputs];

@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
   s = w.lanes_log2 == 5 ? first_lanes_together<5>(acc, s) : lanes_together(acc, s, w.lanes_log2);
   bool sure = true;
   if (mine && member == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
       // Counted again: a row's number that is kept for this call lies in memory, and is waited for by all.
       const auto lane = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
@@ -233,6 +233,7 @@ inline constexpr bool small_wide = Cluster && Acc::fixed_size >= 4;
 template <bool Cluster, unordered_accumulator Acc>
 __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, small_wide<Cluster, Acc> ? 2 : 4))
     small_blocks_kernel(const __grid_constant__ small_walk w, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts) {
+  if constexpr (Cluster && !has_bulk_copies) return;  // nor clusters
   using state = typename Acc::state;
   let_others_come();
   constexpr unsigned most = small_warps * (Cluster ? small_cluster : 1);
@@ -264,7 +265,7 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
     s = all <= 8 ? first_lanes_together<3>(acc, s) : first_lanes_together<5>(acc, s);
     if (lane == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   }
-  if constexpr (Acc::proves) {
+  if constexpr (may_doubt<Acc>) {
     if (__syncthreads_or(sure ? 0 : 1) != 0) settle_small<true>(acc, room, w, row);
   }
 }

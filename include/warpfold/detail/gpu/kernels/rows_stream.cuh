@@ -274,10 +274,10 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
       filled = 0;
     }
     __syncwarp();
-    if constexpr (Acc::proves) {
+    if constexpr (may_doubt<Acc>) {
       if (__any_sync(all_lanes, todo != 0)) {  // a group of several lanes has one pass
         settle_rows<Short>(acc, facts, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes,
-                    [](unsigned bit) { return bit; }, w.answer_bytes, out);
+                    each_bit{}, w.answer_bytes, out);
         __syncwarp();
         written_before_copies();
       }

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
       bool sure = true;
       if (mine) sure = acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes);
       __syncwarp();
-      settle_apart(acc, facts, room, v, sure ? 0u : 1u, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+      settle_apart(acc, facts, room, v, sure ? 0u : 1u, row, 1, each_bit{}, w.answer_bytes, out);
     }
     return;
   }
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
           if (w.elements_log2 == 4) uncertain = add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes);
         }
       }
-      if constexpr (Acc::proves) todo |= uncertain << (8 * k);
+      if constexpr (may_doubt<Acc>) todo |= uncertain << (8 * k);
     }
     __syncwarp();
     settle_apart(acc, facts, room, v, todo, (base + threadIdx.x) << rows_log2, 1,
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   }
   if (mine) answers.write(each);
   __syncwarp();
-  settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, [](unsigned bit) { return bit; }, w.answer_bytes, out);
+  settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, each_bit{}, w.answer_bytes, out);
 }
 
 /// Blocks for so much work, at most so many waves of them.

@@ -143,16 +143,16 @@ static_assert(most_of_few == 1 << 7);
 
 WF_INLINE f64s lower_half(f32s v) {
 #if defined(__AVX2__)
-  return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3), f64s);
+  return widen(__builtin_shufflevector(v, v, 0, 1, 2, 3));
 #else
-  return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1), f64s);
+  return widen(__builtin_shufflevector(v, v, 0, 1));
 #endif
 }
 WF_INLINE f64s upper_half(f32s v) {
 #if defined(__AVX2__)
-  return __builtin_convertvector(__builtin_shufflevector(v, v, 4, 5, 6, 7), f64s);
+  return widen(__builtin_shufflevector(v, v, 4, 5, 6, 7));
 #else
-  return __builtin_convertvector(__builtin_shufflevector(v, v, 2, 3), f64s);
+  return widen(__builtin_shufflevector(v, v, 2, 3));
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of few elements have a way of their own (src/cpu/short_sum.hpp): here against the superaccumulator.
+// Sums of few elements have ways of their own (src/cpu/short_sum.hpp, src/cpu/simd/few.hpp, few_exact.hpp): here against the superaccumulator, on every target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +13,9 @@
 #endif
 
 #include <warpfold/warpfold.hpp>
+
+#include "../support/effort.hpp"
+#include "targets.hpp"
 
 namespace wf::test {
 namespace {
@@ -45,7 +48,7 @@ void check() {
   using f = exact::format<T>;
   std::mt19937_64 random(21);
   for (const int spread : {1, 10, 40, 90, 400})
-    for (int k = 0; k < 20'000; ++k) {
+    for (int k = 0; k < trials(20e3); ++k) {
       const std::vector<T> x = few<T>(static_cast<std::int64_t>(random() % (k % 2 == 0 ? 60 : 200)), spread, random);
       auto want = exact::sum_state<T>::identity();
       for (const T v : x) want.add(v);
@@ -64,7 +67,7 @@ template <class T>
 void check_growing() {
   using f = exact::format<T>;
   std::mt19937_64 random(22);
-  for (int k = 0; k < 100'000; ++k) {
+  for (int k = 0; k < trials(100e3); ++k) {
     std::vector<T> x(2 + random() % 15);
     const int by = static_cast<int>(random() % 41);
     auto want = exact::sum_state<T>::identity();
@@ -76,12 +79,12 @@ void check_growing() {
   }
 }
 
-TEST(short_sums, of_f64) { check<double>(); }
+TEST(short_sums, of_f64) { for_each_target(check<double>); }
 TEST(short_sums, that_grow) {
-  check_growing<double>();
-  check_growing<float>();
+  for_each_target(check_growing<double>);
+  for_each_target(check_growing<float>);
 }
-TEST(short_sums, of_f32) { check<float>(); }
+TEST(short_sums, of_f32) { for_each_target(check<float>); }
 
 /// A sum whose first number is small beside the others, or large; zeros between; elements that differ in their last bits alone; ties.
 template <class T>
@@ -89,7 +92,7 @@ std::vector<T> awkward(std::mt19937_64& random) {
   using f = exact::format<T>;
   const auto n = static_cast<std::int64_t>(1 + random() % 140);
   std::vector<T> x = few<T>(n, random() % 2 == 0 ? 8 : 60, random);
-  const auto kind = random() % 6;
+  const auto kind = random() % 7;
   if (kind == 0) x[0] = static_cast<T>(std::ldexp(static_cast<double>(x[0]), random() % 2 == 0 ? -40 : 40));
   if (kind == 1)
     for (T& v : x)
@@ -101,6 +104,13 @@ std::vector<T> awkward(std::mt19937_64& random) {
   if (kind == 4) x.back() = f::from_bits(static_cast<typename f::bits>(random()));  // anything
   if (kind == 5)  // near 2^-828, below which doubles are lifted, and near the least numbers
     for (T& v : x) v = static_cast<T>(std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, (n % 2 == 0 ? -850 : -1076) + static_cast<int>(random() % 40)) * (random() % 2 == 0 ? 1 : -1));
+  if (kind == 6) {  // as great as a range allows, and one number with all bits at its lower end or beyond: sums need all bits that there are
+    const int top = static_cast<int>(random() % 2000) - 1000, apart = 10 + static_cast<int>(random() % 45);
+    const double greatest = random() % 2 == 0 ? 2 : 2 - std::ldexp(1, -f::mantissa_bits);
+    for (T& v : x) v = static_cast<T>(std::ldexp(greatest, sizeof(T) == 8 ? top : top / 8)) * (random() % 16 == 0 ? -1 : 1);
+    for (std::size_t k = 0; k < 1 + random() % 2; ++k)
+      x[random() % x.size()] = static_cast<T>(std::ldexp(2 - std::ldexp(1, -f::mantissa_bits), (sizeof(T) == 8 ? top : top / 8) - apart)) * (random() % 2 == 0 ? -1 : 1);
+  }
   return x;
 }
 
@@ -109,7 +119,7 @@ template <class T>
 void check_environments() {
   using f = exact::format<T>;
   std::mt19937_64 random(22);
-  for (int k = 0; k < 40'000; ++k) {
+  for (int k = 0; k < trials(40e3); ++k) {
     const std::vector<T> x = awkward<T>(random);
     auto want = exact::sum_state<T>::identity();
     for (const T v : x) want.add(v);
@@ -141,8 +151,8 @@ void check_environments() {
   }
 }
 
-TEST(short_sums, of_f64_in_any_environment) { check_environments<double>(); }
-TEST(short_sums, of_f32_in_any_environment) { check_environments<float>(); }
+TEST(short_sums, of_f64_in_any_environment) { for_each_target(check_environments<double>); }
+TEST(short_sums, of_f32_in_any_environment) { for_each_target(check_environments<float>); }
 
 }  // namespace
 }  // namespace wf::test

@@ -8,6 +8,7 @@
 #include "extract.hpp"
 #include "fast.hpp"
 #include "few.hpp"
+#include "few_exact.hpp"
 #include "keys.hpp"
 
 namespace wf::cpu::WF_TARGET {
@@ -50,11 +51,7 @@ const kernel_table& table() {
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
       .certify_half_rows = {{certify_rows<lane_f16, false>, certify_rows<lane_f16, true>}, {certify_rows<lane_bf16, false>, certify_rows<lane_bf16, true>}},
       .integer_rows = WF_INTEGERS(integer_rows),
-#if defined(__AVX512F__)
       .few_sum = {few_sum<f>, few_sum<d>},
-#else
-      .few_sum = {},
-#endif
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
       .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_SQUARES(std::int32_t), {},

@@ -181,6 +181,8 @@ class nan_check {
 WF_INLINE f64s widen(half_f32s x) {
 #if defined(__AVX512F__)
   return _mm512_maskz_cvtps_pd(0xff, x);  // GCC 12 converts the halves apart
+#elif defined(__AVX2__)
+  return _mm256_cvtps_pd(x);  // the same
 #else
   return __builtin_convertvector(x, f64s);
 #endif

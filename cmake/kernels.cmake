@@ -5,7 +5,7 @@
 # WARPFOLD_KERNELS_TOGETHER says so, as in every other preset, more are together.
 
 # None takes a minute, in development by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
-# links.
+# links; own does in development, for tests/docs/adding_test.py links another one in its place.
 set(WF_KERNEL_GROUPS
   "order native integers integer_moments checked"
   "products moments"
@@ -17,10 +17,11 @@ set(WF_KERNEL_GROUPS_TOGETHER
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"
-  "rows_labels own runs states conversions selections selections_across")
+  "rows_labels runs states conversions selections selections_across")
 
 function(wf_kernel_sources out)
   set(sources "")
+  set(with_own "")
   set(groups ${WF_KERNEL_GROUPS})
   if(WARPFOLD_KERNELS_TOGETHER)
     set(groups ${WF_KERNEL_GROUPS_TOGETHER})
@@ -41,12 +42,18 @@ function(wf_kernel_sources out)
       string(JOIN "" text ${text})
       set(chosen ${CMAKE_CURRENT_BINARY_DIR}/${first}_and_others.cu)
       file(CONFIGURE OUTPUT ${chosen} CONTENT "${text}" @ONLY)
-      if("own" IN_LIST families)
-        set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")  # for std::complex's members
-      endif()
+    endif()
+    if("own" IN_LIST families)
+      set(with_own ${chosen})
     endif()
     list(APPEND sources ${chosen})
   endforeach()
+  if("own" IN_LIST ARGN)
+    set(with_own ${PROJECT_SOURCE_DIR}/src/gpu/own.cu)
+  endif()
+  if(with_own)
+    set_source_files_properties(${with_own} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")  # for std::complex's members
+  endif()
   list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/gpu/\\1.cu")
   set(${out} ${sources} ${ARGN} PARENT_SCOPE)
 endfunction()

@@ -42,8 +42,9 @@ TEST_P(rows, that_begin_anywhere) {
   for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::argmin}) {
     if (!gpu_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (const std::int64_t bytes : {46, 131, 1001, 4110}) {
-      const std::int64_t n = bytes / size;
-      EXPECT_EQ(difference(gpu_rows(), rows_case(what, GetParam(), 8'000'000 / (n * size), n, static_cast<std::int64_t>(k % 3), ++k)), "");
+      const std::int64_t n = bytes / size, first = static_cast<std::int64_t>(k % 3);
+      ++k;
+      EXPECT_EQ(difference(gpu_rows(), rows_case(what, GetParam(), 8'000'000 / (n * size), n, first, k)), "");
       EXPECT_EQ(difference(gpu_rows(), columns_case(what, GetParam(), 3'000'000 / bytes, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 5), 1 + static_cast<std::int64_t>(k % 2), k)), "");
     }
   }
@@ -57,7 +58,8 @@ TEST_P(rows, of_extremes_by_several_packs) {
     if (!gpu_rows().takes(what, GetParam(), wf::accuracy::exact)) continue;
     for (std::size_t family = 0; family < row_families(GetParam()).size(); ++family) {
       for (const std::int64_t packs : {8, 16, 32, 35, 300}) {
-        row_case c = rows_case(what, GetParam(), 100 + static_cast<std::int64_t>(++k % 3000), packs * each, 0, k);
+        ++k;
+        row_case c = rows_case(what, GetParam(), 100 + static_cast<std::int64_t>(k % 3000), packs * each, 0, k);
         c.family = row_families(GetParam())[family];
         EXPECT_EQ(difference(gpu_rows(), c), "");
       }

@@ -700,6 +700,30 @@ TEST_P(rows, of_other_roundings_that_are_uncertain) {
   simt::current_options() = before;
 }
 
+/// `rows` rows of n elements that lie `between` elements apart, each row `apart` behind the one before; or, with `offsets` of 64 bits, segments side by side.
+wf::rows_request laid_out(wf::op what, wf::dtype type, void* data, void* out, void* offsets, std::int64_t rows, std::int64_t n, std::int64_t apart, std::int64_t between) {
+  wf::rows_request r{};
+  r.what = what;
+  r.element = type;
+  r.x[0] = data;
+  r.out = out;
+  r.reduced = 1;
+  if (offsets != nullptr) {
+    r.length[0] = rows * n;
+    r.stride[0][0] = 1;
+    r.offsets = offsets;
+    r.offset_bytes = 8;
+    r.segments = rows;
+  } else {
+    r.kept = 1;
+    r.length[0] = rows;
+    r.length[1] = n;
+    r.stride[0][0] = apart;
+    r.stride[0][1] = between;
+  }
+  return r;
+}
+
 /// Long rows of ordinary numbers whose sums lie 2^-20 beside the middle of two floats, 2^-14 apart: what a certificate takes to be
 /// lost must be less. With the range of all elements in place of each thread's own it would be 2^-14.
 TEST(long_rows, of_ordinary_numbers_are_certain) {
@@ -737,16 +761,7 @@ TEST(long_rows, of_ordinary_numbers_are_certain) {
     std::vector<float> placed = x;
     for (std::int64_t i = 0; columns && i < rows * n; ++i) placed[static_cast<std::size_t>(i % n * rows + i / n)] = x[static_cast<std::size_t>(i)];
     EXPECT_EQ(m.upload(data, placed.data(), placed.size() * 4), "");
-    wf::rows_request r{};
-    r.what = wf::op::sum;
-    r.element = wf::dtype::f32;
-    r.x[0] = data;
-    r.kept = r.reduced = 1;
-    r.length[0] = rows;
-    r.length[1] = n;
-    r.stride[0][0] = columns ? 1 : n;
-    r.stride[0][1] = columns ? rows : 1;
-    r.out = out;
+    const wf::rows_request r = laid_out(wf::op::sum, wf::dtype::f32, data, out, nullptr, rows, n, columns ? 1 : n, columns ? rows : 1);
     EXPECT_EQ(simt_uncertain_rows(r), 0) << (columns ? "columns" : "rows") << "; " << simt::last_fault().text;
     std::vector<float> got(rows);
     EXPECT_EQ(m.download(got.data(), out, rows * 4), "");
@@ -771,16 +786,8 @@ TEST(moments_of_rows, of_ordinary_numbers_are_certain) {
   for (const wf::op what : {wf::op::norm2, wf::op::sum_of_squares, wf::op::var, wf::op::mean_var}) {
     for (const std::int64_t n : {8, 16, 100, 1000, 5000, 1 << 16}) {
       for (const bool columns : {false, true}) {
-        wf::rows_request r{};
-        r.what = what;
-        r.element = wf::dtype::f32;
-        r.x[0] = data;
-        r.kept = r.reduced = 1;
-        r.length[0] = static_cast<std::int64_t>(x.size()) / n;
-        r.length[1] = n;
-        r.stride[0][0] = columns ? 1 : n;
-        r.stride[0][1] = columns ? r.length[0] : 1;
-        r.out = out;
+        const std::int64_t many = static_cast<std::int64_t>(x.size()) / n;
+        const wf::rows_request r = laid_out(what, wf::dtype::f32, data, out, nullptr, many, n, columns ? 1 : n, columns ? many : 1);
         EXPECT_EQ(simt_uncertain_moments(r), 0) << wf::op_names[static_cast<int>(what)] << " of " << n << (columns ? ", columns; " : "; ") << simt::last_fault().text;
       }
     }
@@ -827,25 +834,7 @@ void check_crumbs(wf::dtype type, int h) {
             std::vector<std::int64_t> offsets;
             for (std::int64_t r = 0; r <= rows; ++r) offsets.push_back(r * n);
             ASSERT_EQ(m.upload(data, x.data(), x.size() * sizeof(T)) + m.upload(by, offsets.data(), offsets.size() * 8), "");
-            wf::rows_request r{};
-            r.what = what;
-            r.element = type;
-            r.x[0] = data;
-            r.out = out;
-            r.reduced = 1;
-            if (segments) {
-              r.length[0] = rows * n;
-              r.stride[0][0] = 1;
-              r.offsets = by;
-              r.offset_bytes = 8;
-              r.segments = rows;
-            } else {
-              r.kept = 1;
-              r.length[0] = rows;
-              r.length[1] = n;
-              r.stride[0][0] = columns ? 1 : n;
-              r.stride[0][1] = columns ? rows : 1;
-            }
+            const wf::rows_request r = laid_out(what, type, data, out, segments ? by : nullptr, rows, n, columns ? 1 : n, columns ? rows : 1);
             const std::size_t each = what == wf::op::mean_var ? 2 : 1;
             std::vector<T> got(static_cast<std::size_t>(rows) * each);
             ASSERT_EQ(m.run(r, 1), "") << simt::last_fault().text;
@@ -917,25 +906,7 @@ TEST(means_of_halves, are_decided_by_their_sums) {
         }
         std::vector<wf::f16> got(static_cast<std::size_t>(many), wf::f16(-7.0f));
         ASSERT_EQ(m.upload(data, placed.data(), placed.size() * 2) + m.upload(out, got.data(), got.size() * 2), "");
-        wf::rows_request r{};
-        r.what = wf::op::mean;
-        r.element = wf::dtype::f16;
-        r.x[0] = data;
-        r.out = out;
-        r.reduced = 1;
-        if (l == 's') {
-          r.length[0] = many * n;
-          r.stride[0][0] = 1;
-          r.offsets = by;
-          r.offset_bytes = 8;
-          r.segments = many;
-        } else {
-          r.kept = 1;
-          r.length[0] = many;
-          r.length[1] = n;
-          r.stride[0][0] = l == 'c' ? 1 : l == 'a' ? 2 * n : n;
-          r.stride[0][1] = l == 'c' ? many : l == 'a' ? 2 : 1;
-        }
+        const wf::rows_request r = laid_out(wf::op::mean, wf::dtype::f16, data, out, l == 's' ? by : nullptr, many, n, l == 'c' ? 1 : l == 'a' ? 2 * n : n, l == 'c' ? many : l == 'a' ? 2 : 1);
         ASSERT_EQ(m.run(r, 1), "") << simt::last_fault().text;
         ASSERT_EQ(m.download(got.data(), out, got.size() * 2), "");
         int wrong = 0;

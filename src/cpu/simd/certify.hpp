@@ -157,7 +157,7 @@ struct magnitudes {
 
   // One less than zero's bits is more than all others.
 #if (defined(__AVX2__) && !defined(__AVX512F__)) || defined(__aarch64__)
-  // By halves of doubles as numbers, of which the upper ones tell: such a comparison takes one cycle, one of floats four on some processors, and each waits for the one before.
+  // Integers of 32 bits are compared: of doubles the upper halves decide. Each comparison waits for the one before; one of integers takes one cycle, one of floats four on some processors.
   static constexpr bool whole = sizeof(T) == 4;
   i32s greatest{};
   u32s below_least = u32s{} - 1;

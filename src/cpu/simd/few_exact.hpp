@@ -4,13 +4,13 @@
 /// look at its flags afterwards as long again. What is not rounded needs neither: no mode changes an exact sum, which raises no flag. So integer operations
 /// first tell the range of all magnitudes, then additions of doubles follow of which all partial sums have at most 53 bits, in any order, and integers round what they come to.
 ///
-/// With e and E the exponents of the least and the greatest magnitude less one unit in its last place, all elements are multiples of 2^(e-p) and at most 2^(E+1), p the bits of
-/// their fraction; so no partial sum of N = 2^b of them needs more than E + 1 + b - e + p bits. (A bound that is itself a power of two may be reached.) Floats (p = 23) may be E - e <= 29 - b
-/// apart. Doubles are cut in two by their bits: v = t + r, t without the last 27 bits of the fraction. t is a multiple of 2^(e-25), r one of 2^(e-52)
-/// and below 2^(E-25) (where |v| is 2^(E+1), r is 0); both have 53 bits where E - e <= 26 - b.
+/// Let e and E be the exponents of the least and the greatest magnitude, each less one unit in its last place, and p the number of bits of their fraction. Then all elements
+/// are multiples of 2^(e-p), and none is more than 2^(E+1). So no partial sum of N = 2^b of them needs more than E + 1 + b - e + p bits. (A bound that is itself a power of two
+/// may be reached.) Floats (p = 23) may be E - e <= 29 - b apart. Doubles are cut in two by their bits: v = t + r, where t lacks the last 27 bits of the fraction. t is a multiple
+/// of 2^(e-25). r is a multiple of 2^(e-52) and below 2^(E-25) (where |v| is 2^(E+1), r is 0). Sums of each fit in 53 bits where E - e <= 26 - b.
 ///
-/// A mode may flush subnormal numbers, and each is told by a flag: so there is none among elements (e is that of a normal one), among r's (e - 52, too), sums and the answer. Doubles near
-/// the least normal ones are lifted by a factor. Zeros are left out of the range; sums of zero, whose sign says more, are not for this way, nor are infinities and NaNs.
+/// A mode may flush subnormal numbers, and a flag tells of each. So none may occur: not among elements (e is that of a normal one), not among r's (nor e - 52), sums and the answer.
+/// Doubles near the least normal ones are lifted by a factor. Zeros are left out of the range. Sums of zero, whose sign says more, infinities and NaNs go another way.
 #pragma once
 
 #include "vector.hpp"
@@ -141,21 +141,6 @@ template <class T>
 bool few_sum(const void* x, std::int64_t n, void* out);
 static_assert(most_of_few == 1 << 7);
 
-WF_INLINE f64s lower_half(f32s v) {
-#if defined(__AVX2__)
-  return widen(__builtin_shufflevector(v, v, 0, 1, 2, 3));
-#else
-  return widen(__builtin_shufflevector(v, v, 0, 1));
-#endif
-}
-WF_INLINE f64s upper_half(f32s v) {
-#if defined(__AVX2__)
-  return widen(__builtin_shufflevector(v, v, 4, 5, 6, 7));
-#else
-  return widen(__builtin_shufflevector(v, v, 2, 3));
-#endif
-}
-
 template <class Elements>
 WF_INLINE bool sum_of_floats(Elements all, void* out) {
   const auto range = range_of_few(all);
@@ -166,8 +151,10 @@ WF_INLINE bool sum_of_floats(Elements all, void* out) {
   all.range_is_known();
   f64s even{}, odd{};
   all.each([&](f32s v, int) __attribute__((always_inline)) {
-    even += lower_half(v);
-    odd += upper_half(v);
+    half_f32s halves[2];
+    __builtin_memcpy(halves, &v, sizeof v);
+    even += widen(halves[0]);
+    odd += widen(halves[1]);
   });
   const auto sum = __builtin_bit_cast(std::uint64_t, sum_of_lanes(even + odd));
   const std::uint64_t magnitude = sum & INT64_MAX;

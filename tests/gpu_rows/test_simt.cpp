@@ -140,6 +140,38 @@ TEST_P(rows, so_short_that_a_thread_has_each) {
   simt::current_options() = before;
 }
 
+/// So many of them that a block takes several turns, with uncertain ones in some; and so many of 16 bf16 that turns share a bit.
+TEST_P(rows, so_short_that_blocks_take_turns) {
+  if (!wf::is_floating(GetParam()) || wf::info(GetParam()).size > 8 || wf::is_complex(GetParam())) return;
+  const auto before = simt::current_options();
+  const auto size = static_cast<std::int64_t>(wf::info(GetParam()).size);
+  std::uint64_t k = number_of_environment("WF_ROWS_SEED", 1) * 31;
+  const auto shaped = [&](wf::op what, const std::string& family, std::int64_t many, std::int64_t n) {
+    row_case c;
+    c.what = what;
+    c.type = GetParam();
+    c.family = family;
+    c.seed = ++k;
+    c.shape = {many, n};
+    c.axes = {1};
+    c.strides[0] = {n, 1};
+    c.count[0] = many * n;
+    simt::current_options().order = orders[k % 3];
+    simt::current_options().multiprocessors = 1;
+    EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
+  };
+  constexpr std::int64_t at_once = 64 * 128;  // rows of several packs; and a quarter of the packs
+  for (const wf::op what : {wf::op::sum, wf::op::mean}) {
+    for (const auto& family : {"bits", "cancelling"}) {
+      for (const std::int64_t bytes : {8, 16, 32, 48}) {
+        if (chosen()) shaped(what, family, bytes <= 16 ? 9 * at_once * (16 / bytes) + 37 : 2 * at_once + 300, bytes / size);
+      }
+    }
+  }
+  if (GetParam() == wf::dtype::bf16) shaped(wf::op::sum, "cancelling", 67 * at_once, 16);
+  simt::current_options() = before;
+}
+
 /// Rows of whole packs, so few in all that a thread has one from the start: of a lane, of lanes, of a block, of a cluster; side by side, apart, and one alone.
 TEST_P(rows, of_small_batches) {
   const auto before = simt::current_options();

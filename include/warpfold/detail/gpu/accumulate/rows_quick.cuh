@@ -272,6 +272,62 @@ struct quick_rows {
     }
   }
 
+  /// Whether rows of `Elements` side by side in 16 bytes go by within(): of f16 and bf16, and two elements of any type.
+  template <int Elements>
+  static constexpr bool has_bounds = size == 2 || Elements == 2;
+  /// Two sums of floats of f16 or bf16: by additions rounded down, and rounded up. The true sum lies between them.
+  struct bounds {
+    float low, high;
+  };
+  __device__ __forceinline__ bounds no_bounds() const { return {-0.0f, -0.0f}; }
+  /// A row's elements from `first` on, in a pack.
+  template <int Elements>
+  __device__ __forceinline__ void bound(bounds& b, const pack& p, int first) const
+    requires(size == 2)
+  {
+#pragma unroll
+    for (int j = first; j < first + Elements; ++j) {
+      std::uint32_t bits;
+      if constexpr (half) bits = __float_as_uint(to_float(item_of<T>(p, j)));
+      else bits = j % 2 == 0 ? p.word[j / 2] << 16 : p.word[j / 2] & 0xffff0000u;
+      const float x = __uint_as_float(what == op::norm1 ? bits & 0x7fffffffu : bits);
+      b.low = __fadd_rd(b.low, x);
+      b.high = __fadd_ru(b.high, x);
+    }
+  }
+  /// The answer, where both bounds round to it, or are one: so are zeros of two signs, whose sum is +0, as `high` is. False where they do not, and of NaNs. `f.shift` is not 0.
+  __device__ __forceinline__ bool within(const bounds& b, const quick_facts& f, void* to) const
+    requires(size == 2)
+  {
+    const auto by = static_cast<float>(f.shift);
+    const float low = __fmul_rd(b.low, by), high = __fmul_ru(b.high, by);
+    const T answer = narrowed(high);
+    *static_cast<T*>(to) = answer;
+    return low <= high && (low == high || format::to_bits(narrowed(low)) == format::to_bits(answer));
+  }
+  /// The answer of a row of `Elements`, as many as a power of 2, in a pack. False if this does not decide it.
+  template <int Elements>
+  __device__ __forceinline__ bool within(const pack& p, int first, const quick_facts& f, void* to) const {
+    if constexpr (size == 2) {
+      bounds b = no_bounds();
+      bound<Elements>(b, p, first);
+      return within(b, f, to);
+    } else {
+      // An addition rounds the sum of two. Half of it is exact: a sum below twice the least normal number is, too. A mean's sum may overflow.
+      static_assert(Elements == 2);
+      if constexpr (wide) {
+        const auto number = [&](int j) { return __hiloint2double(static_cast<int>(p.word[2 * j + 1] & kept()), static_cast<int>(p.word[2 * j])); };
+        const double s = certified::multiply(certified::add(number(first), number(first + 1)), f.shift);
+        *static_cast<T*>(to) = s;
+        return is_finite(s);
+      } else {
+        const float s = __fmul_rn(__fadd_rn(__uint_as_float(p.word[first] & kept()), __uint_as_float(p.word[first + 1] & kept())), static_cast<float>(f.shift));
+        *static_cast<T*>(to) = s;
+        return (__float_as_uint(s) & 0x7f800000u) != 0x7f800000u;
+      }
+    }
+  }
+
   /// The accumulator that decides what this one cannot.
   WF_HD full complete() const { return {{what, wf::rounding::nearest, 0}}; }
   using exact_room = typename full::exact_room;
@@ -368,15 +424,25 @@ struct quick_rows {
       *out = format::from_bits(__double2hiint(k.h) < 0 ? format::sign_mask : typename format::bits{0});
       return true;
     }
-    [[maybe_unused]] const certified::known sum = k;
     if (what == op::mean) k = times_reciprocal(k, f.by, 0x1p-98);
-    T by_bound;
-    if (round_quickly(k.h, k.l, k.error, by_bound)) {
+    if constexpr (half) {
+      *out = rounded(to_odd(k.h, k.l));
+      return true;
+    } else {
+      T by_bound;
+      if (!round_quickly(k.h, k.l, k.error, by_bound)) return false;
       *out = by_bound;
       return true;
     }
-    if constexpr (half) return complete().template answer_slowly<wanted::nearest>(sum, n, out);
-    else return false;
+  }
+  /// h + l, where h is the double nearest to it, to odd. What is within 2^-97 of h is h where that is in the middle of two f16 (`decides`), and rounds as h does elsewhere.
+  static __device__ __forceinline__ double to_odd(double h, double l) {
+    auto bits = static_cast<std::uint64_t>(__double_as_longlong(h));
+    if (certified::magnitude(l) > certified::multiply(0x1p-97, certified::magnitude(h))) {
+      if ((__double2hiint(h) ^ __double2hiint(l)) < 0) --bits;
+      bits |= 1;
+    }
+    return __longlong_as_double(static_cast<long long>(bits));
   }
   static __device__ __forceinline__ bool is_finite(double x) { return (static_cast<std::uint32_t>(__double2hiint(x)) & 0x7ff00000u) != 0x7ff00000u; }
   /// A sum of magnitudes, which may be too great for the float that it is kept in.
@@ -405,6 +471,11 @@ struct quick_rows {
   }
   /// The power of 2 above numbers of a biased exponent of bf16.
   static __device__ __forceinline__ double above(std::uint32_t exponent) { return __hiloint2double(static_cast<int>((exponent + 1 + 1023 - 127) << 20), 0); }
+  /// A float rounded to f16 or bf16.
+  static __device__ __forceinline__ T narrowed(float x) {
+    if constexpr (half) return format::from_bits(__half_as_ushort(__float2half_rn(x)));
+    else return format::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(x)));
+  }
   /// An exact sum to nearest: to odd in a float first, which has bits enough for that not to be seen.
   static __device__ __forceinline__ T rounded(double x) {
     if constexpr (std::is_same_v<T, float>) {

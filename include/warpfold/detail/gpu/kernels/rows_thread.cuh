@@ -28,6 +28,17 @@ __device__ __forceinline__ pack lone_item(const pack& p, int j) {
   return one;
 }
 
+/// Item j of a pack, whatever j is.
+template <int Size>
+__device__ __forceinline__ pack any_item(const pack& p, int j) {
+  pack one{};
+#pragma unroll
+  for (int k = 0; k < 16 / Size; ++k) {
+    if (k == j) one = lone_item<Size>(p, k);
+  }
+  return one;
+}
+
 /// Item j of a pack that had none there.
 template <int Size>
 __device__ __forceinline__ void put_item(pack& p, int j, const pack& one) {
@@ -99,25 +110,55 @@ struct lone_answers {
   }
 };
 
-/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure.
+/// A row of elements in a pack, from `first` on, whatever they are; whether the answer is sure.
+template <class Acc>
+__device__ __forceinline__ bool add_any_row(const Acc& acc, const facts_of<Acc>& facts, const pack& p, int first, int elements, std::uint64_t n, unsigned char* out) {
+  typename Acc::running r = acc.start();
+#pragma unroll 1
+  for (int j = 0; j < elements; ++j) acc.add_item(r, {any_item<Acc::fixed_size>(p, first + j)}, static_cast<unsigned>(j));
+  return acc.answer(total_of(acc, r, facts), n, facts, out);
+}
+
+/// Whether bounds decide most rows of so many elements in a pack; and of several packs.
+template <class Acc, int Elements>
+inline constexpr bool bounds_elements = requires { requires Acc::template has_bounds<Elements>; };
+template <class Acc>
+inline constexpr bool bounds_packs = requires { typename Acc::bounds; } && bounds_elements<Acc, 1>;
+
+/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. What bounds do not decide is added as longer rows are, by settle_lone_rows() where that may be uncertain, too.
 template <int Log2, class Acc>
 __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts_of<Acc>& facts, const pack& p, std::uint64_t n, int rows, unsigned char* out,
                                                      std::size_t answer_bytes) {
   constexpr int each = 1 << Log2, many = Acc::items / each;
   lone_answers<Acc, many> answers(out, answer_bytes);
   unsigned todo = 0;
+  if constexpr (bounds_elements<Acc, each>) {
 #pragma unroll
-  for (int row = 0; row < many; ++row) {
-    typename Acc::running r = acc.start();
-    if constexpr (many == 1) {
-      acc.add(r, {p}, 0);
-    } else {
-#pragma unroll
-      for (int j = 0; j < each; ++j) acc.add_item(r, {lone_item<Acc::fixed_size>(p, row * each + j)}, static_cast<unsigned>(j));
+    for (int row = 0; row < many; ++row) {
+      if (!acc.template within<each>(p, row * each, facts, answers.place(row)) && row < rows) todo |= 1u << row;
     }
-    if (row < rows && !acc.answer(total_of(acc, r, facts), n, facts, answers.place(row))) todo |= 1u << row;
+    answers.write(rows);
+    if constexpr (!may_doubt<Acc>) {
+#pragma unroll 1
+      for (; todo != 0; todo &= todo - 1) {
+        const int row = __ffs(static_cast<int>(todo)) - 1;
+        add_any_row(acc, facts, p, row << Log2, each, n, out + static_cast<unsigned>(row) * answer_bytes);
+      }
+    }
+  } else {
+#pragma unroll
+    for (int row = 0; row < many; ++row) {
+      typename Acc::running r = acc.start();
+      if constexpr (many == 1) {
+        acc.add(r, {p}, 0);
+      } else {
+#pragma unroll
+        for (int j = 0; j < each; ++j) acc.add_item(r, {lone_item<Acc::fixed_size>(p, row * each + j)}, static_cast<unsigned>(j));
+      }
+      if (row < rows && !acc.answer(total_of(acc, r, facts), n, facts, answers.place(row))) todo |= 1u << row;
+    }
+    answers.write(rows);
   }
-  answers.write(rows);
   return todo;
 }
 
@@ -128,86 +169,160 @@ struct lone_walk {
   std::size_t answer_bytes;
 };
 
+/// Pack k of a thread in the block's part of the walk that begins with pack `base`.
+__device__ __forceinline__ std::uint64_t lone_pack(std::uint64_t base, int k) { return base + static_cast<unsigned>(k) * lone_threads + threadIdx.x; }
+/// The packs that lone_rows_kernel adds at once, and after how many the block's next begin.
+struct lone_turns {
+  std::uint64_t first, end, step;
+  __device__ __forceinline__ lone_turns(const row_view<1>& v, const lone_walk& w, int rows_log2) {
+    const std::uint64_t at_once = w.loads != 0 ? lone_threads : lone_threads * lone_packs;
+    first = blockIdx.x * at_once;
+    end = w.loads != 0 ? v.rows : (v.rows + (1u << rows_log2) - 1) >> rows_log2;
+    step = gridDim.x * at_once;
+  }
+};
+
+/// A turn has one bit of 64, which is that of the 64th after it, too.
+__device__ __forceinline__ std::uint64_t next_turn(std::uint64_t turn) { return turn << 1 | turn >> 63; }
+
+/// Turns of which some answers are uncertain, once more: apart from the others, so that these have no calls, which would keep what outlives them in local memory.
+template <class Acc>
+__device__ __attribute__((noinline)) void settle_lone_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<1>& v, const lone_walk& w,
+                                                           std::uint64_t turns, unsigned char* out) {
+  constexpr int items = Acc::items, size = Acc::fixed_size;
+  static_assert(items <= 8);
+  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;
+  const lone_turns walk(v, w, rows_log2);
+  std::uint64_t turn = 1;
+#pragma unroll 1
+  for (std::uint64_t base = walk.first; base < walk.end; base += walk.step, turn = next_turn(turn)) {
+    if ((turns & turn) == 0) continue;
+    unsigned todo = 0;  // a bit each of 8 rows of 4 packs
+    if (w.loads != 0) {
+      const std::uint64_t row = base + threadIdx.x;
+      if (row < v.rows) {
+        const unsigned char* const from = v.x[0] + row * static_cast<unsigned>(w.loads) * 16;
+        typename Acc::running r = acc.start();
+#pragma unroll 1
+        for (int k = 0; k < w.loads; ++k) acc.add(r, {load_bytes(from + 16 * k, 16)}, static_cast<unsigned>(k * items));
+        if (!acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes)) todo = 1;
+      }
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < lone_packs; ++k) {
+        const std::uint64_t at = lone_pack(base, k), row = at << rows_log2;
+        if (row >= v.rows) break;
+        const auto here = static_cast<int>(min(v.rows - row, std::uint64_t{1} << rows_log2));
+        const pack p = lone_tail<size>(v.x[0] + at * 16, here << w.elements_log2);
+#pragma unroll 1
+        for (int j = 0; j < here; ++j) {
+          if (!add_any_row(acc, facts, p, j << w.elements_log2, 1 << w.elements_log2, v.n, out + (row + static_cast<unsigned>(j)) * w.answer_bytes)) todo |= 1u << (8 * k + j);
+        }
+      }
+    }
+    __syncwarp();
+    settle_apart(acc, facts, room, v, todo, w.loads != 0 ? base + threadIdx.x : lone_pack(base, 0) << rows_log2, 1,
+                 [&](unsigned bit) { return ((bit / 8 * lone_threads) << rows_log2) + bit % 8; }, w.answer_bytes, out);
+  }
+}
+
 template <class Acc>
 __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8))
     lone_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ lone_walk w, const __grid_constant__ Acc acc,
                      const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
   constexpr int items = Acc::items, size = Acc::fixed_size;
-  static_assert(!Acc::proves || items <= 8);
-  __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
-  auto& room = rooms[warp_index()];
+  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;  // of a pack
+  const lone_turns walk(v, w, rows_log2);
+  [[maybe_unused]] std::uint64_t turns = 0, turn = 1;
+  // After each turn: whether answers of this thread are uncertain.
+  const auto note = [&](bool uncertain) {
+    if constexpr (may_doubt<Acc>) {
+      if (__any_sync(all_lanes, uncertain)) turns |= turn;
+      turn = next_turn(turn);
+    }
+  };
   if (w.loads != 0) {
-    for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads}; base < v.rows; base += std::uint64_t{gridDim.x} * lone_threads) {
+    for (std::uint64_t base = walk.first; base < walk.end; base += walk.step) {
       const std::uint64_t row = base + threadIdx.x;
       const bool mine = row < v.rows;
       const unsigned char* const from = v.x[0] + (mine ? row : 0) * static_cast<unsigned>(w.loads) * 16;
-      typename Acc::running r = acc.start();
+      const auto add_all = [&](auto add) {
 #pragma unroll 1
-      for (int k = 0; k < w.loads; k += lone_packs) {
-        pack p[lone_packs] = {};
+        for (int k = 0; k < w.loads; k += lone_packs) {
+          pack p[lone_packs] = {};
 #pragma unroll
-        for (int j = 0; j < lone_packs; ++j) {
-          if (mine && k + j < w.loads) p[j] = load_bytes(from + 16 * (k + j), 16);
+          for (int j = 0; j < lone_packs; ++j) {
+            if (mine && k + j < w.loads) p[j] = load_bytes(from + 16 * (k + j), 16);
+          }
+#pragma unroll
+          for (int j = 0; j < lone_packs; ++j) {
+            if (k + j < w.loads) add(p[j], k + j);
+          }
         }
-#pragma unroll
-        for (int j = 0; j < lone_packs; ++j) {
-          if (k + j < w.loads) acc.add(r, {p[j]}, static_cast<unsigned>((k + j) * items));
+      };
+      bool sure = !mine, bounded = false;
+      if constexpr (bounds_packs<Acc>) {
+        bounded = facts.shift != 0;
+        if (bounded) {
+          typename Acc::bounds b = acc.no_bounds();
+          add_all([&](const pack& p, int) { acc.template bound<items>(b, p, 0); });
+          if (mine) sure = acc.within(b, facts, out + row * w.answer_bytes);
         }
       }
-      bool sure = true;
-      if (mine) sure = acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes);
-      __syncwarp();
-      settle_apart(acc, facts, room, v, sure ? 0u : 1u, row, 1, each_bit{}, w.answer_bytes, out);
+      if (!sure && (!may_doubt<Acc> || !bounded)) {
+        typename Acc::running r = acc.start();
+        add_all([&](const pack& p, int k) { acc.add(r, {p}, static_cast<unsigned>(k * items)); });
+        sure = acc.answer(total_of(acc, r, facts), v.n, facts, out + row * w.answer_bytes);
+      }
+      note(!sure);
     }
-    return;
-  }
-  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;  // of a pack
-  const std::uint64_t packs = (v.rows + (1u << rows_log2) - 1) >> rows_log2;
-  for (std::uint64_t base = blockIdx.x * std::uint64_t{lone_threads} * lone_packs; base < packs; base += std::uint64_t{gridDim.x} * lone_threads * lone_packs) {
-    pack p[lone_packs] = {};
-    if ((base + std::uint64_t{lone_threads} * lone_packs) << rows_log2 <= v.rows) {
+  } else {
+    for (std::uint64_t base = walk.first; base < walk.end; base += walk.step) {
+      pack p[lone_packs] = {};
+      if ((base + std::uint64_t{lone_threads} * lone_packs) << rows_log2 <= v.rows) {
 #pragma unroll
-      for (int k = 0; k < lone_packs; ++k) p[k] = load_bytes(v.x[0] + (base + static_cast<unsigned>(k) * lone_threads + threadIdx.x) * 16, 16);
-    } else {
+        for (int k = 0; k < lone_packs; ++k) p[k] = load_bytes(v.x[0] + lone_pack(base, k) * 16, 16);
+      } else {
+        for (int k = 0; k < lone_packs; ++k) {
+          const std::uint64_t at = lone_pack(base, k);
+          const std::uint64_t here = at < walk.end ? (v.rows - (at << rows_log2)) << w.elements_log2 : 0;
+          const pack tail = lone_tail<size>(v.x[0] + at * 16, static_cast<int>(min(here, std::uint64_t{items})));
+#pragma unroll
+          for (int i = 0; i < lone_packs; ++i) {
+            if (i == k) p[i] = tail;
+          }
+        }
+      }
+      unsigned todo = 0;
+#pragma unroll 1
       for (int k = 0; k < lone_packs; ++k) {
-        const std::uint64_t at = base + static_cast<unsigned>(k) * lone_threads + threadIdx.x;
-        const std::uint64_t here = at < packs ? (v.rows - (at << rows_log2)) << w.elements_log2 : 0;
-        const pack tail = lone_tail<size>(v.x[0] + at * 16, static_cast<int>(min(here, std::uint64_t{items})));
+        const std::uint64_t row = lone_pack(base, k) << rows_log2;
+        const pack mine = p[0];
 #pragma unroll
-        for (int i = 0; i < lone_packs; ++i) {
-          if (i == k) p[i] = tail;
+        for (int i = 0; i + 1 < lone_packs; ++i) p[i] = p[i + 1];
+        const auto here = static_cast<int>(row >= v.rows ? 0 : min(v.rows - row, std::uint64_t{1} << rows_log2));
+        unsigned char* const to = out + row * w.answer_bytes;
+        if (here != 0) {
+          if (w.elements_log2 == 0) todo |= add_rows_of_pack<0>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          if (w.elements_log2 == 1) todo |= add_rows_of_pack<1>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          if constexpr (items >= 4) {
+            if (w.elements_log2 == 2) todo |= add_rows_of_pack<2>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          }
+          if constexpr (items >= 8) {
+            if (w.elements_log2 == 3) todo |= add_rows_of_pack<3>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          }
+          if constexpr (items >= 16) {
+            if (w.elements_log2 == 4) todo |= add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          }
         }
       }
+      note(todo != 0);
     }
-    unsigned todo = 0;  // a bit each of 8 rows of 4 packs
-#pragma unroll 1
-    for (int k = 0; k < lone_packs; ++k) {
-      const std::uint64_t row = (base + static_cast<unsigned>(k) * lone_threads + threadIdx.x) << rows_log2;
-      const pack mine = p[0];
-#pragma unroll
-      for (int i = 0; i + 1 < lone_packs; ++i) p[i] = p[i + 1];
-      const auto here = static_cast<int>(row >= v.rows ? 0 : min(v.rows - row, std::uint64_t{1} << rows_log2));
-      unsigned char* const to = out + row * w.answer_bytes;
-      unsigned uncertain = 0;
-      if (here != 0) {
-        if (w.elements_log2 == 0) uncertain = add_rows_of_pack<0>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-        if (w.elements_log2 == 1) uncertain = add_rows_of_pack<1>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-        if constexpr (items >= 4) {
-          if (w.elements_log2 == 2) uncertain = add_rows_of_pack<2>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-        }
-        if constexpr (items >= 8) {
-          if (w.elements_log2 == 3) uncertain = add_rows_of_pack<3>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-        }
-        if constexpr (items >= 16) {
-          if (w.elements_log2 == 4) uncertain = add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-        }
-      }
-      if constexpr (may_doubt<Acc>) todo |= uncertain << (8 * k);
-    }
-    __syncwarp();
-    settle_apart(acc, facts, room, v, todo, (base + threadIdx.x) << rows_log2, 1,
-                [&](unsigned bit) { return ((bit / 8 * lone_threads) << rows_log2) + bit % 8; }, w.answer_bytes, out);
+  }
+  if constexpr (may_doubt<Acc>) {
+    __shared__ typename room_of<Acc>::type rooms[lone_threads / warp_lanes];
+    if (turns != 0) settle_lone_rows(acc, facts, rooms[warp_index()], v, w, turns, out);
   }
 }
 

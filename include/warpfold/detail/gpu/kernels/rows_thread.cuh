@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_thread.cuh
 /// Rows that a thread reduces by itself, where they are so short, and so many, that what threads tell each other costs more than reading: rows of up to
-/// 128 bytes one after the other, and columns of few elements. Nothing goes through shared memory.
+/// 128 bytes one after the other, and columns of few elements.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,6 +14,7 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int lone_threads = 128, lone_packs = 4, lone_loads = 8;  ///< packs of a thread at once; of a row, at most
+inline constexpr unsigned lone_stage_bytes = 64;                          ///< of a thread's answers that a warp writes together, at most
 
 /// Item j of a pack, alone in a pack; j is known when the loop around it is unrolled.
 template <int Size>
@@ -85,6 +86,25 @@ struct lone_answers {
     __builtin_memcpy(static_cast<void*>(&word), room + at, sizeof word);
     *reinterpret_cast<Word*>(out + at) = word;
   }
+  /// Whether a thread's answers take several stores of 16 bytes, so few that shared memory has room for a warp's.
+  static constexpr bool staged = at_once && bytes > 16 && bytes <= lone_stage_bytes;
+  /// All answers of a warp, which lie side by side from a multiple of 16 bytes on: by shared memory, so that each store of the warp writes bytes side by side. All lanes call it.
+  __device__ __forceinline__ void write_by_warp(uint4* stage) const {
+    constexpr unsigned words = bytes / 16;
+    const auto lane = static_cast<unsigned>(lane_index());
+    // Words of eight lanes are in banks of their own.
+    const auto place_of = [](unsigned of, unsigned word) { return of * words + (word ^ (of * words / 8) % words); };
+#pragma unroll
+    for (unsigned k = 0; k < words; ++k) __builtin_memcpy(stage + place_of(lane, k), room + 16 * k, 16);
+    __syncwarp();
+    auto* const all = reinterpret_cast<uint4*>(out - lane * bytes);
+#pragma unroll
+    for (unsigned k = 0; k < words; ++k) {
+      const unsigned at = k * warp_lanes + lane;
+      all[at] = stage[place_of(at / words, at % words)];
+    }
+    __syncwarp();
+  }
   /// The first `rows` of them; words where all are wanted and they lie so.
   __device__ __forceinline__ void write(int rows) const {
     if constexpr (at_once) {
@@ -125,10 +145,16 @@ inline constexpr bool bounds_elements = requires { requires Acc::template has_bo
 template <class Acc>
 inline constexpr bool bounds_packs = requires { typename Acc::bounds; } && bounds_elements<Acc, 1>;
 
-/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. What bounds do not decide is added as longer rows are, by settle_lone_rows() where that may be uncertain, too.
+/// Whether answers of a pack's rows of two elements take several stores of 16 bytes: of small integers, whose sums are of 64 bits.
+template <class Acc>
+inline constexpr bool stages_answers = false;
+template <fixed_answers Acc>
+inline constexpr bool stages_answers<Acc> = Acc::items * Acc::answer_size > 32;
+
+/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. `stage`: shared memory, if all lanes have all of their rows. What bounds do not decide is added as longer rows are, by settle_lone_rows() where that may be uncertain, too.
 template <int Log2, class Acc>
 __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts_of<Acc>& facts, const pack& p, std::uint64_t n, int rows, unsigned char* out,
-                                                     std::size_t answer_bytes) {
+                                                     std::size_t answer_bytes, [[maybe_unused]] uint4* stage) {
   constexpr int each = 1 << Log2, many = Acc::items / each;
   lone_answers<Acc, many> answers(out, answer_bytes);
   unsigned todo = 0;
@@ -156,6 +182,12 @@ __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts
         for (int j = 0; j < each; ++j) acc.add_item(r, {lone_item<Acc::fixed_size>(p, row * each + j)}, static_cast<unsigned>(j));
       }
       if (row < rows && !acc.answer(total_of(acc, r, facts), n, facts, answers.place(row))) todo |= 1u << row;
+    }
+    if constexpr (answers.staged) {
+      if (stage != nullptr) {
+        answers.write_by_warp(stage);
+        return todo;
+      }
     }
     answers.write(rows);
   }
@@ -280,7 +312,13 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   } else {
     for (std::uint64_t base = walk.first; base < walk.end; base += walk.step) {
       pack p[lone_packs] = {};
-      if ((base + std::uint64_t{lone_threads} * lone_packs) << rows_log2 <= v.rows) {
+      const bool whole = (base + std::uint64_t{lone_threads} * lone_packs) << rows_log2 <= v.rows;
+      uint4* stage = nullptr;
+      if constexpr (stages_answers<Acc>) {
+        __shared__ uint4 stages[lone_threads / warp_lanes][warp_lanes * lone_stage_bytes / 16];
+        if (whole && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) stage = stages[warp_index()];
+      }
+      if (whole) {
 #pragma unroll
         for (int k = 0; k < lone_packs; ++k) p[k] = load_bytes(v.x[0] + lone_pack(base, k) * 16, 16);
       } else {
@@ -304,16 +342,16 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
         const auto here = static_cast<int>(row >= v.rows ? 0 : min(v.rows - row, std::uint64_t{1} << rows_log2));
         unsigned char* const to = out + row * w.answer_bytes;
         if (here != 0) {
-          if (w.elements_log2 == 0) todo |= add_rows_of_pack<0>(acc, facts, mine, v.n, here, to, w.answer_bytes);
-          if (w.elements_log2 == 1) todo |= add_rows_of_pack<1>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+          if (w.elements_log2 == 0) todo |= add_rows_of_pack<0>(acc, facts, mine, v.n, here, to, w.answer_bytes, stage);
+          if (w.elements_log2 == 1) todo |= add_rows_of_pack<1>(acc, facts, mine, v.n, here, to, w.answer_bytes, stage);
           if constexpr (items >= 4) {
-            if (w.elements_log2 == 2) todo |= add_rows_of_pack<2>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+            if (w.elements_log2 == 2) todo |= add_rows_of_pack<2>(acc, facts, mine, v.n, here, to, w.answer_bytes, stage);
           }
           if constexpr (items >= 8) {
-            if (w.elements_log2 == 3) todo |= add_rows_of_pack<3>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+            if (w.elements_log2 == 3) todo |= add_rows_of_pack<3>(acc, facts, mine, v.n, here, to, w.answer_bytes, stage);
           }
           if constexpr (items >= 16) {
-            if (w.elements_log2 == 4) todo |= add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes);
+            if (w.elements_log2 == 4) todo |= add_rows_of_pack<4>(acc, facts, mine, v.n, here, to, w.answer_bytes, stage);
           }
         }
       }

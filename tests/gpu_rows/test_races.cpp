@@ -67,6 +67,17 @@ TEST(anywhere_races, none) {
   }
 }
 
+/// Short rows of small integers, whose answers a warp writes together.
+TEST(staged_answer_races, none) {
+  std::uint64_t k = 0;
+  for (const wf::dtype t : {wf::dtype::i8, wf::dtype::u16}) {
+    for (const std::int64_t n : {2, 4}) {
+      expect_no_race(rows_case(k % 2 == 0 ? wf::op::sum : wf::op::argmax, t, 9000, n, 0, k), orders[k % 3]);
+      ++k;
+    }
+  }
+}
+
 /// Rows that no certificate decides.
 TEST(uncertain_row_races, none) {
   const auto before = simt::current_options();

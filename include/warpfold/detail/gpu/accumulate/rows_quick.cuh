@@ -344,6 +344,35 @@ struct quick_rows {
     typename full::room rest;
     std::int64_t buckets[has_slots ? slots_type::slots * warp_lanes : 1];
   };
+  /// A row's sum by slots, from what `for_each` gives: all of it, of any exponents, but for what a double and its errors cannot hold in the end.
+  template <class ForEach>
+  __device__ __forceinline__ typename full::second_look by_slots(room& shared, const ForEach& for_each) const
+    requires(has_slots)
+  {
+    slots_type c;
+    c.start(reinterpret_cast<unsigned char*>(shared.buckets), lane_index());
+    for_each([&](T x) {
+      const std::uint32_t bits = format::to_bits(x);
+      const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
+      const bool negative = what != op::norm1 && (bits & format::sign_mask) != 0;
+      c.add(e == 0 ? m : m | 1u << format::mantissa_bits, static_cast<int>(e == 0 ? 0 : e - 1), negative);
+    });
+    std::int64_t carry = 0;
+#pragma unroll 1
+    for (int j = 0; j < slots_type::slots; ++j) {
+      std::int64_t& slot = c.bucket[j * warp_lanes];
+      const std::int64_t all = slot + carry;
+      carry = all >> 32;
+      slot = all & 0xffffffff;
+    }
+    // From the greatest digit on: a double, its errors, and whether those lose anything.
+    constexpr int unit = format::min_exponent;
+    const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
+    typename full::second_look look{{certified::multiply(static_cast<double>(carry), power(32 * slots_type::slots + unit)), 0}, false};
+#pragma unroll 1
+    for (int j = slots_type::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.bucket[j * warp_lanes]), power(32 * j + unit)));
+    return look;
+  }
   /// One lane, beside others that do the same for other rows. False if that does not decide the answer.
   __device__ __forceinline__ bool exactly_alone([[maybe_unused]] room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
     const unsigned char* p[1];
@@ -361,32 +390,16 @@ struct quick_rows {
         for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
       }
     };
+    // A double and its errors hold most sums.
     typename full::second_look look{certified::pair::nothing(), false};
-    if constexpr (wide) {
-      for_each([&](double x) { look.add(what == op::norm1 ? certified::magnitude(x) : x); });
-    } else {
-      slots_type c;
-      c.start(reinterpret_cast<unsigned char*>(shared.buckets), lane_index());
-      for_each([&](T x) {
-        const std::uint32_t bits = format::to_bits(x);
-        const std::uint32_t e = bits << 1 << (8 * (4 - size)) >> 24, m = bits & ((1u << format::mantissa_bits) - 1);
-        const bool negative = what != op::norm1 && (bits & format::sign_mask) != 0;
-        c.add(e == 0 ? m : m | 1u << format::mantissa_bits, static_cast<int>(e == 0 ? 0 : e - 1), negative);
-      });
-      std::int64_t carry = 0;
-#pragma unroll 1
-      for (int j = 0; j < slots_type::slots; ++j) {
-        std::int64_t& slot = c.bucket[j * warp_lanes];
-        const std::int64_t all = slot + carry;
-        carry = all >> 32;
-        slot = all & 0xffffffff;
-      }
-      // From the greatest digit on: a double, its errors, and whether those lose anything.
-      constexpr int unit = format::min_exponent;
-      const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
-      look.s = {certified::multiply(static_cast<double>(carry), power(32 * slots_type::slots + unit)), 0};
-#pragma unroll 1
-      for (int j = slots_type::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.bucket[j * warp_lanes]), power(32 * j + unit)));
+    for_each([&](T x) {
+      double number;
+      if constexpr (wide) number = x;
+      else number = static_cast<double>(to_float(x));
+      look.add(what == op::norm1 ? certified::magnitude(number) : number);
+    });
+    if constexpr (has_slots) {
+      if (look.lost) look = by_slots(shared, for_each);
     }
     return !look.lost && round(certified::known_of(look.s, 0), true, n, f, out);
   }

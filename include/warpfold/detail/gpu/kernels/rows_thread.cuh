@@ -95,7 +95,11 @@ struct lone_answers {
     // Words of eight lanes are in banks of their own.
     const auto place_of = [](unsigned of, unsigned word) { return of * words + (word ^ (of * words / 8) % words); };
 #pragma unroll
-    for (unsigned k = 0; k < words; ++k) __builtin_memcpy(stage + place_of(lane, k), room + 16 * k, 16);
+    for (unsigned k = 0; k < words; ++k) {
+      uint4 word;
+      __builtin_memcpy(static_cast<void*>(&word), room + 16 * k, sizeof word);
+      stage[place_of(lane, k)] = word;
+    }
     __syncwarp();
     auto* const all = reinterpret_cast<uint4*>(out - lane * bytes);
 #pragma unroll

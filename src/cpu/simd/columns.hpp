@@ -32,12 +32,9 @@ WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows
       return load<V>(at + k * stride);
     });
   if (j < count) {
-    const auto left = static_cast<std::size_t>((count - j) * size);
-    f(j, here, [&](std::int64_t k) __attribute__((always_inline)) {
-      V v{};
-      __builtin_memcpy(&v, at + k * stride, left);
-      return v;
-    });
+    const int left = static_cast<int>((count - j) * size);
+    const bool before = count >= per || count * size >= 8;
+    f(j, here, [&](std::int64_t k) __attribute__((always_inline)) { return load_first<V>(at + k * stride, left, before); });
   }
 }
 /// The same for all rows.
@@ -47,15 +44,14 @@ WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows
     for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, rows - i < rows_at_once ? rows - i : rows_at_once, count, f);
 }
 
-/// As many elements as a vector has doubles, and these as doubles: integers of up to 32 bits too.
+/// As many elements as a vector has doubles, and these as doubles: integers of up to 16 bits too.
 template <class T>
 using few = vec<T, step * static_cast<int>(sizeof(T))>;
 template <class T>
 WF_INLINE f64s as_doubles(few<T> v) {
   if constexpr (std::is_same_v<T, double>) return v;
   else if constexpr (std::is_same_v<T, float>) return widen(v);
-  else if constexpr (sizeof(T) == 4) return __builtin_convertvector(v, f64s);
-  else return __builtin_convertvector(__builtin_convertvector(v, few<std::int32_t>), f64s);
+  else return widen(__builtin_convertvector(v, few<std::int32_t>));  // integers of up to 16 bits
 }
 
 /// Sums of columns, a vector of them: s + c, and the magnitudes of what c lost. T. Ogita, S. Rump, S. Oishi, Accurate Sum and Dot Product
@@ -85,14 +81,14 @@ struct column_sums {
   /// Where a square is so small that its low half may underflow, the element itself counts as lost.
   template <class T>
   WF_INLINE void add_square(f64s v) {
-    if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
+    if constexpr (sizeof(T) == 4) {
       add<false>(v * v);
     } else {
       f64s low;
       const f64s p = two_product(v, v, low);
       add<true>(p);
       lost += abs(two_sum(c, low));
-      if constexpr (std::is_same_v<T, double>) lost += (f64s)((i64s)abs(v) & (i64s)(p < 0x1p-960));
+      lost += (f64s)((i64s)abs(v) & (i64s)(p < 0x1p-960));
     }
   }
 };
@@ -122,9 +118,9 @@ struct ends {
 };
 WF_INLINE f64s where(i64s which, f64s a, f64s b) { return (f64s)(((i64s)a & which) | ((i64s)b & ~which)); }
 #if defined(__AVX512F__)
-/// What anchored sums leave of their terms.
-struct rests : enclosed {
-  WF_INLINE void add_lanes(const rests (&of)[step]) {
+/// What anchored sums leave of their terms, enclosed.
+struct enclosed_rests : enclosed {
+  WF_INLINE void add_lanes(const enclosed_rests (&of)[step]) {
     f64s lows[step], highs[step];
     for (int k = 0; k < step; ++k) {
       lows[k] = of[k].low;
@@ -146,14 +142,18 @@ struct rests : enclosed {
     store(highs + at, high);
   }
 };
+using rests = enclosed_rests;
 #else
-/// What anchored sums leave of their terms, where no instruction names its own rounding: a plain sum. Each term is at most 2^(k-53) where the anchor is 1.5·2^k, so of n
+struct plain_rests;
+using rests = plain_rests;
+#endif
+/// The same by a plain sum, which is one operation less, but is not known to be exact where it is. Each term is at most 2^(k-53) where the anchor is 1.5·2^k, so of n
 /// of them a sum loses at most 2^-53·2^(k-53)·n(n + 1)/2, and what is made of it here a little more.
-struct rests {
+struct plain_rests {
   f64s all{};
   WF_INLINE void add(f64s v, f64s one) { all = add_by_fma(v, all, one); }
-  WF_INLINE void add(const rests& more) { all += more.all; }
-  WF_INLINE void add_lanes(const rests (&of)[step]) {
+  WF_INLINE void add(const plain_rests& more) { all += more.all; }
+  WF_INLINE void add_lanes(const plain_rests (&of)[step]) {
     f64s sums[step];
     for (int k = 0; k < step; ++k) sums[k] = of[k].all;
     all = sums_of_lanes(sums, [](f64s a, f64s b) { return a + b; });
@@ -165,14 +165,14 @@ struct rests {
   WF_INLINE void take(const double* sums, const double*, std::int64_t at) { all = load<f64s>(sums + at); }
   WF_INLINE void give(double* sums, double*, std::int64_t at) const { store(sums + at, all); }
 };
-#endif
 
 /// Anchored sums of f64. t begins at 1.5·2^k and takes multiples of 2^(k-52) while it stays in [2^k, 2^(k+1)): between two such numbers
 /// lies less than 2^k, so that what t does not take of a term v is exact, and goes to `rest`.
-struct anchored_sums {
+template <class Rest>
+struct anchored_sums_and {
   static constexpr std::int64_t most = 1024;  // terms; so many never leave, if none is greater than the anchor was made for
   f64s t;
-  rests rest;
+  Rest rest;
   i64s left{};  // bits of t that changed: those of sign and exponent tell that it left
   f64s one = unknown_one();
 
@@ -188,9 +188,10 @@ struct anchored_sums {
     left = i64s{};
   }
   WF_INLINE void add(f64s v, f64s anchor) {
+    in_register(v);
     const f64s before = t;
-    t = add_by_fma(v, before, one);
-    rest.add(v - (t - before), one);
+    t = before + v;
+    rest.add(v - subtract_by_fma(t, before, one), one);
     left |= (i64s)t ^ (i64s)anchor;
   }
 #if defined(__AVX512F__)
@@ -215,6 +216,7 @@ struct anchored_sums {
   WF_INLINE i64s has_left() const { return ~(i64s)((u64s)left < 0x0010000000000000u); }
   WF_INLINE i64s nothing(f64s anchor) const { return (i64s)(t == anchor) & rest.nothing(); }
 };
+using anchored_sums = anchored_sums_and<rests>;
 
 /// Rows of `count` columns, a row `stride` bytes after the one before: their sums. Of f64, with an anchor for each column.
 inline constexpr std::int64_t many = 2 * rows_at_once;  // rows; of fewer, two-sums are no slower
@@ -403,8 +405,9 @@ void enclose_square_columns(const void* x, std::int64_t stride, std::int64_t row
 #endif
 
 /// Elements of a column to its sum, in f64: anchored.
+template <class Rest>
 struct whole_sum {
-  anchored_sums sums;
+  anchored_sums_and<Rest> sums;
   f64s anchor;
 
   template <class F>
@@ -666,11 +669,13 @@ struct quotients {
     a = _mm512_mask_mov_pd(a, exact, q);
     b = _mm512_mask_mov_pd(b, exact, q);
   }
-  /// What lies between sum + rests.low and sum + rests.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
-  WF_INLINE ends round(f64s sum, const rests& rest_, f64s, double) const {
+  /// What lies between sum + left.low and sum + left.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
+  template <class Rest>
+  WF_INLINE ends round(f64s sum, const Rest& of, f64s anchor, double terms) const {
+    const ends left = of.between(anchor, terms);
     f64s e;
-    const f64s s = lane_pairs<width>::two_sum(sum, rest_.high, e), q = s * low;
-    f64s least = add_down(rest<down>(q, s), add_down(e, add_down(rest_.low, -rest_.high))), greatest = add_up(rest<up>(q, s), e);
+    const f64s s = lane_pairs<width>::two_sum(sum, left.high, e), q = s * low;
+    f64s least = add_down(rest<down>(q, s), add_down(e, add_down(left.low, -left.high))), greatest = add_up(rest<up>(q, s), e);
     divide(least, greatest);
     return {q + least, q + greatest};
   }
@@ -708,10 +713,44 @@ struct quotients {
 };
 #endif
 
-#if !defined(__AVX512F__)
+/// The sums of a vector of whole columns of f64, or their means, and which of these are certain. read(k): row k of all.
+template <bool Mean, class Rest, class F>
+WF_INLINE i64s round_anchored(const whole_sum<Rest>& all, std::int64_t rows, const quotients& by, F read, f64s& answers) {
+  const auto terms = static_cast<double>(rows);
+  const f64s sum = all.sums.t - all.anchor;
+  const ends rest = all.sums.rest.between(all.anchor, terms);
+  ends both{sum + rest.low, sum + rest.high};
+  if constexpr (Mean) both = by.round(sum, all.sums.rest, all.anchor, terms);
+  i64s certain = (i64s)(both.low == both.high);
+  // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what was added to q are -q.
+  if (const i64s nothing = ((i64s)(sum == 0.0) & (i64s)(all.sums.rest.sum() == 0.0)) | (i64s)(both.high == 0.0); any_lane(nothing)) [[unlikely]] {
+    i64s zeros = nothing, negative = nothing & INT64_MIN;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      zeros &= (i64s)(read(k) == 0.0);
+      negative &= (i64s)read(k);
+    }
+    certain |= zeros;
+    both.high = (f64s)(((i64s)both.high & ~zeros) | (negative & INT64_MIN));
+  }
+  answers = both.high;
+  return certain;
+}
+
+#if defined(__AVX512F__)
+/// The same of the first `some` columns from x on, where a plain sum of what is left tells too little: mostly that sum is exact, and halfway between two answers.
+template <bool Mean>
+[[gnu::noinline]] i64s sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, std::int64_t some, const quotients& by, f64s& answers) {
+  const auto which = static_cast<__mmask8>(_bzhi_u64(0xff, static_cast<unsigned>(some < 0 ? 0 : some)));
+  const auto read = [&](std::int64_t k) __attribute__((always_inline)) { return (f64s)_mm512_maskz_loadu_pd(which, x + k * stride); };
+  whole_sum<enclosed_rests> all;
+  all.begin(rows, read);
+  for (std::int64_t k = 0; k < rows; ++k) all.sums.add(read(k), all.anchor);
+  return round_anchored<Mean>(all, rows, by, read, answers) & ~all.sums.has_left();
+}
+#else
 /// Sums of a vector of columns, or their means, as column_sums has them: mostly nothing is lost. Of which the answer is certain.
 template <bool Mean>
-[[gnu::noinline]] i64s sums_by_two_sums(const unsigned char* x, std::int64_t stride, std::int64_t rows, f64s& answers) {
+[[gnu::noinline]] i64s sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, std::int64_t, const quotients&, f64s& answers) {
   const f64s zero{};
   column_sums sums{all_lanes<f64s>(-0.0), zero, zero};
   for (std::int64_t k = 0; k < rows; ++k) sums.add<true>(load<f64s>(x + k * stride));
@@ -780,32 +819,37 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
-    // Too much is read before it is used for L1. What is in the last cache is asked for in the order of memory, if rows have no gaps. Behind the last rows those of the next plane are asked for, where
+    // Too much is read before it is used for L1. f32 in the last cache is asked for in the order of memory, if rows have no gaps; f64 comes as fast unasked. Behind the last rows those of the next plane are asked for, where
     // rows are hardly wider than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
-    const bool no_gaps = cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
+    const bool no_gaps = !wide && cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
     const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
                        ask_step = no_gaps ? vectors * width : stride;
     const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
-    /// read(k, v): row k's vector v of those from column j on, which lie at `from`; write(v, answers).
-    const auto add = [&](std::int64_t j, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
+    /// read(k, v): row k's vector v of the `some` columns from j on, which lie at `from`; write(v, answers).
+    const auto add = [&](std::int64_t j, [[maybe_unused]] std::int64_t some, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {
-#if !defined(__AVX512F__)
         if (first && last) {
           WF_UNROLL
           for (int v = 0; v < vectors; ++v) {
             const auto row = [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); };
+            f64s answers;
+#if defined(__AVX512F__)
+            whole_sum<enclosed_rests> all;
+            all.begin(here, row);
+            for (std::int64_t k = 0; k < here; ++k) all.sums.add(row(k), all.anchor);
+            const i64s certain = round_anchored<Mean>(all, here, by, row, answers) & ~all.sums.has_left();
+#else
             few_rows all;
             all.add(here, row);
-            f64s high;
-            i64s certain = all.template round<Mean>(by, high);
-            if (any_lane(~certain)) [[unlikely]] certain = sums_by_two_sums<Mean>(from + v * width, stride, here, high);
+            i64s certain = all.template round<Mean>(by, answers);
+            if (any_lane(~certain)) [[unlikely]] certain = sums_again<Mean>(from + v * width, stride, here, per, by, answers);
+#endif
             wrong |= ~certain;
-            write(v, high);
+            write(v, answers);
           }
           return;
         }
-#endif
-        whole_sum all[vectors];
+        whole_sum<plain_rests> all[vectors];
         WF_UNROLL
         for (int v = 0; v < vectors; ++v) {
           if (first) {
@@ -823,34 +867,18 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
         }
         WF_UNROLL
         for (int v = 0; v < vectors; ++v) {
-          const std::int64_t at = j + v * per;
           wrong |= all[v].sums.has_left();
           if (!last) {
+            const std::int64_t at = j + v * per;
             store(sums + at, all[v].sums.t);
             all[v].sums.rest.give(lows, highs, at);
             continue;
           }
-          const f64s sum = all[v].sums.t - all[v].anchor;
-          const auto terms = static_cast<double>(rows);
-          const ends rest = all[v].sums.rest.between(all[v].anchor, terms);
-          ends both{sum + rest.low, sum + rest.high};
-          if constexpr (Mean) both = by.round(sum, all[v].sums.rest, all[v].anchor, terms);
-          i64s certain = (i64s)(both.low == both.high);
-          // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what was added to q are -q.
-          if (const i64s nothing = ((i64s)(sum == 0.0) & (i64s)(all[v].sums.rest.sum() == 0.0)) | (i64s)(both.high == 0.0); any_lane(nothing)) [[unlikely]] {
-            i64s zeros = nothing, negative = nothing & INT64_MIN;
-            for (std::int64_t k = -i; k < here; ++k) {
-              zeros &= (i64s)(read(k, v) == 0.0);
-              negative &= (i64s)read(k, v);
-            }
-            certain |= zeros;
-            both.high = (f64s)(((i64s)both.high & ~zeros) | (negative & INT64_MIN));
-          }
-#if !defined(__AVX512F__)
-          if (any_lane(~certain)) [[unlikely]] certain = sums_by_two_sums<Mean>(from - i * stride + v * width, stride, rows, both.high);
-#endif
+          f64s answers;
+          i64s certain = round_anchored<Mean>(all[v], rows, by, [&](std::int64_t k) __attribute__((always_inline)) { return read(k - i, v); }, answers);
+          if (any_lane(~certain)) [[unlikely]] certain = sums_again<Mean>(from - i * stride + v * width, stride, rows, some - v * per, by, answers);
           wrong |= ~certain;
-          write(v, both.high);
+          write(v, answers);
         }
       } else {
         narrow_sums all[vectors];
@@ -892,14 +920,14 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
       const auto bytes = some * size;
       const __mmask64 which[] = {bytes >= width ? ~__mmask64{} : _bzhi_u64(~0ull, static_cast<unsigned>(bytes)),
                                  bytes <= width ? 0 : _bzhi_u64(~0ull, static_cast<unsigned>(bytes - width))};
-      add(j, at, [&](std::int64_t k, int v) __attribute__((always_inline)) { return (vec<T>)_mm512_maskz_loadu_epi8(which[v], at + k * stride + v * width); },
+      add(j, some, at, [&](std::int64_t k, int v) __attribute__((always_inline)) { return (vec<T>)_mm512_maskz_loadu_epi8(which[v], at + k * stride + v * width); },
           [&](int v, vec<T> answers) __attribute__((always_inline)) { _mm512_mask_storeu_epi8(to + v * width, which[v], (__m512i)answers); });
     };
 #else
     // The last whole vectors, some of whose columns have their answers twice.
     const auto add_some = [&](std::int64_t, std::int64_t some) __attribute__((always_inline)) {
       const std::int64_t back = (vectors * per - some) * size;
-      add(beside_all, at - back, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load<vec<T>>(at + k * stride + v * width - back); },
+      add(beside_all, vectors * per, at - back, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load<vec<T>>(at + k * stride + v * width - back); },
           [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width - back, answers); });
     };
 #endif
@@ -911,7 +939,7 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
       at += head * size;
       to += head * size;
       for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, ask += no_gaps ? asked * vectors * width : vectors * width, to += vectors * width)
-        add(j, at,
+        add(j, vectors * per, at,
             [&](std::int64_t k, int v) __attribute__((always_inline)) {
               if (k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
               return load<vec<T>>(at + k * stride + v * width);
@@ -921,9 +949,6 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   }
   return !any_lane(wrong);
 }
-
-#if defined(__AVX512F__)
-#endif
 
 /// The first `some` < step elements of f64, and zeros.
 WF_INLINE f64s load_some(const void* p, std::int64_t some) {
@@ -1313,6 +1338,53 @@ template <class T, bool Absolute>
 void certify_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
   if constexpr (sizeof(T) == 8) certify_wide_columns<Absolute>(x, stride, rows, count, s, c, lost);
   else certify_narrow_columns<Absolute>(x, stride, rows, count, s, c, lost);
+}
+
+/// Squares of columns of integers of 32 bits, and with `Values` the elements: exact, in halves of 32 bits. `at` and `apart` as in square_columns.
+template <class T, bool Values>
+void integer_square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
+  // So that all sums stay below 2^51: then bits are a double beside 2^52, or 1.5·2^52.
+  constexpr std::int64_t most = std::int64_t{1} << 19;
+  constexpr bool is_signed = static_cast<T>(-1) < 0;
+  alignas(64) std::uint64_t halves[2][most_columns];
+  alignas(64) std::int64_t all[Values ? most_columns : 1];
+  const auto as_double = [](i64s v, double by) __attribute__((always_inline)) { return (f64s)(v + (i64s)all_lanes<f64s>(by)) - by; };
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
+    const std::int64_t before = i % most, left = rows - i < rows_at_once ? rows - i : rows_at_once;
+    const bool first = before == 0, last = before + rows_at_once == most || i + left == rows;
+    for_columns<few<T>, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, left, count, [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
+      u64s low{}, high{};
+      i64s sum{};
+      if (!first) {
+        low = load<u64s>(halves[0] + j);
+        high = load<u64s>(halves[1] + j);
+        if constexpr (Values) sum = load<i64s>(all + j);
+      }
+      for (std::int64_t k = 0; k < here; ++k) {
+        const i64s v = widen_integers<T>(read(k));
+        const u64s square = squares_of_halves<is_signed>(v);
+        low += square & 0xffffffff;
+        high += square >> 32;
+        if constexpr (Values) sum += v;
+      }
+      if (!last) {
+        store(halves[0] + j, low);
+        store(halves[1] + j, high);
+        if constexpr (Values) store(all + j, sum);
+        return;
+      }
+      double* const p = at + j;
+      column_sums squares(p, p + apart, p + 2 * apart);
+      squares.add<true>(as_double((i64s)high, 0x1p52) * 0x1p32);
+      squares.add<true>(as_double((i64s)low, 0x1p52));
+      squares.give(p, p + apart, p + 2 * apart);
+      if constexpr (Values) {
+        column_sums values(p + 3 * apart, p + 4 * apart, p + 5 * apart);
+        values.add<true>(as_double(sum, 0x1.8p52));
+        values.give(p + 3 * apart, p + 4 * apart, p + 5 * apart);
+      }
+    });
+  }
 }
 
 /// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other. `Exact`, of f32:

@@ -54,8 +54,10 @@ const kernel_table& table() {
       .few_sum = {few_sum<f>, few_sum<d>},
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
-      .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_SQUARES(std::int32_t), {},
-                         WF_SQUARES(std::uint8_t), WF_SQUARES(std::uint16_t), WF_SQUARES(std::uint32_t), {}, {}, {}, WF_SQUARES(f), WF_SQUARES(d)},
+#define WF_WIDE_SQUARES(type) {integer_square_columns<type, false>, integer_square_columns<type, true>}
+      .square_columns = {WF_SQUARES(std::int8_t), WF_SQUARES(std::int16_t), WF_WIDE_SQUARES(std::int32_t), {},
+                         WF_SQUARES(std::uint8_t), WF_SQUARES(std::uint16_t), WF_WIDE_SQUARES(std::uint32_t), {}, {}, {}, WF_SQUARES(f), WF_SQUARES(d)},
+#undef WF_WIDE_SQUARES
 #undef WF_SQUARES
       .exact_square_columns = {{square_columns<f, false, true>, square_columns<f, true, true>}, {exact_wide_square_columns<false>, exact_wide_square_columns<true>}},
       .round_squares = {{round_squares<f, false>, round_squares<f, true>}, {round_squares<d, false>, round_squares<d, true>}},

@@ -67,9 +67,58 @@ WF_INLINE V load(const void* p) {
   return v;
 }
 
+/// What is used twice is loaded once: GCC makes two operands in memory of it, and two vectors of 64 bytes a cycle is more than a processor loads.
+WF_INLINE void in_register([[maybe_unused]] f64s& v) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(v));
+#elif defined(__x86_64__)
+  asm("" : "+x"(v));
+#endif
+}
+
 template <class V>
 WF_INLINE void store(void* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
+}
+
+/// The first `bytes` of a vector, fewer than it has, and zeros. `before`: of a vector of eight bytes or more eight bytes before the end of what is read may be read too, of a
+/// smaller one as many as it has. What copies bytes to memory and loads a vector from there waits until they have arrived.
+template <class V>
+WF_INLINE V load_first(const unsigned char* p, int bytes, [[maybe_unused]] bool before) {
+  V v{};
+#if defined(__AVX512F__)
+  const auto some = _bzhi_u64(~0ull, static_cast<unsigned>(bytes));
+  if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_loadu_epi8(some, p);
+  else if constexpr (sizeof(V) == 32) return (V)_mm256_maskz_loadu_epi8(static_cast<__mmask32>(some), p);
+  const __m128i first = _mm_maskz_loadu_epi8(static_cast<__mmask16>(some), p);
+  __builtin_memcpy(&v, &first, sizeof v);
+  return v;
+#else
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32 && sizeof(v[0]) >= 4) return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), (__m256i)(vec<std::int32_t, 32>{0, 4, 8, 12, 16, 20, 24, 28} < bytes));
+#endif
+  if (!before) {
+    __builtin_memcpy(&v, p, static_cast<std::size_t>(bytes));
+    return v;
+  }
+  using word = std::conditional_t<sizeof(V) == 2, std::uint16_t, std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>>;
+  constexpr int size = sizeof(word), words = static_cast<int>(sizeof(V)) / size;
+  word end;
+  __builtin_memcpy(&end, p + bytes - size, sizeof end);
+  vec<word, sizeof(V)> all{};
+  WF_UNROLL
+  for (int k = 0; k < words; ++k) {
+    const int left = bytes - k * size;
+    if (left >= size) {
+      word whole;
+      __builtin_memcpy(&whole, p + k * size, sizeof whole);
+      all[k] = whole;
+    } else if (left > 0) {
+      all[k] = static_cast<word>(end >> 8 * (size - left));
+    }
+  }
+  return (V)all;
+#endif
 }
 
 template <class V, class T>
@@ -185,6 +234,52 @@ WF_INLINE f64s widen(half_f32s x) {
   return _mm256_cvtps_pd(x);  // the same
 #else
   return __builtin_convertvector(x, f64s);
+#endif
+}
+
+WF_INLINE f64s widen(vec<std::int32_t, width / 2> x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtepi32_pd(0xff, (__m256i)x);
+#elif defined(__AVX2__)
+  return _mm256_cvtepi32_pd((__m128i)x);
+#else
+  return __builtin_convertvector(x, f64s);
+#endif
+}
+
+/// Integers of 32 bits.
+template <class T>
+WF_INLINE i64s widen_integers(vec<T, width / 2> x) {
+#if defined(__AVX512F__)
+  if constexpr (static_cast<T>(-1) < 0) return (i64s)_mm512_maskz_cvtepi32_epi64(0xff, (__m256i)x);
+  else return (i64s)_mm512_maskz_cvtepu32_epi64(0xff, (__m256i)x);
+#elif defined(__AVX2__)
+  if constexpr (static_cast<T>(-1) < 0) return (i64s)_mm256_cvtepi32_epi64((__m128i)x);
+  else return (i64s)_mm256_cvtepu32_epi64((__m128i)x);
+#else
+  return __builtin_convertvector(x, i64s);
+#endif
+}
+
+/// The squares of what that made.
+template <bool Signed>
+WF_INLINE u64s squares_of_halves(i64s x) {
+#if defined(__AVX512F__)
+  if constexpr (Signed) return (u64s)_mm512_maskz_mul_epi32(0xff, (__m512i)x, (__m512i)x);
+  else return (u64s)_mm512_maskz_mul_epu32(0xff, (__m512i)x, (__m512i)x);
+#elif defined(__AVX2__)
+  if constexpr (Signed) return (u64s)_mm256_mul_epi32((__m256i)x, (__m256i)x);
+  else return (u64s)_mm256_mul_epu32((__m256i)x, (__m256i)x);
+#elif defined(__x86_64__)
+  if constexpr (Signed) {
+    const i64s negative = x >> 63;
+    x = (x ^ negative) - negative;
+  }
+  return (u64s)_mm_mul_epu32((__m128i)x, (__m128i)x);
+#else
+  const auto half = vmovn_s64(x);
+  if constexpr (Signed) return (u64s)vmull_s32(half, half);
+  else return (u64s)vmull_u32(vreinterpret_u32_s32(half), vreinterpret_u32_s32(half));
 #endif
 }
 

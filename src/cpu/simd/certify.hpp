@@ -92,6 +92,11 @@ struct enclosed {
     low = add_down(low, v);
     high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
   }
+  /// Where conversions beside it already take the units for additions.
+  WF_INLINE void add_by_fmas(f64s v, f64s one) {
+    low = _mm512_maskz_fmadd_round_pd(0xff, v, one, low, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+  }
   WF_INLINE void add_square(f64s v) {
     low = _mm512_maskz_fmadd_round_pd(0xff, v, v, low, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
     high = _mm512_maskz_fmadd_round_pd(0xff, v, v, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);

@@ -456,7 +456,7 @@ struct narrow_sums {
     half_f32s halves[parts];
     __builtin_memcpy(halves, &v, sizeof v);
     all[0].add(widen(halves[0]), one);
-    all[1].add(widen(halves[1]), one);
+    all[1].add_by_fmas(widen(halves[1]), one);
   }
   WF_INLINE void take(const double* lows, const double* highs, std::int64_t at) {
     for (int k = 0; k < parts; ++k) all[k] = {load<f64s>(lows + at + k * step), load<f64s>(highs + at + k * step)};
@@ -815,7 +815,7 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   const f64s one = unknown_one();
   const quotients by(static_cast<double>(rows));
   i64s wrong{};
-  const std::int64_t at_once = rows <= most_at_once ? most_at_once : rows_at_once;
+  const std::int64_t at_once = rows <= most_at_once ? most_at_once : cached ? rows_at_once : 8;  // memory is read best by no more streams than that
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
@@ -829,15 +829,21 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
     const auto add = [&](std::int64_t j, [[maybe_unused]] std::int64_t some, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
       if constexpr (wide) {
         if (first && last) {
+#if defined(__AVX512F__)
+          whole_sum<enclosed_rests> all[vectors];
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
+          for (std::int64_t k = 0; k < here; ++k) {
+            WF_UNROLL
+            for (int v = 0; v < vectors; ++v) all[v].sums.add(read(k, v), all[v].anchor);
+          }
+#endif
           WF_UNROLL
           for (int v = 0; v < vectors; ++v) {
             const auto row = [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); };
             f64s answers;
 #if defined(__AVX512F__)
-            whole_sum<enclosed_rests> all;
-            all.begin(here, row);
-            for (std::int64_t k = 0; k < here; ++k) all.sums.add(row(k), all.anchor);
-            const i64s certain = round_anchored<Mean>(all, here, by, row, answers) & ~all.sums.has_left();
+            const i64s certain = round_anchored<Mean>(all[v], here, by, row, answers) & ~all[v].sums.has_left();
 #else
             few_rows all;
             all.add(here, row);
@@ -938,13 +944,15 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
       if (part != 0) break;
       at += head * size;
       to += head * size;
-      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, ask += no_gaps ? asked * vectors * width : vectors * width, to += vectors * width)
+      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width) {
         add(j, vectors * per, at,
             [&](std::int64_t k, int v) __attribute__((always_inline)) {
               if (k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
               return load<vec<T>>(at + k * stride + v * width);
             },
             [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
+        ask += no_gaps ? asked * vectors * width : vectors * width;
+      }
     }
   }
   return !any_lane(wrong);

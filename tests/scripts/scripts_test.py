@@ -73,7 +73,7 @@ class Commands:
         self.without_installing()
         self.stand_in("apt-cache", 'echo "  Candidate: 1"')
         script = (self.source / "scripts/dependencies").read_text()
-        groups = {name: re.search(rf"^{name}=\((.*?)\)", script, re.M | re.S)[1].split() for name in ("build", "tests")}
+        groups = {name: re.search(rf"^{name}=\((.*?)\)", script, re.M | re.S)[1].split() for name in ("build", "python", "tests")}
 
         def installs(missing, *arguments):
             """What it installs where all packages are there but these."""
@@ -88,10 +88,16 @@ class Commands:
 
         if os.geteuid() != 0:  # sudo, which is a stand-in, runs what it is told
             self.stand_in("sudo", '"$@"')
-        for arguments, wanted in (((), groups["build"]), (("tests",), groups["build"] + groups["tests"])):
+        for arguments, wanted in (((), groups["build"]), (("tests",), groups["build"] + groups["python"] + groups["tests"])):
             expect(not installs([], *arguments), "it installs where nothing is missing")
             expect(installs(["ninja-build", "libdw-dev"], *arguments) == ["ninja-build", "libdw-dev"], "it does not install what is missing")
             expect(installs(wanted, *arguments) == wanted, "it does not install all that is missing")
+        is_systems = shutil.which("python3", path=self.env["PATH"]) in ("/usr/bin/python3", "/bin/python3", None)
+        expect(installs(["ninja-build", "python3-venv"]) == ["ninja-build"] + ["python3-venv"] * is_systems, "what the system's Python lacks, and of no other")
+        if is_systems:
+            self.stand_in("apt-get", "exit 1")
+            expect(installs(["python3-venv"]) == ["python3-venv"], "the build does without Python's packages")
+            self.stand_in("apt-get")
         self.stand_in("apt-cache", '[[ $* != *libcapstone-dev* ]] || { echo "  Candidate: (none)"; exit; }\necho "  Candidate: 1"')
         expect(installs(["ninja-build", "libcapstone-dev"]) == ["ninja-build"], "it installs what this release has not")
 
@@ -127,11 +133,20 @@ class Commands:
         """./quickstart ends as README says. The program is the one that was built already, where CMake's configuration has its target."""
         self.without_installing()
         made = "build/quickstart/cli/warpfold"
+        # Python's package is built by tests/python: this python3 makes an environment whose python writes down what it is asked.
+        self.stand_in("python3", '''if [[ "$*" == "-m venv build/quickstart-python" ]]; then
+  mkdir -p "$3/bin"
+  printf '#!/bin/bash\\necho "python $*" >>%q\\n[[ $1 != -c ]] || echo 1.0\\n[[ "$*" != "-m pip install --retries"* ]] || exit ${PIP_FAILS:-0}\\n' ''' + f"{self.asked}" + ''' >"$3/bin/python"
+  chmod +x "$3/bin/python"
+fi
+[[ $* != *ensurepip* ]] || exit ${NO_VENV:-0}
+[[ $* != *"-m venv"* ]] || exit 0
+exec ''' + shutil.which("python3", path=os.environ["PATH"]) + ' "$@"')
         self.stand_in("cmake", f"""[[ $1 == --build ]] || exec {self.a.cmake} "$@"
 grep -q '^build cli/warpfold: CXX_EXECUTABLE_LINKER' "$2/build.ninja" && [[ "$3 $4" == "--target warpfold_cli" ]] && cp {self.a.program} {made}""")
         said = self.run("./quickstart", "README.md", WARPFOLD_CUDA="OFF")
         asked = self.was_asked()
-        installed = [line for line in asked if not line.startswith("cmake ")]
+        installed = [line for line in asked if line.startswith(("apt-get ", "sudo "))]
         if installed:  # where a test runs that was not set up by ./check
             print(f"missing here: {installed}")
         expect([line.split()[1] for line in asked if line.startswith("cmake ")] == ["-S", "--build"], f"it builds by {asked}")
@@ -140,12 +155,20 @@ grep -q '^build cli/warpfold: CXX_EXECUTABLE_LINKER' "$2/build.ninja" && [[ "$3 
             expect(line in cache, f"it does not set {line}")
         block = re.search(r"ends like this:\n\n```console\n(.*?)^```", (self.source / "README.md").read_text(), re.M | re.S)[1]
         commands = re.findall(r"^\$ (.*)$", said, re.M)
-        expect(commands == ["warpfold info", *re.findall(r"^\$ (.*)$", block, re.M)], f"it runs {commands}")
+        summed = 'build/quickstart-python/bin/python -c "import warpfold as wf; print(wf.sum([1e16, 1.0, -1e16]))"'
+        expect(commands == ["warpfold info", *re.findall(r"^\$ (.*)$", block, re.M), summed], f"it runs {commands}")
         ending = re.escape(block).replace("…\\\n", "(?:.*\\n)*?").replace("…", ".*?").replace("\\ ", " ")
         ending = re.sub(r" +", " +", ending)
         if "Free Software" in subprocess.run([self.a.cxx, "--version"], stdout=subprocess.PIPE, text=True).stdout:  # the ladder tells source lines as this compiler has them
             expect(re.search(ending, said), f"it does not end as README says:\n{said[-6000:]}")
         expect(f"The program is {made}." in said, said[-500:])
+        package = [line for line in asked if line.startswith("python ")]
+        expect(len(package) == 3 and package[1].startswith("python -m pip install --no-build-isolation --no-deps --force-reinstall ."), f"{package}")
+        # Without what the package wants it ends as well. The program is done with.
+        self.stand_in("cmake", f"cp /bin/true {made}")
+        for env, why in (({"NO_VENV": "1"}, "python3 has no venv"), ({"PIP_FAILS": "1"}, "pip cannot install NumPy"), ({"WARPFOLD_PYTHON": "OFF"}, None)):
+            said = self.run("./quickstart", "README.md", WARPFOLD_CUDA="OFF", **env)
+            expect(said.count("left out") == (why is not None) and (why or "") in said and f"The program is {made}." in said and "import warpfold" not in said, said[-500:])
 
     def cpu(self):
         """scripts/cpu here, and what scripts/cpu bundle gives: one kind of machine, one benchmark, the library that was built already, no optimiser."""

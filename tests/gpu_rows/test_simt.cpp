@@ -755,6 +755,34 @@ wf::rows_request laid_out(wf::op what, wf::dtype type, void* data, void* out, vo
   return r;
 }
 
+template <class T>
+void check_far_apart(wf::dtype type) {
+  const rows_machine& m = simt_rows();
+  for (const std::int64_t n : {8, 16, 40}) {
+    constexpr std::int64_t many = 1000;
+    std::vector<T> x(static_cast<std::size_t>(many * n), T(0.0f)), got(static_cast<std::size_t>(many));
+    for (std::int64_t r = 0; r < many; ++r) {
+      const float terms[] = {0x1p120f, 0x1p60f, static_cast<float>(r % 100 + 1), -0x1p120f, -0x1p60f};
+      for (std::int64_t i = 0; i < 5; ++i) x[static_cast<std::size_t>(r * n + (r + i) % n)] = T(terms[i]);
+    }
+    void* const data = m.allocate(sizeof(T) * x.size());
+    void* const out = m.allocate(sizeof(T) * got.size());
+    ASSERT_EQ(m.upload(data, x.data(), sizeof(T) * x.size()), "");
+    ASSERT_EQ(m.run(laid_out(wf::op::sum, type, data, out, nullptr, many, n, n, 1), 1), "") << simt::last_fault().text;
+    ASSERT_EQ(m.download(got.data(), out, sizeof(T) * got.size()), "");
+    for (std::int64_t r = 0; r < many; ++r) ASSERT_EQ(static_cast<float>(got[static_cast<std::size_t>(r)]), static_cast<float>(r % 100 + 1)) << "row " << r << " of " << n;
+    for (void* p : {data, out}) m.free(p);
+  }
+}
+/// Short rows whose terms lie so far apart that a double and its errors lose the least: lanes go on to their slots.
+TEST(short_rows, of_terms_far_apart) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  check_far_apart<float>(wf::dtype::f32);
+  check_far_apart<wf::bf16>(wf::dtype::bf16);
+  simt::current_options() = before;
+}
+
 /// Rows of 16 bf16 in so many turns of a block that the last ones share a bit with the first; uncertain ones in one turn alone. Bounds tell 0 and 2^77 of each of these, whose sum is 1.
 TEST(short_rows, in_turns_that_share_a_bit) {
   const auto before = simt::current_options();

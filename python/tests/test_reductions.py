@@ -100,6 +100,31 @@ def test_corrections_that_are_fractions(rounding):
     assert wf.var(np.ones((2, 3), np.float32), axis=1, keepdims=True, out=out, **how) is out and not out.any()
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "c16"])
+def test_corrections_that_are_fractions_by_segments_and_labels(dtype):
+    rng = np.random.default_rng(7)
+    for n in (0, 1, 30):
+        x, labels, offsets = (rng.standard_normal(n) * 10).astype(dtype), rng.integers(0, 4, n), np.sort(rng.integers(0, n + 1, 5))
+        for where in (None, rng.random(n) < 0.6):
+            for correction in (0.5, -2.25):
+                chosen = np.ones(n, bool) if where is None else where
+                of_labels = [x[chosen & (labels == k)] for k in range(4)]
+                of_segments = [x[a:b][chosen[a:b]] for a, b in zip(offsets, offsets[1:])]
+                found = {"var": [], "std": []}
+                for name, got in found.items():
+                    got += [wf.reduce_by_label(name, x, labels, 4, correction=correction, where=where, rounding="up"),
+                            getattr(wf, f"segment_{name}")(x, offsets, correction=correction, where=where, rounding="up")]
+                    for answers, parts in zip(got, (of_labels, of_segments)):
+                        want = [getattr(wf, name)(part, correction=correction, rounding="up") for part in parts]
+                        same(answers, np.array(want, answers.dtype))
+                means, variances = wf.reduce_by_label("mean_var", x, labels, 4, correction=correction, where=where, rounding="up")
+                same(variances, found["var"][0])
+                same(means, wf.reduce_by_label("mean", x, labels, 4, where=where, rounding="up"))
+    with pytest.raises(ValueError, match="offset 1 is 5"):
+        wf.segment_var(np.ones(4), [0, 5], correction=0.5)
+
+
+
 @given(st.sampled_from([("float16", 0, 11, -24, 16), ("float32", 2, 24, -149, 128), ("float64", 3, 53, -1074, 1024)]), st.integers(2**60, 2**61 - 1),
        st.floats(0, 1), st.sampled_from([-1, 0, 1]), st.booleans())
 def test_fractions_are_rounded_once(kind, n, share, tail, is_tie):

@@ -65,9 +65,9 @@ def variance(sums: Sequence[tuple[int, Fraction, Fraction] | None], correction: 
     return total
 
 
-def answers(op: str, source: Source, mask: _core.View | None, axes: tuple[int, ...], kept: tuple[int, ...], correction: Fraction, rounding: str,
+def answers(op: str, source: Source, mask: _core.View | None, by: tuple[int, ...] | _core.View, kept: tuple[int, ...], correction: Fraction, rounding: str,
             skip_nans: bool, who: str) -> Any:
-    """`var` or `std` of an array, along axes."""
+    """`var` or `std` of an array, along axes or by labels."""
     views = [source.view]
     if is_complex(source.view.dtype):
         x = np.asarray(source.view)
@@ -75,7 +75,7 @@ def answers(op: str, source: Source, mask: _core.View | None, axes: tuple[int, .
         if skip_nans:
             counts = ~np.isnan(x) if mask is None else ~np.isnan(x) & np.asarray(mask)
             mask, skip_nans = _core.view_of_buffer(counts), False
-    states = [_states(view, mask, skip_nans, axes, math.prod(kept)) for view in views]
+    states = [_states(view, mask, skip_nans, by, math.prod(kept)) for view in views]
     code = _core.answer_of(_core.op_names.index(op), source.view.dtype)[0]
     found = np.empty(math.prod(kept), np.float64)
     for k in range(found.size):
@@ -87,10 +87,13 @@ def answers(op: str, source: Source, mask: _core.View | None, axes: tuple[int, .
         return source.give(found.astype(DTYPES[code]).reshape(kept))
 
 
-def _states(view: _core.View, mask: _core.View | None, skip_nans: bool, axes: tuple[int, ...], n: int) -> np.ndarray[Any, Any]:
+def _states(view: _core.View, mask: _core.View | None, skip_nans: bool, by: tuple[int, ...] | _core.View, n: int) -> np.ndarray[Any, Any]:
     kind = _core.StateKind(_MOMENTS, view.dtype, True)
     made = np.empty(n, f"V{kind.bytes}")
-    kind.from_view(view, mask, skip_nans, axes, 0, 0, made)
+    if isinstance(by, tuple):
+        kind.from_view(view, mask, skip_nans, by, 0, 0, made)
+    else:
+        kind.by_label(view, mask, skip_nans, by, n, made)
     return made
 
 

@@ -21,6 +21,7 @@ PUBLIC = {**{name: name for name in OP}, "norm2": "norm"}
 # No answer of nothing, in NumPy as here.
 NEED_ELEMENTS = {OP[n] for n in ("min", "max", "minmax", "argmin", "argmax")}
 ONE_AXIS = {OP["argmin"], OP["argmax"]}
+VARIANCES = {OP["var"], OP["std"], OP["mean_var"]}
 
 AxisError: Any = getattr(getattr(np, "exceptions", np), "AxisError", None) or getattr(np, "AxisError")
 Array = Any  # np.ndarray of any type
@@ -275,7 +276,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
         raise TypeError(f"{name}: axis={axis!r}; it is one axis, or None")
     axes = axes_of(axis, rank, name)
-    if {"var", "std", "mean_var"}.intersection(_core.op_names[op] for op in ops) and (part := _fraction_of(correction)) is not None:
+    if (part := _fraction_of(correction, ops)) is not None:
         return [of_fraction(op, source, axes, keepdims, part, accuracy, rounding, where, skip_nans, name) for op in ops]
     divide = correction_of(correction, name)
     mask = both_masks(source.mask, mask_of(where, view.shape, name))
@@ -309,8 +310,9 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     return answers.all(kept, source)
 
 
-def _fraction_of(correction: Any) -> Any:
-    if not isinstance(correction, (float, np.floating)) or correction.is_integer():
+def _fraction_of(correction: Any, ops: list[int]) -> Any:
+    """None where it is none, or no variance is asked for."""
+    if not isinstance(correction, (float, np.floating)) or correction.is_integer() or not VARIANCES.intersection(ops):
         return None
     from ._fractional import fraction_of
     return fraction_of(correction)
@@ -329,6 +331,19 @@ def of_fraction(op: int, source: Source, axes: tuple[int, ...], keepdims: Any, c
     mask = both_masks(source.mask, mask_of(where, shape, name))
     found = answers("std" if of == "std" else "var", source, mask, axes, kept, correction, rounding, skip_nans, name)
     return (plain, found) if of == "mean_var" else found
+
+
+def of_fraction_by(op: int, source: Source, at: Array, are_offsets: bool, count: int, correction: Any, rounding: Any, means: Answers, who: str) -> list[Any]:
+    """The same by segments or labels, which are known to be right."""
+    from ._fractional import answers
+    if are_offsets:
+        inside = slice(at[0], at[-1])
+        mask = None if source.mask is None else _core.view_of_buffer(np.asarray(source.mask)[inside])
+        source, at = source._replace(view=elements_of(source, inside), mask=mask), np.repeat(np.arange(count, dtype=np.int64), np.diff(at))
+    of, by = _core.op_names[op], _core.view_of_buffer(at)
+    assert by is not None
+    found = answers("std" if of == "std" else "var", source, source.mask, by, (count,), correction, rounding, False, who)
+    return [(means.all((count,), source)[0], found) if of == "mean_var" else found]
 
 
 def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
@@ -549,6 +564,9 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     index = _core.view_of_buffer(at)
     segments, groups = (index, None) if labels is None else (None, index)
     masked = source.mask is not None
+    part, asked = _fraction_of(correction, ops), ops
+    if part is not None:  # whose means alone are of use, and what it says of offsets and labels
+        ops, correction = [MEAN], None
     try:
         if own is not None:
             raw = own.room(view.dtype, count)
@@ -565,6 +583,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         raise ValueError(f"{who}: {str(e).partition(': ')[2] or e}") from None
     if segments is not None:
         found.widen(ops, source.mask, (0,), segments)
+    if part is not None:
+        return [one if out is None else into(out, one, who) for one in of_fraction_by(asked[0], source, at, segments is not None, count, part, rounding, found, who)]
     return [one if out is None else into(out, one, who) for one in found.all((count,), source)]
 
 

@@ -302,7 +302,7 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum(x, dtype="float80"), TypeError, "dtype="),
     (lambda x: wf.sum(x, dtype="datetime64[s]"), TypeError, "dtype="),
     (lambda x: wf.var(x, correction=math.nan), ValueError, "finite number"),
-    (lambda x: wf.segment_var(x[0], 2, correction=0.5), ValueError, "whole number"),
+    (lambda x: wf.segment_var(x[0], 2, correction=0.5, rounding="even"), ValueError, "rounding='even'"),
     (lambda x: wf.var(x, correction=1 << 63), ValueError, "of 64 bits"),
     (lambda x: wf.sum(x, where=[1, 0]), TypeError, "array of bool"),
     (lambda x: wf.sum(x, where=[True, False, True, True]), ValueError, "broadcast"),

@@ -137,6 +137,7 @@ class rows_bench {
   void fill(dtype t, data kind) {
     type_ = t;
     kind_ = kind;
+    if (wf::is_complex(t)) t = t == dtype::c64 ? dtype::f32 : dtype::f64;  // part by part
     const std::size_t n = input_bytes_ / wf::info(t).size;
     fill_kernel<<<4 * sm_, 512, 0, meter_.stream()>>>(static_cast<unsigned char*>(in_), n, t, kind);
     WF_CHECK(cudaGetLastError());
@@ -499,7 +500,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   rows_bench b(s);
-  for (const dtype t : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i32, dtype::i64, dtype::i8}) {
+  for (const dtype t : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i32, dtype::i64, dtype::i8, dtype::c64, dtype::c128}) {
     if (listed(s.types, std::string(wf::info(t).name))) run_all(s, b, t);
   }
   if (b.failures() != 0) std::printf("%d cases are wrong\n", b.failures());

@@ -17,8 +17,8 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Rows of no more elements than this, and a thread's share of them, are short. Of rows of more bytes than `quick_bytes`, and of columns of more elements than
-/// `quick_column`, a thread would have too many totals.
+/// Rows of no more elements than this, and a thread's share of them, are short. Of rows of more bytes than `quick_bytes`, where blocks take turns along a row, and of
+/// columns of more elements than `quick_column`, a thread would have too many totals.
 inline constexpr std::uint64_t quick_elements = 1 << 13, quick_length = 1 << 10, quick_bytes = std::uint64_t{1} << 31, quick_column = 1 << 22;
 
 struct quick_facts {

@@ -421,7 +421,7 @@ __global__ void __launch_bounds__(certified_bulk_threads, resident_blocks(certif
   certified_answer_of_blocks<certified_bulk_threads, false, Terms, Out, T>(room, a, q, out, desk, [&](bool& pairs) {
     const std::uint32_t workers = gridDim.x - 1;
     certified_running<T, Terms> running;
-    for_each_pack_bulk<certified_bulk_threads, 4, certified_stages, true>(
+    for_each_pack_bulk<certified_bulk_threads, 4, certified_stages, true, std::uint32_t>(
         part, ring(wf_dynamic_shared, barriers), [&] { running.start(q.q.what); },
         [&](const pack(&p)[4], int count) {
 #pragma unroll

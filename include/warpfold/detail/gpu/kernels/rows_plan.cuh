@@ -116,7 +116,7 @@ cudaError_t enqueue_rows(const Acc& acc, const rows_request& r, workspace& scrat
         if constexpr (quick_of<Acc>::sums) {
           if (v.n <= quick_elements) return enqueue_long_rows(quick_of<Acc>::of(acc), v, w, r, scratch, stream);
         }
-        if (!quick_of<Acc>::sums || bytes <= quick_bytes) return enqueue_long_rows(quick_of<Acc>::longer_of(acc), v, w, r, scratch, stream);
+        return enqueue_long_rows(quick_of<Acc>::longer_of(acc), v, w, r, scratch, stream);
       }
     }
     if constexpr (has_long_rows<Acc>) return enqueue_long_rows(acc, v, w, r, scratch, stream);

@@ -56,7 +56,7 @@ struct prefix_share : prefix_stretch {
 /// Elements of segment k by a warp, `many` of them from its element `index` on: with all that may lie in them. Not inlined: most tiles have none.
 template <class Acc>
 __device__ __attribute__((noinline)) typename Acc::state add_by_warp(const Acc& acc, const row_view<1>& v, const ragged_walk& w, std::uint64_t k, std::uint64_t index, std::uint64_t many) {
-  const typename Acc::state t = add_part(acc, v, w, k, v.first_of(k), many, index, static_cast<unsigned>(lane_index()), 5);
+  const typename Acc::state t = add_part_of_segment(acc, v, w, v.first_of(k), many, index, static_cast<unsigned>(lane_index()), 5);
   __syncwarp();
   return lanes_total(acc, t, 5);
 }

@@ -34,12 +34,9 @@ inline constexpr std::uint64_t lone_elements = 48;
 /// Elements of such a segment that 8 lanes add.
 inline constexpr std::uint64_t group_most = 512;
 
-/// Whether long rows have kernels of their own (rows_long.cuh); else those of segments have them, too (rows_plan.cuh).
+/// Whether long rows have kernels of their own (rows_long.cuh); else those of segments have them, too (rows_plan.cuh), but for what is quick.
 template <class Acc>
-inline constexpr bool has_long_rows = [] {
-  if constexpr (quick_of<Acc>::there) return quick_of<Acc>::sums;
-  else return Acc::packs;
-}();
+inline constexpr bool has_long_rows = Acc::packs && !quick_of<Acc>::there;
 
 /// How segments are walked; made by the host.
 struct ragged_walk {
@@ -185,17 +182,24 @@ __device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const r
   return acc.combine(s, total());
 }
 
-/// The same of elements of a row from its element `index` on; of segments the row begins behind `before` elements.
+/// The same of elements of a segment, which begins behind `before` others, from its element `index` on.
+template <class Acc>
+__device__ __forceinline__ typename Acc::state add_part_of_segment(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t before, std::uint64_t elements,
+                                                                   std::uint64_t index, unsigned member, int log2) {
+  const unsigned char* p[Acc::inputs];
+#pragma unroll
+  for (int k = 0; k < Acc::inputs; ++k) p[k] = v.x[k] + static_cast<std::int64_t>(before + index) * w.step_bytes[k];
+  return add_piece(acc, w, p, elements, index, member, log2);
+}
+
+/// The same of a row, or of a segment.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t row,
                                                         std::uint64_t before, std::uint64_t elements, std::uint64_t index, unsigned member, int log2) {
   if constexpr (own_accumulator<Acc>) {
     return acc.add_part(v, row, elements, index, member, log2);
   } else if constexpr (has_long_rows<Acc>) {
-    const unsigned char* p[Acc::inputs];
-#pragma unroll
-    for (int k = 0; k < Acc::inputs; ++k) p[k] = v.x[k] + static_cast<std::int64_t>(before + index) * w.step_bytes[k];
-    return add_piece(acc, w, p, elements, index, member, log2);
+    return add_part_of_segment(acc, v, w, before, elements, index, member, log2);
   } else {
     constexpr int inputs = Acc::inputs;
     const unsigned char* begin[inputs];

@@ -38,6 +38,10 @@ set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit REQUIRED)
 set(WARPFOLD_HAS_CUDA ON)
 
+# A hidden option of ptxas, which other versions may not have (cmake/kernels.cmake).
+include(CheckCompilerFlag)
+check_compiler_flag(CUDA -Xptxas=-cloning=no WARPFOLD_PTXAS_CALLS)
+
 add_library(wf_cuda_options INTERFACE)
 target_compile_options(wf_cuda_options INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas;--Wno-deprecated-gpu-targets>")

@@ -4,14 +4,23 @@
 # In a release a program of a static library still links no rows where it sums whole arrays, and no products where it takes a minimum. Where
 # WARPFOLD_KERNELS_TOGETHER says so, as in every other preset, more are together.
 
-# None takes a minute, in development by `nvcc -Ofc=max`. sums and machine stay alone, for tests/package looks at what a program that sums on a GPU
-# links; own does in development, for tests/docs/adding_test.py links another one in its place.
+# None takes a minute, in development by `nvcc -Ofc=max`. The longest come first, so that two cores end at one time. sums and machine stay alone, for tests/package
+# looks at what a program that sums on a GPU links; own does in development, for tests/docs/adding_test.py links another one in its place.
 set(WF_KERNEL_GROUPS
+  "rows_sums rows_products"
   "order native integers integer_moments checked"
+  "rows_moments"
   "products moments"
-  "rows_products rows_complex"
-  "rows_moments rows_any"
-  "own rows_labels runs states conversions selections selections_across")
+  "rows_words"
+  "rows_integers"
+  "rows_half_sums"
+  "sums"
+  "rows_complex rows_any"
+  "own rows_labels runs states conversions selections selections_across"
+  "machine")
+# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Of other files parts of inner loops would be called
+# then, too (docs/log/2026-11-28-nvcc-copies.md).
+set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"
@@ -36,8 +45,8 @@ function(wf_kernel_sources out)
       endif()
     endforeach()
     list(LENGTH chosen many)
+    list(GET families 0 first)
     if(many GREATER 1)
-      list(GET families 0 first)
       list(TRANSFORM chosen REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE text)
       string(JOIN "" text ${text})
       set(chosen ${CMAKE_CURRENT_BINARY_DIR}/${first}_and_others.cu)
@@ -45,6 +54,9 @@ function(wf_kernel_sources out)
     endif()
     if("own" IN_LIST families)
       set(with_own ${chosen})
+    endif()
+    if(many AND first IN_LIST WF_KERNELS_WITHOUT_COPIES AND WARPFOLD_PTXAS_CALLS AND NOT WARPFOLD_KERNELS_TOGETHER)
+      set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xptxas=-cloning=no>")
     endif()
     list(APPEND sources ${chosen})
   endforeach()

@@ -209,6 +209,23 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
   return magnitude(sum) <= power(2 * r.unit + 53) ? 0.0 : loss_of_narrow_squares(sum, length);
 }
 
+/// Anchored moments of f64: a segment's elements are below 2^k, which is taken `spare` binades above those that it begins with, within bounds where neither squares nor
+/// what they lose leave the range of doubles.
+inline constexpr int anchor_spare = 2, least_anchor = -440, greatest_anchor = 490;
+/// k for a segment that begins with elements whose greatest exponent is this.
+WF_HD int anchor_of(int exponent) {
+  const int k = exponent + 1 + anchor_spare;
+  return k < least_anchor ? least_anchor : k > greatest_anchor ? greatest_anchor : k;
+}
+/// What threads lose by segments of 2^bits elements, of all elements below 2^top: 2^(2·bits + spare + 2)·u² of 2^top a slot (an element, or where one could have been) of Σx, and
+/// 2^(2·bits + 2·spare + 1)·u² of 2^(2·top) of Σx². The factors, for terms below 1.
+WF_HD double loss_of_anchored_sums(std::uint64_t slots, int bits) {
+  return multiply(multiply(uu * (1 + 0x1p-10), power(2 * bits + anchor_spare + 2)), static_cast<double>(slots));
+}
+WF_HD double loss_of_anchored_squares(std::uint64_t slots, int bits) {
+  return multiply(multiply(uu * (1 + 0x1p-10), power(2 * bits + 2 * anchor_spare + 1)), static_cast<double>(slots));
+}
+
 /// Terms times this cannot overflow on the way: sums of f64 that may have any exponent are sums of such.
 inline constexpr int shrinks = 64;
 inline constexpr double shrink = 0x1p-64;

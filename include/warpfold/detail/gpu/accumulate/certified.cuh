@@ -117,9 +117,10 @@ struct certified_state {
   }
 
   /// All threads of a block of `warps` warps, of up to Threads threads, call it: the block's state is then in thread 0. One barrier, or none.
+  /// `merged`: lane 0 of each warp has the warp's.
   template <int Threads, class See>
-  __device__ __forceinline__ void merge_block(const shared_place<certified_state>& of_warp, int warps, See see) {
-    merge_warp();
+  __device__ __forceinline__ void merge_block(const shared_place<certified_state>& of_warp, int warps, See see, bool merged = false) {
+    if (!merged) merge_warp();
     if (warps <= 1) {
       see(extent);
       return;
@@ -345,6 +346,7 @@ struct certified_question {
   std::uint64_t length;  ///< of the longest chain of additions to one number
   reciprocals by;
   loss_factors loss;
+  int bits = 0;  ///< of anchored moments: a segment has 2^bits elements of a thread at most
 };
 
 /// The sums that a state knows; `factors` as the host has them, or made anew.
@@ -378,6 +380,13 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
     const certified::pair& p = s.pair[traits::pairs - 1];
     double loss = certified::multiply(factors.squares, certified::magnitude(p.s));
     if (traits::wide) loss = certified::add(loss, factors.underflow);
+    if constexpr (Terms == terms::moments && traits::wide) {
+      if (factors.anchored != 0) {
+        const bool within = (r.top > certified::least_anchor - certified::anchor_spare) & (r.top <= certified::greatest_anchor - certified::anchor_spare);
+        loss = within ? certified::add(loss, certified::multiply(factors.anchored, certified::power(2 * r.top))) : certified::power(1024);
+        if (!within) sum[0].error = certified::power(1024);
+      }
+    }
     // All squares are multiples of 2^(2·unit): nothing was lost of a sum that is 53 bits from that.
     if (!traits::wide && traits::sums && r.finite && certified::magnitude(p.s) <= certified::power(2 * r.unit + 53)) loss = 0;
     squares = certified::known_of(p, loss);

@@ -46,6 +46,7 @@ struct reciprocals {
 struct loss_factors {
   double pairs, products, squares, underflow;
   int pair_bits;  ///< nothing is lost where top + bits - unit <= 53
+  double anchored = 0;  ///< of anchored moments: what Σx² loses in threads, to be multiplied by 2^(2·top)
 
   /// The factors for n numbers (a complex element has two) in chains of `length` additions.
   template <bool Wide>
@@ -57,6 +58,15 @@ struct loss_factors {
             Wide ? certified::loss_of_squares(1, length, n) : certified::loss_of_narrow_squares(1, length),
             static_cast<double>(n) * certified::underflow,
             certified::log2_of(n) + certified::log2_of(paired + static_cast<std::uint64_t>(certified::merges)) - 53};
+  }
+  /// Those of moments of n numbers that threads add in anchored segments of 2^bits, at most `segments` one after the other; there is room for `slots` numbers.
+  static loss_factors of_anchored(std::uint64_t n, std::uint64_t segments, std::uint64_t slots, int bits) {
+    loss_factors f = of<true>(n, segments, false);
+    f.pairs = certified::add(f.pairs, certified::loss_of_anchored_sums(slots, bits));
+    f.anchored = certified::loss_of_anchored_squares(slots, bits);
+    const int least = certified::anchor_spare + 2 * bits - 46;  // what threads keep of lost parts
+    if (f.pair_bits < least) f.pair_bits = least;
+    return f;
   }
 };
 
@@ -116,6 +126,29 @@ __device__ __forceinline__ certified::known narrow_spread(const certified::known
   return {d, 0, error};
 }
 
+/// n·Σ|x|² - Σ(Σx)² as certified::spread() has it, in a fifth of the steps that wait for one another. With p = n·Σ|x|², which no Σ(Σx)² exceeds by more than its rounding,
+/// p and (Σx)² are exact as two doubles each, the difference of the first ones is exact as two, and what is rounded or dropped of the rest is below 30u²p (docs/exact.md).
+template <int Parts>
+__device__ __forceinline__ certified::known wide_spread(const certified::known (&sum)[Parts], const certified::known& squares, double n) {
+  using namespace certified;
+  const double p = multiply(n, squares.h);
+  double d = p, low = multiply_add(n, squares.h, -p), rest = multiply(n, squares.l), lost = 0;
+  double error = add(multiply(multiply(n, squares.error), 1 + 0x1p-40), multiply(32 * Parts * uu, p));
+#pragma unroll
+  for (int i = 0; i < Parts; ++i) {
+    const double h = sum[i].h, r = multiply(h, h), t = subtract(d, r);
+    lost = add(lost, subtract(subtract(d, t), r));
+    low = subtract(low, multiply_add(h, h, -r));
+    rest = multiply_add(-2 * h, sum[i].l, rest);
+    error = add(error, multiply(multiply(2.01, add(magnitude(h), sum[i].error)), sum[i].error));
+    d = t;
+  }
+  low = add(lost, add(low, rest));
+  const double h = add(d, low), l = subtract(low, subtract(h, d));
+  const bool sure = p > 0x1p-900 && p < 0x1p1000 && error <= multiply(0.25, h);
+  return sure ? known{h, l, error} : uncertain();
+}
+
 /// As certified::answer(). What is asked is of sums alone, of squares alone, or of either: fewer instructions are there for what cannot be asked.
 template <int Parts, bool Sums = true, bool Squares = true, class Out>
 __device__ __forceinline__ bool answer_quickly(op what, const certified::known (&sum)[Parts], const certified::known& squares,
@@ -144,7 +177,7 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
     if (spreads) {
       known k;
       if constexpr (sizeof(Out) < 8) k = narrow_spread<Parts>(sum, squares, static_cast<double>(n));
-      else k = spread<Parts>(sum, squares, n);
+      else k = wide_spread<Parts>(sum, squares, static_cast<double>(n));
       k = times_reciprocal(k, by.spread, 0x1p-98);
       if (what == op::std_dev) {
         const double r = square_root(k.h);

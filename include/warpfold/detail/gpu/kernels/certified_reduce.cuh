@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <warpfold/config.hpp>
+#include <warpfold/detail/gpu/accumulate/anchored_moments.cuh>
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 #include <warpfold/detail/gpu/domain/items.cuh>
@@ -40,6 +41,10 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
       [&](std::uint64_t i) { with_elements<T, Ts...>(a, i, [&](const auto&... x) { running.add_item(x...); }); }, [] {}, workers);
   return running.total(q.length);
 }
+
+/// Whether grids of blocks add by anchored moments.
+template <class T, terms Terms>
+inline constexpr bool has_anchored_moments = std::is_same_v<T, double> && Terms == terms::moments;
 
 /// What blocks that add again must know of a state.
 template <class T, terms Terms>
@@ -400,8 +405,13 @@ __global__ void __launch_bounds__(certified_threads, resident_blocks(certified_t
   const int warps = in_register(static_cast<int>(blockDim.x / warp_lanes));
   certified_answer_of_blocks<certified_threads, true, Terms, Out, T, Ts...>(
       room, a, q, out, desk, [&](bool& pairs) {
-        auto s = certified_share<2, Terms, T, Ts...>(a, q, gridDim.x - 1);
-        s.template merge_block<certified_threads>(room, warps, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); });
+        const auto see = [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); };
+        constexpr bool anchored = has_anchored_moments<T, Terms>;
+        auto s = [&] {
+          if constexpr (anchored) return anchored_share(a, q.bits, gridDim.x - 1);
+          else return certified_share<2, Terms, T, Ts...>(a, q, gridDim.x - 1);
+        }();
+        s.template merge_block<certified_threads>(room, warps, see, anchored);
         return s;
       });
 }
@@ -494,8 +504,15 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   const std::uint64_t chunk = 4 * certified_bulk_threads;
   const std::uint64_t packs_each = shape.bulk ? 4 * (a.packs / chunk / shape.workers + 2) : (a.packs + threads - 1) / threads;
   const std::uint64_t length = packs_each * traits::adds_of_pack + (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4;
-  const certified_question asked{q, length, reciprocals::of(n, q.correction),
-                                 loss_factors::of<traits::wide>(n * traits::numbers, length, traits::chains)};
+  certified_question asked{q, length, reciprocals::of(n, q.correction), loss_factors::of<traits::wide>(n * traits::numbers, length, traits::chains)};
+  if constexpr (has_anchored_moments<T, Terms>) {
+    if (!shape.small && !shape.bulk) {
+      const std::uint64_t batches = (n + threads * anchored_moments::batch - 1) / (threads * anchored_moments::batch), each = batches * anchored_moments::batch;
+      const int log2 = certified::log2_of(each);
+      asked.bits = log2 < anchored_moments::most_bits ? log2 : anchored_moments::most_bits;
+      asked.loss = loss_factors::of_anchored(n, batches, threads * each, asked.bits);
+    }
+  }
   launch_config config{shape.small ? 1 : shape.workers + 1, shape.threads, 0, stream, scratch.overlaps()};
   auto* const to = static_cast<Out*>(out);
   if (shape.small) return launch(certified_small_kernel<Terms, Out, T, Ts...>, config, a, asked, to);

@@ -300,6 +300,88 @@ TYPED_TEST(bounds, of_products_hold) {
     return ratio_of(lost_of_dot(x, y, k), k.error);
   });
 }
+// Σx and Σx² as warps of a GPU have them: each thread four elements at a time, in segments that end where an element is not below the anchor, or where they are full.
+struct anchored_sums {
+  known sum, squares;
+};
+anchored_sums anchored_of(const std::vector<double>& x, std::size_t warps, int most_bits) {
+  constexpr std::size_t batch = 4, lanes = 32;
+  const std::size_t each = (x.size() + warps * lanes * batch - 1) / (warps * lanes * batch);
+  const int bits = std::min(most_bits, c::log2_of(each * batch));
+  const auto at = [&](std::size_t w, std::size_t j, std::size_t lane, std::size_t i) {
+    const std::size_t k = ((j * warps + w) * lanes + lane) * batch + i;
+    return k < x.size() ? x[k] : -0.0;
+  };
+  c::extent all = c::extent::nothing();
+  for (const double v : x) all.add_bits(c::extent_bits(v));
+  const c::range r = c::range_of<exact::ieee_f64>(all);
+  if (r.top <= c::least_anchor - c::anchor_spare || r.top > c::greatest_anchor - c::anchor_spare) return {c::uncertain(), c::uncertain()};
+  std::vector<c::pair> sum, squares;
+  for (std::size_t w = 0; w < warps; ++w) {
+    c::pair of_warp[2] = {c::pair::nothing(), c::pair::nothing()};
+    const auto greatest = [&](std::size_t j) {
+      double g = 0;
+      for (std::size_t l = 0; l < lanes * batch; ++l) g = std::max(g, std::fabs(at(w, j, l / batch, l % batch)));
+      return g;
+    };
+    for (std::size_t j = 0; j < each;) {
+      const int k = c::anchor_of(greatest(j) == 0 ? -1023 : std::ilogb(greatest(j)));
+      std::array<c::anchored_moments, lanes> of_lane;
+      for (auto& a : of_lane) a.start(k, bits);
+      for (int left = 1 << bits; j < each && left != 0 && greatest(j) < std::ldexp(1, k); ++j, left -= batch) {
+        for (std::size_t l = 0; l < lanes * batch; ++l) of_lane[l / batch].add(at(w, j, l / batch, l % batch));
+      }
+      std::int64_t high[4] = {}, low[4] = {};
+      for (const auto& a : of_lane) {
+        std::uint64_t word[4];
+        a.to_words(word);
+        for (int i = 0; i < 4; ++i) {
+          low[i] += static_cast<std::int64_t>(word[i] & ((1u << a.low_bits) - 1));
+          high[i] += static_cast<std::int64_t>(word[i] >> a.low_bits) - (a.has_half(i) ? 1 << (51 - a.low_bits) : 0);
+        }
+      }
+      for (int q = 0; q < 2; ++q)
+        of_warp[q].merge(of_lane[0].pair_of(q == 1, static_cast<double>(high[2 * q]), static_cast<double>(low[2 * q]), static_cast<double>(high[2 * q + 1]), static_cast<double>(low[2 * q + 1])));
+    }
+    sum.push_back(of_warp[0]);
+    squares.push_back(of_warp[1]);
+  }
+  const std::uint64_t slots = warps * lanes * each * batch;
+  const c::pair s = merged(sum), q = merged(squares);
+  double of_sum = c::loss_of_pairs(r, each, x.size());
+  if (of_sum != 0 || r.top - r.unit > 99 - c::anchor_spare - 2 * bits) of_sum += std::ldexp(c::loss_of_anchored_sums(slots, bits), r.top);
+  const double of_squares = c::loss_of_squares(q.s, each, x.size()) + std::ldexp(c::loss_of_anchored_squares(slots, bits), 2 * r.top);
+  return {c::known_of(s, of_sum), c::known_of(q, of_squares)};
+}
+TEST(bounds_of_f64, hold_for_anchored_moments) {
+  generator random(seed() + 11);
+  double worst[2] = {0, 0};
+  long exact_ones = 0;
+  for (const std::size_t n : {1, 3, 128, 129, 500, 2000}) {
+    for (int start = 0; start < trials(n > 500 ? 8 : 24); ++start) {
+      const std::size_t warps = 1 + random() % (n > 500 ? 3 : 1);
+      const int bits = 2 + static_cast<int>(random() % 5);
+      auto x = losing<double>(n, static_cast<int>(random() % 110), random);
+      if (start % 3 == 0) {  // that outgrow their anchors
+        for (std::size_t i = 0; i < n; ++i) x[i] = std::ldexp(x[i], static_cast<int>(i * 60 / n) - 30);
+      } else if (start % 3 == 1) {  // nearly the same
+        for (double& v : x) v = 1 + std::ldexp(static_cast<double>(random() % 1024), -52);
+      }
+      const auto ratio = [&](const std::vector<double>& y) {
+        const anchored_sums k = anchored_of(y, warps, bits);
+        const double of[2] = {ratio_of(lost_of_sum(y, k.sum), k.sum.error), ratio_of(lost_of_dot(y, y, k.squares), k.squares.error)};
+        for (int i = 0; i < 2; ++i) worst[i] = std::max(worst[i], of[i]);
+        exact_ones += k.sum.error == 0 ? 1 : 0;
+        return std::max(of[0], of[1]);
+      };
+      climb(x, trials(n > 500 ? 20 : 100), random, ratio);
+    }
+  }
+  std::cout << "  anchored: lost / bound <= " << worst[0] << " of sums, " << worst[1] << " of squares\n";
+  EXPECT_LE(worst[0], 1);
+  EXPECT_LE(worst[1], 1);
+  EXPECT_GT(exact_ones, 0);
+}
 // One large element first, so that the second half grows as fast as it can, and what it loses is always
 // of one sign: nearer to the bound than a search comes.
 TYPED_TEST(bounds, hold_for_steady_losses) {

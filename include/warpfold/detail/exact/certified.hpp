@@ -226,6 +226,47 @@ WF_HD double loss_of_anchored_squares(std::uint64_t slots, int bits) {
   return multiply(multiply(uu * (1 + 0x1p-10), power(2 * bits + 2 * anchor_spare + 1)), static_cast<double>(slots));
 }
 
+/// What a thread adds to in a segment: s = 1.5·2^f + Σx and q = 2^e + Σx² stay where doubles have one unit; what they lost is beside them.
+struct anchored_moments {
+  double s, q, of_s, of_q;
+  int f, e, bits;
+
+  static WF_HD double power_of(int x) { return __builtin_bit_cast(double, static_cast<std::uint64_t>(x + 1023) << 52); }
+  /// For at most 2^of_segment elements below 2^k.
+  WF_HD void start(int k, int of_segment) {
+    bits = of_segment;
+    f = k + bits + 1;
+    e = 2 * k + bits;
+    s = power_of(f) * 1.5;
+    q = power_of(e);
+    of_s = of_q = 0;
+  }
+  WF_HD void add(double x) {
+    const double t = certified::add(s, x), r = multiply_add(x, x, q);
+    of_s = certified::add(of_s, subtract(x, subtract(t, s)));
+    of_q = certified::add(of_q, multiply_add(x, x, -subtract(r, q)));
+    s = t;
+    q = r;
+  }
+  /// What was lost is kept in units of 2^(bits - 52) of those of s and q.
+  WF_HD int step() const { return bits - 52; }
+  /// Whole numbers below 2^52: Σx and what it lost, each and 2^51, and Σx² and what it lost, the last one and 2^51.
+  static WF_HD bool has_half(int word) { return word != 2; }
+  WF_HD void to_words(std::uint64_t (&word)[4]) const {
+    const double of_four[4] = {s, certified::add(of_s, power_of(f + step()) * 1.5), q, certified::add(of_q, power_of(e + step()) * 1.5)};
+    for (int i = 0; i < 4; ++i) word[i] = __builtin_bit_cast(std::uint64_t, of_four[i]) & ((std::uint64_t{1} << 52) - 1);
+  }
+  /// The sum of such words of up to 32 threads, each as a multiple of 2^low_bits and the rest.
+  static constexpr int low_bits = 27;
+  WF_HD pair pair_of(bool square, double high, double low, double lost_high, double lost_low) const {
+    const int unit = (square ? e : f) - 52;
+    const exact_sum_of sum = two_sum(multiply(high, power_of(unit + low_bits)), multiply(low, power_of(unit)));
+    const double lost = multiply_add(lost_high, power_of(unit + step() + low_bits), multiply(lost_low, power_of(unit + step())));
+    const exact_sum_of t = two_sum(sum.sum, certified::add(sum.error, lost));
+    return {t.sum, t.error};
+  }
+};
+
 /// Terms times this cannot overflow on the way: sums of f64 that may have any exponent are sums of such.
 inline constexpr int shrinks = 64;
 inline constexpr double shrink = 0x1p-64;

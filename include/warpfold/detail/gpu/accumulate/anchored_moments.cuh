@@ -2,9 +2,8 @@
 /// \file anchored_moments.cuh
 /// Σx and Σx² of f64 with a certificate, in 8 operations per element where pairs take 17 (docs/exact.md, "Anchored moments").
 ///
-/// A warp looks at its first elements and takes an anchor: all that come are below 2^k, with room to spare, and a thread adds at most 2^bits of them. s = 1.5·2^f + Σx and
-/// q = 2^e + Σx² then stay where doubles have one unit, so t - s is exact, and so is what an addition loses of x; of a square it is rounded once. A segment ends
-/// where an element is not below 2^k, or is full. Lanes have one unit, so a warp's sums are sums of integers.
+/// A warp looks at its first elements and takes an anchor (certified::anchored_moments): all that come are below 2^k, with room to spare, and a thread adds at most 2^bits of them. A
+/// segment ends where an element is not below 2^k, or where it is full. Lanes have one unit, so a warp's sums are sums of integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,60 +18,41 @@
 namespace wf::device::inline WF_BUILD {
 
 /// What a warp's threads add to.
-struct anchored_moments {
+struct anchored_warp {
   static constexpr int packs = 2, batch = 2 * packs;  ///< that a thread loads at once; elements
-  static constexpr int most_bits = 6, low_bits = 27;
+  static constexpr int most_bits = 6;
 
+  certified::anchored_moments sums;
   certified::pair told;  ///< of earlier segments: in even lanes Σx, in odd ones Σx²
   certified::extent extent;
-  double s, q, of_s, of_q;  ///< of_s, of_q: what s and q lost
-  std::uint32_t limit;      ///< extent bits of 2^k
-  int f, e, bits;
+  std::uint32_t limit;   ///< extent bits of 2^k
 
-  static __device__ __forceinline__ double power_of(int x) { return __builtin_bit_cast(double, static_cast<std::uint64_t>(x + 1023) << 52); }
-  static __device__ __forceinline__ std::uint32_t extent_of(const pack& p, int i) { return p.word[2 * i + 1] * 2; }
-  /// Twice the upper bits of the greatest magnitude of a batch.
+  static __device__ __forceinline__ std::uint32_t extent_of(const pack (&p)[packs], int i) { return p[i / 2].word[2 * (i % 2) + 1] * 2; }
+  /// Twice the upper bits of the greatest, of the least magnitude of a batch.
   static __device__ __forceinline__ std::uint32_t greatest_of(const pack (&p)[packs]) {
-    std::uint32_t g = extent_of(p[0], 0);
+    std::uint32_t g = extent_of(p, 0);
 #pragma unroll
-    for (int i = 1; i < batch; ++i) g = max(g, extent_of(p[i / 2], i % 2));
+    for (int i = 1; i < batch; ++i) g = max(g, extent_of(p, i));
     return g;
   }
   static __device__ __forceinline__ std::uint32_t least_of(const pack (&p)[packs]) {
-    std::uint32_t g = extent_of(p[0], 0);
+    std::uint32_t g = extent_of(p, 0);
 #pragma unroll
-    for (int i = 1; i < batch; ++i) g = min(g, extent_of(p[i / 2], i % 2));
+    for (int i = 1; i < batch; ++i) g = min(g, extent_of(p, i));
     return g;
   }
 
-  __device__ __forceinline__ void start(int bits_of_segment) {
-    told = certified::pair::nothing();
-    extent = certified::extent::nothing();
-    bits = bits_of_segment;
-  }
-  /// All lanes call it with their next batch.
-  __device__ __forceinline__ void take_anchor(std::uint32_t greatest) {
+  /// All lanes call it, with the greatest of their next batch.
+  __device__ __forceinline__ void start_segment(std::uint32_t greatest, int bits) {
     const int k = certified::anchor_of(static_cast<int>(warp_max(greatest) >> 21) - 1023);
     limit = static_cast<std::uint32_t>(k + 1023) << 21;
-    f = k + bits + 1;
-    e = 2 * k + bits;
-    s = power_of(f) * 1.5;
-    q = power_of(e);
-    of_s = of_q = 0;
+    sums.start(k, bits);
   }
   __device__ __forceinline__ void add(const pack (&p)[packs]) {
 #pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      using namespace certified;
-      const auto x = item_of<double>(p[i / 2], i % 2);
-      const double t = certified::add(s, x), r = multiply_add(x, x, q);
-      of_s = certified::add(of_s, subtract(x, subtract(t, s)));
-      of_q = certified::add(of_q, multiply_add(x, x, -subtract(r, q)));
-      s = t;
-      q = r;
-    }
+    for (int i = 0; i < batch; ++i) sums.add(item_of<double>(p[i / 2], i % 2));
   }
-  /// The extent of a batch. The least of no element below 2^-1042 but zero: its lower half decides.
+  /// The extent of a batch. Upper bits that are 0 are those of zero, or of a number below 2^-1042.
   __device__ __forceinline__ void see(const pack (&p)[packs], std::uint32_t greatest, std::uint32_t least) {
     if (least != 0) {
       extent.greatest = max(extent.greatest, greatest);
@@ -80,34 +60,29 @@ struct anchored_moments {
       return;
     }
 #pragma unroll
-    for (int i = 0; i < batch; ++i) extent.add_bits(extent_of(p[i / 2], i % 2) | (p[i / 2].word[2 * (i % 2)] != 0 ? 1u : 0u));
+    for (int i = 0; i < batch; ++i) extent.add_bits(extent_of(p, i) | (p[i / 2].word[2 * (i % 2)] != 0 ? 1u : 0u));
   }
   /// All lanes call it at the end of a segment.
   __device__ __forceinline__ void fold() {
-    using namespace certified;
-    const bool square = (lane_index() & 1) != 0;
-    const int w = bits - 52;  // 2^(f + w) is the binade of of_s + its own anchor
+    constexpr int low_bits = certified::anchored_moments::low_bits;
+    std::uint64_t word[4];
     std::uint32_t low[4], high[4];
-    const double of_four[4] = {s, certified::add(of_s, power_of(f + w) * 1.5), q, certified::add(of_q, power_of(e + w) * 1.5)};
+    sums.to_words(word);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const std::uint64_t u = __builtin_bit_cast(std::uint64_t, of_four[i]) & ((std::uint64_t{1} << 52) - 1);
-      low[i] = warp_add(static_cast<std::uint32_t>(u) & ((1u << low_bits) - 1));
-      high[i] = warp_add(static_cast<std::uint32_t>(u >> low_bits)) - (i == 2 ? 0 : 32u << (51 - low_bits));
+      low[i] = warp_add(static_cast<std::uint32_t>(word[i]) & ((1u << low_bits) - 1));
+      high[i] = warp_add(static_cast<std::uint32_t>(word[i] >> low_bits)) - (certified::anchored_moments::has_half(i) ? 32u << (51 - low_bits) : 0);
     }
-    const int unit = (square ? e : f) - 52;
+    const bool square = (lane_index() & 1) != 0;
     const auto whole = [&](int i) { return static_cast<double>(static_cast<std::int32_t>(square ? high[i + 2] : high[i])); };
     const auto part = [&](int i) { return static_cast<double>(square ? low[i + 2] : low[i]); };
-    const exact_sum_of sum = two_sum(multiply(whole(0), power_of(unit + low_bits)), multiply(part(0), power_of(unit)));
-    const double lost = multiply_add(whole(1), power_of(unit + w + low_bits), multiply(part(1), power_of(unit + w)));
-    const exact_sum_of t = two_sum(sum.sum, certified::add(sum.error, lost));
-    told.merge({t.sum, t.error});
+    told.merge(sums.pair_of(square, whole(0), part(0), whole(1), part(1)));
   }
 };
 
 /// All lanes of a warp call it: their shares of an array, of the blocks 0 … workers - 1. Lane 0 has the warp's state.
 __device__ __forceinline__ certified_state<certified_traits<double, terms::moments>> anchored_share(const arrays<1>& a, int bits, std::uint32_t workers) {
-  using running_type = anchored_moments;
+  using running_type = anchored_warp;
   constexpr int packs = running_type::packs;
   const std::uint64_t threads = std::uint64_t{workers} * blockDim.x, whole = a.n / 2, count = (a.n + 1) / 2;
   std::uint64_t v = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x, of_warp = v - static_cast<std::uint64_t>(lane_index());
@@ -131,14 +106,15 @@ __device__ __forceinline__ certified_state<certified_traits<double, terms::momen
     }
   };
   running_type r;
-  r.start(bits);
+  r.told = certified::pair::nothing();
+  r.extent = certified::extent::nothing();
   pack p[packs];
   bool more = of_warp < count;
   if (more) fetch(p);
 #pragma unroll 1
   while (more) {
     std::uint32_t greatest = running_type::greatest_of(p), least = running_type::least_of(p);
-    r.take_anchor(greatest);
+    r.start_segment(greatest, bits);
 #pragma unroll 1
     for (int left = 1 << bits;;) {
       v += threads * packs;

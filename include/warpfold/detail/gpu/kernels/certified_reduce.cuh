@@ -507,9 +507,9 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   certified_question asked{q, length, reciprocals::of(n, q.correction), loss_factors::of<traits::wide>(n * traits::numbers, length, traits::chains)};
   if constexpr (has_anchored_moments<T, Terms>) {
     if (!shape.small && !shape.bulk) {
-      const std::uint64_t batches = (n + threads * anchored_moments::batch - 1) / (threads * anchored_moments::batch), each = batches * anchored_moments::batch;
+      const std::uint64_t batches = (n + threads * anchored_warp::batch - 1) / (threads * anchored_warp::batch), each = batches * anchored_warp::batch;
       const int log2 = certified::log2_of(each);
-      asked.bits = log2 < anchored_moments::most_bits ? log2 : anchored_moments::most_bits;
+      asked.bits = log2 < anchored_warp::most_bits ? log2 : anchored_warp::most_bits;
       asked.loss = loss_factors::of_anchored(n, batches, threads * each, asked.bits);
     }
   }

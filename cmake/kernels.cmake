@@ -18,9 +18,9 @@ set(WF_KERNEL_GROUPS
   "rows_complex rows_any"
   "own rows_labels runs states conversions selections selections_across"
   "machine")
-# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Of other files parts of inner loops would be called
-# then, too (docs/log/2026-11-28-nvcc-copies.md).
-set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
+# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Rows would be slower so
+# (docs/log/2026-11-28-nvcc-copies.md).
+set(WF_KERNELS_WITHOUT_COPIES products)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order integers integer_moments native checked products moments"
   "rows_sums rows_half_sums rows_moments"

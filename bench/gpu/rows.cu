@@ -305,6 +305,10 @@ class rows_bench {
       x.shape = {static_cast<std::int64_t>(input_bytes_ / size)};
       x.data[0] = host_.data();
       x.strides[0] = {static_cast<std::int64_t>(size)};
+      if (cpu.inputs == 2) {
+        x.data[1] = x.data[0];
+        x.strides[1] = x.strides[0];
+      }
       std::vector<unsigned char> all(got.size());
       wf::cpu::reduce_segments(cpu, &r.options, x, q.offsets, wf::context{}, all.data());
       return all == got;

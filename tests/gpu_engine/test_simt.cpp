@@ -162,6 +162,25 @@ TEST(large_grids, wait_for_the_word_or_leave) {
   simt::current_options() = before;
 }
 
+// Moments of f64 whose threads add so many elements that their segments are full again and again: each would leave the binade of its anchor.
+TEST(anchored_moments, of_full_segments) {
+  const auto before = simt::current_options();
+  simt::current_options().multiprocessors = 1;
+  wf::simulated_gpu place;
+  constexpr std::int64_t n = 600'000;
+  std::vector<unsigned char> x(8 * (n + 1));
+  std::mt19937_64 random(9);
+  for (std::int64_t i = 0; i <= n; ++i) {
+    const double v = 1 + 0x1p-52 * static_cast<double>(random() >> 12);
+    std::memcpy(&x[static_cast<std::size_t>(i) * 8], &v, 8);
+  }
+  const device_inputs in(simt_machine(), x, {});
+  for (const layout& s : {layout{n, 0, 1}, layout{n, 1, 1}}) {
+    for (const wf::op what : {wf::op::var, wf::op::mean_var}) check_cell(simt_machine(), place, what, wf::dtype::f64, wf::accuracy::exact, "of one binade", s, in, x, {}, {});
+  }
+  simt::current_options() = before;
+}
+
 // Each block's sum loses nothing, but that of all has no certain rounding: what the blocks told is added exactly.
 TEST_P(types, answered_by_what_the_blocks_told) {
   if (wf::is_integer(GetParam())) return;

@@ -155,7 +155,8 @@ inline constexpr bool stages_answers = false;
 template <fixed_answers Acc>
 inline constexpr bool stages_answers<Acc> = Acc::items * Acc::answer_size > 32;
 
-/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. `stage`: shared memory, if all lanes have all of their rows. What bounds do not decide is added as longer rows are, by settle_lone_rows() where that may be uncertain, too.
+/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. `stage`: shared memory, if all lanes have all of their rows.
+/// Rows that bounds do not decide are added as longer rows are: here, or by settle_lone_rows() where that may be uncertain too.
 template <int Log2, class Acc>
 __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts_of<Acc>& facts, const pack& p, std::uint64_t n, int rows, unsigned char* out,
                                                      std::size_t answer_bytes, [[maybe_unused]] uint4* stage) {

@@ -328,7 +328,8 @@ cudaError_t fused_by_certificate(const Fold& fold, const Map& map, certified_ask
     // In L2 few blocks: each more is a message.
     const bool near = (a.packs != 0 ? a.packs * 16 : n * 32) * sizeof...(T) <= scratch.l2_bytes() / 4 * 3;
     const std::uint32_t most = !near ? 2 * scratch.multiprocessors() : at_most(work <= 262144 ? 64 : 128, scratch.multiprocessors());
-    blocks = at_most(divide_up(work, std::uint64_t{fused_threads} * (work <= 16384 ? 2 : 4)), most);
+    // For short arrays 8 to 32 blocks are slower than 2 and than 48 (docs/log/2026-11-28-before-and-after.md).
+    blocks = work <= 6144 ? 2 : work <= 16384 ? at_most(48, most) : at_most(divide_up(work, std::uint64_t{4} * fused_threads), most);
     blocks = boxes == 0 ? 1 : at_most(blocks, boxes);
   }
   // Additions to one running sum, at most: all of a thread's.

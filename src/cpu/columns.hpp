@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file columns.hpp
 /// Answers side by side in memory, whose elements lie a row apart. They have no state each: a block of columns keeps its sums, or what else it
-/// needs, in arrays, to which a row is added at a time (simd/columns.hpp). The sums of short rows come as such arrays, too.
+/// needs, in arrays, to which a row is added at a time (simd/certify_columns.hpp). The sums of short rows come as such arrays, too.
 #pragma once
 
 #include <cstddef>

@@ -122,7 +122,7 @@ struct kernel_table {
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
-  // Columns side by side (simd/columns.hpp).
+  // Columns side by side (simd/certify_columns.hpp and its neighbours).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told.
   bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]

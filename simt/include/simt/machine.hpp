@@ -28,6 +28,7 @@ struct options {
   unsigned os_threads = 0;  ///< blocks that run at once; 0: one a core; an observer makes it 1
   unsigned multiprocessors = 0;  ///< of the simulated device, which says so; 0: 4
   unsigned shared_opt_in = 0;    ///< bytes of shared memory that its blocks may ask for; 0: 227 KiB
+  unsigned l2_bytes = 0;         ///< of its L2, which says so; 0: those of the host's last cache
   lane_schedule schedule = lane_schedule::to_barrier;
   double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
   observer* watch = nullptr;

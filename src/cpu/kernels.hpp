@@ -58,7 +58,7 @@ struct bucket_shape {
   int copies, count, words, stride, span;
   int units[3];
   int extra;    ///< words behind the buckets
-  int cleared;  ///< of them, from the end, those that are to be zero at first
+  int cleared;  ///< those, from the end, that are to be zero at first
 
   constexpr std::int64_t size() const { return std::int64_t{copies} * count * stride; }
   constexpr std::int64_t whole() const { return size() + extra; }
@@ -87,7 +87,7 @@ struct evidence {
   int scale = 0;
   bool first = false;
 };
-inline constexpr int certified_scale = 600;  // of f64: squares of the greatest, too, are then far from the end
+inline constexpr int certified_scale = 600;  // for f64: squares of the greatest, too, are then far from the end
 /// What is added up: terms, and magnitudes in place of elements.
 inline constexpr int certified_kinds = term_count + 1;
 /// Any n. `out` is set anew, but for what is given.

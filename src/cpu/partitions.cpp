@@ -47,7 +47,7 @@ void gather_by_label(const std::byte* x, std::int64_t stride, std::span<const st
 /// For few elements: all of them are brought together by label at once, and no answer needs a state but that of nothing.
 void reduce_few_by_label(const erased& r, const void* self, const operands& x, std::span<const std::int64_t> labels, std::int64_t answers, void* out) {
   const std::int64_t n = x.shape[0];
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(answers) + 1, 0);  // of the answers before; then of each
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(answers) + 1, 0);  // where the answers before end; then each one
   for (std::int64_t i = 0; i < n; ++i) {
     if (labels[i] < 0 || labels[i] >= answers) refuse_label(labels[i], i, answers);
     ++ends[static_cast<std::size_t>(labels[i]) + 1];
@@ -56,7 +56,7 @@ void reduce_few_by_label(const erased& r, const void* self, const operands& x, s
   std::array<std::vector<std::byte>, max_inputs> gathered;
   for (int k = r.inputs; k-- > 0;) {
     gathered[k].resize(static_cast<std::size_t>(n) * r.element_sizes[k]);
-    std::vector<std::int64_t> places;  // of all inputs but the first, which moves the ends themselves
+    std::vector<std::int64_t> places;  // for all inputs but the first, which moves the ends themselves
     if (k > 0) places = ends;
     gather_by_label(static_cast<const std::byte*>(x.data[k]), x.strides[k][0], labels, k > 0 ? places.data() : ends.data(), gathered[k].data(), r.element_sizes[k]);
   }
@@ -103,10 +103,10 @@ void reduce_segments(const erased& r, const void* self, const operands& x,
   bool without_gaps = true;
   for (int i = 0; i < r.inputs; ++i) without_gaps = without_gaps && x.strides[i][0] == static_cast<std::int64_t>(r.element_sizes[i]);
   // Short segments share tasks of about a chunk; a long one is spread over the threads by itself.
-  std::vector<std::int64_t> ends;  // of the tasks but the last, so that a few short segments need no memory
+  std::vector<std::int64_t> ends;  // where all tasks but the last end, so that a few short segments need no memory
   std::vector<std::int64_t> long_ones;
   std::int64_t load = 0;
-  constexpr std::int64_t overhead = 64;  // of a segment, in elements
+  constexpr std::int64_t overhead = 64;  // what a segment costs, in elements
   for (std::int64_t k = 0; k < segments; ++k) {
     const std::int64_t length = offsets[k + 1] - offsets[k];
     if (length > least_chunk) long_ones.push_back(k);

@@ -27,7 +27,7 @@ void to_memory_order(dimensions& dims, pointers& base) {
 /// memory, and answers go to their places at the end.
 void kept_in_memory_order(problem& p, const erased& r) {
   if (p.kept.size() < 2) return;
-  const auto distance = [&](const dimension& d) {  // of neighbours; where all elements are the same one they are no neighbours
+  const auto distance = [&](const dimension& d) {  // between neighbours; where all elements are the same one they are no neighbours
     std::int64_t most = 0;
     for (int k = 0; k < r.inputs; ++k) most = std::max(most, std::abs(d.strides[k]));
     return most == 0 ? std::numeric_limits<std::int64_t>::max() : most;
@@ -64,7 +64,7 @@ problem arrange(const erased& r, const operands& x, std::span<const int> axes) {
   const auto elements = wf::detail::product(p.reduced, length_of);
   if (!answers) throw error(errc::bad_argument, "more than 2^63 answers");
   p.answers = *answers;
-  p.elements = elements.value_or(1);  // of no answers
+  p.elements = elements.value_or(1);  // where there are no answers
   if (p.answers == 0 || p.elements == 0) return p;
   if (r.commutes && r.inputs == 1) to_memory_order(p.reduced, p.base);
   p.reduced = joined(p.reduced, r.inputs);

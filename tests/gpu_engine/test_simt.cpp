@@ -299,7 +299,7 @@ TEST(front_door, takes_axes_and_segments) {
   check_front_door(wf::sum, place, flat, wf::by_label{labels, 10});
   std::vector<float> nowhere(10);
   const std::vector<std::int64_t> few_labels(3), no_offsets;
-  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::by_label{few_labels, 10}), wf::error);  // of which the rest would be read beyond the end
+  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::by_label{few_labels, 10}), wf::error);  // the rest of them would be read beyond the end
   EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::segments{no_offsets}), wf::error);
   float whole = 0;
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another

@@ -58,7 +58,7 @@ class certifier {
   /// The numbers that are dealt with: no bound of theirs under- or overflows.
   static constexpr int least_top = wide ? -400 : -1000, most_exponent = 1000;
   static constexpr std::int64_t first_look = 4 * group;  // elements that the first bounds come from
-  static constexpr int least_kept = -480;  // of scaled elements: of products of two the last place is above 2^-1074, too
+  static constexpr int least_kept = -480;  // for scaled elements: so products of two have their last place above 2^-1074, too
   static constexpr double u = 0x1p-53;
   using bytes = const unsigned char*;
   using seen = magnitudes<T>;
@@ -67,7 +67,7 @@ class certifier {
     f64s t[streams], r[Anchored ? streams : 1];
     f64s one;
     double anchor;
-    int exponent;  // of the anchor
+    int exponent;  // the anchor's
 
     WF_INLINE void begin(int bound) {
       one = unknown_one();
@@ -271,7 +271,7 @@ class certifier {
     });
     all_subnormal_ = !any_lane(seen_bits & -binade);
     if (!all_subnormal_) return false;
-    static_assert(most_adds * streams <= 1 << 10);  // of less than 2^52 each
+    static_assert(most_adds * streams <= 1 << 10);  // each is less than 2^52
     const i64s sum = ((totals[0] + totals[1]) + (totals[2] + totals[3])) - 2 * ((negative[0] + negative[1]) + (negative[2] + negative[3]));
     constexpr double unit = power_of_two(certified_scale - 1074);
     to.add(__builtin_convertvector(sum >> 32, f64s) * (0x1p32 * unit));

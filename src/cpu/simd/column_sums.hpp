@@ -132,7 +132,7 @@ struct anchored_sums_and {
 
   static WF_INLINE f64s anchor(f64s greatest) {
     const f64s room = max(greatest * (8.0 * most), all_lanes<f64s>(0x1p-900));
-    return anchor_of(room);  // of what has no room: NaN
+    return anchor_of(room);  // NaN where there is no room
   }
   /// The anchor of a sum t that has not left.
   static WF_INLINE f64s anchor_of(f64s t) { return (f64s)(((i64s)t & 0x7ff0000000000000) | 0x0008000000000000); }

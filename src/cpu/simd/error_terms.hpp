@@ -23,7 +23,7 @@ WF_INLINE f64s multiply_add(f64s a, f64s b, f64s c) {  // a·b + c
 #elif defined(__aarch64__)
   return vfmaq_f64(c, a, b);
 #else
-  return a * b + c;  // of products that are doubles
+  return a * b + c;  // products are doubles
 #endif
 }
 WF_INLINE f64s multiply_subtract(f64s a, f64s b, f64s c) {  // a·b - c

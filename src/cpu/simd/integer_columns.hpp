@@ -54,7 +54,7 @@ void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
         return;
       }
       if constexpr (size == 2) {
-        all[k] = (u64s)((i32s)all[k] + sums_of_pairs((vec<std::int16_t>)v));  // of 4096 each at most 2^27
+        all[k] = (u64s)((i32s)all[k] + sums_of_pairs((vec<std::int16_t>)v));  // at most 2^27 in each from 4096 of them
         return;
       }
 #endif

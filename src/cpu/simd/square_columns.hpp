@@ -59,7 +59,7 @@ template <class T, bool Values>
 void enclose_square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
   constexpr bool narrow = std::is_same_v<T, float>;
   constexpr int sums = Values ? 2 : 1;
-  constexpr std::int64_t most_rows = 1 << 20;  // of which sums of integers lose nothing
+  constexpr std::int64_t most_rows = 1 << 20;  // sums of integers of so many rows lose nothing
   using some = few<T>;
   using least_of = vec<std::uint32_t, static_cast<int>(sizeof(vec<std::uint32_t>)) / 2>;  // as many as a vector has doubles
   alignas(64) double all[sums][most_columns];
@@ -170,7 +170,7 @@ void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::
   if constexpr (!Exact && (sizeof(T) < 4 || std::is_same_v<T, float>)) return enclose_square_columns<T, Values>(x, stride, rows, count, at, apart);
   if constexpr (!Exact && std::is_same_v<T, double>)
     if (rows >= many) {
-      constexpr std::int64_t some = Values ? 128 : anchored_sums::most;  // of 256 columns: in L2 for the second look at them
+      constexpr std::int64_t some = Values ? 128 : anchored_sums::most;  // 256 columns of them are in L2 for the second look
       for (std::int64_t i = 0; i < rows; i += some) {
         const std::int64_t here = rows - i < some ? rows - i : some;
         const void* const row = static_cast<const unsigned char*>(x) + i * stride;

@@ -35,7 +35,7 @@ struct quotients {
   WF_INLINE f64s rest(f64s q, f64s s) const { return _mm512_maskz_fnmadd_round_pd(0xff, q, n, s, Rounding); }
   /// Where a and b are the same number, and its quotient is a double, a and b are that. Else a quotient halfway between two answers is never told, as those of ten numbers often are.
   WF_INLINE void divide(f64s& a, f64s& b) const {
-    const f64s about = b * low, q = multiply_add(rest<down>(about, b), low, about);  // of zeros b has the sign
+    const f64s about = b * low, q = multiply_add(rest<down>(about, b), low, about);  // b has the sign of zeros
     const __mmask8 exact = _mm512_cmpeq_pd_mask(a, b) & _mm512_cmpeq_pd_mask(rest<down>(q, b), f64s{}) & _mm512_cmpeq_pd_mask(rest<up>(q, b), f64s{});
     a = min((f64s)_mm512_maskz_mul_round_pd(0xff, a, low, down), (f64s)_mm512_maskz_mul_round_pd(0xff, a, high, down));
     b = max((f64s)_mm512_maskz_mul_round_pd(0xff, b, low, up), (f64s)_mm512_maskz_mul_round_pd(0xff, b, high, up));

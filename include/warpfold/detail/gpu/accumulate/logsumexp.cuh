@@ -152,7 +152,7 @@ struct float_logsumexp_fold : shifted_sums<T> {
     const value v = value_of(x);
     const E by = static_cast<E>(v) - static_cast<E>(s.largest);
     const bool rises = v > s.largest && v < top;
-    const auto e = static_cast<double>(exp(rises ? -by : by));  // of the largest so far, or of this one
+    const auto e = static_cast<double>(exp(rises ? -by : by));  // the exponential of the largest so far, or of this one
     if (rises) {
       s.sum = base::scaled(s.sum, e) + 1;
       s.largest = v;
@@ -183,7 +183,7 @@ struct float_logsumexp_fold : shifted_sums<T> {
       s.sum = base::shifted(s.sum, static_cast<E>(s.largest) - static_cast<E>(m));
       s.largest = m;
     }
-    E part = 0;  // of at most 8 terms up to 1, or infinite, or NaN
+    E part = 0;  // at most 8 terms up to 1, or infinite, or NaN
 #pragma unroll
     for (int i = 0; i < Count; ++i) part += exp(static_cast<E>(x[i]) - static_cast<E>(s.largest));
     s.sum += static_cast<double>(part);

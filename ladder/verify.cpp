@@ -17,7 +17,7 @@ namespace {
 /// What a float type can do.
 struct precision {
   double unit;         // half a unit in the last place of 1
-  int digits;          // for the significand
+  int digits;          // the significand's
   int least_exponent;  // that of a normal number
   double most;
 };

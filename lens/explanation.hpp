@@ -35,7 +35,7 @@ struct explanation {
   std::string why;             ///< it is wrong
   std::uint64_t additions = 0; ///< that any sum of n elements needs; 0 where nothing is summed
   std::vector<kernel_counts> kernels;
-  counters total;              ///< for all kernels
+  counters total;              ///< all kernels' together
   std::uint64_t longest_queue = 0;
   std::vector<ladder::race_pair> races;
   /// From a run of its own, small enough to draw.

@@ -324,7 +324,7 @@ class table {
 
   settings s_;
   json_file file_;
-  std::size_t most_bytes_;  ///< for an input
+  std::size_t most_bytes_;  ///< an input's
   bench::meter meter_;
   wf::gpu place_;
   unsigned char *x_ = nullptr, *y_ = nullptr, *out_ = nullptr;

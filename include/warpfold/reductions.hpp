@@ -57,7 +57,7 @@ struct segments {
 };
 /// Segments of one length; the last may be shorter.
 struct segments_of {
-  std::int64_t length;  ///< for each, in elements; 1 or more
+  std::int64_t length;  ///< each one's, in elements; 1 or more
 };
 /// Element i belongs to answer labels[i], 0 <= labels[i] < answers.
 struct by_label {

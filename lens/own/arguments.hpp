@@ -17,7 +17,7 @@ struct argument {
   std::string text;              ///< as it was given
   bool is_array = false, is_output = false;
   std::string element;           ///< `f32`
-  std::uint64_t count = 0;       ///< for an array
+  std::uint64_t count = 0;       ///< an array's
   std::vector<unsigned char> bytes;  ///< the number's, or the array's as it is before the run
 };
 

@@ -63,7 +63,7 @@ struct profile {
   std::vector<profiled_kernel> kernels;
   std::vector<statistics> transfers, calls;
   std::uint64_t dropped = 0;
-  std::optional<ladder::timing> event_time;  ///< for the whole rung
+  std::optional<ladder::timing> event_time;  ///< the whole rung's
 
   std::string no_counters;
   std::string chip;

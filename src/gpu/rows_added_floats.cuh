@@ -66,7 +66,7 @@ struct label_slots {
   static constexpr int pieces = mantissa > 24 ? 2 : 1;
 
   std::uint32_t answers, n;
-  int spacing, count;     ///< for slots
+  int spacing, count;     ///< the slots'
   int low;                ///< bits of a piece; of two, of the lower one
   int width;              ///< words of a slot: 2 of two pieces, or where a count lies beside the sum
   std::uint32_t divisor;  ///< place · divisor / 2^16 is a place's slot

@@ -24,9 +24,9 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 constexpr int label_threads = 512, label_warps = label_threads / warp_lanes;
-constexpr int label_items = 16;  ///< for a thread in a tile
+constexpr int label_items = 16;  ///< a thread's in a tile
 constexpr std::uint32_t label_tile = label_threads * label_items, warp_tile = warp_lanes * label_items;
-constexpr int label_blocks = 2;  ///< for a multiprocessor: 64 registers a thread
+constexpr int label_blocks = 2;  ///< on a multiprocessor: 64 registers a thread
 constexpr int label_bits = 10;   ///< at most in a pass: a tile has runs of 8 elements of a digit, and they are written side by side
 static_assert(1 << label_bits <= 2 * label_threads);  // two digits a thread
 constexpr int count_threads = 1024, count_words = 4096;

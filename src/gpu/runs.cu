@@ -25,7 +25,7 @@ constexpr int adding_threads = 1024;
 
 /// Keys, cut into shares of warps; made by the host.
 struct key_array {
-  const unsigned char* x;  ///< for place 0
+  const unsigned char* x;  ///< the element at place 0
   std::int64_t stride;     ///< bytes
   int size, align;
   std::uint64_t n;

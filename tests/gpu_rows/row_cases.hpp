@@ -31,7 +31,7 @@ struct row_case {
   bool checked = false;  ///< answers in a wf::checked
   wf::options options;
   std::string family = "normal";
-  std::uint64_t seed = 1;  ///< for the data
+  std::uint64_t seed = 1;  ///< the data's
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides[2];  ///< in elements
   std::int64_t first[2] = {0, 0};        ///< where the view begins

@@ -30,7 +30,7 @@ struct reduce_options {
 /// The answers of a reduction of a file, C-ordered.
 struct reduced {
   op operation;               ///< what was asked
-  dtype elements;             ///< for what was reduced
+  dtype elements;             ///< what was reduced
   result_kind kind;           ///< the type of a value, and how many an answer has (2 of minmax)
   extents shape;              ///< the answers'; empty: one
   std::uint64_t count;        ///< elements reduced

@@ -26,9 +26,9 @@ struct options {
   block_order order = block_order::forward;
   std::uint64_t seed = 1;   ///< for the shuffled order
   unsigned os_threads = 0;  ///< blocks that run at once; 0: one a core; an observer makes it 1
-  unsigned multiprocessors = 0;  ///< for the simulated device, which says so; 0: 4
+  unsigned multiprocessors = 0;  ///< the simulated device's, which says so; 0: 4
   unsigned shared_opt_in = 0;    ///< bytes of shared memory that its blocks may ask for; 0: 227 KiB
-  unsigned l2_bytes = 0;         ///< for its L2, which says so; 0: those of the host's last cache
+  unsigned l2_bytes = 0;         ///< its L2's, which says so; 0: those of the host's last cache
   lane_schedule schedule = lane_schedule::to_barrier;
   double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
   observer* watch = nullptr;
@@ -192,8 +192,8 @@ enum class space : std::uint8_t { unknown, global, shared, local, constant };
 
 struct region {
   space where = space::unknown;
-  std::uintptr_t begin = 0, end = 0;  ///< for the allocation or the shared variable
-  std::uint64_t block = 0;            ///< for the shared memory's owner
+  std::uintptr_t begin = 0, end = 0;  ///< the allocation's or the shared variable's
+  std::uint64_t block = 0;            ///< the shared memory's owner
 };
 
 /// For the calling simt thread, or for the host outside a launch.

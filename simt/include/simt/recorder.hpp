@@ -28,7 +28,7 @@ enum class event_kind : std::uint8_t {
   warp_sync,       ///< extra: the mask
   blocks_barrier,  ///< extra: the number of blocks
   fence,           ///< extra: the scope
-  end,             ///< for the thread
+  end,             ///< the thread's
   arrival,         ///< size: which meeting; extra: the mask; address: the lane that a shuffle reads
 };
 

@@ -105,14 +105,14 @@ struct device_machine {
   // For several devices (gpus.hpp); all but end_stream throw wf::error.
   int (*devices)();                       ///< how many there are
   int (*use)(int device);                 ///< it is the thread's from now on; the one before
-  void* (*make_stream)();                 ///< for the current device
+  void* (*make_stream)();                 ///< the current device's
   void (*end_stream)(void*) noexcept;
 };
 
 /// What tuning, profiling and tests want of a kind of device, and no request: its name, its choices, memory, time. All but release throw wf::error.
 struct trial_device {
-  std::string (*name)();              ///< for the current device
-  launch_choices (*table_choices)();  ///< for the current device
+  std::string (*name)();              ///< the current device's
+  launch_choices (*table_choices)();  ///< the current device's
   void (*choose)(void* scratch, const launch_choices&);
   void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
   void (*release)(void*);

@@ -22,7 +22,7 @@ struct own_input {
 /// What is compiled of a reduction, for one answer or for many.
 struct own_kernels {
   int inputs;
-  std::array<std::size_t, cpu::max_inputs> sizes, aligns;  ///< for an element of each input
+  std::array<std::size_t, cpu::max_inputs> sizes, aligns;  ///< an element's of each input
   /// Enqueues a request that has been checked; `self` is own_reduction::self. Says a cudaError_t.
   int (*enqueue)(const void* self, const request& r, const own_input& in, void* scratch, void* stream);
 };

@@ -32,7 +32,7 @@ using order_labels_kernel = int (*)(const std::int64_t* labels, std::int64_t n, 
 struct runs_request {
   const void* keys;
   std::int64_t n, stride;  ///< bytes from a key to the next
-  int size, align;         ///< for a key: 1, 2, 4, 8 or 16 bytes
+  int size, align;         ///< a key's: 1, 2, 4, 8 or 16 bytes
   void* unique;            ///< room for that many keys
   std::int64_t* offsets;   ///< room + 1; those behind the last run's end are n
   std::int64_t room;

@@ -36,8 +36,8 @@ struct certified_traits {
   /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
   static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
   static constexpr int inputs = products ? 2 : 1;
-  static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< for an element
-  static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< for a pack
+  static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< an element's
+  static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< a pack's
   /// Running sums of a thread, side by side; of complex numbers every other one is of the imaginary parts.
   static constexpr int lanes = wide || (products && !chains) ? 2 : 4;
   /// Additions to one of them that a pack brings.

@@ -40,7 +40,7 @@ enum class wanted {
 /// An accumulator that takes 16 bytes of each input at a time too.
 template <class A>
 concept packing_accumulator = A::packs && requires(const A& acc, typename A::running& r, const pack (&p)[A::inputs], std::uint64_t first) {
-  { A::items } -> std::convertible_to<int>;  // for a pack
+  { A::items } -> std::convertible_to<int>;  // a pack's
   acc.add(r, p, first);                      // `first`: the index of the first element
 };
 /// An accumulator that loads elements itself, of types that it alone knows, and answers row by row (rows_own.cuh).
@@ -104,7 +104,7 @@ template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,
                                    void* out) {
   requires std::is_trivially_copyable_v<typename A::state>;
-  { A::fixed_size } -> std::convertible_to<int>;                     // for an element; 0 where it is known at run time
+  { A::fixed_size } -> std::convertible_to<int>;                     // an element's; 0 where it is known at run time
   { acc.start() } -> std::convertible_to<typename A::running>;       // a thread's registers
   acc.add_item(r, p, i);                                             // an element of each input, of index i
   { acc.identity() } -> std::convertible_to<typename A::state>;      // these two as of a reduction

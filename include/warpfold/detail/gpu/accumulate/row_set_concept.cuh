@@ -20,7 +20,7 @@ template <class R>
 concept rows_of_block = digit_rows<R> && requires(const R& rows, int watch) {
   { R::inputs } -> std::convertible_to<int>;
   { R::loads } -> std::convertible_to<int>;                 // packs of an input that are added as one batch, at most
-  { R::item_size } -> std::convertible_to<int>;             // for an element
+  { R::item_size } -> std::convertible_to<int>;             // an element's
   { R::shared_bytes } -> std::convertible_to<std::size_t>;  // dynamic shared memory
   typename R::room;                                         // static shared memory, for sum_over_block()
   { rows.kinds(watch) } -> std::same_as<std::uint32_t>;     // what this thread saw, as bits of `special`

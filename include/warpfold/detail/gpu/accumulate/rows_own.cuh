@@ -27,7 +27,7 @@ namespace wf::device::inline WF_BUILD {
 /// Where the answers of a part go.
 struct row_answers {
   unsigned char* out;
-  std::size_t bytes;  ///< for an answer
+  std::size_t bytes;  ///< an answer's
   __device__ __forceinline__ unsigned char* of(std::uint64_t row) const { return out + row * bytes; }
 };
 

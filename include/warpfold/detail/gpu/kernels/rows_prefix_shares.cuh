@@ -31,7 +31,7 @@ struct alignas(16) prefix_border {
 struct prefix_shares {
   std::uint64_t weights;          ///< how long shares are, beside each other: a byte a level
   std::uint32_t warps, all;       ///< warps, and shares
-  std::uint32_t weight;           ///< for a warp's shares of all levels
+  std::uint32_t weight;           ///< that of a warp's shares of all levels
   std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
   std::uint32_t size, tile;       ///< bytes of an element, and elements of a tile
   std::uint32_t verdict_room;

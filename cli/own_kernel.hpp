@@ -18,7 +18,7 @@ struct toolchain {
   const char *compiler, *gnu_options, *clang_options, *objcopy, *objcopy_options;
   const char* installed;  ///< folder of the archives and headers, from the program's
   const char *archives, *libraries, *includes;  ///< in the build tree
-  const char *translator, *clang, *program_options;  ///< of whole programs; empty where it was built without libclang
+  const char *translator, *clang, *program_options;  ///< for whole programs; empty where it was built without libclang
   const char* begin;                            ///< in the build tree: a header, and beside it that header precompiled by `compiler`
 };
 extern const toolchain the_toolchain;

@@ -54,7 +54,7 @@ void refuse_libraries(const own_program_request& q, const std::string& preproces
     if (!is_systems && flags.starts_with(" 1") && flags.ends_with("3"))
       refuse_library(file.empty() ? q.file : file + ":" + std::to_string(line), entered);
     file = entered;
-    line = std::stoul(found[1].str()) - 1;  // of the next line, less what the loop adds
+    line = std::stoul(found[1].str()) - 1;  // the next line, less what the loop adds
     is_systems = flags.ends_with("3");
   }
 }

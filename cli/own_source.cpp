@@ -187,7 +187,7 @@ class scopes {
     return all;
   }
   std::vector<scope> open_;  // for each brace
-  scope next_;               // of the next one
+  scope next_;               // the next one's
 };
 
 /// The name of the kernel whose `__global__` is token k; no word if none is declared there.

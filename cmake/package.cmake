@@ -39,7 +39,7 @@ if(WARPFOLD_HAS_CUDA)
     list(APPEND CPACK_COMPONENTS_ALL gpu_runtime)
     set(CPACK_DEBIAN_GPU_RUNTIME_PACKAGE_NAME libwarpfold-gpu${wf_soversion})
     set(CPACK_DEBIAN_GPU_RUNTIME_PACKAGE_SECTION libs)
-    set(CPACK_DEBIAN_GPU_RUNTIME_PACKAGE_SHLIBDEPS OFF)  # of libraries it needs those of libwarpfold
+    set(CPACK_DEBIAN_GPU_RUNTIME_PACKAGE_SHLIBDEPS OFF)  # it needs the libraries of libwarpfold
     set(CPACK_DEBIAN_GPU_RUNTIME_PACKAGE_DEPENDS "libwarpfold${wf_soversion} ${same_version}")
     set(CPACK_COMPONENT_GPU_RUNTIME_DESCRIPTION "The shared library of the reductions on NVIDIA GPUs.")
     string(APPEND CPACK_DEBIAN_GPU_PACKAGE_DEPENDS ", libwarpfold-gpu${wf_soversion} ${same_version}")

@@ -67,11 +67,11 @@ void a_rank() {
   float answers[3];
   {  // places end before their streams do
     wf::gpu place{stream};
-    wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // of all ranks' values; on each rank
+    wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // all ranks' values; on each rank
     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
     wf::nccl::all_reduce(place, comm, form, device_states, count);         // states of your own, in place
-    wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // of a matrix whose rows are spread
-    wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // of a tensor that each rank has
+    wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // a matrix whose rows are spread
+    wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // a tensor that each rank has
     wf::nccl::wait(place, comm, std::chrono::seconds(30));                 // a rank that is lost is an error, and no hang
     const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
     any.run(request);
@@ -96,7 +96,7 @@ int main() {
   try {
     devices_of_a_process();
     a_rank();
-  } catch (const wf::nccl::failure& e) {  // of a communicator that was aborted, or lost a rank
+  } catch (const wf::nccl::failure& e) {  // the communicator was aborted, or lost a rank
     std::printf("%s (%d)\n", e.what(), static_cast<int>(e.nccl_code()));
     return 1;
   } catch (const wf::error& e) {

@@ -81,6 +81,6 @@ int main() {
   const std::int64_t again = wf::reduce(cities, wf::transform(&city::people), wf::argmax);
   std::printf("most people: city %lld\n", static_cast<long long>(at));
 
-  const bool right = std::abs(mean - 26.0 / 9) < 1e-9 && std::abs(var - 80.0 / 81 * 90'000 / 89'999) < 1e-9;  // of 90,000 merges, each within 1e-16 of them
+  const bool right = std::abs(mean - 26.0 / 9) < 1e-9 && std::abs(var - 80.0 / 81 * 90'000 / 89'999) < 1e-9;  // 90,000 merges, each within 1e-16
   return right && best.x[0] == 49'999 && best.x[2] == 49'997 && at == 1 && again == 1 ? 0 : 1;
 }

@@ -80,7 +80,7 @@ struct place_facts {
   int capability = 0;          ///< 90 for compute capability 9.0
   unsigned sms = 0;
   std::uint64_t l2_bytes = 0, memory_bytes = 0, free_bytes = 0;
-  std::string pci;  ///< of the device, as NVML wants it
+  std::string pci;  ///< the device's, as NVML wants it
 };
 
 /// One device, one array on it, and every rung. For one host thread. A call on the device that
@@ -112,7 +112,7 @@ class place {
 
   /// Median seconds of a kernel that only loads `bytes` bytes of the device's own memory.
   virtual double read_seconds(std::uint64_t bytes, bool hot) = 0;
-  virtual double empty_seconds(bool hot) = 0;  ///< of an empty kernel, measured as the rungs are
+  virtual double empty_seconds(bool hot) = 0;  ///< an empty kernel's, measured as the rungs are
 
   // The side stairs; each verifies what it did. Times are 0 on simt.
   virtual std::vector<transpose_row> transposes(unsigned side, bool timed = true) = 0;

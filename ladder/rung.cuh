@@ -41,7 +41,7 @@ using sum_t = typename sum_of<T>::type;
 struct run {
   unsigned block = 256;        ///< threads a block
   unsigned blocks_per_sm = 0;  ///< 0: as the rung likes
-  unsigned sms = 1;            ///< of the device
+  unsigned sms = 1;            ///< the device's
   int capability = 0;
   cudaStream_t stream = nullptr;
   void* scratch = nullptr;       ///< device memory for partial sums

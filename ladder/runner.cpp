@@ -240,8 +240,8 @@ class ladder_run {
   place* lens_;
   const progress& tell_;
   report report_;
-  std::vector<std::size_t> index_;            // of each row in the place's rungs
-  std::vector<std::string> pattern_failure_;  // of each row
+  std::vector<std::size_t> index_;            // for each row in the place's rungs
+  std::vector<std::string> pattern_failure_;  // for each row
   std::unique_ptr<array> data_, small_;
   std::unique_ptr<reference> reference_;
   std::size_t steps_done_ = 0;

@@ -55,9 +55,9 @@ struct report {
   std::optional<gpu_clocks> clocks;
   options asked;
   std::string exact;                           ///< the sum, correctly rounded to the type of sums
-  double condition = 0;                        ///< of the sum; reference::condition()
-  std::uint64_t watched_n = 0;                 ///< of the race check
-  double empty_seconds = 0, read_seconds = 0;  ///< of the same n
+  double condition = 0;                        ///< the sum's; reference::condition()
+  std::uint64_t watched_n = 0;                 ///< for the race check
+  double empty_seconds = 0, read_seconds = 0;  ///< for the same n
   double ceiling_seconds = 0;
   std::uint64_t ceiling_bytes = 0;
   std::vector<row> rows;

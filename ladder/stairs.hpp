@@ -12,7 +12,7 @@ struct transpose_row {
   std::string_view name;
   bool right = false;
   double seconds = 0;              ///< median; 0 on simt
-  std::uint64_t shared_bytes = 0;  ///< of a block
+  std::uint64_t shared_bytes = 0;  ///< a block's
 };
 
 struct overlap_row {

@@ -17,8 +17,8 @@ namespace {
 /// What a float type can do.
 struct precision {
   double unit;         // half a unit in the last place of 1
-  int digits;          // of the significand
-  int least_exponent;  // of a normal number
+  int digits;          // the significand's
+  int least_exponent;  // that of a normal number
   double most;
 };
 

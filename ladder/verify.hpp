@@ -18,7 +18,7 @@ struct judgement {
   double ulps = 0;   ///< |error| in units in the last place of the correctly rounded sum
   double bound = 0;  ///< what |error| may be
   double digits = 0; ///< decimal ones of the result that are right; infinite if all are
-  std::string why;   ///< of what is wrong
+  std::string why;   ///< what is wrong
 };
 
 /// The type of a rung's result: f32 for f16 elements, but for rungs that give the element's type.
@@ -47,7 +47,7 @@ class reference {
 
   wf::dtype type_;
   std::uint64_t n_;
-  std::uint64_t integer_ = 0;                           // of i32
+  std::uint64_t integer_ = 0;                           // i32's
   double hi_ = 0, lo_ = 0;                              // hi + lo is the sum to 106 bits
   std::uint64_t as_f16_ = 0, as_f32_ = 0, as_f64_ = 0;  // bits of it, rounded once
   double magnitude_ = 0;  // not less than the sum of magnitudes of finite elements

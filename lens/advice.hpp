@@ -37,7 +37,7 @@ std::optional<std::int64_t> stride_of(const request&);
 
 /// What a multiprocessor of compute capability 9.0 holds at once.
 struct occupancy {
-  unsigned blocks = 0, warps = 0;  ///< of 64 warps
+  unsigned blocks = 0, warps = 0;  ///< for 64 warps
   std::string_view limit;          ///< `threads`, `shared memory`, `registers` or `blocks`, what is used up first
   unsigned registers = 0;          ///< a thread may have so many without fewer blocks
 };

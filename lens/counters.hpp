@@ -16,13 +16,13 @@ struct memory_counts {
   std::uint64_t bytes = 0;  ///< that lanes asked for, each for itself
 
   // Counts of global memory:
-  std::uint64_t sectors = 0;       ///< of 32 bytes, different ones within a request
+  std::uint64_t sectors = 0;       ///< each has 32 bytes; different ones within a request
   std::uint64_t useful_bytes = 0;  ///< different bytes of those sectors that a lane asked for
 
   // Counts of shared memory:
   std::uint64_t wavefronts = 0;  ///< passes over the banks
   std::uint64_t ideal = 0;       ///< passes without conflicts
-  std::uint64_t ways = 0;        ///< of the worst request: passes over those without conflicts, rounded up
+  std::uint64_t ways = 0;        ///< the worst request's passes over those without conflicts, rounded up
 
   // Counts of atomics:
   std::uint64_t turns = 0;  ///< lanes with the same address follow each other: the most of each request
@@ -36,9 +36,9 @@ struct counters {
   memory_counts global_load, global_store, global_atomic;
   memory_counts shared_load, shared_store, shared_atomic;
   std::uint64_t barriers = 0;        ///< __syncthreads, a warp each
-  std::uint64_t outer_barriers = 0;  ///< of the grid or a cluster, a warp each
+  std::uint64_t outer_barriers = 0;  ///< for the grid or a cluster, a warp each
   std::uint64_t warp_syncs = 0;
-  std::uint64_t shuffles = 0;     ///< of 8 bytes at most
+  std::uint64_t shuffles = 0;     ///< each moves 8 bytes at most
   std::uint64_t collectives = 0;  ///< votes, matches, warp reductions
   std::uint64_t blocks = 0;       ///< basic blocks entered by a warp
   std::uint64_t block_lanes = 0;  ///< active lanes, summed over those

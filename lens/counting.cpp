@@ -60,7 +60,7 @@ struct kernel_state {
   kernel_counts known;
   flow_graph graph;
   std::vector<counters> sites;
-  std::unordered_map<std::uint64_t, std::uint64_t> updates;  // of words of global memory
+  std::unordered_map<std::uint64_t, std::uint64_t> updates;  // for each word of global memory
   unsigned worst_conflicts = 0, most_wasted = 0;
   std::uint32_t worst_site = 0, wasteful_site = 0;
 

@@ -36,7 +36,7 @@ struct sample {
 
 struct kernel_counts {
   std::string name;  ///< with template arguments, without namespaces
-  std::uint32_t grid[3] = {}, block[3] = {};  ///< of the first launch
+  std::uint32_t grid[3] = {}, block[3] = {};  ///< the first launch's
   std::uint64_t shared_bytes = 0;             ///< dynamic, of the first launch
   std::uint64_t launches = 0, events = 0;
   counters total;

@@ -124,7 +124,7 @@ std::string step_in_words(const value_row& row, const value_step& s) {
   std::string from;
   const operation_words how = words_of(row.how);
   for (std::size_t k = 0; k < s.from.size(); ++k) {
-    std::size_t end = k;  // of a run of neighbours, which is told by its ends
+    std::size_t end = k;  // for a run of neighbours, which is told by its ends
     while (end + 1 < s.from.size() && s.from[end + 1] == holder{s.from[k].in_shared, s.from[end].index + 1}) ++end;
     from += std::string(from.empty() ? "" : how.between) + name(s.from[k]);
     if (end < k + 8) continue;
@@ -169,7 +169,7 @@ std::vector<unsigned> passes_of(const request& r) {
   std::vector<unsigned> pass(32);
   unsigned done = 0, most = 0;
   each_group(r, [&](const std::vector<unsigned>& lanes, bool first) {
-    std::map<unsigned, std::vector<std::uint64_t>> words;  // of a bank, in the order of their passes
+    std::map<unsigned, std::vector<std::uint64_t>> words;  // for a bank, in the order of their passes
     if (first) done += std::exchange(most, 0);
     for (const unsigned l : lanes)
       for (std::uint64_t w = r.address[l] / 4; w <= (r.address[l] + r.size - 1) / 4; ++w) {

@@ -26,7 +26,7 @@ std::string shape(const holder& h, int x, int y, std::string_view title = {}) {
 /// The numbers of a row in one element, each digit at a place of its own.
 struct numbers {
   std::string places, digits;
-  std::string narrow_places, narrow_digits;  ///< of numbers of three digits and more, which are smaller to fit the circle
+  std::string narrow_places, narrow_digits;  ///< for numbers of three digits and more, which are smaller to fit the circle
 
   void put(int x, std::string_view number) {
     const bool is_narrow = number.size() > 2;
@@ -83,7 +83,7 @@ class values_drawing {
 
   void add(const value_row& row) {
     std::map<holder, made_value> made;
-    std::string lines[3], nodes[4];  // of the warps' two colours, pale, and what races
+    std::string lines[3], nodes[4];  // the warps' two colours, pale, and what races
     numbers strong, pale;
     const bool has_elements = loads_apart(row), is_racing = racing_steps(row) != 0;
     std::map<std::uint64_t, holder> written;  // that several threads write: drawn where the first of them is

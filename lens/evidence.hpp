@@ -79,7 +79,7 @@ class evidence {
  private:
   struct score {
     unsigned asked = 0;
-    std::array<std::array<unsigned, 7>, 13> votes{}, kept{};  // of the votes, those where the result is the first operand
+    std::array<std::array<unsigned, 7>, 13> votes{}, kept{};  // the votes where the result is the first operand
   };
   bool is_known_, prefers_wholes_ = false;
   std::map<source_place, score> scores_;

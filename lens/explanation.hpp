@@ -26,8 +26,8 @@ struct explanation {
   explain_request asked;
   std::string name, file;      ///< `warp_leader/nested`, `ladder/04_warp_leader.cuh`
   std::string lesson;          ///< the head comment
-  std::string setting;         ///< of a user's own kernel: its launch and arguments; then `asked` is empty
-  std::vector<std::string> outputs;  ///< of one: what its arrays hold after the run
+  std::string setting;         ///< for a user's own kernel: its launch and arguments; then `asked` is empty
+  std::vector<std::string> outputs;  ///< what a kernel's own arrays hold after the run
   bool on_host = false;        ///< no kernel: nothing below but the result
   bool is_stair = false;
   std::string result, exact;   ///< sums, as text; of a stair nothing
@@ -35,7 +35,7 @@ struct explanation {
   std::string why;             ///< it is wrong
   std::uint64_t additions = 0; ///< that any sum of n elements needs; 0 where nothing is summed
   std::vector<kernel_counts> kernels;
-  counters total;              ///< of all kernels
+  counters total;              ///< all kernels' together
   std::uint64_t longest_queue = 0;
   std::vector<ladder::race_pair> races;
   /// From a run of its own, small enough to draw.

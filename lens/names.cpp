@@ -48,7 +48,7 @@ std::string short_name(const std::string& name) {
   // CUDA's names of types that are others here.
   for (const auto& [own, cudas] : {std::pair{"small_float<f16_format, __half_raw>", "__half"}, {"small_float<bf16_format, __nv_bfloat16_raw>", "__nv_bfloat16"}})
     for (std::size_t at; (at = text.find(own)) != text.npos;) text.replace(at, std::string_view(own).size() + text.substr(at).starts_with(std::string(own) + " >"), cudas);
-  if (text.starts_with("void ")) text.erase(0, 5);  // of a template, the demangler tells the type
+  if (text.starts_with("void ")) text.erase(0, 5);  // for a template the demangler tells the type
   return text;
 }
 

@@ -11,7 +11,7 @@ namespace lens {
 
 struct operation {
   std::uintptr_t at;   ///< the instruction, for simt::locate()
-  unsigned count = 0;  ///< of one thread: 1 of an addition, subtraction, product, quotient or root, 2 of a fused one
+  unsigned count = 0;  ///< for one thread: 1 for an addition, subtraction, product, quotient or root, 2 for a fused one
 };
 
 /// What a thread computes from a basic block's mark (the site of simt::observer::basic_block) to the next

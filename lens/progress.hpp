@@ -28,7 +28,7 @@ class progress {
   struct part {
     const char* what = "preparing";
     unsigned at = 0, of = 1;
-    std::uint64_t begun = 0, blocks = 0;  ///< of all launches, when the part began
+    std::uint64_t begun = 0, blocks = 0;  ///< for all launches, when the part began
   };
   void watch();
   void draw();

@@ -37,7 +37,7 @@ class warp_replay {
       all |= std::uint32_t{!lane.empty()} << l;
     }
     if (all == 0) return;
-    make_events(all);  // of a lane's first basic block, where a compiler left its mark out
+    make_events(all);  // for a lane's first basic block, where a compiler left its mark out
     stack_.assign(1, {all, flow_graph::exit});
     while (!stack_.empty()) {
       const path top = stack_.back();

@@ -40,7 +40,7 @@ std::vector<named_count> other_counts_of(const kernel_counts&);
 struct picture {
   std::string title;
   const block_trace* trace = nullptr;
-  bool of_lanes = false;  ///< of a trace
+  bool of_lanes = false;  ///< a trace's
   const sample *banks = nullptr, *sectors = nullptr;
   std::string_view main_file;  ///< whose lines need no name
 

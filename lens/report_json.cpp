@@ -57,7 +57,7 @@ counters counters_of(const json& j) {
     name[name.find(' ')] = '_';
     if (!j.contains(name)) continue;
     const json& from = j[name];
-    auto& m = const_cast<memory_counts&>(c.*row.counts);  // of `c`, which is not constant
+    auto& m = const_cast<memory_counts&>(c.*row.counts);  // a member of `c`, which is not constant
     m.requests = from["requests"];
     m.lanes = from["lanes"];
     m.bytes = from["bytes"];

@@ -12,7 +12,7 @@ namespace lens {
 
 /// The addresses that the active lanes of a warp access together, `size` bytes each.
 struct request {
-  std::uint32_t mask = 0;  ///< of active lanes; the others' addresses mean nothing
+  std::uint32_t mask = 0;  ///< active lanes; the others' addresses mean nothing
   std::uint32_t size = 0;
   std::array<std::uint64_t, 32> address;
 

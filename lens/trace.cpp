@@ -35,7 +35,7 @@ struct tracing::state {
     t.threads = static_cast<unsigned>(first->threads.size());
     graph.find_meeting_points();
     std::set<std::uint64_t> used, written;
-    std::map<std::uint64_t, std::uint32_t> user;  // of a word: the thread, or many
+    std::map<std::uint64_t, std::uint32_t> user;  // for a word: the thread, or many
     std::map<std::uint32_t, std::set<std::uint64_t>> words_of_line;
     for (std::uint32_t k = 0; k < t.threads; ++k)
       for (const simt::event& e : first->threads[k]) {

@@ -27,12 +27,12 @@ struct value_step {
   unsigned thread = 0;
   holder to;
   std::vector<holder> from;     ///< none: zero, or what is loaded
-  double loaded = 0;            ///< of a load: what the elements come to, which goes to what `from` holds
-  std::uint64_t address = 0;    ///< of a result, in global memory
+  double loaded = 0;            ///< for a load: what the elements come to, which goes to what `from` holds
+  std::uint64_t address = 0;    ///< for a result, in global memory
   bool is_seen = false;         ///< the values that went there and back are what this makes of them
   bool reaches_result = false;  ///< it, or what was made of it, left for global memory at the end
-  bool is_reduced = false;      ///< of a load: its thread then gave to a reduction of its warp, which is not followed
-  unsigned elements = 0;        ///< of a load: how many there are
+  bool is_reduced = false;      ///< for a load: its thread then gave to a reduction of its warp, which is not followed
+  unsigned elements = 0;        ///< for a load: how many there are
   unsigned neighbours = 0;      ///< the first so many of them, each of which begins where the one before ends
 };
 

@@ -27,8 +27,8 @@ class value_log {
  public:
   struct entry {
     seen_value value;
-    simt::update_kind update = simt::update_kind::unknown;  ///< of reductions of a warp, too
-    std::uint64_t result = 0;                               ///< of those
+    simt::update_kind update = simt::update_kind::unknown;  ///< for reductions of a warp, too
+    std::uint64_t result = 0;                               ///< for those
   };
   void begin(std::size_t threads);
   void access(std::uint32_t thread, const simt::memory_access&);
@@ -55,7 +55,7 @@ class value_log {
 /// What one look at a block tells the next of reductions of its warps. A number that goes through shared memory may lie
 /// there in several words, which a drawing shows as one place: the first.
 struct reductions_seen {
-  std::map<std::uint64_t, std::uint64_t> first_word;                         ///< of the other words of a number
+  std::map<std::uint64_t, std::uint64_t> first_word;                         ///< for the other words of a number
   std::map<std::uint64_t, std::map<unsigned, std::optional<whole>>> numbers;  ///< what lies there, by the barriers before
   bool operator==(const reductions_seen&) const = default;
 };
@@ -127,7 +127,7 @@ class value_flow {
   /// A reduction that adds digits, perhaps, and a store that perhaps is of its result.
   struct pending_digit {
     std::uint32_t mask;
-    digit given;  // of all 32 lanes
+    digit given;  // all 32 lanes'
     std::uint64_t result;
     rows::iterator row;
   };
@@ -199,10 +199,10 @@ class value_flow {
   std::map<unsigned, rows> rows_;
   rows::iterator cursor_;
   std::array<lane_state, 32> lanes_;
-  std::vector<std::size_t> entries_;  // of each lane, how many it has gone through
-  std::map<unsigned, unsigned> reduced_;  // of a thread that gave to a reduction of its warp: the barriers before the last
+  std::vector<std::size_t> entries_;  // how many each lane has gone through
+  std::map<unsigned, unsigned> reduced_;  // for a thread that gave to a reduction of its warp: the barriers before the last
   std::set<holder> found_;            // places that another block wrote
-  source_place read_at_;              // of the last of the lanes' reads
+  source_place read_at_;              // the place of the last of the lanes' reads
 };
 
 }  // namespace lens

@@ -72,7 +72,7 @@ std::span<const T> data(family k, std::size_t n) {
       std::unique_ptr<std::byte[]> memory;
       std::size_t bytes = 0, filled = 0;
     };
-    static std::map<family, place>& places = *new std::map<family, place>;  // of T
+    static std::map<family, place>& places = *new std::map<family, place>;  // those of T
     place& p = places[k];
     const auto& some = numbers<T>(k);
     const std::size_t bytes = n * sizeof(T);

@@ -158,7 +158,7 @@ struct rank {
   cudaStream_t stream;
   const wf::gpu* place;
   std::barrier<>* meet;
-  std::vector<double>* times;  ///< of each rank, for the slowest
+  std::vector<double>* times;  ///< each rank's, for the slowest
 };
 
 /// Times `work`, calls times one after the other; on each rank alike. In a graph: captured once, replayed.

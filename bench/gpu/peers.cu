@@ -17,7 +17,7 @@ namespace bench {
 
 namespace {
 
-struct add_floats {  // of halves, accumulated in float
+struct add_floats {  // halves, accumulated in float
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 struct square {

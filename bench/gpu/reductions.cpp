@@ -172,7 +172,7 @@ class table {
 
   void row(wf::op o, wf::accuracy a) {
     const std::string name(wf::properties_of(o).name), mode = a == wf::accuracy::exact ? "exact" : "fast";
-    std::vector<unsigned char> last;  // of the size before
+    std::vector<unsigned char> last;  // the answer for the size before
     int last_k = -1;
     std::printf("%-14s %-5s %-5s %-6s", name.c_str(), std::string(wf::info(t_).name).c_str(), mode.c_str(), data_);
     for (const int k : sizes(o)) {
@@ -324,7 +324,7 @@ class table {
 
   settings s_;
   json_file file_;
-  std::size_t most_bytes_;  ///< of an input
+  std::size_t most_bytes_;  ///< an input's
   bench::meter meter_;
   wf::gpu place_;
   unsigned char *x_ = nullptr, *y_ = nullptr, *out_ = nullptr;

@@ -46,7 +46,7 @@ struct question {
   std::string family, name;
   std::vector<std::int64_t> shape;
   std::vector<int> axes;
-  std::vector<std::int64_t> offsets;  ///< of segments
+  std::vector<std::int64_t> offsets;  ///< for segments
   op what = op::sum;
 };
 

@@ -54,7 +54,7 @@ struct setting {
   cudaStream_t stream;
   unsigned sm;
   std::uint64_t l2_bytes;
-  void* scratch;  // of CUB
+  void* scratch;  // CUB's
   std::size_t scratch_bytes;
   workspace* ws;
   char* flush;

@@ -27,7 +27,7 @@ int rank = 0, ranks = 1;
 
 struct contender {
   std::string name;
-  std::size_t bytes;           ///< of a message
+  std::size_t bytes;           ///< a message's
   std::function<void()> call;  ///< one all-reduce
   std::vector<double> us;
 };

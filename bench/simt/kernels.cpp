@@ -50,7 +50,7 @@ void launch(benchmark::State& state, void (*kernel)(const float*, float*), unsig
   using benchmark::Counter;
   const double all = static_cast<double>(blocks) * threads;
   state.counters["per_thread"] = Counter(all, Counter::kIsIterationInvariantRate | Counter::kInvert);
-  if (waits > 0)  // of a thread at a barrier or shuffle
+  if (waits > 0)  // a thread waits at a barrier or shuffle
     state.counters["per_wait"] = Counter(all * waits, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 

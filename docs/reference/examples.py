@@ -73,7 +73,7 @@ class Uses:
 
     def patterns(self, s, program):
         """What in a program's code is a use of the symbol."""
-        if s.name in self.enumerators and "::" not in s.name:  # of C, where an enumerator stands alone
+        if s.name in self.enumerators and "::" not in s.name:  # C, where an enumerator stands alone
             return [rf"\b(?:{'|'.join(self.enumerators[s.name])})\b"]
         if not s.owner:
             return [rf"(?<![\w:]){spelled(name)}(?!\w)" for name in self.types.get(s.name, [s.name])]

@@ -19,11 +19,11 @@ class Symbol:
     header: str        # view.hpp
     page: str          # the name of its page
     args: str = ""     # (int a, int b) const
-    type: str = ""     # of an answer, of a variable, of what an alias stands for
+    type: str = ""     # an answer's, a variable's, or what an alias stands for
     noexcept: bool = False
-    words: str = ""    # of its docstring, examples among them
+    words: str = ""    # its docstring's, examples among them
     examples: list = field(default_factory=list)  # those in the docstring
-    grouped: bool = False                         # of the group of reductions
+    grouped: bool = False                         # in the group of reductions
 
     @property
     def short(self):

@@ -25,7 +25,7 @@ void views() {
   expect(image.rank() == 2 && image.size() == 24 && image.data() == pixels.data());
   expect(image.shape() == shape && image.strides() == wf::row_major(shape) && image.strides()[0] == 6);
 
-  const wf::extents half{4, 2}, apart{6, 3};                 // of each row the elements 0 and 3: strides count elements
+  const wf::extents half{4, 2}, apart{6, 3};                 // the elements 0 and 3 of each row: strides count elements
   const wf::view<float> sparse(pixels.data(), half, apart);
   expect(wf::sum(sparse) == 0 + 3 + 6 + 9 + 12 + 15 + 18 + 21);
 
@@ -74,7 +74,7 @@ void answers() {
   const std::vector<int> both{0, 1};
   expect(wf::sum(matrix, wf::axis(both)).size() == 1 && wf::sum(matrix, wf::axis(wf::per_dimension<int>(both), true)).shape == wf::extents{1, 1});
 
-  wf::array<bool> some = wf::any(matrix, wf::axis{0});       // of bool: bytes, 0 or 1
+  wf::array<bool> some = wf::any(matrix, wf::axis{0});       // bool is bytes, 0 or 1
   expect(some.size() == 3 && some[0] && some.values[1] == 1 && some.data()[2] && some.shape == wf::extents{3});
   expect(thrown_by<wf::error>([&] { wf::sum(matrix, wf::axis{2}); }).code() == wf::errc::bad_argument);
 }

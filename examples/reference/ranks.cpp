@@ -20,10 +20,10 @@ struct negatives {
 };
 
 void answers(MPI_Comm comm, int ranks) {
-  const std::vector<double> piece{1, -2, 3};               // of each rank
+  const std::vector<double> piece{1, -2, 3};               // each rank has one
   expect(wf::mpi::sum(comm, piece) == 2.0 * ranks && wf::mpi::norm(comm, piece) == wf::mpi::norm2(comm, piece));
   expect(wf::all_reduce(comm, piece, negatives{}) == ranks);
-  wf::mpi::own_state<negatives> own{1, 3};                 // of a reduction of your own: its state, and of how many elements
+  wf::mpi::own_state<negatives> own{1, 3};                 // for a reduction of your own: its state, and how many elements it has
   wf::all_reduce(comm, negatives{}, own);
   expect(own.state == ranks && own.elements == 3 * ranks);
   double greatest = 0;
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     answers(MPI_COMM_WORLD, ranks);
     states(MPI_COMM_WORLD, rank, ranks);
     running_sums(MPI_COMM_WORLD, rank, ranks);
-  } catch (const wf::mpi::failure& e) {  // of a communicator whose error handler is MPI_ERRORS_RETURN
+  } catch (const wf::mpi::failure& e) {  // the communicator's error handler is MPI_ERRORS_RETURN
     MPI_Abort(MPI_COMM_WORLD, e.mpi_code());
   }
   MPI_Finalize();

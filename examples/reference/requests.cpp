@@ -88,7 +88,7 @@ void states() {
   expect(form.what == wf::op::sum && form.element == wf::dtype::f32 && form.accuracy == wf::accuracy::exact);
   expect(form.adds && form.canonical && form.bytes % 8 == 0 && wf::state_version == 2);
   std::vector<std::byte> whole(form.bytes), nothing(form.bytes);
-  wf::clear_states(form, nothing.data(), 1);                          // of no elements
+  wf::clear_states(form, nothing.data(), 1);                          // without elements
   wf::request r = of_matrix(wf::op::sum, whole.data());
   r.wanted = wf::output::states;
   wf::cpu_backend().run(r);

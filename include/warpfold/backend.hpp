@@ -34,7 +34,7 @@ struct state_form {
   op what;                ///< the operation
   dtype element;          ///< the type of the elements
   wf::accuracy accuracy;  ///< exact, or native arithmetic
-  std::size_t bytes;  ///< of a state
+  std::size_t bytes;  ///< a state's
   bool adds;          ///< merged by int64 addition of their words
   bool canonical;     ///< the same bytes in any order of the elements
 };

@@ -17,7 +17,7 @@ namespace wf {
 ///     double low = wf::sum(values, c);
 struct context {
   wf::accuracy accuracy = wf::accuracy::exact;    ///< exact, or native arithmetic
-  wf::rounding rounding = wf::rounding::nearest;  ///< of exact results
+  wf::rounding rounding = wf::rounding::nearest;  ///< for exact results
   int threads = 0;                                ///< threads at most; 0: as many as the executor has; below 0 is refused
   cpu::executor* executor = nullptr;              ///< who runs the tasks; null: cpu::default_executor()
 };

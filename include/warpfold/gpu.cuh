@@ -40,7 +40,7 @@ namespace wf {
 /// dimensions do not lie in one another and no axis, bad_argument for an address that is no multiple of its element's alignment.
 ///
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
-///     wf::reduce(place, x, y, device_out, my_distance{});                        // of two inputs
+///     wf::reduce(place, x, y, device_out, my_distance{});                        // for two inputs
 ///     wf::reduce(place, x, device_out, wf::transform(square{}), wf::sum);        // no array of squares
 ///     double d = wf::reduce(place, x, y, wf::transform(product{}), wf::sum);     // waits
 ///     wf::reduce(place, matrix, rows_out, wf::transform(square{}), wf::sum, wf::axis{1});

@@ -3,10 +3,10 @@
 /// Reductions over the ranks of an MPI communicator: the answer of all elements together, with the same bits however they are
 /// spread and however many ranks there are (docs/ranks.md). Headers alone; needs MPI 3.0 and links warpfold::mpi.
 ///
-///     double s = wf::mpi::sum(comm, values);                    // of the whole array, whose pieces ranks hold in their order
+///     double s = wf::mpi::sum(comm, values);                    // the whole array, whose pieces ranks hold in their order
 ///     auto [m, v] = wf::mpi::mean_var(comm, values, wf::correction{1});
 ///     auto at  = wf::mpi::argmin(comm, values);                 // the place in the whole array
-///     auto col = wf::mpi::sum(comm, rows, wf::axis{0});         // of a matrix whose rows are spread
+///     auto col = wf::mpi::sum(comm, rows, wf::axis{0});         // a matrix whose rows are spread
 ///     auto own = wf::all_reduce(comm, values, my_reduction{});  // see reduction.hpp
 ///
 ///     wf::all_reduce(comm, request);                            // anything else that can be asked (request.hpp)

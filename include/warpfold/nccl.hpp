@@ -4,11 +4,11 @@
 /// Nothing waits for the host, so the calls can be captured into a graph. Headers alone; needs nccl.h, links warpfold::nccl.
 ///
 ///     wf::gpu place{stream};
-///     wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // of all ranks' values; on each rank
-///     wf::nccl::mean(place, comm, matrix, device_out, wf::axis{0});          // of a matrix whose rows are spread
+///     wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // all ranks' values; on each rank
+///     wf::nccl::mean(place, comm, matrix, device_out, wf::axis{0});          // a matrix whose rows are spread
 ///     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked (request.hpp)
 ///     wf::nccl::all_reduce(place, comm, form, device_states, n);         // states (backend.hpp), in place
-///     wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // of a tensor, element by element
+///     wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // a tensor, element by element
 ///     wf::nccl::wait(place, comm, std::chrono::seconds(30));             // a rank that is lost is an error, and no hang
 ///
 /// Where states are added (state_form::adds), they go as they are into one ncclAllReduce of 64-bit words, whose sums a kernel brings to

@@ -106,7 +106,7 @@ constexpr int inputs_of(op what) noexcept { return operation_of(what).inputs; }
 /// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
 /// complex numbers: re and im of the mean, the variance).
 struct result_kind {
-  dtype type;  ///< of each number
+  dtype type;  ///< each number's
   int values;  ///< numbers of an answer: 1, 2 or 3
 };
 /// What an answer of that kind is, of elements of a type.

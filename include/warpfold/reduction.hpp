@@ -116,9 +116,9 @@ struct declaration {
     once,     ///< once, from the true value
     natively  ///< as the hardware adds
   };
-  nothing empty;    ///< of no elements
-  nans nan;         ///< of NaNs
-  rounds rounding;  ///< of the answer
+  nothing empty;    ///< without elements
+  nans nan;         ///< for NaNs
+  rounds rounding;  ///< the answer's
 };
 
 /// Folds x[0 … n), whose indexes start at `first`, into s on this thread, in order; x points to n elements of each

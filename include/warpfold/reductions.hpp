@@ -4,12 +4,12 @@
 ///
 ///     double s  = wf::sum(values);                            // exact: the true sum, rounded once
 ///     double f  = wf::sum(values, wf::fast);                  // native, the same bits on every run
-///     auto rows = wf::sum(matrix, wf::axis{1});               // of a wf::view, any axes
+///     auto rows = wf::sum(matrix, wf::axis{1});               // a wf::view, any axes
 ///     auto [m, v] = wf::mean_var(values, wf::correction{1});
 ///     auto [s, lo, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);   // one pass
 ///     auto r    = wf::reduce(values, my_reduction{});         // your own, see reduction.hpp
 ///     auto d    = wf::reduce(x, y, my_distance{});            // your own of two inputs
-///     auto q    = wf::reduce(x, y, wf::transform(f), wf::sum); // of f(x, y), without an array of them
+///     auto q    = wf::reduce(x, y, wf::transform(f), wf::sum); // sums f(x, y), without an array of them
 ///     auto [t, high, overflow] = wf::checked_sum(integers);   // and whether the true sum fits
 ///     auto each = wf::sum(values, wf::segments{offsets});     // or wf::segments_of{16}, wf::by_label{labels, n}
 ///
@@ -57,7 +57,7 @@ struct segments {
 };
 /// Segments of one length; the last may be shorter.
 struct segments_of {
-  std::int64_t length;  ///< of each, in elements; 1 or more
+  std::int64_t length;  ///< each one's, in elements; 1 or more
 };
 /// Element i belongs to answer labels[i], 0 <= labels[i] < answers.
 struct by_label {

@@ -29,9 +29,9 @@ struct partition {
   enum class kinds : std::uint8_t {
     whole,           ///< one answer
     axes,            ///< one per position along the other axes, C-ordered
-    segments,        ///< of a one-dimensional input: segment k is the elements offsets[k] … offsets[k + 1]
-    equal_segments,  ///< of a one-dimensional input: `length` elements each; the last may be shorter
-    labels           ///< of a one-dimensional input: element i belongs to answer labels[i], 0 <= labels[i] < count
+    segments,        ///< for a one-dimensional input: segment k is the elements offsets[k] … offsets[k + 1]
+    equal_segments,  ///< for a one-dimensional input: `length` elements each; the last may be shorter
+    labels           ///< for a one-dimensional input: element i belongs to answer labels[i], 0 <= labels[i] < count
   };
   kinds kind = kinds::whole;       ///< which of these
   bool keepdims = false;           ///< axes: those that are reduced stay, with length 1
@@ -39,14 +39,14 @@ struct partition {
   std::span<const int> axes{};     ///< the axes that are reduced, in any order; negative ones count from the last
   const void* indexes = nullptr;   ///< the count + 1 offsets, or the labels
   std::int64_t count = 0;          ///< segments, or answers by label
-  std::int64_t length = 0;         ///< of equal segments
+  std::int64_t length = 0;         ///< for equal segments
 };
 
 /// What is written: answers, of the type that results.hpp gives; those of integers in a wf::checked, which says whether
 /// the true one fits; or states (backend.hpp).
 enum class output : std::uint8_t {
   answers,  ///< answers
-  checked,  ///< of integers, and whether the true answer fits
+  checked,  ///< integers, and whether the true answer fits
   states    ///< what was reduced so far
 };
 

@@ -52,7 +52,7 @@ struct stands_for {
 
 /// What a built-in reduction may be told.
 struct options {
-  wf::rounding rounding = wf::rounding::nearest;  ///< of exact answers
+  wf::rounding rounding = wf::rounding::nearest;  ///< for exact answers
   std::int64_t correction = 0;                    ///< var, std: divided by n - correction, n the number of elements
 };
 

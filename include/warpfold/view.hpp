@@ -23,7 +23,7 @@ inline constexpr int max_rank = 32;
 template <class T>
 class per_dimension {
  public:
-  using value_type = T;             ///< of a value
+  using value_type = T;             ///< a value's
   using iterator = T*;              ///< to a value
   using const_iterator = const T*;  ///< to a value that is only read
 
@@ -162,7 +162,7 @@ inline extents row_major(const extents& shape) noexcept {
 template <class T>
 class view {
  public:
-  using element = T;  ///< of an element
+  using element = T;  ///< an element's
 
   /// A C-ordered array without gaps. Throws wf::error (bad_argument) on a negative length and on more than 2^63 - 1 elements.
   view(const T* data, extents shape) : view(data, shape, row_major(shape)) {}
@@ -208,7 +208,7 @@ class view {
 /// refused by the reduction, with wf::error (bad_argument).
 ///
 ///     auto rows = wf::sum(matrix, wf::axis{1});           // an answer for each row
-///     auto kept = wf::sum(cube, wf::axis{0, 2}.keep());   // of the shape (1, n, 1)
+///     auto kept = wf::sum(cube, wf::axis{0, 2}.keep());   // has the shape (1, n, 1)
 struct axis {
   per_dimension<int> which;  ///< the axes that are reduced
   bool keepdims = false;     ///< reduced axes stay, with length 1

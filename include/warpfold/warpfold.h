@@ -140,7 +140,7 @@ typedef struct wf_place wf_place;
  */
 typedef struct wf_request {
   size_t size;              /**< sizeof(wf_request) */
-  int version;              /**< of this struct: WF_REQUEST_VERSION */
+  int version;              /**< this struct's: WF_REQUEST_VERSION */
   int op;                   /**< wf_op */
   const wf_array* x;        /**< the elements */
   const wf_array* y;        /**< the second input of WF_DOT, else null */
@@ -183,7 +183,7 @@ WF_API int wf_state_size(int op, int dtype, int accuracy, size_t* bytes, int* ad
  */
 typedef struct wf_states {
   size_t size;            /**< sizeof(wf_states) */
-  int version;            /**< of this struct: WF_STATES_VERSION */
+  int version;            /**< this struct's: WF_STATES_VERSION */
   int op;                 /**< wf_op */
   int dtype;              /**< wf_dtype of the elements */
   void* states;           /**< the first; of any alignment on the CPU, of 8 bytes on a place */

@@ -17,8 +17,8 @@ struct argument {
   std::string text;              ///< as it was given
   bool is_array = false, is_output = false;
   std::string element;           ///< `f32`
-  std::uint64_t count = 0;       ///< of an array
-  std::vector<unsigned char> bytes;  ///< of the number, or of the array as it is before the run
+  std::uint64_t count = 0;       ///< an array's
+  std::vector<unsigned char> bytes;  ///< the number's, or the array's as it is before the run
 };
 
 /// The bytes of an array, at most.

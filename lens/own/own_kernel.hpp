@@ -19,7 +19,7 @@ namespace lens::own {
 struct parameter {
   bool is_pointer = false, is_constant = false, is_known = true;
   const char* element = "";
-  std::size_t size = 0;  ///< of an element, or of the value
+  std::size_t size = 0;  ///< an element's, or the value's
 };
 
 template <class T>

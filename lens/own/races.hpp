@@ -16,7 +16,7 @@ namespace lens::own {
 
 struct judgement {
   std::vector<ladder::race_pair> races;  ///< each pair of lines once, as often as in the run that had most of it
-  std::string fault;                     ///< of the first run that failed, and how that one was scheduled
+  std::string fault;                     ///< what the first run that failed tells, and how that one was scheduled
   unsigned runs = 0, schedules = 0;      ///< ended, of so many that differ; fewer where a run is costly or only waits
 };
 

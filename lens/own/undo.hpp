@@ -20,7 +20,7 @@ class undo_log final : public simt::observer {
  private:
   struct word {
     unsigned char bytes[8];
-    std::uint8_t from, to;  ///< of them, those that are the region's
+    std::uint8_t from, to;  ///< those of them that are the region's
   };
   std::unordered_map<std::uintptr_t, word> words_;
 };

@@ -15,7 +15,7 @@ struct kernel_record {
   std::string name;  ///< demangled, with parameters
   double seconds = 0;
   std::uint64_t order = 0;  ///< device time of its start, in ns
-  std::size_t window = 0;   ///< of those that open() began, the one that launched it
+  std::size_t window = 0;   ///< the one that launched it, among those that open() began
   std::uint32_t grid[3] = {}, block[3] = {};
   unsigned registers = 0;  ///< a thread
   std::uint64_t static_shared = 0, dynamic_shared = 0, local_bytes = 0;  ///< a block, a block, a thread

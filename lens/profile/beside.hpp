@@ -13,7 +13,7 @@
 #include "metrics.hpp"
 
 namespace lens {
-struct kernel_counts;  // of lens/counting.hpp, which stands beside simt's own <cuda_runtime.h>
+struct kernel_counts;  // from lens/counting.hpp, which stands beside simt's own <cuda_runtime.h>
 }
 
 namespace lens::profile {
@@ -38,7 +38,7 @@ struct beside_row {
   std::string_view counter;
   double simt = 0, gpu = 0;
   bool to_the_unit = false;
-  const cause* why = nullptr;  ///< of a difference; null if it has none that is known
+  const cause* why = nullptr;  ///< for a difference; null if it has none that is known
   double difference() const { return gpu - simt; }
   bool equal() const;
   bool explained() const { return equal() || why != nullptr; }
@@ -46,7 +46,7 @@ struct beside_row {
 
 struct beside_kernel {
   std::string name;
-  std::vector<beside_row> rows;  ///< of counters that either side has
+  std::vector<beside_row> rows;  ///< for counters that either side has
   counted_kernel gpu;            ///< all that was counted, as the rows are sums of it
 };
 

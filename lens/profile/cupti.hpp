@@ -50,7 +50,7 @@ struct cupti {
 #define LENS_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
   LENS_CUPTI_FUNCTIONS(LENS_CUPTI_MEMBER)
 #undef LENS_CUPTI_MEMBER
-  std::string path;        ///< of the library that was loaded
+  std::string path;        ///< where the library that was loaded lies
   std::uint32_t version = 0;
   std::string no_host;     ///< why libnvperf_host could not be loaded; without it there are no counters
 

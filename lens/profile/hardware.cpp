@@ -237,10 +237,10 @@ counted count_kernels(const std::function<void()>& work, bool instructions_alone
   result.chip = chip_of(c, device);
   const auto available = availability_of(c, context);
   std::vector<const char*> names;
-  std::vector<std::size_t> places;  // of the names in metrics()
+  std::vector<std::size_t> places;  // those of the names in metrics()
   for (std::size_t k = 0; k < metrics().size(); ++k)
     if (!instructions_alone || metrics()[k].from == source::sass) {
-      names.push_back(metrics()[k].name.data());  // of a literal
+      names.push_back(metrics()[k].name.data());  // a literal's
       places.push_back(k);
     }
   metric_host host(c, result.chip, available.data());

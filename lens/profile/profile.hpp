@@ -23,7 +23,7 @@ namespace lens::profile {
 struct profile_request {
   std::string rung;                 ///< or, if `reduction` is there, empty
   std::optional<wf::op> reduction;  ///< one of the library's, by its own kernels
-  wf::accuracy accuracy = wf::accuracy::exact;  ///< of that
+  wf::accuracy accuracy = wf::accuracy::exact;  ///< for that
   wf::dtype type = wf::dtype::f32;
   std::uint64_t n = std::uint64_t{1} << 24;
   ladder::distribution data = ladder::distribution::uniform;
@@ -63,7 +63,7 @@ struct profile {
   std::vector<profiled_kernel> kernels;
   std::vector<statistics> transfers, calls;
   std::uint64_t dropped = 0;
-  std::optional<ladder::timing> event_time;  ///< of the whole rung
+  std::optional<ladder::timing> event_time;  ///< the whole rung's
 
   std::string no_counters;
   std::string chip;
@@ -72,7 +72,7 @@ struct profile {
     std::string name;
     counted_kernel counted;
   };
-  std::vector<named_counts> counts;  ///< of each launch of one run
+  std::vector<named_counts> counts;  ///< for each launch of one run
 
   std::optional<roofline> roof;
   bool counted_operations = false;  ///< the points' operations and bytes are the counters'; else the sum's own

@@ -51,7 +51,7 @@ class reduction_subject {
   wf::op what_;
   wf::accuracy how_;
   const ladder::array& data_;
-  std::optional<ladder::array> second_;  ///< of dot
+  std::optional<ladder::array> second_;  ///< for dot
   std::unique_ptr<memory> second_on_device_, out_;
   std::unique_ptr<wf::device_place> place_;
 };

@@ -78,7 +78,7 @@ table counters_table(const profile& p, source from) {
       any = any || v != 0;
       row.push_back(value_text(v, m.unit));
     }
-    if (any) rows.push_back(row);  // of 45, most rungs have a third
+    if (any) rows.push_back(row);  // most rungs have a third of the 45
   }
   return rows;
 }

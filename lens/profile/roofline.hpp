@@ -17,8 +17,8 @@ struct roofline_point {
 };
 
 struct roofline {
-  double bytes_per_second = 0;       ///< of a kernel that only reads
-  double operations_per_second = 0;  ///< of a kernel that only multiplies and adds
+  double bytes_per_second = 0;       ///< for a kernel that only reads
+  double operations_per_second = 0;  ///< for a kernel that only multiplies and adds
   std::string operation;             ///< `f32 FLOP`
   std::vector<roofline_point> points;
 

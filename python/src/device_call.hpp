@@ -29,7 +29,7 @@ struct device_call {
     std::optional<wf::dtype> type_told;     ///< what `type` means, where that is known without the library
     PyObject* second = nullptr;             ///< the other array of dot()
     PyObject *offsets = nullptr, *labels = nullptr;  ///< arrays of theirs, or for offsets the length of each segment
-    std::int64_t answers = 0;               ///< of labels
+    std::int64_t answers = 0;               ///< for labels
     PyObject* where = nullptr;              ///< a mask, an array of theirs; null: all elements count
     bool skip_nans = false;
   };
@@ -46,7 +46,7 @@ inline bool read_axes(PyObject* given, int rank, std::vector<int>& axes) {
     const long told = PyLong_Check(one) && !PyBool_Check(one) ? PyLong_AsLong(one) : rank;
     const int d = static_cast<int>(told < 0 ? told + rank : told);
     if ((told == -1 && PyErr_Occurred() != nullptr) || told >= rank || told < -rank || std::find(axes.begin(), axes.end(), d) != axes.end()) {
-      PyErr_Clear();  // of an int beyond long
+      PyErr_Clear();  // the int is beyond long
       return false;
     }
     axes.push_back(d);

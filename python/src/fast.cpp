@@ -94,7 +94,7 @@ std::optional<dtype> type_told(PyObject* given) {
 /// reduced. Else nothing is done, and false.
 template <class F>
 bool put_in_memory_order(std::vector<int>& order, const layout& x, F is_reduced) {
-  const auto distance = [&](int d) {  // of what has no neighbours the greatest
+  const auto distance = [&](int d) {  // the greatest where there are no neighbours
     const std::int64_t stride = std::abs(x.strides[static_cast<std::size_t>(d)]);
     return x.shape[static_cast<std::size_t>(d)] == 1 || stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride;
   };
@@ -200,11 +200,11 @@ class quick_call {
     if (!want || (r_.what != op::sum && r_.what != op::mean && r_.what != op::prod)) return false;
     final_ = *want;
     if (final_ == kind_.type) return true;
-    if (wf::is_integer(final_)) {  // of sums mod 2^64, which are so mod less
+    if (wf::is_integer(final_)) {  // sums mod 2^64 are so mod less, too
       cut_ = true;
       return wf::is_integer(element_) && r_.what != op::mean && final_ != dtype::boolean;
     }
-    if (r_.what == op::prod) {  // of the elements as that type
+    if (r_.what == op::prod) {  // the elements taken as that type
       cast_ = wf::is_complex(final_) || !wf::is_complex(element_);
       return cast_;
     }

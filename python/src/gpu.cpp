@@ -125,7 +125,7 @@ class own_calls {
     if (at->k.values != 1) kept.push_back(at->k.values);
     auto [made, address] = of.room(x, a, kept, at->k.type);
     std::pair<nb::object, void*> scratch{nb::object(), nullptr};
-    if (const std::uint64_t bytes = at->k.scratch(answers, by); bytes != 0)  // of the array's own type, which its library needs no word for
+    if (const std::uint64_t bytes = at->k.scratch(answers, by); bytes != 0)  // for the array's own type, which its library needs no word for
       scratch = of.room(x, a, wf::extents{static_cast<std::int64_t>(bytes / wf::info(a.x.type).size + 1)}, a.x.type);
     const own::view v = own::view_of({a.x.data, b.x.data}, a.x.shape, strides_of(a.x, y == nullptr ? nullptr : &b.x), axes);
     const int e = [&, to = address] {

@@ -38,7 +38,7 @@ struct device_array {
   int device = 0;
   bool read_only = false;
   std::optional<std::uintptr_t> stream;  // on which its elements are made, where it says so
-  std::shared_ptr<void> held;            // of DLPack
+  std::shared_ptr<void> held;            // what DLPack holds
 
   std::int64_t size() const {
     const auto n = wf::detail::product(shape);

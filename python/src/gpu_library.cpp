@@ -147,7 +147,7 @@ nb::object library::answers_of(const std::vector<wf::op>& ops, bool alone, const
     wf::op what;
     void* out;
     void* second = nullptr;     ///< where the second answer goes, unless behind the first
-    std::size_t part_size = 0;  ///< of pairs of answers, which are parted
+    std::size_t part_size = 0;  ///< for pairs of answers, which are parted
   };
   std::vector<nb::object> made(ops.size());
   std::vector<pass> passes;

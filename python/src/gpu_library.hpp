@@ -84,8 +84,8 @@ struct library : device_call {
     std::optional<wf::dtype> widened, cut;  ///< elements are to be of the first, answers modulo less of the second
     place mask;
     std::vector<nb::object> held;  ///< arrays of the library's for as long as the call takes
-    std::int64_t* places = nullptr;  ///< of the elements that count, where answers are places
-    const void* starts = nullptr;    ///< of segments, before what does not count was left out; null: they are `row` elements long
+    std::int64_t* places = nullptr;  ///< the places of the elements that count, where answers are places
+    const void* starts = nullptr;    ///< where segments begin, before what does not count was left out; null: they are `row` elements long
     int start_bytes = 8;
     std::int64_t row = 0;
     std::optional<wf::array_selection> counted;  ///< what counts of the elements of a sum

@@ -60,7 +60,7 @@ struct kernels {
   static std::uint64_t some_of(std::uint64_t answers) { return answers >= 8 * busy ? tile : tile / 4; }
 
   int threads = 0, state_bytes = 0;
-  wf::dtype type = wf::dtype::f64;  ///< of answers, `values` numbers each
+  wf::dtype type = wf::dtype::f64;  ///< for answers, `values` numbers each
   int values = 1;
   void* context = nullptr;
   std::array<void*, 4> functions{};

@@ -53,7 +53,7 @@ void check_second(const bound_plan& p, const view& x, const view* second) {
 /// The number, among all elements of a row, of number `place` among those that the mask names; `at` is where the row's part of the mask begins. Rows have the dimensions `axes` of the mask, in C order.
 std::int64_t place_among_all(const layout& mask, const std::vector<int>& axes, const std::byte* at, std::int64_t begin, std::int64_t n, std::int64_t place) {
   std::vector<std::int64_t> k(axes.size(), 0);
-  if (begin != 0) at += begin * mask.strides[static_cast<std::size_t>(axes[0])];  // of one dimension
+  if (begin != 0) at += begin * mask.strides[static_cast<std::size_t>(axes[0])];  // it has one dimension
   for (std::int64_t i = 0; i < n; ++i) {
     if (*at != std::byte{0} && place-- == 0) return i;
     for (std::size_t d = axes.size(); d-- > 0;) {
@@ -125,7 +125,7 @@ void add_plans(nb::module_& m) {
            },
            nb::arg("ops"), nb::arg("element"), nb::arg("masked"), nb::arg("round_to").none(), nb::arg("skip_nans"), nb::arg("accuracy").none(),
            nb::arg("rounding").none(), nb::arg("correction"))
-      .def("__init__",  // of a reduction compiled for the caller: addresses of a cpu::erased and of its object, in memory for good
+      .def("__init__",  // for a reduction compiled for the caller: addresses of a cpu::erased and of its object, in memory for good
            [](bound_plan* self, std::uintptr_t functions, std::uintptr_t object, int element, bool masked) {
              new (self) bound_plan(*reinterpret_cast<const wf::cpu::erased*>(functions), reinterpret_cast<const void*>(object),
                                    dtype_of_code(element), masked);

@@ -25,7 +25,7 @@ class selected {
   const void* self_;
   keep_function keep_;
   bool (*all_)(const void* x, const void* mask, std::int64_t n);  // whether all are kept
-  std::size_t offset_;  // of the inner state, behind the number of elements kept
+  std::size_t offset_;  // the inner state's, behind the number of elements kept
   wf::cpu::erased functions_{};
 };
 

@@ -208,7 +208,7 @@ if sys.argv[1] == "gloo":
     assert found.dtype == torch.bfloat16 and torch.equal(found, wf.sum(torch.stack(t), axis=0))
     assert wfd.mean(t[rank]).dtype == torch.bfloat16
 
-    for shape in ((0, 4), (3, 0), (300, 7)):  # of nothing, and exchanged in shards
+    for shape in ((0, 4), (3, 0), (300, 7)):  # nothing, and what is exchanged in shards
         parts = [torch.from_numpy(np.random.default_rng(k).standard_normal(shape)).T for k in range(size)]
         found = wfd.all_reduce(parts[rank], op="mean")
         assert found.shape == parts[0].shape and torch.equal(found, wf.mean(torch.stack(parts), axis=0) if parts[0].numel() else parts[0])
@@ -244,7 +244,7 @@ if sys.argv[1] == "gloo":
         q = torch.nn.Parameter(distribute_tensor(torch.zeros_like(b), mesh, [Replicate(), Replicate()]))
         q.grad = distribute_tensor(b.clone(), mesh, [Replicate(), Replicate()])
         assert wfd.grad_norm([p, q]) == everything.norm()
-        assert wfd.grad_norm(p, mesh.get_group("shards")) == wf.ExactMoments(g).norm()  # of one copy's ranks
+        assert wfd.grad_norm(p, mesh.get_group("shards")) == wf.ExactMoments(g).norm()  # over one copy's ranks
         wfd.clip_grad_norm_([p, q], 1.0)
         assert torch.equal(p.grad.full_tensor(), g * (1.0 / (everything.norm() + 1e-6)))
         assert torch.equal(q.grad.to_local(), b * (1.0 / (everything.norm() + 1e-6)))

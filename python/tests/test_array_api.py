@@ -162,5 +162,5 @@ def test_vector_norm_and_vecdot_of_the_standard(how, dtype):
         axis = how.get("axis", -1)
         if axis >= 0:
             x, y, axis = xp.permute_dims(x, (1, 0)), xp.permute_dims(y, (1, 0)), -1  # the standard's axis is one of the last
-        c, d = wf.dot(x, y, axis=axis), xp.vecdot(x, y, axis=axis)  # of real values: vecdot conjugates, dot does not
+        c, d = wf.dot(x, y, axis=axis), xp.vecdot(x, y, axis=axis)  # real values: vecdot conjugates, dot does not
         assert (type(c), c.dtype, c.shape) == (type(d), d.dtype, d.shape) and bool(xp.all(c == d))

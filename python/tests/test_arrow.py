@@ -79,7 +79,7 @@ def test_what_is_null_does_not_count(case, name):
     elif name == "argmax" and places is not None and not isinstance(column, pa.Array):
         try:
             assert wf.argmax(x) == places[np.argmax(values)]
-        except (TypeError, ValueError) as e:  # of several pieces, whose places are not put together; of nothing
+        except (TypeError, ValueError) as e:  # several pieces, whose places are not put together; or nothing
             assert ("nulls" if isinstance(e, TypeError) else "no elements") in str(e)
     elif name == "argmax" and places is not None and values.size:
         same(wf.argmax(x), np.int64(places[np.argmax(values)]))

@@ -19,7 +19,7 @@ from device_arrays import Cuda, Interface, Ndarray, Tensor, host
 from warpfold import _core, _device, _general
 from warpfold._inputs import CODES
 
-os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
+os.environ.pop("LD_PRELOAD", None)  # it is for warpfold._simt, and not for what is run from here
 try:
     SIMT = importlib.import_module("warpfold._simt") is not None
 except ImportError:  # not there, or not preloaded: its memory of threads is more than a module may bring later
@@ -519,7 +519,7 @@ def test_all_other_calls_do(told, kind):
             pass
         with pytest.raises(told):
             wf.sum(Sub(x))
-        assert wf.sum(Tensor(x, kind=1)) == 15  # of the CPU
+        assert wf.sum(Tensor(x, kind=1)) == 15  # the CPU's
     _device.on_simt(False)
     _device.on_simt()
     with pytest.raises(told):  # nobody told of it
@@ -568,7 +568,7 @@ def test_masks_and_nans_of_general_code(known, kind):
                 same(f(placed(kind, x), **how).x, np.asarray(f(x, **how)))
                 for mask in masks[:3] + masks[3:] * (name not in ("min", "max")):
                     if name in ("min", "max") and not np.broadcast_to(mask, x.shape).any(axis=how.get("axis"), keepdims=True).all():
-                        continue  # of nothing there is none on the CPU; here it is not looked for
+                        continue  # the CPU has none for nothing; here it is not looked for
                     same(f(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f(x, where=mask, **how)))
                     f_all = getattr(wf, name)
                     same(f_all(placed(kind, x), where=placed(kind, mask), **how).x, np.asarray(f_all(x, where=mask, **how)))

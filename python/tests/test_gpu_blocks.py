@@ -13,7 +13,7 @@ from cupy_blocks import Block, Cupy, array
 from warpfold import _device
 from warpfold.states import Form
 
-os.environ.pop("LD_PRELOAD", None)  # of warpfold._simt, and not for what is run from here
+os.environ.pop("LD_PRELOAD", None)  # it is for warpfold._simt, and not for what is run from here
 try:
     importlib.import_module("warpfold._simt")
 except ImportError:  # not there, or not preloaded
@@ -51,7 +51,7 @@ def test_states_are_those_of_the_cpu(dtype, answer):
             if reduction.startswith("arg") and isinstance(axis, tuple):
                 continue
             if not _device.makes_states(form, array(x), False):
-                assert dtype == "int64" and answer == "float64"  # of which float64 does not hold all
+                assert dtype == "int64" and answer == "float64"  # float64 does not hold all of them
                 continue
             assert form.of(array(x), axis=axis).tobytes() == form.of(x, axis=axis).tobytes(), (reduction, axis)
             tried += 1

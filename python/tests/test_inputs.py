@@ -177,7 +177,7 @@ def test_pandas_columns():
         wf.sum([1.0, 2.0], where=pd.array([True, None], dtype="boolean"))
     with pytest.raises(TypeError, match="extension type 'pandas.period'|elements of type period"):  # not their numbers since 1970
         wf.sum(pd.Series(pd.period_range("2020", periods=2)))
-    keys, sums = wf.sum_by_key([1.0, 2.0], pd.Series([math.nan, 1.0]))  # of NumPy's kind, where a NaN is a NaN
+    keys, sums = wf.sum_by_key([1.0, 2.0], pd.Series([math.nan, 1.0]))  # NumPy's kind, where a NaN is a NaN
     assert math.isnan(keys[1]) and sums.tolist() == [2.0, 1.0]
 
 
@@ -279,7 +279,7 @@ def test_two_masks_leave_out_what_either_does():
     assert wf.sum_by_label(x.ravel(), np.arange(12) % 2).tolist() == [12.0, 16.0]
     halves = np.ma.masked_less(np.arange(4, dtype=np.float16), 2)
     assert wf.reduce_by_label("max", halves, [0, 0, 1, 0]).tolist() == [3.0, 2.0]
-    assert wf.reduce_by_label("argmax", halves, [0, 0, 1, 0]).tolist() == [2, 0]  # of the elements of a label, masked ones among them
+    assert wf.reduce_by_label("argmax", halves, [0, 0, 1, 0]).tolist() == [2, 0]  # among the elements of a label, masked ones too
     assert wf.argmin(x, where=x.data > 5) == 6 and wf.argmax(x) == 7 and wf.segment_argmax(x.ravel(), 5).tolist() == [4, 2, -1]
     assert wf.segment_sum(x.ravel(), 5, where=x.data.ravel() > 1).tolist() == [9.0, 18.0, 0.0]
     with pytest.raises(ValueError, match="3 labels for 4 elements"):

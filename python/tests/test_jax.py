@@ -74,7 +74,7 @@ def test_bf16_and_large_arrays_inside_jit():
     b = jnp.asarray(elements("float32"), jnp.bfloat16)
     assert wfj.sum(b, axis=0).dtype == jnp.bfloat16
     the_same(wfj.sum(b, axis=0), wf.sum(np.asarray(b), axis=0))
-    whole = wf.sum(b), wf.argmax(b), wf.count_nonzero(b, axis=0), wf.sum(b, dtype="float32")  # of the package itself, outside
+    whole = wf.sum(b), wf.argmax(b), wf.count_nonzero(b, axis=0), wf.sum(b, dtype="float32")  # by the package itself, outside
     assert [str(a.dtype) for a in whole] == ["bfloat16", "int32", "int32", "float32"]
     x = (np.random.default_rng(3).standard_normal(300_000) * 1e20).astype(np.float32)
     x[::2] = -x[1::2]

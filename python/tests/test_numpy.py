@@ -54,7 +54,7 @@ def test_what_numpys_own_lose_is_kept():
     thirds = np.array([2.0**53, 1.0, 0.0])  # no method: NumPy rounds the sum, then the quotient
     assert float(np.nanmean(thirds)) != (2**53 + 1) // 3 == float(np.nanmean(wnp.exact(thirds)))
     assert np.mean(e.reshape(100, 4), axis=1).tolist() == [0.5] * 100
-    assert float((e * 2)[:4].sum()) == 4.0  # of what ufuncs and slices make
+    assert float((e * 2)[:4].sum()) == 4.0  # what ufuncs and slices make
     assert isinstance(e.sum(axis=0, keepdims=True), wnp.ndarray) and np.shares_memory(e, x)
     assert np.var(e, ddof=1) == wf.var(x, correction=1) and e.std(ddof=2) == wf.std(x, correction=2)
     assert np.sum(e, where=x > 0) == wf.sum(x, where=x > 0)

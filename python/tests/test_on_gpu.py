@@ -370,7 +370,7 @@ def test_masks_and_nans(library):
             if dtype.startswith("float"):
                 x[rng.random(shape) < 0.2] = np.nan
             mask = rng.random(shape) < 0.6
-            mask[0], mask[..., 0] = True, True  # of nothing the CPU has no least one
+            mask[0], mask[..., 0] = True, True  # the CPU has no least one of nothing
 
             def turned(a):
                 return a.permute(*range(a.ndim - 1, -1, -1)) if library == "torch" else a.T
@@ -554,7 +554,7 @@ def test_answers_are_tensors_of_their_own():
         assert wf.sum(x[:1].to(dtype), axis=0).dtype == (torch.int64 if dtype == torch.int8 else torch.uint64 if dtype == torch.uint8 else dtype)
     answers[0].add_(1)
     assert answers[0]._version == 1
-    mean, var = wf.mean_var(x)  # of which one piece of memory is all that they share
+    mean, var = wf.mean_var(x)  # one piece of memory is all that they share
     assert var.data_ptr() - mean.data_ptr() == 4 and type(mean) is type(var) is torch.Tensor and not mean._is_view() and not var._is_view()
     var.add_(1)
     assert (mean._version, var._version) == (0, 1) and float(mean) == float(wf.mean(x)) and float(var) == float(wf.var(x) + 1)

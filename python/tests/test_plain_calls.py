@@ -164,7 +164,7 @@ def test_dot_has_an_out():
         same(out, expected)
     into = x[0]
     expected = wf.dot(x, y, axis=0)
-    assert wf.dot(x, y, axis=0, out=into) is into  # of which an array is itself
+    assert wf.dot(x, y, axis=0, out=into) is into  # an array is itself
     same(into, expected)
     for out, error in ((np.zeros(3), ValueError), (np.zeros((), np.int8), TypeError), ([0.0], TypeError), (np.broadcast_to(np.float32(0), ()), ValueError)):
         with pytest.raises(error, match="^dot: ") as e:

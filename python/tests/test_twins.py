@@ -193,7 +193,7 @@ def test_weighted_means_do_not_overflow_on_the_way():
 
 
 def test_numpys_integers_are_whole_numbers():
-    v = [np.int64(24), np.int64(21)]  # of which statistics.variance makes an np.int64
+    v = [np.int64(24), np.int64(21)]  # statistics.variance makes an np.int64 of these
     assert wf.statistics.mean(v) == 22.5 and wf.statistics.variance(v) == 4.5 and wf.statistics.pvariance(v, 22.5) == 2.25
     assert wf.statistics.stdev(v) == math.sqrt(4.5) and wf.statistics.mean([np.uint8(255), np.uint8(1)]) == 128
     assert wf.statistics.mean([np.int64(2**62), 2**62, np.True_, True]) == (2**63 + 2) // 4

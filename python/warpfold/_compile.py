@@ -30,7 +30,7 @@ MARK = b"warpfold"
 _TRAILER = len(MARK) + 32
 
 _loaded: dict[str, ctypes.CDLL] = {}
-_locks: dict[str, threading.Lock] = {}  # of the keys: two threads may compile two sources
+_locks: dict[str, threading.Lock] = {}  # by key: two threads may compile two sources
 
 
 class CompileError(ValueError):
@@ -157,7 +157,7 @@ def load(source: str, texts: Mapping[str, str], flags: Sequence[str], who: str) 
         cache = cache_folder()
         kept = None if cache is None else os.path.join(cache, key + ".so")
         if kept is not None and _intact(kept):
-            with contextlib.suppress(OSError):  # of a system that it cannot be loaded on: compiled anew
+            with contextlib.suppress(OSError):  # it cannot be loaded on this system: compiled anew
                 _loaded[key] = ctypes.CDLL(kept)
                 return _loaded[key]
         made, writable = _folder(cache)

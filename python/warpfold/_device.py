@@ -53,7 +53,7 @@ def handle_of(stream: Any, who: str) -> int:
             if hasattr(stream, name):
                 found = getattr(stream, name)
                 break
-    found = getattr(found, "value", found)  # of ctypes
+    found = getattr(found, "value", found)  # a ctypes object's
     if found is None and stream is not None:
         return 1
     try:
@@ -278,7 +278,7 @@ _told: set[type] = set()
 def tell_fast_path(kind: type, library: _Library | None, compiled: Any) -> None:
     """From now on plain calls with arrays of that type, exactly, do not come here: warpfold._core reads them itself (gpu.cpp)."""
     _told.add(kind)
-    if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # of PyTorch 2.10 and later
+    if type(library) is _Torch and "__dlpack_c_exchange_api__" in vars(kind):  # PyTorch 2.10 and later
         types = [getattr(library.module, name, None) for name in NAMES]
         _core.use_device(compiled.torch_tensors(kind, types, vars(kind)["__dlpack_c_exchange_api__"]))
     elif type(library) is _Cupy and kind is library.module.ndarray:

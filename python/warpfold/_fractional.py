@@ -50,7 +50,7 @@ def root(q: Fraction, code: int, rounding: str) -> float:
     shift = max(0, 160 - q.numerator.bit_length() + q.denominator.bit_length())
     shift += shift % 2
     scaled, rest = divmod(q.numerator << shift, q.denominator)
-    found = math.isqrt(scaled)  # of 79 bits or more
+    found = math.isqrt(scaled)  # it has 79 bits or more
     return rounded(Fraction(found, 1 << shift // 2), code, rounding, is_more=rest != 0 or found * found != scaled)
 
 

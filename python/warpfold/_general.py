@@ -291,7 +291,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     if dtype is not None:
         want = code_of(dtype, name)
         done = converted(ops[0], element, want, name)
-        if done == "wrap":  # of sums mod 2^64, which are so mod less
+        if done == "wrap":  # sums mod 2^64 are so mod less, too
             plain = source._replace(give=np.asarray)
             [answer] = of_source(ops, plain, axis, None, keepdims, correction, accuracy, rounding, where, skip_nans, name)
             return [source.give(answer.astype(DTYPES[want]))]
@@ -556,7 +556,7 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
             raise ValueError(f"{who}: label {at[0]} of element 0; " + ("labels are 0 or more" if at[0] < 0 else "there are 0 answers"))
         if source.mask is not None:
             chosen, counted = without_masked(source, at, who)
-            if ONE_AXIS.intersection(ops) and not ((counted < 0) | (counted >= count)).any():  # of places among all of a label, which become a segment
+            if ONE_AXIS.intersection(ops) and not ((counted < 0) | (counted >= count)).any():  # places among all of a label, which become a segment
                 source, at, labels = *in_groups(source, at, count), None
             else:
                 source, at = chosen, counted
@@ -579,7 +579,7 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
         raise MemoryError(f"{who}: no memory for {count} answers") from None
     try:
         plan.run(view, source.mask, None, segments, groups, count, found.raw)
-    except ValueError as e:  # of offsets and labels, which the library checks
+    except ValueError as e:  # offsets and labels, which the library checks
         raise ValueError(f"{who}: {str(e).partition(': ')[2] or e}") from None
     if segments is not None:
         found.widen(ops, source.mask, (0,), segments)
@@ -646,7 +646,7 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
             raise ValueError(f"{who}: {found.shape[0]} labels for {n} elements")
         if own is not None:
             return own_by_label(own, here, _device.labels_that_count(here, held, where) if masked else labels, count, out)
-        if masked and ONE_AXIS.intersection(ops):  # of places among all of a label, which become a segment
+        if masked and ONE_AXIS.intersection(ops):  # places among all of a label, which become a segment
             order, ends = _device.groups_of(here, held, count)
             where = _device.in_order_of(x, _device.broadcast(where, (n,)), order)
             return parted(ops, _device.in_order_of(x, x, order), None, accuracy, rounding, who, offsets=ends, where=where, out=out)
@@ -714,9 +714,9 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
     given = np.asarray(keys)
     if given.ndim != 1:
         raise ValueError(f"sum_by_key: keys in {given.ndim} dimensions; they must be in 1")
-    if holds_nulls(keys):  # of which NumPy makes floats, or None
+    if holds_nulls(keys):  # NumPy makes floats of them, or None
         raise TypeError("sum_by_key: keys with nulls or masked ones, which have no order; fill them, or leave those elements out")
-    if isinstance(keys, (list, tuple)):  # of which NumPy may have made others
+    if isinstance(keys, (list, tuple)):  # NumPy may have made others of them
         if given.dtype.kind in "fc":
             given = with_whole_numbers(keys, given, "sum_by_key")
         if given.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in keys):

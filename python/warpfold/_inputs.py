@@ -211,7 +211,7 @@ def take(x: Any, who: str) -> Source:
         if isinstance(getattr(x, "dtype", None), (np.dtype, pandas.SparseDtype)):
             return take(np.asarray(x), who)
         if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
-            x = pandas.Series(x)  # of its arrays and indexes, which know nulls, only a series has Arrow's protocol
+            x = pandas.Series(x)  # its arrays and indexes know nulls, but only a series has Arrow's protocol
             kind = type(x)
         if isinstance(x, pandas.Series) and not hasattr(kind, "__arrow_c_stream__"):  # before pandas 3
             return of_series(x, who)
@@ -359,4 +359,4 @@ def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
 
 
 def bf16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.asarray(bits.astype(np.uint32) << 16).view(np.float32)  # of no dimensions, << gives a scalar, which DLPack does not take
+    return np.asarray(bits.astype(np.uint32) << 16).view(np.float32)  # without dimensions << gives a scalar, which DLPack does not take

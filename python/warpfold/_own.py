@@ -198,7 +198,7 @@ class Reduction:
             raise TypeError(f"Reduction: flags={flags!r}; it is a list of words")
         self._inputs, self._commutes, self._flags = int(inputs), bool(commutes), tuple(flags)
         self._made: dict[int, tuple[int, int, int, int]] = {}
-        self._calls: Any = None  # of arrays on a GPU, once there were such: the compiled module's, which answers plain ones
+        self._calls: Any = None  # for arrays on a GPU, once there were such: the compiled module's, which answers plain ones
 
     def __reduce__(self) -> Any:
         return _again, ({**self._texts, "inputs": self._inputs, "commutes": self._commutes, "flags": self._flags},)

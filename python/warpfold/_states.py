@@ -141,7 +141,7 @@ class _State:
         stored = bytes(data)
         try:
             return cls._of(cls._kind.from_bytes(stored))
-        except TypeError as e:  # of a version that is not known
+        except TypeError as e:  # its version is not known
             raise ValueError(str(e)) from None
 
     def __add__(self: S, other: S) -> S:

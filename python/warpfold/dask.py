@@ -223,7 +223,7 @@ def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdi
         try:
             there = _AT_ONCE[reduction](x, **how)
             return there if like is not None else there.get()
-        except TypeError:  # of a type that answers are not rounded to there
+        except TypeError:  # answers are not rounded to that type there
             pass
     answer = np.asarray(_AT_ONCE[reduction](_here(x), **how))
     return answer if like is None else _device.cupy_of(like).asarray(answer)

@@ -82,10 +82,10 @@ class _History:
     _most = 4096  # calls that are remembered
 
     def __init__(self, device: str, size: int, rank: int) -> None:
-        self.device, self.size, self.rank = device, size, rank  # of the group, which is not held
+        self.device, self.size, self.rank = device, size, rank  # the group's; it is not held itself
         self.unsettled: Pending | None = None  # a call that was begun and not yet agreed on
-        self.plans: dict[Any, _Plan] = {}  # of tensors that were reduced
-        self.kept: dict[str, Any] = {}     # of what is made once: memory, options
+        self.plans: dict[Any, _Plan] = {}  # for tensors that were reduced
+        self.kept: dict[str, Any] = {}     # what is made once: memory, options
         self._rooms: dict[int, _Room] = {}
         self._marks: dict[str, tuple[Array, Any]] = {}
         self._after: dict[str, tuple[str, _Message, int]] = {}
@@ -252,7 +252,7 @@ class _Plan(NamedTuple):
     """An all-reduce of a tensor by one message, or of a state, as it was done before."""
 
     call: tuple[str, _Message]
-    marks: bytes         # of all ranks
+    marks: bytes         # all ranks'
     compiled: Any
     device: int
     row: int = 0         # bytes of a message, its mark included

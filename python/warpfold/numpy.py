@@ -29,7 +29,7 @@ __all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "m
            "ndarray", "prod", "std", "sum", "var"]
 
 _NO_VALUE = getattr(_np, "_NoValue", None)
-_KINDS = "fciub"  # of other elements, as dates, NumPy's own answer
+_KINDS = "fciub"  # others, as dates, have NumPy's own answer
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ struct touch {
 /// What an address is to the running thread.
 enum class ground : std::uint8_t {
   own,     ///< its stack, an ordinary thread-local variable: nobody else's business
-  shared,  ///< of its block, or of another one in its cluster
+  shared,  ///< its block's, or another one's in its cluster
   global,  ///< allocations, and the data of programs and libraries
 };
 

@@ -88,7 +88,7 @@ struct block_clock {
   std::vector<thread_clock> threads;
   std::vector<std::uint32_t> touched;
   views known;         ///< by all threads of the block
-  snapshot_ptr fence;  ///< of its threads before the last barrier: any of them releases it
+  snapshot_ptr fence;  ///< what its threads had done before the last barrier: any of them releases it
 };
 
 class clocks {

@@ -115,7 +115,7 @@ struct record_set {
 };
 
 struct overflow {
-  record_set writes;  ///< of other bytes of the word than the cell's own
+  record_set writes;  ///< to other bytes of the word than the cell's own
   record_set reads, atomics;
   std::uintptr_t atomic_at = 0;  ///< the address of the last atomic on this word, if any
   bool narrow = false;           ///< some of them were of block scope
@@ -130,7 +130,7 @@ inline constexpr std::size_t page_bytes = 4096;
 
 struct page {
   std::array<cell, page_bytes / 4> cells;
-  std::uint64_t generation = 0;  ///< of `where` and `floor`
+  std::uint64_t generation = 0;  ///< for `where` and `floor`
   space where = space::unknown;
   stamp floor = 0;               ///< what happened up to here was in another block or launch
 };

@@ -24,7 +24,7 @@ class race_state {
   race_detector::region_finder find;
   clocks order;
   shadow memory;
-  std::uint64_t generation = 0;  ///< of blocks and launches: shared memory changes hands with each
+  std::uint64_t generation = 0;  ///< counts blocks and launches: shared memory changes hands with each
   std::string kernel;
   std::vector<race> found;  ///< by pair of sites, without source lines
   std::unordered_map<std::uint64_t, std::size_t> found_here;  ///< in this launch

@@ -32,7 +32,7 @@ void recorder::launch_begin(const launch_info& info) {
 }
 
 void recorder::launch_end() {
-  running_.clear();  // of a launch that failed
+  running_.clear();  // left by a launch that failed
   last_ = nullptr;
 }
 

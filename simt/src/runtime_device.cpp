@@ -65,6 +65,7 @@ std::uint64_t available_memory() {
 }
 
 int l2_bytes() {
+  if (const unsigned chosen = current_options().l2_bytes; chosen != 0) return static_cast<int>(chosen);
   for (const int name : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     const long size = sysconf(name);
     if (size > 0) return static_cast<int>(std::min<long>(size, 1 << 30));

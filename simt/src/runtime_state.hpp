@@ -61,7 +61,7 @@ struct CUstream_st {
   unsigned int flags = 0;
   bool legacy = false;
   std::shared_ptr<detail::capture> capture;
-  std::vector<cudaGraphNode_t> dependencies;  // of the next node captured
+  std::vector<cudaGraphNode_t> dependencies;  // the next node's that is captured
   std::recursive_mutex running;               // work of one stream never overlaps
 
   bool blocking() const { return !legacy && (flags & cudaStreamNonBlocking) == 0; }

@@ -15,7 +15,7 @@ namespace simt::detail {
 
 namespace {
 
-std::mutex guard;                // of both below
+std::mutex guard;                // for both below
 std::vector<shared_map*> homes;  // one an OS thread
 
 const std::vector<tls_symbol>& symbols_of(const char* file) {

@@ -38,12 +38,12 @@ struct alignas(64) cuda_thread {
   block* in = nullptr;
   std::uintptr_t site = 0;  // the call it waits in
   std::uint32_t linear = 0;
-  std::uint32_t mask = 0;   // of the collective it waits in
+  std::uint32_t mask = 0;   // the collective's that it waits in
   std::uint32_t index[3] = {};
   waits state = waits::nothing;
   bool in_kernel = false;  // an instrumented one: what leads there is instrumented, too, and not its own
   phase_barrier* outside = nullptr;
-  std::uint64_t phase = 0;     // of *outside, that it waits for
+  std::uint64_t phase = 0;     // the one of *outside that it waits for
   std::byte* stack = nullptr;  // lowest byte
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // the address sanitizer's

@@ -226,7 +226,7 @@ class translation {
     }
     const CXCursorKind what = clang_getCursorKind(clang_getCursorReferenced(c));
     if (what != CXCursor_FunctionDecl && what != CXCursor_FunctionTemplate && what != CXCursor_OverloadedDeclRef) return 0;
-    std::size_t at = offset_of(clang_getCursorLocation(c));  // of the name, behind its scope
+    std::size_t at = offset_of(clang_getCursorLocation(c));  // where the name is, behind its scope
     while (at < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at])) != 0 || text_[at] == '_')) ++at;
     return at;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file columns.hpp
 /// Answers side by side in memory, whose elements lie a row apart. They have no state each: a block of columns keeps its sums, or what else it
-/// needs, in arrays, to which a row is added at a time (simd/columns.hpp). The sums of short rows come as such arrays, too.
+/// needs, in arrays, to which a row is added at a time (simd/certify_columns.hpp). The sums of short rows come as such arrays, too.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr std::int64_t most_of_row = 4096;
 struct column_fold {
   std::int64_t most;      ///< columns of a block, a multiple of 64
   std::int64_t turned;  ///< answers of up to so many elements that lie near each other are turned into columns: all else takes longer
-  void (*begin)(void* block, std::int64_t count);  ///< of what has no columns but rows null, as the next three are
+  void (*begin)(void* block, std::int64_t count);  ///< null where there are rows and no columns, as the next three are
   /// Row i begins i·stride bytes after x. `any`: have these columns any row yet? What lies behind them is lost. `cached`: the last cache has room for all elements of the call.
   void (*add)(void* block, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached);
   /// Columns [0, count) get what columns [from, from + count) of another block, or of the same, have; all have a row.
@@ -29,7 +29,7 @@ struct column_fold {
   bool (*rows)(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) = nullptr;
   /// The same but for `finish`, which writes states as adapted.hpp tells them, whatever `self` is.
   const column_fold* states = nullptr;
-  bool of_numbers = false;  ///< of states: none is certain where a column has a NaN
+  bool of_numbers = false;  ///< for states: none is certain where a column has a NaN
   /// The answers of columns that have n rows, all at once; false where one is uncertain, or there is no such way: then none is told.
   bool (*whole)(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) = nullptr;
   std::int64_t most_whole = 0;  ///< columns that it takes, a multiple of `most`

@@ -36,7 +36,7 @@ struct window_hint {
 };
 inline constexpr int no_window = 2;
 
-window_hint& hint_of(term t, bool is_f64);  // of this thread
+window_hint& hint_of(term t, bool is_f64);  // this thread's
 
 /// `Sink` is where a term's sums go: part(p, v, exponent) adds to part p; scalar(x, y, n) adds
 /// elements one by one; counted(n, zeros, x, y) counts finite ones, which may be all zeros;

@@ -98,10 +98,10 @@ struct pool_state {
 
   std::mutex mutex;
   std::condition_variable wake, done;
-  std::uint64_t generation = 0;  // of the current run
+  std::uint64_t generation = 0;  // the current run's
   int wanted = 0;                // threads that may still join it
   int busy = 0;
-  pthread_t caller{};            // of the current run
+  pthread_t caller{};            // the current run's
   started_threads threads;
   pid_t process = 0;             // whose threads they are
   std::atomic<bool> stopping{false};
@@ -129,10 +129,10 @@ struct pool_state {
 namespace {
 
 // All of these outlive everything: they have no destructors, and what runs before main() finds them ready.
-constinit std::mutex start_mutex;  // of the default pool
+constinit std::mutex start_mutex;  // the default pool's
 constinit std::mutex chain_mutex;
 constinit pool_state* chain = nullptr;
-constinit at_work* forking = nullptr;  // of the thread in fork(), which holds the mutexes
+constinit at_work* forking = nullptr;  // for the thread in fork(), which holds the mutexes
 
 // fork() copies one thread alone. No mutex of a pool may be in another's hands then.
 void before_fork() {

@@ -58,7 +58,7 @@ struct bucket_shape {
   int copies, count, words, stride, span;
   int units[3];
   int extra;    ///< words behind the buckets
-  int cleared;  ///< of them, from the end, those that are to be zero at first
+  int cleared;  ///< those, from the end, that are to be zero at first
 
   constexpr std::int64_t size() const { return std::int64_t{copies} * count * stride; }
   constexpr std::int64_t whole() const { return size() + extra; }
@@ -87,7 +87,7 @@ struct evidence {
   int scale = 0;
   bool first = false;
 };
-inline constexpr int certified_scale = 600;  // of f64: squares of the greatest, too, are then far from the end
+inline constexpr int certified_scale = 600;  // for f64: squares of the greatest, too, are then far from the end
 /// What is added up: terms, and magnitudes in place of elements.
 inline constexpr int certified_kinds = term_count + 1;
 /// Any n. `out` is set anew, but for what is given.
@@ -122,7 +122,7 @@ struct kernel_table {
   bucket_function bucket[2][2];                // [products?][f64?]
   void (*fold[2])(std::int64_t* sums);         // the words behind narrow and wide buckets into them
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
-  // Columns side by side (simd/columns.hpp).
+  // Columns side by side (simd/certify_columns.hpp and its neighbours).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told.
   bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]

@@ -19,7 +19,7 @@ cudaError_t enqueue_products(const device_request& r, workspace& w, cudaStream_t
   if (r.states) {
     if constexpr (Terms == terms::products) {
       return binned_state<Terms, P, E, E>(r.what, r.x.data(), r.stride.data(), n, r.out, w, stream);
-    } else if constexpr (Terms == terms::moments && complex_number<T>) {  // of each part the moments
+    } else if constexpr (Terms == terms::moments && complex_number<T>) {  // the moments of each part
       auto* const to = static_cast<std::int64_t*>(r.out);
       const std::int64_t step = 2 * r.stride[0];
       constexpr int words = state_layout<P, Terms>::part_words + state_layout<P, Terms>::product_digits;

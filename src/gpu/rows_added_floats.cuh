@@ -66,7 +66,7 @@ struct label_slots {
   static constexpr int pieces = mantissa > 24 ? 2 : 1;
 
   std::uint32_t answers, n;
-  int spacing, count;     ///< of slots
+  int spacing, count;     ///< the slots'
   int low;                ///< bits of a piece; of two, of the lower one
   int width;              ///< words of a slot: 2 of two pieces, or where a count lies beside the sum
   std::uint32_t divisor;  ///< place · divisor / 2^16 is a place's slot
@@ -75,9 +75,9 @@ struct label_slots {
   wf::rounding mode;
   std::uint64_t* slots;
   label_notes* notes;
-  std::uint32_t* kinds;   ///< of each answer what slots do not tell: kind_bits
-  std::uint32_t* others;  ///< of an answer in doubt: whether it has an element that is not -0
-  std::uint32_t* counts;  ///< of elements that are in no slot's count; null where nobody asks
+  std::uint32_t* kinds;   ///< for each answer what slots do not tell: kind_bits
+  std::uint32_t* others;  ///< for an answer in doubt: whether it has an element that is not -0
+  std::uint32_t* counts;  ///< for elements that are in no slot's count; null where nobody asks
   std::uint32_t* missed;  ///< elements whose slots were not zeroed, up to most_missed
 
   /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62.

@@ -16,7 +16,7 @@ template <class T, terms Terms>
 cudaError_t enqueue_exact_rows(const rows_request& r, workspace& w, cudaStream_t stream) {
   if constexpr (Terms == terms::moments && complex_number<T>) {
     const bool spreads = r.what == op::var || r.what == op::std_dev || r.what == op::mean_var;
-    if (r.state_bytes != 0 && spreads) {  // of each part the moments: the first word of the second one's is then the last of the first one's
+    if (r.state_bytes != 0 && spreads) {  // the moments of each part: the first word of the second one's is then the last of the first one's
       using P = typename T::value_type;
       rows_request part = r;
       part.element = dtype_of<P>;

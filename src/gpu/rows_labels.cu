@@ -24,10 +24,10 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 constexpr int label_threads = 512, label_warps = label_threads / warp_lanes;
-constexpr int label_items = 16;  ///< of a thread in a tile
+constexpr int label_items = 16;  ///< a thread's in a tile
 constexpr std::uint32_t label_tile = label_threads * label_items, warp_tile = warp_lanes * label_items;
-constexpr int label_blocks = 2;  ///< of a multiprocessor: 64 registers a thread
-constexpr int label_bits = 10;   ///< of a pass, at most: a tile has runs of 8 elements of a digit, and they are written side by side
+constexpr int label_blocks = 2;  ///< on a multiprocessor: 64 registers a thread
+constexpr int label_bits = 10;   ///< at most in a pass: a tile has runs of 8 elements of a digit, and they are written side by side
 static_assert(1 << label_bits <= 2 * label_threads);  // two digits a thread
 constexpr int count_threads = 1024, count_words = 4096;
 constexpr int copy_threads = 256;
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
   __shared__ std::uint32_t of_warp[label_warps];
   const std::uint32_t digits = p.digits();
   auto* const way = reinterpret_cast<std::uint32_t*>(wf_dynamic_shared);  // from an element's place in the tile to the one where it is written
-  std::uint32_t* const begins = way + digits;                             // of digits in the tile
+  std::uint32_t* const begins = way + digits;                             // for digits in the tile
   std::uint32_t* const room = begins + digits;
   const auto lane = static_cast<std::uint32_t>(lane_index()), warp = static_cast<std::uint32_t>(warp_index());
   std::uint32_t* const of_digits = room + warp * digits;  // so far of each digit, of this warp
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
       if (j * warp_lanes < rest) room[place[j]] = label[j];
     }
     __syncthreads();
-    std::uint32_t target[label_items];  // of no use where no element is
+    std::uint32_t target[label_items];  // has no use where no element is
 #pragma unroll
     for (unsigned j = 0; j < label_items; ++j) {
       const std::uint32_t k = threadIdx.x + j * label_threads;
@@ -370,7 +370,7 @@ __global__ void __launch_bounds__(copy_threads) gather_labelled_kernel(const lab
 /// Sorted values, and where each label's begin.
 template <class V>
 struct sorted_by_label {
-  void* memory = nullptr;  ///< of all of it
+  void* memory = nullptr;  ///< holds all of it
   V* values = nullptr;
   std::uint32_t* offsets = nullptr;
 };

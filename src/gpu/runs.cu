@@ -25,7 +25,7 @@ constexpr int adding_threads = 1024;
 
 /// Keys, cut into shares of warps; made by the host.
 struct key_array {
-  const unsigned char* x;  ///< of place 0
+  const unsigned char* x;  ///< the element at place 0
   std::int64_t stride;     ///< bytes
   int size, align;
   std::uint64_t n;
@@ -92,7 +92,7 @@ struct key_tile {
     const int lane = lane_index();
 #pragma unroll
     for (int u = 0; u < runs_rows; ++u) {
-      std::uint32_t last[words];  // of the lane below; in lane 0 of lane 31, for the next row
+      std::uint32_t last[words];  // the lane below's; in lane 0 that of lane 31, for the next row
 #pragma unroll
       for (int w = 0; w < words; ++w) {
         const std::uint32_t below = __shfl_sync(all_lanes, p[u].word[4 - words + w], (lane + 31) & 31);
@@ -253,7 +253,7 @@ template <int Size>
 __global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, runs_resident))
     write_runs_kernel(key_array a, const std::uint64_t* counts, unsigned char* unique, std::int64_t* offsets, std::uint64_t room) {
   using tile_type = key_tile<Size>;
-  __shared__ std::uint16_t places[runs_warps][tile_type::keys];  // of the beginnings in a tile: written as they lie, read by lanes side by side
+  __shared__ std::uint16_t places[runs_warps][tile_type::keys];  // where beginnings in a tile lie: written as they lie, read by lanes side by side
   std::uint16_t* const mine = places[warp_index()];
   const auto lane = static_cast<std::uint32_t>(lane_index());
   std::uint64_t run = counts[a.share()];
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, ru
         if (lane >= step) up_to[k] += below;
       }
     }
-    std::uint32_t all = 0;  // of the rows before
+    std::uint32_t all = 0;  // the rows' before
 #pragma unroll
     for (unsigned u = 0; u < runs_rows; ++u) {
       const unsigned half = 16 * (u % 2);
@@ -319,7 +319,7 @@ cudaError_t enqueue_runs_of(const runs_request& r, workspace& scratch, cudaStrea
   const std::uint32_t most = at_most(runs_resident * scratch.multiprocessors(), room_of_counts / runs_warps) * runs_warps;
   const std::uint64_t lead = Size == 0 ? 0 : reinterpret_cast<std::uintptr_t>(r.keys) % 16 / (Size == 0 ? 1 : Size);
   const std::uint64_t tiles = (n + lead + key_tile<Size>::keys - 1) / key_tile<Size>::keys, each = (tiles + most - 1) / most;
-  const std::uint64_t shares = n == 0 ? 1 : (tiles + each - 1) / each;  // of no keys one, which finds none
+  const std::uint64_t shares = n == 0 ? 1 : (tiles + each - 1) / each;  // for no keys one, which finds none
   const auto blocks = static_cast<std::uint32_t>((shares + runs_warps - 1) / runs_warps);
   const key_array a{static_cast<const unsigned char*>(r.keys) - lead * Size, r.stride, r.size, r.align, n, lead, tiles, each};
   auto* const counts = reinterpret_cast<std::uint64_t*>(scratch.row_states());

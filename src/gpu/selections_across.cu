@@ -27,7 +27,7 @@ struct across {
   selection s;
   int kept, side;
   std::uint64_t strips_of_side, strips;  ///< groups of 32 answers
-  std::uint64_t shares, each;            ///< of an answer's elements
+  std::uint64_t shares, each;            ///< for an answer's elements
 };
 
 /// Where element r of an answer and its part of the mask lie behind the first one's.
@@ -85,7 +85,7 @@ struct rows_across {
 template <class T, bool Writes>
 __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads, across_resident)) across_kernel(across a, std::uint64_t* starts) {
   constexpr bool reads = Writes || sizeof(T) > 1;
-  constexpr int rows = sizeof(T) > 8 ? 16 : sizeof(T) > 4 ? 32 : 64, batch = !reads ? 32 : sizeof(T) > 4 ? 8 : 16;  // of a tile, in flight
+  constexpr int rows = sizeof(T) > 8 ? 16 : sizeof(T) > 4 ? 32 : 64, batch = !reads ? 32 : sizeof(T) > 4 ? 8 : 16;  // for a tile, in flight
   constexpr int pitch = rows + 1;  // so that lanes that read an answer's elements, and those that write one of each, find different banks
   __shared__ T found[Writes ? across_warps : 1][Writes ? warp_lanes * pitch : 1];
   __shared__ two_places places[across_warps][batch];

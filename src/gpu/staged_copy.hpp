@@ -14,7 +14,7 @@
 
 namespace wf::staged {
 
-inline constexpr std::size_t least_bytes = std::size_t{8} << 20;  ///< of an array that is copied so: less is copied at once
+inline constexpr std::size_t least_bytes = std::size_t{8} << 20;  ///< the least array that is copied so: less is copied at once
 inline constexpr std::size_t piece_bytes = std::size_t{2} << 20;
 inline constexpr int most_lanes = 4, buffers = 2;                 ///< a lane is a thread with two pieces: one that it fills, one that is read
 

@@ -171,7 +171,7 @@ reduced reduce_files(op o, std::span<source> in, const reduce_options& given) {
   } else {
     cpu::operands& x = q.inputs;
     for (std::size_t k = 0; k < in.size(); ++k) x.data[k] = in[k].whole();
-    if (in.size() > 1) check_two(in);  // of raw pipes the size is known by now
+    if (in.size() > 1) check_two(in);  // the size of raw pipes is known by now
     const std::string name = names_of(in);
     if (layout.shape.size() > std::size_t{max_rank})
       refuse(name + ": " + std::to_string(layout.shape.size()) + " dimensions; at most " +

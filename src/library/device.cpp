@@ -36,7 +36,7 @@ std::int64_t in_elements(std::int64_t bytes, std::size_t size) {
 
 /// What an n-d view comes to if its dimensions lie in one another: one stride, in bytes; nothing otherwise.
 std::optional<std::int64_t> one_stride(const extents& shape, const extents& byte_strides) {
-  std::int64_t stride = 0, length = 1;  // of what has been looked at, the last dimension first
+  std::int64_t stride = 0, length = 1;  // what has been looked at, the last dimension first
   for (std::size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 0) return 0;
     if (shape[d] == 1) continue;
@@ -340,7 +340,7 @@ void device_stream::fetch(const request& r, const detail::inputs_anywhere& in, v
     void (*work)(const void* self, const request& there);
   } it{r, r.by, self, work};
   lent indexes(machine(), stream());
-  if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // of the host, as the elements are
+  if (r.by.indexes != nullptr && (in.host_bytes[0] != 0 || in.host_bytes[1] != 0)) {  // memory of the host, as the elements are in
     const bool labels = r.by.kind == partition::kinds::labels;
     const std::int64_t elements = in.operands.shape[0], n = labels ? elements : r.by.count + 1;
     const auto* const at = static_cast<const std::int64_t*>(r.by.indexes);

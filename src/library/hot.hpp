@@ -64,7 +64,7 @@ void hot(const wide_fold<T>&, integer_fold_state& s, const void* const* x, std::
   const std::int64_t before = s.seen.count;
   s.seen.count += n;
   if constexpr (sizeof(T) < 8) {
-    constexpr std::int64_t most = std::int64_t{1} << 30;  // of them a sum fits int64
+    constexpr std::int64_t most = std::int64_t{1} << 30;  // a sum of so many fits int64
     for (std::int64_t i = 0; i < n; i += most) {
       const void* p = static_cast<const unsigned char*>(x[0]) + i * static_cast<std::int64_t>(sizeof(T));
       s.sum.add_signed(static_cast<std::int64_t>(sum_of_integers<void, T>(p, std::min(most, n - i))), 0);
@@ -141,7 +141,7 @@ void hot(const exact_moments<T>& r, exact::moments_state<double>& s, const void*
     low += static_cast<std::uint64_t>(square);
     high += static_cast<std::uint64_t>(square >> 64);
   }
-  auto part = r.identity();  // of integers, in units of 2^-1074, and of 2^-2148
+  auto part = r.identity();  // integers, in units of 2^-1074 and of 2^-2148
   part.first.seen.count = n;
   part.first.sum.add_wide(above, 1074, false);
   part.first.sum.add_wide(below, 1074, true);

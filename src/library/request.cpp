@@ -102,7 +102,7 @@ void run(const erased& r, const void* self, const operands& x, const partition& 
   operands rows = x;  // equal segments are the rows of a matrix; what is left is one more
   rows.shape = {whole, length};
   for (std::size_t k = 0; k < static_cast<std::size_t>(r.inputs); ++k)
-    rows.strides[k] = {whole > 1 ? x.strides[k][0] * length : 0, x.strides[k][0]};  // of a length that no array has it overflows
+    rows.strides[k] = {whole > 1 ? x.strides[k][0] * length : 0, x.strides[k][0]};  // a length that no array has overflows it
   const int last[] = {1};
   reduce_axes(r, self, rows, last, c, out);
   if (whole * length == n) return;

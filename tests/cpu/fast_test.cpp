@@ -142,8 +142,8 @@ TEST_P(fast_reductions, err_no_more_than_their_bound) {
   const dtype type = GetParam();
   generator random(seed() + 1);
   const bool wide = type == dtype::f64;
-  const double u = wide ? 0x1p-53 : 0x1p-24;  // of the arithmetic
-  const double last = type == dtype::f16 ? 0x1p-11 : type == dtype::bf16 ? 0x1p-8 : u;  // of the answer
+  const double u = wide ? 0x1p-53 : 0x1p-24;  // the arithmetic's
+  const double last = type == dtype::f16 ? 0x1p-11 : type == dtype::bf16 ? 0x1p-8 : u;  // the answer's
   how fast;
   fast.c.accuracy = accuracy::fast;
   for (const int n : {100, 4096, 5000, 1'000'001}) {

@@ -16,7 +16,7 @@ using u128 = exact::u128;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double half_ulp = 0x1p-53;  // of 1 in f64
+constexpr double half_ulp = 0x1p-53;  // half the last place of 1 in f64
 
 double rounded(const real& r, dtype type, rounding mode) {
   return with_float(type, [&]<class T>() { return r.round<T>(mode); });

@@ -271,7 +271,7 @@ TEST(booleans, count) {
 }
 
 template <class T>
-i128 whole_of(const checked<T>& c) {  // of answers of at most 128 bits
+i128 whole_of(const checked<T>& c) {  // for answers of at most 128 bits
   return static_cast<i128>(exact::u128{c.high[0]} << 64 | static_cast<std::uint64_t>(c.value));
 }
 

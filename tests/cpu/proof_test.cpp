@@ -191,7 +191,7 @@ void check_columns_of(const std::vector<numbers>& each, const std::vector<op>& o
   const dtype type = each[0].type;
   const std::int64_t rows = each[0].size(), columns = static_cast<std::int64_t>(each.size());
   const std::size_t size = info(type).size;
-  const std::int64_t element = static_cast<std::int64_t>(size), row = rows + rows % 3;  // of the other layout, with gaps between rows
+  const std::int64_t element = static_cast<std::int64_t>(size), row = rows + rows % 3;  // for the other layout, with gaps between rows
   numbers all{type, std::vector<std::byte>(static_cast<std::size_t>(rows * columns) * size)};
   std::vector<std::byte> turned(static_cast<std::size_t>(row * columns) * size);
   for (std::int64_t k = 0; k < columns; ++k)

@@ -93,7 +93,7 @@ numbers data(dtype type, int kind, std::int64_t n, generator& random) {
 /// Every element's group: the answer that it belongs to, and in which order.
 struct grouping {
   where w;
-  extents shape;  // of the answers
+  extents shape;  // the answers'
   std::vector<indexes> groups;
 };
 

@@ -26,7 +26,7 @@ namespace wf::test {
 namespace {
 
 constexpr std::size_t stated = 256 << 10;
-constexpr std::size_t of_the_thread = 16 << 10;  // of `stated`, left to the caller and to the start of a thread
+constexpr std::size_t of_the_thread = 16 << 10;  // the part of `stated` left to the caller and to the start of a thread
 
 /// Bytes of stack that f used, on a thread with the stated size.
 std::size_t stack_used(const std::function<void()>& f) {

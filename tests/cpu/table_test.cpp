@@ -16,7 +16,7 @@ namespace {
 // What the types say of an operation and an element type.
 struct typed {
   bool takes;
-  std::size_t size;  // of the answer
+  std::size_t size;  // the answer's
   int type;          // the dtype of an answer of one value, else -1
   bool checked_too;
 };

@@ -69,7 +69,7 @@ std::string bytes_of(const wf::array<R>& answers) {
 template <class T, class V, class F, class What>
 void check_shapes(const What& what, const F& f, std::int64_t rows, std::int64_t columns) {
   const std::vector<T> x = small_numbers<T>(rows * columns, 5), y = small_numbers<T>(rows * columns, 6);
-  const std::unique_ptr<V[]> of_one(new V[x.size()]), of_two(new V[x.size()]);  // of bool too
+  const std::unique_ptr<V[]> of_one(new V[x.size()]), of_two(new V[x.size()]);  // for bool too
   for (std::size_t i = 0; i < x.size(); ++i) {
     of_one[i] = f(x[i], x[i]);
     of_two[i] = f(x[i], y[i]);
@@ -89,7 +89,7 @@ void check_shapes(const What& what, const F& f, std::int64_t rows, std::int64_t 
   check(wf::segments{offsets});
   check(wf::segments_of{7});
   check(wf::by_label{labels, 6});
-  for (const auto& axes : {wf::axis{0}, wf::axis{1}}) {  // of transposed inputs: elements lie apart
+  for (const auto& axes : {wf::axis{0}, wf::axis{1}}) {  // for transposed inputs elements lie apart
     const auto of = [&](const auto& v) { return wf::view(v.data(), {rows, columns}).transposed(0, 1); };
     EXPECT_EQ(bytes_of(wf::reduce(of(x), wf::transform(twice), what, axes)), bytes_of(what(of(one), axes)));
     EXPECT_EQ(bytes_of(wf::reduce(of(x), of(y), wf::transform(f), what, axes)), bytes_of(what(of(two), axes)));

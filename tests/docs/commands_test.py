@@ -94,7 +94,7 @@ def forms(line):
     for word in words:
         choices = [one for w in word.split("|") for one in names_of(w)] if re.search(r"[A-Z|]", word) else names_of(word)
         all_forms = [f + [c] for f in all_forms for c in choices]
-    all_forms = [" ".join(f) + (f" {FILE}" if "dot" in f and FILE in f else "") for f in all_forms]  # of two files
+    all_forms = [" ".join(f) + (f" {FILE}" if "dot" in f and FILE in f else "") for f in all_forms]  # for two files
     if options:
         said = printed(" ".join(words[:2]) + " --help")
         # A default is =VALUE by CLI11 before 2.4, [VALUE] since.

@@ -62,7 +62,7 @@ def differs_from_run(svg, command, printed):
         return str(wrong)
     if len(numbers) == 1 and "block 0 of 1" in svg:
         got = [sum(results.values())]
-    elif len(numbers) == 1:  # of several blocks the drawing has the first
+    elif len(numbers) == 1:  # the drawing has the first of several blocks
         return "" if 0 < sum(results.values()) < numbers[0] else f"block 0 alone gives {sum(results.values())}, all blocks {numbers[0]}"
     else:
         got = [results[t] for t in sorted(results)][:len(numbers)]

@@ -39,7 +39,7 @@ def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
-outputs = {}  # of a command: pages in two languages show the same ones
+outputs = {}  # by command: pages in two languages show the same ones
 redrawn = tempfile.TemporaryDirectory()
 drawings = "docs/lessons/drawings/"
 

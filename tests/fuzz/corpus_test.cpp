@@ -24,7 +24,7 @@ struct target {
   std::vector<const char*> folders;
   std::size_t least_files;
   std::string telling;     ///< bytes that damage well
-  std::size_t most_cuts;   ///< of a file
+  std::size_t most_cuts;   ///< a file's
   int damaged;             ///< copies of a file
 };
 

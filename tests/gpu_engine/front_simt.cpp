@@ -297,7 +297,7 @@ std::string checked_answers() {
   };
   std::vector<std::int32_t> many(1203);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = i % 5 == 0 ? INT32_MIN : static_cast<std::int32_t>(i * 2654435761u);
-  const wf::view<std::int32_t> matrix(many.data(), {400, 3});  // of the host, which simt reads
+  const wf::view<std::int32_t> matrix(many.data(), {400, 3});  // memory of the host, which simt reads
   std::vector<std::int64_t> labels(many.size()), offsets{0, 0, 7, 900, 1203};
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i * i % 9);
   std::vector<wf::checked<std::int64_t>> answers(400);

@@ -35,7 +35,7 @@ std::int64_t place_of_best(const std::vector<T>& x, bool greatest) {
 }
 
 template <class T>
-T special_of(int kind) {  // of integers: the least and the greatest, else 0
+T special_of(int kind) {  // for integers the least and the greatest, else 0
   if constexpr (wf::floating<T>) {
     using f = wf::exact::format<T>;
     const auto bits = static_cast<typename f::bits>(kind / 2 == 0 ? f::infinity | 1u : kind / 2 == 1 ? 0u : f::infinity);

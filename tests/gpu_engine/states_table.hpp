@@ -221,7 +221,7 @@ struct states_of_type {
     EXPECT_EQ(rest, alone) << "what is left after all other pieces were taken out";
   }
   std::string family_;
-  bool every_order_;  ///< of the elements gives the same bits
+  bool every_order_;  ///< every order of the elements gives the same bits
 };
 
 /// For all operations, unless some are named.

@@ -181,6 +181,33 @@ TEST(anchored_moments, of_full_segments) {
   simt::current_options() = before;
 }
 
+// Certificates of arrays beyond L2, by bulk copies: chunks of 2048 packs, shared out among all multiprocessors but one. The last chunk is whole, or one pack, or lacks one
+// and has an element behind it, which is no pack.
+TEST(bulk_copies, of_certificates) {
+  const auto before = simt::current_options();
+  constexpr std::int64_t least = 262144, chunk = 2048;
+  const auto check = [&]<class T>(T, unsigned multiprocessors, std::int64_t packs, std::int64_t rest, std::initializer_list<wf::op> ops) {
+    simt::current_options().l2_bytes = 1 << 20;
+    simt::current_options().multiprocessors = multiprocessors;
+    wf::simulated_gpu place;
+    const std::int64_t n = packs * static_cast<std::int64_t>(16 / sizeof(T)) + rest;
+    std::vector<unsigned char> x(static_cast<std::size_t>(n) * sizeof(T));
+    std::mt19937 random(static_cast<unsigned>(packs) + multiprocessors);
+    for (std::int64_t i = 0; i < n; ++i) {  // sums are exact, so no answer comes from the kernel behind
+      const T v = static_cast<T>(1 + random() % 1000);
+      std::memcpy(&x[static_cast<std::size_t>(i) * sizeof(T)], &v, sizeof v);
+    }
+    const device_inputs in(simt_machine(), x, {});
+    for (const wf::op what : ops) check_cell(simt_machine(), place, what, wf::dtype_of<T>, wf::accuracy::exact, "whole numbers", {n, 0, 1}, in, x, {}, {});
+  };
+  using enum wf::op;
+  check(0.0, 4, least + 1, 0, {mean, mean_var});
+  check(0.0, 3, least + chunk, 1, {norm1, norm2});
+  check(0.0, 7, least + chunk - 1, 1, {mean, std_dev, sum_of_squares});
+  check(0.0f, 6, least + 5 * chunk + 77, 3, {mean, mean_var, norm2});
+  simt::current_options() = before;
+}
+
 // Each block's sum loses nothing, but that of all has no certain rounding: what the blocks told is added exactly.
 TEST_P(types, answered_by_what_the_blocks_told) {
   if (wf::is_integer(GetParam())) return;
@@ -272,7 +299,7 @@ TEST(front_door, takes_axes_and_segments) {
   check_front_door(wf::sum, place, flat, wf::by_label{labels, 10});
   std::vector<float> nowhere(10);
   const std::vector<std::int64_t> few_labels(3), no_offsets;
-  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::by_label{few_labels, 10}), wf::error);  // of which the rest would be read beyond the end
+  EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::by_label{few_labels, 10}), wf::error);  // the rest of them would be read beyond the end
   EXPECT_THROW(wf::sum(place, flat, nowhere.data(), wf::segments{no_offsets}), wf::error);
   float whole = 0;
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another

@@ -21,7 +21,7 @@
 /// Data and what its sums must be.
 struct sum_case {
   std::vector<unsigned char> data;
-  std::uint64_t exact_bits = 0;  ///< of the exact answer, in the type of exact sums
+  std::uint64_t exact_bits = 0;  ///< the exact answer's, in the type of exact sums
   double exact_value = 0;        ///< rounded to double
   double magnitude = 0;          ///< sum of |x|
   bool finite = true;            ///< no NaN, no infinity

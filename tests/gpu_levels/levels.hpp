@@ -25,7 +25,7 @@ struct level_request {
   kind what;
   std::int64_t n;
   unsigned blocks, threads, cluster;
-  unsigned wide = 0, high = 0;  ///< of level::block: threads along x and y, if not all along x
+  unsigned wide = 0, high = 0;  ///< for level::block: threads along x and y, if not all along x
 };
 /// An answer for each group of the level: a thread, warp, block or cluster, or the grid.
 struct level_answers {

@@ -26,8 +26,8 @@ struct squared_size {
 /// How elements are shared among answers, and for a plain loop which elements an answer has, in order.
 struct shares {
   row_case c;
-  std::vector<std::vector<std::vector<std::int64_t>>> elements;  ///< of each input, of each answer: places from the first element on
-  std::int64_t length = 0;  ///< of equal segments
+  std::vector<std::vector<std::vector<std::int64_t>>> elements;  ///< by input and answer: places from the first element on
+  std::int64_t length = 0;  ///< for equal segments
   shared_vector<std::int64_t> indexes;  ///< offsets or labels
 
   explicit shares(std::mt19937_64& g, std::int64_t about) {

@@ -31,15 +31,15 @@ struct row_case {
   bool checked = false;  ///< answers in a wf::checked
   wf::options options;
   std::string family = "normal";
-  std::uint64_t seed = 1;  ///< of the data
+  std::uint64_t seed = 1;  ///< the data's
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides[2];  ///< in elements
   std::int64_t first[2] = {0, 0};        ///< where the view begins
   std::int64_t count[2] = {0, 0};        ///< elements behind it all
   std::vector<int> axes;                 ///< sorted
-  std::vector<std::int64_t> offsets;     ///< of segments, if any
+  std::vector<std::int64_t> offsets;     ///< for segments, if any
   int offset_bytes = 8;
-  std::vector<std::int64_t> labels;      ///< of elements, if `answers` is not negative
+  std::vector<std::int64_t> labels;      ///< for elements, if `answers` is not negative
   std::int64_t answers = -1;
 
   std::string name() const {

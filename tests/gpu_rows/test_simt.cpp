@@ -971,7 +971,7 @@ TEST(means_of_halves, are_decided_by_their_sums) {
     std::vector<std::int64_t> offsets;
     for (std::int64_t r = 0; r <= many; ++r) offsets.push_back(r * n);
     ASSERT_EQ(m.upload(by, offsets.data(), offsets.size() * 8), "");
-    for (const int power : {0, 24, 39}) {  // of the middles' units: subnormal, about 1, and so great that a double shows no difference of 2^-24 / n
+    for (const int power : {0, 24, 39}) {  // the middles' units: subnormal, about 1, and so great that a double shows no difference of 2^-24 / n
       if (power > 24 && n < 100) continue;
       const std::int64_t last = power > 24 ? 8 : 4, greatest = std::int64_t{65504} << 24;  // elements that have what is left, each 11 bits of it
       // Rows whose means are middles, less 2^-24 / n, and more. In half units: each row another middle.
@@ -1176,7 +1176,7 @@ TEST(labels, of_zeros_and_infinities_that_are_added) {
   constexpr std::size_t first = 20, exponents = 14;
   std::vector<float> full(exponents, 0.0f);
   for (std::size_t k = 0; k < exponents; ++k) full[k] = std::ldexp(0x1.fffffep0f, static_cast<int>(k) + 4);
-  std::vector<double> sums(exponents, 0.0);  // of 24 and 13 bits: exact
+  std::vector<double> sums(exponents, 0.0);  // 24 and 13 bits: exact
   while (x.size() < n) {
     const std::size_t k = x.size() % exponents;
     x.push_back(full[k]);

@@ -86,18 +86,21 @@ for top in TOPS:
             wrong, seen = judged(str(file.relative_to(source)), file.read_text())
             includes += seen
             failures += wrong
-# Plain words: no comment begins with "Of".
+# Plain words: no comment begins with "Of", and none behind code with "of".
 OF = re.compile(r"(?:^|\s)(?://[/!]?<?|/\*\*?<?|#|\*) Of\b(?! course)")
 if not all(OF.search(line) for line in ("// Of these", "  ///< Of these", "# Of these")) or OF.search("// one Of these"):
     failures.append("the test does not see comments that begin with Of")
+BEHIND_CODE = re.compile(r"[^\s/*#]\s*(?://[/!]?<?|/\*\*?<|\s#) of\b(?! course)")
+if not all(BEHIND_CODE.search(line) for line in ("int n;  // of these", "int n;  ///< of these", "n = 1  # of these")) or BEHIND_CODE.search("/// of these"):
+    failures.append("the test does not see comments behind code that begin with of")
 comments = 0
 for top in (*TOPS, "python", "tests", "bench", "examples", "cmake", "scripts"):
     for file in sorted((source / top).rglob("*")):
         if file.is_file() and (file.suffix in (*ENDINGS, ".c", ".py", ".cmake", ".inc", "") or file.name == "CMakeLists.txt") and file.name != "includes_test.py":
             for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
                 comments += "//" in line or "#" in line
-                if OF.search(line):
-                    failures.append(f"{file.relative_to(source)}:{number}: a comment that begins with Of")
+                if OF.search(line) or (file.suffix != ".txt" and BEHIND_CODE.search(line)):
+                    failures.append(f"{file.relative_to(source)}:{number}: a comment that begins with of")
 if comments < 5000:
     failures.append(f"{comments} lines with comments; there are more")
 if count < 300 or includes < 900:

@@ -21,7 +21,7 @@ using wf::io::shortest;
 
 struct half_format {
   int mantissa_bits;
-  int least_exponent;  // of the unit of subnormals
+  int least_exponent;  // that of the unit of subnormals
 };
 
 // The digits in `text`, without leading and trailing zeros.

@@ -211,7 +211,7 @@ TEST(own_kernel, dynamic_shared_memory_in_a_namespace_and_ptx_of_another_kernel)
   EXPECT_EQ(j["kernels"][0]["name"], "turned<__half>");
   refused(turned, "of which --shared BYTES gives some", 1);
   refused(KERNELS "/scoped.cu:clock_of --grid 1 --block 32 --arg u32[32]", "inline PTX");
-  refused(KERNELS "/scoped.cu:calls_ptx --grid 1 --block 32 --arg u32[32]", "inline PTX");  // of a function that it calls
+  refused(KERNELS "/scoped.cu:calls_ptx --grid 1 --block 32 --arg u32[32]", "inline PTX");  // in a function that it calls
   refused(KERNELS "/unnamed.cu:k --grid 1 --block 32 --arg out:i32[32]", "unnamed.cu:5: extern __shared__ cells in a namespace without a name");
 }
 

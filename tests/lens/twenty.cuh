@@ -67,7 +67,7 @@ __global__ void matvec_warp_a_row(const float* a, const float* x, float* y) {
   sum = over_warp(sum);
   if (lane == 0) y[row] = sum;
 }
-__global__ void matmul(const float* a, const float* b, float* c) {  // of 32 x 32, by tiles of 16 x 16
+__global__ void matmul(const float* a, const float* b, float* c) {  // matrices of 32 x 32, by tiles of 16 x 16
   __shared__ float of_a[16][16], of_b[16][16];
   const int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, column = blockIdx.x * 16 + tx;
   float sum = 0;
@@ -95,7 +95,7 @@ __global__ void histogram_in_shared(const int* x, int* counts) {
   __syncthreads();
   if (t < bins) atomicAdd(&counts[t], own[t]);
 }
-__global__ void radix_count(const int* x, int* counts) {  // of the digit of 4 bits from bit 4 on
+__global__ void radix_count(const int* x, int* counts) {  // counts the digit of 4 bits from bit 4 on
   __shared__ int own[16];
   const int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
   if (t < 16) own[t] = 0;
@@ -104,7 +104,7 @@ __global__ void radix_count(const int* x, int* counts) {  // of the digit of 4 b
   __syncthreads();
   if (t < 16) counts[blockIdx.x * 16 + t] = own[t];
 }
-__global__ void scan(const int* x, int* y) {  // of each block, by doubling steps and two arrays
+__global__ void scan(const int* x, int* y) {  // each block by itself, by doubling steps and two arrays
   __shared__ int cells[2][threads];
   const int i = blockIdx.x * threads + threadIdx.x, t = threadIdx.x;
   int now = 0;

@@ -24,7 +24,7 @@ struct expected {
   count shuffles = 0, barriers = 0;
 };
 
-constexpr count warps = 4096 / 32;       // of a kernel with a thread an element
+constexpr count warps = 4096 / 32;       // in a kernel with a thread an element
 constexpr count whole = warps * 4;       // sectors of as many words, side by side
 constexpr count blocks = 16, in_block = 8;  // blocks of 256 threads, warps of each
 

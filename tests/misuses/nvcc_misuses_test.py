@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
         code += FRAME % (k, k, "\n".join(line for line in lines[1:] if not line.startswith("-- ")))
     status, said = errors(folder, code)
     failures = 0
-    nameless = [e.splitlines()[0] for e in said if ": error" in e.splitlines()[0] and "misuse_" not in e]  # of what is instantiated last
+    nameless = [e.splitlines()[0] for e in said if ": error" in e.splitlines()[0] and "misuse_" not in e]  # what is instantiated last
     for k, (name, words) in enumerate(wanted):
         own = [e for e in said if re.search(rf"\bmisuse_{k}\b", e) and ": error" in e.splitlines()[0]]
         first = own[0].splitlines()[0] if own else next((e for e in nameless if any(w in e for w in words)), "nothing: it compiles")

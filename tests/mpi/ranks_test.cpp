@@ -30,7 +30,7 @@ void set_word(bytes& state, std::size_t k, std::int64_t w) { std::memcpy(state.d
 /// Pieces of 0 to 6 elements, one for each rank, drawn from a few.
 struct pieces {
   static constexpr int different = 200;
-  bytes x, y;  ///< of the different ones, and
+  bytes x, y;  ///< those of the different ones, and
   std::vector<std::int64_t> at{0};
   bytes whole_x, whole_y;
   std::vector<std::uint8_t> of_rank;

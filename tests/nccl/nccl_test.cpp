@@ -190,7 +190,7 @@ TEST(nccl, refusals) {
     auto unknown = f;
     unknown.what = static_cast<wf::op>(200);
     expect_refused([&] { reduce(unknown, there.get(), 1); }, wf::errc::unsupported, "no such reduction");
-    reduce(f, nullptr, 0);  // of nothing
+    reduce(f, nullptr, 0);  // nothing at all
     wf::request r = request_of(wf::form_of_states(wf::op::sum, wf::dtype::i32), there.get(), nullptr, 3, 0);
     r.out = there.get();
     r.wanted = wf::output::checked;

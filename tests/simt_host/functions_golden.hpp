@@ -10,7 +10,7 @@
 
 namespace functions_golden {
 
-constexpr std::uint64_t summed = 1u << 16;  // of a half: every value
+constexpr std::uint64_t summed = 1u << 16;  // every value of a half
 
 template <class Returned, class... Given>
 struct signature {

@@ -85,7 +85,7 @@ allowed allowance(const std::string& name, double order, double x, double y) {
   if (named("htanh_approx") || named("h2tanh_approx")) return std::is_same_v<T, __half> ? allowed{.absolute = std::exp2(-10.987)} : allowed{.relative = 0x1p-8 + 0x1p-9};  // and simt's own rounding
   if (named("lgamma") && x > -23.01 && x < -2.26) return anything;
   if ((named("j0") || named("j1") || named("y0") || named("y1")) && magnitude >= 8) return {.absolute = is_float ? 2.2e-6 : 5e-12};
-  if (named("yn") && is_float && second_magnitude < std::max(order, 8.0)) return {.units = std::max(9.0, std::ceil(2 + 2.5 * order)), .absolute = 2.2e-6};  // of 0 and 1 as y0, y1
+  if (named("yn") && is_float && second_magnitude < std::max(order, 8.0)) return {.units = std::max(9.0, std::ceil(2 + 2.5 * order)), .absolute = 2.2e-6};  // orders 0 and 1 as y0, y1
   if ((named("jn") || named("yn")) && second_magnitude > 1.5 * order && second_magnitude < HUGE_VAL) return {.absolute = is_float ? 2.2e-6 : 5e-12};
   return anything;  // __powf and __tanf are told by what they are made of; of jn, yn, norm and rnorm is no bound for all that is asked
 }

@@ -48,7 +48,7 @@ TYPED_TEST(half_functions, are_right_for_every_value) {
   WITHIN(0, hfloor, std::floor(x));
   WITHIN(0, htrunc, std::trunc(x));
   WITHIN(0, hrint, std::nearbyint(x));
-  WITHIN(0, hsqrt, std::sqrt(x));  // of 24 bits and more twice over: the second rounding does no harm
+  WITHIN(0, hsqrt, std::sqrt(x));  // 24 bits and more twice over: the second rounding does no harm
   WITHIN(0, hrcp, 1 / x);
   WITHIN(1, hrsqrt, 1 / std::sqrt(x));
   WITHIN(1, hexp, std::exp(x));

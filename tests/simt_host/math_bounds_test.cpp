@@ -106,7 +106,7 @@ void of_pi(mpfr_ptr r, mpfr_srcptr x, bool is_sine) {
   if (is_sine) mpfr_sin(r, rest, MPFR_RNDN);
   else mpfr_cos(r, rest, MPFR_RNDN);
   if (is_odd) mpfr_neg(r, r, MPFR_RNDN);
-  if (mpfr_zero_p(r)) mpfr_set_zero(r, mpfr_signbit(x) ? -1 : 1);  // of sin: the sign is that of x
+  if (mpfr_zero_p(r)) mpfr_set_zero(r, mpfr_signbit(x) ? -1 : 1);  // for sin the sign is that of x
 }
 void true_sinpi(mpfr_ptr r, mpfr_srcptr x) { of_pi(r, x, true); }
 void true_cospi(mpfr_ptr r, mpfr_srcptr x) { of_pi(r, x, false); }

@@ -151,7 +151,7 @@ TEST(video, maxima_that_tell_which) {
   EXPECT_EQ(__vibmax_u32(~0u, 0, &low), ~0u);
   EXPECT_TRUE(low);
   EXPECT_EQ(__vibmin_s32(-1, -1, &low), -1);
-  EXPECT_TRUE(low);  // of equal ones the first
+  EXPECT_TRUE(low);  // the first of equal ones
   EXPECT_EQ(__vibmin_u32(~0u, 0, &low), 0u);
   EXPECT_FALSE(low);
   EXPECT_EQ(__vibmax_s16x2(0xffff0005u, 0x00010005u, &high, &low), 0x00010005u);

@@ -78,7 +78,7 @@ __device__ __forceinline__ state_of<R> warp_reduce(const R& r, state_of<R> s) {
 #pragma unroll
     for (int step = 1; step < warp_lanes; step *= 2) {
       const state_of<R> above = state_from_above(s, step);
-      s = r.combine(s, above);  // of use in the lanes that are multiples of 2 step, harmless elsewhere
+      s = r.combine(s, above);  // needed in the lanes that are multiples of 2 step, harmless elsewhere
     }
     return s;
   }

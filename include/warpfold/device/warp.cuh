@@ -128,7 +128,7 @@ __device__ __forceinline__ leading_word leading_word_of(std::int64_t v, int min_
   const unsigned nearly_ones = __ballot_sync(all_lanes, digit == 0xfffffffeu);
   const unsigned nonzero = ~((zeros & ~c) | (ones & c)), holes = ~((ones & ~c) | (nearly_ones & c));
   const bool minus = holes >> 31 == 0;
-  const int top = 31 - __clz(static_cast<int>((minus ? holes : nonzero) | 1));  // of what is not all sign
+  const int top = 31 - __clz(static_cast<int>((minus ? holes : nonzero) | 1));  // the top of what is not all sign
   const std::uint32_t first = __shfl_sync(all_lanes, digit, top) + (c >> top & 1);
   std::uint32_t second = __shfl_sync(all_lanes, digit, (top - 1) & 31) + (c >> ((top - 1) & 31) & 1);
   if (top == 0) second = 0;
@@ -212,7 +212,7 @@ struct warp_number {
         w[i * PerLane + j] = from < 0 ? 0u : d;
       }
     }
-    int k = top * PerLane + PerLane - 1;  // of the highest digit in the window
+    int k = top * PerLane + PerLane - 1;  // the place of the highest digit in the window
 #pragma unroll
     for (int j = 1; j < PerLane; ++j) {
       if (w[held - 1] == 0) {  // shift up by a digit

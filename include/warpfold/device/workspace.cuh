@@ -24,15 +24,15 @@ namespace wf::device::inline WF_BUILD {
 /// After a kernel that failed, make a new one.
 class workspace {
  public:
-  static constexpr std::uint32_t most_blocks = 2048;  ///< of one launch
+  static constexpr std::uint32_t most_blocks = 2048;  ///< one has so many launch
   static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox of a sum
   static constexpr std::uint32_t mailbox_words = 1 << 14;  ///< in all: 264 states of 248 bytes
-  static constexpr std::uint32_t near_blocks = 256;        ///< of a certified kernel of an array in L2 (certified_reduce.cuh)
-  static constexpr std::uint32_t near_words = 8 * near_blocks;  ///< of their messages; two launches take turns with two such rooms
-  static constexpr std::uint32_t spare_words = 4;          ///< of an answer that nobody reads
+  static constexpr std::uint32_t near_blocks = 256;        ///< for a certified kernel of an array in L2 (certified_reduce.cuh)
+  static constexpr std::uint32_t near_words = 8 * near_blocks;  ///< for their messages; two launches take turns with two such rooms
+  static constexpr std::uint32_t spare_words = 4;          ///< for an answer that nobody reads
   static constexpr std::uint32_t tally_words = 8 * 80;
-  static constexpr std::uint32_t row_tickets = 2048;      ///< of rows.hpp: rows, or tiles of columns, that many blocks share
-  static constexpr std::uint64_t row_bytes = 2u << 20;    ///< of their states; what lies there between launches does not matter
+  static constexpr std::uint32_t row_tickets = 2048;      ///< for rows.hpp: rows, or tiles of columns, that many blocks share
+  static constexpr std::uint64_t row_bytes = 2u << 20;    ///< for their states; what lies there between launches does not matter
 
   workspace() = default;
   workspace(const workspace&) = delete;

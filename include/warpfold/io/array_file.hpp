@@ -18,8 +18,8 @@ namespace wf::io {
 
 /// What a raw file cannot tell of itself.
 struct raw_format {
-  dtype type;                       ///< of the elements
-  byte_order order = native_order;  ///< of their bytes
+  dtype type;                       ///< the elements'
+  byte_order order = native_order;  ///< their bytes'
   std::uint64_t offset = 0;         ///< bytes that are skipped; the rest is elements
 };
 

@@ -18,12 +18,12 @@ namespace wf::io {
 
 /// Where an array lies in its file and what it is.
 struct array_layout {
-  dtype type = dtype::f64;           ///< of the elements
-  byte_order order = native_order;   ///< of their bytes
+  dtype type = dtype::f64;           ///< the elements'
+  byte_order order = native_order;   ///< their bytes'
   bool fortran = false;              ///< the first index varies fastest
   std::vector<std::uint64_t> shape;  ///< empty for a single element; `count` is its product
   std::uint64_t count = 0;           ///< elements
-  std::uint64_t offset = 0;          ///< of the first element, in bytes from the file's start
+  std::uint64_t offset = 0;          ///< the first element's, in bytes from the file's start
 
   /// Bytes of all elements.
   std::uint64_t data_bytes() const noexcept { return count * info(type).size; }

@@ -23,16 +23,16 @@ struct reduce_options {
   wf::context context;             ///< accuracy, rounding, threads
   std::int64_t correction = 0;     ///< var, std: divided by n - correction, n the number of elements
   std::optional<axis> axes;        ///< nothing: one answer from all elements
-  bool check_overflow = false;     ///< of integers, where they can (see find_checked); costs up to 1 ns per element
+  bool check_overflow = false;     ///< for integers, where they can (see find_checked); costs up to 1 ns per element
   std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given
 };
 
 /// The answers of a reduction of a file, C-ordered.
 struct reduced {
   op operation;               ///< what was asked
-  dtype elements;             ///< of what was reduced
+  dtype elements;             ///< what was reduced
   result_kind kind;           ///< the type of a value, and how many an answer has (2 of minmax)
-  extents shape;              ///< of the answers; empty: one
+  extents shape;              ///< the answers'; empty: one
   std::uint64_t count;        ///< elements reduced
   std::vector<std::byte> values;               ///< the answers' bytes
   std::vector<checked<std::uint64_t>> checks;  ///< one an answer, if overflow was looked for

@@ -191,7 +191,7 @@ SIMT_INLINE coalesced_group tiled_partition(const thread_block&, unsigned size) 
 
 /// A block, a tile or the coalesced threads, for functions that take whichever they are given.
 class thread_group {
-  unsigned mask_ = 0;  // of a group within a warp; 0: the block
+  unsigned mask_ = 0;  // a group within a warp; 0: the block
 
   friend coalesced_group tiled_partition(const thread_group&, unsigned);
 

@@ -24,10 +24,11 @@ class observer;
 /// What holds for the launches of this host thread until it is changed.
 struct options {
   block_order order = block_order::forward;
-  std::uint64_t seed = 1;   ///< of the shuffled order
+  std::uint64_t seed = 1;   ///< for the shuffled order
   unsigned os_threads = 0;  ///< blocks that run at once; 0: one a core; an observer makes it 1
-  unsigned multiprocessors = 0;  ///< of the simulated device, which says so; 0: 4
+  unsigned multiprocessors = 0;  ///< the simulated device's, which says so; 0: 4
   unsigned shared_opt_in = 0;    ///< bytes of shared memory that its blocks may ask for; 0: 227 KiB
+  unsigned l2_bytes = 0;         ///< its L2's, which says so; 0: those of the host's last cache
   lane_schedule schedule = lane_schedule::to_barrier;
   double timeout_seconds = 60;  ///< without a step of the scheduler, before a launch is called hung
   observer* watch = nullptr;
@@ -71,7 +72,7 @@ struct fault_report {
   std::string kernel;
   std::uint64_t block = 0;    ///< linear index in the grid
   std::uint32_t thread = 0;   ///< linear index in the block
-  std::uintptr_t address = 0; ///< of the access, where there is one
+  std::uintptr_t address = 0; ///< where the access went, if there is one
   source_line where;
   std::string text;  ///< all of it in one line, for people
 };
@@ -117,9 +118,9 @@ struct memory_access {
   std::uint32_t size;     ///< bytes
   access_kind kind;
   bool is_volatile;
-  memory_order order;     ///< of atomics
+  memory_order order;     ///< for atomics
   std::uintptr_t site;    ///< an instruction of the source line that made it
-  scope reach = scope::device;  ///< of atomics: whom they are atomic to
+  scope reach = scope::device;  ///< for atomics: whom they are atomic to
   std::uint8_t operations = 0;  ///< floating-point ones that an update makes: 1 where it adds floats
   update_kind update = update_kind::unknown;
   std::uint64_t operand = 0;  ///< its bits, where the update is known
@@ -137,7 +138,7 @@ enum class meeting : std::uint8_t {
 /// A thread comes to a meeting; it may be the last, or have to wait.
 struct arrival {
   meeting at;
-  std::uint32_t mask;    ///< of lanes, where a warp meets
+  std::uint32_t mask;    ///< which lanes, where a warp meets
   std::uint32_t source;  ///< the lane that a shuffle reads
   std::uintptr_t site;   ///< an instruction of the source line that came
   std::uint64_t value = 0;  ///< what a lane gives to a collective of its warp, by bits
@@ -191,8 +192,8 @@ enum class space : std::uint8_t { unknown, global, shared, local, constant };
 
 struct region {
   space where = space::unknown;
-  std::uintptr_t begin = 0, end = 0;  ///< of the allocation or the shared variable
-  std::uint64_t block = 0;            ///< of the shared memory's owner
+  std::uintptr_t begin = 0, end = 0;  ///< the allocation's or the shared variable's
+  std::uint64_t block = 0;            ///< the shared memory's owner
 };
 
 /// For the calling simt thread, or for the host outside a launch.

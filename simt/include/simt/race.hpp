@@ -30,7 +30,7 @@ struct race {
   std::string kernel;
   race_side a, b;  ///< ordered by file and line
   space where = space::unknown;
-  std::uintptr_t address = 0;  ///< of the first time
+  std::uintptr_t address = 0;  ///< where it was the first time
   std::uint64_t count = 0;
 };
 

@@ -28,12 +28,12 @@ enum class event_kind : std::uint8_t {
   warp_sync,       ///< extra: the mask
   blocks_barrier,  ///< extra: the number of blocks
   fence,           ///< extra: the scope
-  end,             ///< of the thread
+  end,             ///< the thread's
   arrival,         ///< size: which meeting; extra: the mask; address: the lane that a shuffle reads
 };
 
 struct event {
-  std::uint64_t address : 48;  ///< of accesses
+  std::uint64_t address : 48;  ///< for accesses
   std::uint64_t size : 8;      ///< bytes
   std::uint64_t kind : 4;      ///< event_kind
   std::uint64_t where : 3;     ///< space, of accesses
@@ -53,7 +53,7 @@ struct block_recording {
   const launch_info* launch = nullptr;
   std::uint64_t block = 0;
   std::vector<std::vector<event>> threads;
-  std::vector<std::uint32_t> chains;  ///< of calls, that each thread is in: the recorder's own numbers
+  std::vector<std::uint32_t> chains;  ///< the calls that each thread is in: the recorder's own numbers
 
   std::uint32_t warps() const { return static_cast<std::uint32_t>((threads.size() + 31) / 32); }
   /// Empty for the lanes that the last warp lacks.

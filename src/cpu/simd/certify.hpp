@@ -24,207 +24,12 @@
 /// Sums of tiles go to pairs by two-sums, and what the second halves lose is itself added up.
 #pragma once
 
-#include <utility>
-
+#include "error_terms.hpp"
 #include "extract.hpp"
+#include "magnitudes.hpp"
 #include "specials.hpp"
 
 namespace wf::cpu::WF_TARGET {
-
-#if defined(__AVX512F__) || defined(__FMA__) || defined(__aarch64__)
-inline constexpr bool has_fma = true;
-#else
-inline constexpr bool has_fma = false;
-#endif
-
-WF_INLINE f64s multiply_add(f64s a, f64s b, f64s c) {  // a·b + c
-#if defined(__AVX512F__)
-  return _mm512_fmadd_pd(a, b, c);
-#elif defined(__FMA__)
-  return _mm256_fmadd_pd(a, b, c);
-#elif defined(__aarch64__)
-  return vfmaq_f64(c, a, b);
-#else
-  return a * b + c;  // of products that are doubles
-#endif
-}
-WF_INLINE f64s multiply_subtract(f64s a, f64s b, f64s c) {  // a·b - c
-#if defined(__AVX512F__)
-  return _mm512_fmsub_pd(a, b, c);
-#elif defined(__FMA__)
-  return _mm256_fmsub_pd(a, b, c);
-#elif defined(__aarch64__)
-  return vfmaq_f64(-c, a, b);
-#else
-  return a * b - c;
-#endif
-}
-
-/// a + b, where there is an FMA by that: some processors have units for additions and others for multiplications, and sums use only
-/// one kind. `one` is 1, which the compiler must not know.
-WF_INLINE f64s add_by_fma(f64s a, f64s b, f64s one) {
-  if constexpr (has_fma) return multiply_add(a, one, b);
-  else return a + b;
-}
-WF_INLINE f64s subtract_by_fma(f64s a, f64s b, f64s one) {
-  if constexpr (has_fma) return multiply_subtract(a, one, b);
-  else return a - b;
-}
-WF_INLINE f64s unknown_one() {
-  f64s one = all_lanes<f64s>(1.0);
-#if defined(__x86_64__)
-  asm("" : "+v"(one));
-#else
-  asm("" : "+w"(one));
-#endif
-  return one;
-}
-
-#if defined(__AVX512F__)
-WF_INLINE f64s add_down(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-WF_INLINE f64s add_up(f64s a, f64s b) { return _mm512_maskz_add_round_pd(0xff, a, b, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
-
-/// A sum rounded down beside one rounded up, whatever the processor's mode is: the true one lies between. `high` begins at -0, and stays there if
-/// all terms are -0.
-struct enclosed {
-  f64s low = all_lanes<f64s>(-0.0), high = low;
-  WF_INLINE void add(f64s v, f64s one) {
-    low = add_down(low, v);
-    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);  // by an FMA, as in certify.hpp
-  }
-  /// Where conversions beside it already take the units for additions.
-  WF_INLINE void add_by_fmas(f64s v, f64s one) {
-    low = _mm512_maskz_fmadd_round_pd(0xff, v, one, low, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    high = _mm512_maskz_fmadd_round_pd(0xff, v, one, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
-  }
-  WF_INLINE void add_square(f64s v) {
-    low = _mm512_maskz_fmadd_round_pd(0xff, v, v, low, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    high = _mm512_maskz_fmadd_round_pd(0xff, v, v, high, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
-  }
-  WF_INLINE void add(const enclosed& x) {
-    low = add_down(low, x.low);
-    high = add_up(high, x.high);
-  }
-};
-#endif
-
-/// Sums s + c in each lane, and what c lost.
-template <int Bytes>
-struct lane_pairs {
-  using V = vec<double, Bytes>;
-  using I = vec<std::int64_t, Bytes>;
-  V s{}, c{}, lost{};
-
-  static WF_INLINE V two_sum(V a, V b, V& error) {
-    const V t = a + b, z = t - a;
-    error = (a - (t - z)) + (b - z);
-    return t;
-  }
-  WF_INLINE void add(V x) {
-    V error;
-    s = two_sum(s, x, error);
-    add_rest(error);
-  }
-  WF_INLINE void add_rest(V x) {
-    V error;
-    c = two_sum(c, x, error);
-    lost += (V)((I)error & INT64_MAX);
-  }
-  template <int... J>
-  static WF_INLINE vec<double, Bytes / 2> half(V v, int upper, std::integer_sequence<int, J...>) {
-    return upper != 0 ? __builtin_shufflevector(v, v, (J + lanes<double, Bytes> / 2)...) : __builtin_shufflevector(v, v, J...);
-  }
-  /// Even lanes together, and odd ones.
-  WF_INLINE void give(double (&to_s)[2], double (&to_c)[2], double& to_lost) const {
-    if constexpr (Bytes == 16) {
-      for (int j = 0; j < 2; ++j) {
-        to_s[j] = s[j];
-        to_c[j] = c[j];
-      }
-      to_lost += lost[0] + lost[1];
-    } else {
-      constexpr std::make_integer_sequence<int, lanes<double, Bytes> / 2> numbers;
-      lane_pairs<Bytes / 2> both{half(s, 0, numbers), half(c, 0, numbers), half(lost, 0, numbers) + half(lost, 1, numbers)};
-      both.add(half(s, 1, numbers));
-      both.add_rest(half(c, 1, numbers));
-      both.give(to_s, to_c, to_lost);
-    }
-  }
-};
-
-/// The greatest magnitude, and the least but for zeros.
-template <class T>
-struct magnitudes {
-  using F = vec<T>;
-  using I = std::conditional_t<sizeof(T) == 8, i64s, i32s>;
-  static constexpr int fraction = sizeof(T) == 8 ? 52 : 23, bias = sizeof(T) == 8 ? 1023 : 127;
-  static constexpr int no_top = -4000, no_unit = 4000, infinite_top = sizeof(T) == 8 ? 1025 : 129;
-
-  // One less than zero's bits is more than all others.
-#if (defined(__AVX2__) && !defined(__AVX512F__)) || defined(__aarch64__)
-  // Integers of 32 bits are compared: of doubles the upper halves decide. Each comparison waits for the one before; one of integers takes one cycle, one of floats four on some processors.
-  static constexpr bool whole = sizeof(T) == 4;
-  i32s greatest{};
-  u32s below_least = u32s{} - 1;
-
-  WF_INLINE void look_at(F v) {
-    const I m = (I)abs(v);
-    const auto of_m = (i32s)m;
-    const auto less = (u32s)(m - 1);
-    greatest = of_m > greatest ? of_m : greatest;
-    below_least = less < below_least ? less : below_least;
-#if defined(__x86_64__)
-    asm("" : "+x"(greatest), "+x"(below_least));  // else g++ looks at all elements of a group first, and has no registers for the sums then
-#endif
-  }
-  /// Exponents as fields, of NaNs as of infinities; of the least double perhaps one less. False if all are zero.
-  WF_INLINE bool exponents(int& high, int& low) const {
-    std::int32_t most = 0;
-    std::uint32_t least = ~std::uint32_t{0};
-    WF_UNROLL
-    for (int j = whole ? 0 : 1; j < lanes<std::int32_t>; j += whole ? 1 : 2) {
-      most = greatest[j] > most ? greatest[j] : most;
-      least = below_least[j] < least ? below_least[j] : least;
-    }
-    constexpr int in_half = whole ? 23 : 20;
-    high = most >> in_half;
-    low = static_cast<int>((least + (whole ? 1 : 0)) >> in_half);
-    return least != ~std::uint32_t{0};
-  }
-#else
-  F greatest{}, below_least = all_lanes<F>(static_cast<T>(__builtin_inf()));
-
-  /// What is less than zero's bits is a NaN, which `min` leaves out, as both leave out NaNs.
-  WF_INLINE void look_at(F v) {
-    const F m = abs(v);
-    greatest = max(m, greatest);
-    below_least = min((F)((I)m - 1), below_least);
-  }
-  WF_INLINE bool exponents(int& high, int& low) const {
-    using bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-    T most = 0, least = static_cast<T>(__builtin_inf());
-    WF_UNROLL
-    for (int j = 0; j < lanes<T>; ++j) {
-      most = greatest[j] > most ? greatest[j] : most;
-      least = below_least[j] < least ? below_least[j] : least;
-    }
-    high = static_cast<int>(__builtin_bit_cast(bits, most) >> fraction);
-    low = static_cast<int>((__builtin_bit_cast(bits, least) + 1) >> fraction);
-    return most != 0;
-  }
-#endif
-  /// Magnitudes are below 2^top and multiples of 2^unit. Infinities have the greatest top; NaNs have that, too, or are not seen.
-  WF_INLINE void range(int& top, int& unit) const {
-    int high = 0, low = 0;
-    if (!exponents(high, low)) {
-      top = no_top;
-      unit = no_unit;
-      return;
-    }
-    top = (high > 1 ? high : 1) - bias + 1;
-    unit = (low > 1 ? low : 1) - bias - fraction;
-  }
-};
 
 WF_INLINE double lowest_power_of_two(int e) {  // subnormal ones, too
   return e >= -1022 ? power_of_two(e) : __builtin_bit_cast(double, std::uint64_t{1} << (e + 1074));
@@ -253,7 +58,7 @@ class certifier {
   /// The numbers that are dealt with: no bound of theirs under- or overflows.
   static constexpr int least_top = wide ? -400 : -1000, most_exponent = 1000;
   static constexpr std::int64_t first_look = 4 * group;  // elements that the first bounds come from
-  static constexpr int least_kept = -480;  // of scaled elements: of products of two the last place is above 2^-1074, too
+  static constexpr int least_kept = -480;  // for scaled elements: so products of two have their last place above 2^-1074, too
   static constexpr double u = 0x1p-53;
   using bytes = const unsigned char*;
   using seen = magnitudes<T>;
@@ -262,7 +67,7 @@ class certifier {
     f64s t[streams], r[Anchored ? streams : 1];
     f64s one;
     double anchor;
-    int exponent;  // of the anchor
+    int exponent;  // the anchor's
 
     WF_INLINE void begin(int bound) {
       one = unknown_one();
@@ -466,7 +271,7 @@ class certifier {
     });
     all_subnormal_ = !any_lane(seen_bits & -binade);
     if (!all_subnormal_) return false;
-    static_assert(most_adds * streams <= 1 << 10);  // of less than 2^52 each
+    static_assert(most_adds * streams <= 1 << 10);  // each is less than 2^52
     const i64s sum = ((totals[0] + totals[1]) + (totals[2] + totals[3])) - 2 * ((negative[0] + negative[1]) + (negative[2] + negative[3]));
     constexpr double unit = power_of_two(certified_scale - 1074);
     to.add(__builtin_convertvector(sum >> 32, f64s) * (0x1p32 * unit));

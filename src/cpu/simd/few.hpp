@@ -98,7 +98,7 @@ bool few_sum(const void* x, std::int64_t n, void* out);
 
 /// Any such number of doubles, at the anchor of the largest one.
 __attribute__((noinline)) inline bool sum_by_largest(const double* x, std::int64_t n, void* out) {
-  i64s greatest{}, smallest = i64s{} - 1;  // of magnitudes less 1: zeros are out of the way
+  i64s greatest{}, smallest = i64s{} - 1;  // magnitudes less 1: so zeros are out of the way
   const auto each = [&](auto take) __attribute__((always_inline)) {
     for (std::int64_t i = 0; i < n; i += 8) take(_mm512_maskz_loadu_pd(static_cast<__mmask8>(_bzhi_u32(0xff, static_cast<unsigned>(n - i))), x + i));
   };

@@ -101,7 +101,7 @@ WF_INLINE vec<std::int32_t, 16> range_of_few(const Elements& x) {
   i32s greatest = i32s{} - 1;
   u32s least = u32s{} - 1;
   x.each([&](vec<T> v, int) __attribute__((always_inline)) {
-    const auto m = (i32s)(((I)v & magnitudes) - one);  // of zeros -1
+    const auto m = (i32s)(((I)v & magnitudes) - one);  // zeros become -1
     greatest = m > greatest ? m : greatest;
     least = (u32s)m < least ? (u32s)m : least;
   });

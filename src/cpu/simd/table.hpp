@@ -3,13 +3,20 @@
 /// All kernels of one target. Included once by each target_*.cpp, which names the target.
 #pragma once
 
-#include "columns.hpp"
+#include "certify.hpp"
+#include "certify_columns.hpp"
+#include "certify_rows.hpp"
 #include "exponents.hpp"
 #include "extract.hpp"
+#include "extreme_columns.hpp"
 #include "fast.hpp"
 #include "few.hpp"
 #include "few_exact.hpp"
+#include "integer_columns.hpp"
 #include "keys.hpp"
+#include "round_columns.hpp"
+#include "square_columns.hpp"
+#include "sum_columns.hpp"
 
 namespace wf::cpu::WF_TARGET {
 

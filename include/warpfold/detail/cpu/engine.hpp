@@ -41,10 +41,10 @@ struct erased {
   /// All in one for short contiguous runs; null if there is no shorter way. The caller has set the processor to IEEE arithmetic.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
-  const struct proof* proves = nullptr;   ///< of the library's: how answers are had without states
+  const struct proof* proves = nullptr;   ///< the library's: how answers are had without states
   void (*normalise)(void* state) = nullptr;  ///< to the canonical form; null if every state is in it
   bool adds = false;                         ///< states are merged by adding their words of 64 bits
-  const struct column_fold* columns = nullptr;  ///< of the library's: how rows are added to answers side by side
+  const struct column_fold* columns = nullptr;  ///< the library's: how rows are added to answers side by side
   /// The same as short_run, whatever the processor's mode is; false where that does not do.
   bool (*few_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
 };
@@ -53,9 +53,9 @@ struct erased {
 
 /// Inputs in n dimensions, of one shape: those of a wf::request.
 struct operands {
-  std::array<const void*, max_inputs> data{};  ///< of each input the element whose indexes are all 0
+  std::array<const void*, max_inputs> data{};  ///< for each input the element whose indexes are all 0
   extents shape;                               ///< a length for each dimension, in elements
-  std::array<extents, max_inputs> strides;     ///< of each input one for each dimension, in bytes
+  std::array<extents, max_inputs> strides;     ///< for each input one a dimension, in bytes
 };
 
 /// \cond

@@ -40,7 +40,7 @@ class WF_API running {
   const erased& r_;
   const void* self_;
   const context& context_;
-  std::vector<state> waiting_;  // of 2^k pieces each, k falling: a binary counter
+  std::vector<state> waiting_;  // each has 2^k pieces, k falling: a binary counter
   std::int64_t pieces_ = 0, count_ = 0;
 };
 

@@ -152,7 +152,7 @@ WF_HD range range_of(const extent& e) {
   constexpr int drop = 32 - Layout::exponent_bits;
   constexpr int bias = (1 << (Layout::exponent_bits - 1)) - 1;
   const int high = static_cast<int>(e.greatest >> drop), low = static_cast<int>((e.least + 1) >> drop);
-  const int unit = (low > 1 ? low : 1) - bias - Layout::mantissa_bits;  // of zeros alone the least of all
+  const int unit = (low > 1 ? low : 1) - bias - Layout::mantissa_bits;  // zeros alone have the least of all
   return {e.greatest == 0 ? unit : (high > 1 ? high : 1) - bias + 1, unit, high != Layout::exponent_field_max};
 }
 
@@ -170,7 +170,7 @@ WF_HD range range_of_products(const extent& e) {
 WF_HD double loss_of_chain(const range& r, std::uint64_t length, std::uint64_t count) {
   if (!r.finite) return power(1024);
   if (r.top + log2_of(length) - r.unit <= 53) return 0;
-  const double half = u / 2 * (1 + 0x1p-20);  // of j, the mean of 1 … length is half of length + 1
+  const double half = u / 2 * (1 + 0x1p-20);  // the mean of 1 … length is half of length + 1
   return multiply(multiply(static_cast<double>(count), add(static_cast<double>(length), 1)), multiply(half, power(r.top)));
 }
 

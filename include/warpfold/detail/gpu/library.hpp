@@ -34,7 +34,7 @@ struct device_request {
   void* out;
   std::int64_t first = 0;  ///< index of the first element
   bool states = false;     ///< a state is wanted, not an answer
-  bool checked = false;    ///< of integers: an answer in a wf::checked
+  bool checked = false;    ///< for integers: an answer in a wf::checked
 };
 
 /// The families of kernels: src/gpu has a file for each.
@@ -49,7 +49,7 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
   const operation& of = operation_of(o);
   const bool whole = is_integer(t), complex = is_complex(t), natively = a == accuracy::fast;
   if (complex && !of.of_complex) return kernel_family::none;
-  const bool is_wide = of.answer != answer_kind::mean && of.answer != answer_kind::real_mean;  // of integers an integer
+  const bool is_wide = of.answer != answer_kind::mean && of.answer != answer_kind::real_mean;  // integers have an integer
   switch (of.state) {
     case state_kind::count: case state_kind::nonzeros: case state_kind::extremes: case state_kind::places: return kernel_family::order;
     case state_kind::logsumexp: return kernel_family::native;
@@ -105,14 +105,14 @@ struct device_machine {
   // For several devices (gpus.hpp); all but end_stream throw wf::error.
   int (*devices)();                       ///< how many there are
   int (*use)(int device);                 ///< it is the thread's from now on; the one before
-  void* (*make_stream)();                 ///< of the current device
+  void* (*make_stream)();                 ///< the current device's
   void (*end_stream)(void*) noexcept;
 };
 
 /// What tuning, profiling and tests want of a kind of device, and no request: its name, its choices, memory, time. All but release throw wf::error.
 struct trial_device {
-  std::string (*name)();              ///< of the current device
-  launch_choices (*table_choices)();  ///< of the current device
+  std::string (*name)();              ///< the current device's
+  launch_choices (*table_choices)();  ///< the current device's
   void (*choose)(void* scratch, const launch_choices&);
   void* (*allocate)(std::size_t bytes, const void* pattern, std::size_t pattern_bytes);  ///< the pattern again and again
   void (*release)(void*);

@@ -20,7 +20,7 @@ struct labelled {
 };
 /// Elements in the order of their labels, on a device.
 struct label_order {
-  void* memory = nullptr;            ///< of all of it: to be freed in stream order
+  void* memory = nullptr;            ///< holds all of it: to be freed in stream order
   const labelled* elements = nullptr;
   const std::uint32_t* offsets = nullptr;  ///< answers + 1 of them: where a label's elements begin
 };
@@ -32,7 +32,7 @@ using order_labels_kernel = int (*)(const std::int64_t* labels, std::int64_t n, 
 struct runs_request {
   const void* keys;
   std::int64_t n, stride;  ///< bytes from a key to the next
-  int size, align;         ///< of a key: 1, 2, 4, 8 or 16 bytes
+  int size, align;         ///< a key's: 1, 2, 4, 8 or 16 bytes
   void* unique;            ///< room for that many keys
   std::int64_t* offsets;   ///< room + 1; those behind the last run's end are n
   std::int64_t room;
@@ -62,7 +62,7 @@ struct rows_request {
   void* out;
   std::int64_t first = 0;       ///< index of each answer's first element
   std::size_t state_bytes = 0;  ///< states of so many bytes are wanted; 0: answers
-  bool checked = false;         ///< of integers: each answer in a wf::checked
+  bool checked = false;         ///< for integers: each answer in a wf::checked
 };
 
 }  // namespace wf

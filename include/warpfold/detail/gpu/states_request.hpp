@@ -20,7 +20,7 @@ struct states_request {
   detail::rows_of_digits rows;
   state_kind kind;
   std::int64_t nothing[2];  ///< words 1 and 2 of the state of no elements: the identities of extremes
-  std::int64_t words;       ///< of a state
+  std::int64_t words;       ///< a state's
   std::int64_t count;
   /// Where `sets` is 0, sums of the words of up to 2^31 canonical states, which become canonical; where it is -1, canonical states, to be
   /// answered. Else they become what the states of all sets are merged to, in the order of the sets. States that add are merged into, one set at a time.

@@ -149,7 +149,7 @@ class kept {
   }
 
   std::map<std::pair<MPI_User_function*, bool>, MPI_Op> operations_;
-  std::map<std::pair<int, bool>, MPI_Datatype> types_;  ///< of so many words, or bytes
+  std::map<std::pair<int, bool>, MPI_Datatype> types_;  ///< by the number of words, or bytes
   int key_ = MPI_KEYVAL_INVALID;
 };
 

@@ -21,7 +21,7 @@ namespace wf::mpi {
 /// A setting of all_reduce(): states take so many bytes each, where they fit, and as many messages more where one does not. For slow links, and
 /// many states at a time: where ranks share memory, whole states are faster.
 struct compact {
-  int bytes = 64;  ///< of a state in a message
+  int bytes = 64;  ///< a state's in a message
 };
 
 namespace detail {

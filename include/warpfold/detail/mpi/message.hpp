@@ -111,7 +111,7 @@ class message {
   /// Whether MPI may merge in any order: not places, whose order decides between equals, nor native floating point. Throws nothing.
   bool commutes() const { return form_.canonical && builtin(form_.what, form_.element, form_.accuracy).commutes; }
 
-  const state_form& form() const noexcept { return form_; }  ///< of the states
+  const state_form& form() const noexcept { return form_; }  ///< the states'
   std::int64_t states() const noexcept { return states_; }   ///< how many states it has
 
   /// The states to be sent. Throws wf::error (bad_input) for what check_states() refuses; the message is then what it was.

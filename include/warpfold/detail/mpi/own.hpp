@@ -57,7 +57,7 @@ void merge_own(void* in, void* inout, int* n, MPI_Datatype* type) {
   MPI_Type_get_attr(*type, kept::key_of_types(), static_cast<void*>(&reduction), &found);
   for (int k = 0; k < *n; ++k) {
     if (earlier[k].failed != 0 || to[k].failed != 0) {
-      to[k].failed = std::max(earlier[k].failed, to[k].failed);  // of the first rank, whatever the tree
+      to[k].failed = std::max(earlier[k].failed, to[k].failed);  // that of the first rank, whatever the tree
     } else if (found == 0) {
       to[k].failed = static_cast<std::int64_t>(errc::unsupported);
     } else if (__builtin_add_overflow(earlier[k].elements, to[k].elements, &to[k].elements)) {

@@ -107,7 +107,7 @@ struct wide_terms {
       }
       return;
     }
-    exact::u128 low[2] = {0, 0}, high[2] = {0, 0};  // of positive terms, of negative ones
+    exact::u128 low[2] = {0, 0}, high[2] = {0, 0};  // positive terms', negative ones'
     for (std::int64_t i = 0; i < n; ++i) {
       const exact::u128 m = Term::magnitude(x[i]...);
       const bool negative = Term::negative(x[i]...);

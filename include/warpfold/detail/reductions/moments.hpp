@@ -139,7 +139,7 @@ struct std_dev<T, Exact> : moment_fold<T, Exact>, options {
 };
 
 template <element T, bool Exact>
-struct mean_var;  // of complex numbers: complex.hpp
+struct mean_var;  // for complex numbers: complex.hpp
 template <real T, bool Exact>
 struct mean_var<T, Exact> : moment_fold<T, Exact>, options {
   using result = mean_type<T>;
@@ -204,7 +204,7 @@ struct sum_of_squares<T, Exact> : options {
 };
 
 template <element T, bool Exact>
-struct norm2;  // of integers: checked.hpp; of complex numbers: complex.hpp
+struct norm2;  // for integers: checked.hpp; for complex numbers: complex.hpp
 template <floating T>
 struct norm2<T, true> : exact_squares<T>, options {
   T finish(const exact::squares_state<T>& s, std::int64_t) const { return s.template norm<T>(rounding); }

@@ -145,7 +145,7 @@ struct anchored_doubles {
   std::uint32_t ordinary_;  ///< any bit that -0 has not
   std::int64_t* sums_;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
   int adds_;  ///< no fewer than since s was last emptied: at most 1000
-  int misses_;  ///< of those, to the rest
+  int misses_;  ///< those of them that go to the rest
   std::uint32_t greatest_miss_;  ///< since the last review or move
   int moves_;
   bool used_;  ///< the rest

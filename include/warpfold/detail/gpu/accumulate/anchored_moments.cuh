@@ -23,7 +23,7 @@ struct anchored_warp {
   static constexpr int most_bits = 6;
 
   certified::anchored_moments sums;
-  certified::pair told;  ///< of earlier segments: in even lanes Σx, in odd ones Σx²
+  certified::pair told;  ///< what earlier segments have: in even lanes Σx, in odd ones Σx²
   certified::extent extent;
   std::uint32_t limit;   ///< extent bits of 2^k
 

@@ -36,8 +36,8 @@ struct certified_traits {
   /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
   static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
   static constexpr int inputs = products ? 2 : 1;
-  static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< of an element
-  static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< of a pack
+  static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< an element's
+  static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< a pack's
   /// Running sums of a thread, side by side; of complex numbers every other one is of the imaginary parts.
   static constexpr int lanes = wide || (products && !chains) ? 2 : 4;
   /// Additions to one of them that a pack brings.
@@ -55,8 +55,8 @@ struct certified_traits {
 template <class Traits>
 struct certified_state {
   certified::pair pair[Traits::pairs];  ///< the sums, then the squares'
-  certified::extent extent;             ///< of what is summed, where sums are
-  double loss;                          ///< of the chains of doubles
+  certified::extent extent;             ///< what is summed, where sums are
+  double loss;                          ///< for the chains of doubles
 
   static __device__ __forceinline__ certified_state nothing() {
     certified_state s;
@@ -192,8 +192,8 @@ struct certified_running {
   lane_type sum[lanes];
   square_type square[lanes];
   certified::extent extent;
-  std::uint32_t greatest_two, least_two;  ///< of f16 and bf16 in packs, the extent's upper halves: of the elements in lower and in upper halves of words
-  std::uint32_t kept_bits;  ///< of the upper word of a double: without the sign for norm1
+  std::uint32_t greatest_two, least_two;  ///< for f16 and bf16 in packs, the extent's upper halves: of the elements in lower and in upper halves of words
+  std::uint32_t kept_bits;  ///< those of the upper word of a double: without the sign for norm1
 
   __device__ __forceinline__ void start(op what) {
 #pragma unroll
@@ -343,10 +343,10 @@ struct certified_running {
 /// A question, and what answers to it need that the host can say.
 struct certified_question {
   certified::question q;
-  std::uint64_t length;  ///< of the longest chain of additions to one number
+  std::uint64_t length;  ///< the longest chain of additions to one number
   reciprocals by;
   loss_factors loss;
-  int bits = 0;  ///< of anchored moments: a segment has 2^bits elements of a thread at most
+  int bits = 0;  ///< for anchored moments: a segment has 2^bits elements of a thread at most
 };
 
 /// The sums that a state knows; `factors` as the host has them, or made anew.

@@ -12,6 +12,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/fold.cuh>
+#include <warpfold/detail/gpu/accumulate/keys.cuh>
 #include <warpfold/io/dtype.hpp>
 #include <warpfold/results.hpp>
 
@@ -28,7 +29,7 @@ struct words_of_64 {
 
   static words_of_64 of(dtype t) { return {t >= dtype::i8 && t <= dtype::i64, t == dtype::boolean}; }
   __device__ __forceinline__ std::uint64_t operator()(word_of_size<Size> x) const {
-    if (is_bool) return x != 0 ? 1 : 0;
+    if (Size != 4 && is_bool) return x != 0 ? 1 : 0;
     if (is_signed) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::make_signed_t<word_of_size<Size>>>(x)});
     return x;
   }
@@ -54,6 +55,7 @@ struct checked_sum_fold {
     std::uint64_t word[3];
   };
   using running = state;
+  using word = word_of_size<Size>;
   static constexpr int inputs = Inputs, item_size = Size, loads = 4;
   static constexpr bool packs = true;
   op what;
@@ -68,23 +70,33 @@ struct checked_sum_fold {
   __device__ __forceinline__ running start() const { return identity(); }
   __device__ __forceinline__ void add(running& s, const pack (&p)[Inputs], std::uint64_t) const {
     constexpr int items = 16 / Size;
-    const bool fits = Size <= 2 || (Size == 4 && Inputs == 1 && what != op::sum_of_squares);  // a pack's terms together fit 64 bits
-    std::int64_t part = 0;
+    if constexpr (Size == 1) {
+      add_bytes(s, p[0].word, p[Inputs - 1].word);
+    } else if constexpr (Size == 4) {
+      if (product()) {
 #pragma unroll
-    for (int i = 0; i < items; ++i) {
-      const auto x = item_of<word_of_size<Size>>(p[0], i), y = item_of<word_of_size<Size>>(p[Inputs - 1], i);
-      if (fits) part += static_cast<std::int64_t>(small_term(wide(x), wide(y)));
-      else add_term(s, wide(x), wide(y));
-    }
-    if (fits) {
-      const std::uint64_t sign = part < 0 ? ~std::uint64_t{0} : 0;
-      join(s, static_cast<std::uint64_t>(part), sign, sign);
+        for (int i = 0; i < items; ++i) add_product(s, wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i)));
+      } else {  // a pack's numbers together fit 64 bits
+        std::uint64_t part = 0;
+#pragma unroll
+        for (int i = 0; i < items; ++i) {
+          const std::uint64_t x = wide(item_of<word>(p[0], i));
+          part += what == op::norm1 ? wide.magnitude(x) : x;
+        }
+        join_signed(s, static_cast<std::int64_t>(part));
+      }
+    } else if constexpr (Size == 2) {  // and so do products of 16 bits
+      std::int64_t part = 0;
+#pragma unroll
+      for (int i = 0; i < items; ++i) part += static_cast<std::int64_t>(small_term(wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i))));
+      join_signed(s, part);
+    } else {
+#pragma unroll
+      for (int i = 0; i < items; ++i) add_term(s, wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i)));
     }
   }
-  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word_of_size<Size> x) const { add_term(s, wide(x), wide(x)); }
-  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word_of_size<Size> x, word_of_size<Size> y) const {
-    add_term(s, wide(x), wide(y));
-  }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word x) const { add_one(s, x, x); }
+  __device__ __forceinline__ void add_item(running& s, std::uint64_t, word x, word y) const { add_one(s, x, y); }
   __device__ __forceinline__ state total(const running& s, const arrays<Inputs>&) const { return s; }
   __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
     const bool answer_is_signed = what != op::norm1 && (wide.is_signed || wide.is_bool);
@@ -99,21 +111,61 @@ struct checked_sum_fold {
     s.word[1] += with_carry;
     s.word[2] += high + (with_carry < carry ? 1 : 0) + (s.word[1] < with_carry ? 1 : 0);
   }
+  static __device__ __forceinline__ void join_signed(state& s, std::int64_t v) {
+    const auto sign = static_cast<std::uint64_t>(v >> 63);
+    join(s, static_cast<std::uint64_t>(v), sign, sign);
+  }
   __device__ __forceinline__ bool product() const { return Inputs == 2 || what == op::sum_of_squares; }
+  /// Bytes four at a time, by what they are multiplied by: the other ones, or 1, or of magnitudes their signs.
+  template <int Words>
+  __device__ __forceinline__ void add_bytes(state& s, const std::uint32_t (&x)[Words], const std::uint32_t (&y)[Words]) const {
+    constexpr std::uint32_t ones = 0x01010101;
+    const bool magnitudes = what == op::norm1 && wide.is_signed;
+    std::uint32_t a[Words], b[Words];
+#pragma unroll
+    for (int j = 0; j < Words; ++j) {
+      a[j] = wide.is_bool ? nonzero_bytes(x[j]) >> 7 : x[j];
+      b[j] = wide.is_bool ? nonzero_bytes(y[j]) >> 7 : y[j];
+      if (!product()) b[j] = magnitudes ? (a[j] >> 7 & ones) * 0xffu | ones : ones;
+    }
+    std::int32_t part = 0;
+    if (wide.is_signed) {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) part = __dp4a(static_cast<int>(a[j]), static_cast<int>(b[j]), part);
+    } else {
+#pragma unroll
+      for (int j = 0; j < Words; ++j) part = static_cast<std::int32_t>(__dp4a(a[j], b[j], static_cast<std::uint32_t>(part)));
+    }
+    join_signed(s, part);
+  }
+  __device__ __forceinline__ void add_one(state& s, word x, word y) const {
+    if constexpr (Size == 1) {
+      const std::uint32_t a[1] = {x}, b[1] = {y};
+      add_bytes(s, a, b);
+    } else {
+      add_term(s, wide(x), wide(y));
+    }
+  }
   __device__ __forceinline__ std::uint64_t small_term(std::uint64_t x, std::uint64_t y) const {
     if (product()) return x * y;
     return what == op::norm1 ? wide.magnitude(x) : x;
   }
   __device__ __forceinline__ void add_term(state& s, std::uint64_t x, std::uint64_t y) const {
     if (product()) {
-      const auto high = wide.is_signed ? static_cast<std::uint64_t>(__mul64hi(static_cast<long long>(x), static_cast<long long>(y))) : __umul64hi(x, y);
-      join(s, x * y, high, wide.negative(high) ? ~std::uint64_t{0} : 0);
+      add_product(s, x, y);
     } else if (what == op::norm1) {
       join(s, wide.magnitude(x), 0, 0);
     } else {
       const std::uint64_t sign = wide.negative(x) ? ~std::uint64_t{0} : 0;
       join(s, x, sign, sign);
     }
+  }
+  __device__ __forceinline__ void add_product(state& s, std::uint64_t x, std::uint64_t y) const {
+    const std::uint64_t low = x * y;
+    std::uint64_t high = 0;
+    if constexpr (Size < 8) high = wide.negative(low) ? ~std::uint64_t{0} : 0;
+    else high = wide.is_signed ? static_cast<std::uint64_t>(__mul64hi(static_cast<long long>(x), static_cast<long long>(y))) : __umul64hi(x, y);
+    join(s, low, high, wide.negative(high) ? ~std::uint64_t{0} : 0);
   }
 };
 

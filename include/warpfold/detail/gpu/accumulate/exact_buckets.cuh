@@ -99,7 +99,7 @@ struct double_buckets : slot_buckets<53, exact::format<double>::max_shift + 1, 5
   __device__ __forceinline__ void add(double x) {
     const std::uint32_t magnitude = static_cast<std::uint32_t>(__double2hiint(x)) & 0x7fffffffu;
     const int slot = static_cast<int>((magnitude >> 20) * 1285 >> 16);  // (field - 1) / 51, and 0 of 0
-    int anchor = slot * (spacing << 20) + 0x180000;  // of 1.5·2^52 units of the slot: its upper word
+    int anchor = slot * (spacing << 20) + 0x180000;  // the upper word of 1.5·2^52 units of the slot
     if (magnitude >= 2041u << 20) {  // the upper anchor would be infinite
       x *= 0x1p-51;
       anchor -= spacing << 20;

@@ -134,7 +134,7 @@ struct long_rows {
   using room = word_room<Threads, first_words + second_words>;
 
   exact::u128 sum;                       ///< two's complement
-  exact::u128 squares[Squares ? 3 : 1];  ///< of b², a·b and a²
+  exact::u128 squares[Squares ? 3 : 1];  ///< the sums of b², a·b and a²
   bool any;
 
   __device__ __forceinline__ void start(op) {

@@ -42,7 +42,7 @@ concept fold_of = requires(const F& f, const typename F::state& s, typename F::r
                            const arrays<sizeof...(T)>& a, std::uint64_t i, const T&... x, void* out) {
   requires std::is_trivially_copyable_v<typename F::state>;
   { F::loads } -> std::convertible_to<int>;                           // packs of an input on their way at once
-  { F::item_size } -> std::convertible_to<int>;                       // of an element
+  { F::item_size } -> std::convertible_to<int>;                       // an element's
   { F::packs } -> std::convertible_to<bool>;                          // whether elements come by packs of 16 bytes too
   { f.identity() } -> std::convertible_to<typename F::state>;         // these two as of a reduction
   { f.combine(s, s) } -> std::convertible_to<typename F::state>;
@@ -79,7 +79,7 @@ struct plain_fold {
   using state = state_of<R>;
   static constexpr int inputs = sizeof...(T);
   static constexpr bool packs = all_packable<T...>, ordered = !commutes<R>;
-  static constexpr int item_size = static_cast<int>((sizeof(T) + ...) / inputs);  // of packs
+  static constexpr int item_size = static_cast<int>((sizeof(T) + ...) / inputs);  // a pack's
   static constexpr int loads = 4;
   static constexpr int items = packs ? 16 / item_size : 1;
   static constexpr int chains = commutes<R> && sizeof(state) <= 16 ? (items < 4 ? items : 4) : 1;

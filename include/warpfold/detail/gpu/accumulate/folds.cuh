@@ -309,9 +309,9 @@ struct arg_fold {
   };
   struct running {
     wide key;
-    std::uint64_t number;  ///< of the pack, + 1; 0: none
+    std::uint64_t number;  ///< the pack's, + 1; 0: none
     pack best;
-    state item;            ///< of the elements outside packs
+    state item;            ///< for the elements outside packs
   };
   static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
   static constexpr bool packs = true;

@@ -102,7 +102,9 @@ struct shifted_sums {
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
     const bool first = a.largest >= b.largest;
     const double largest = first ? a.largest : b.largest, smaller = first ? b.largest : a.largest;
-    return {largest, (first ? a.sum : b.sum) + shifted(first ? b.sum : a.sum, smaller - largest)};
+    const double sum = first ? a.sum : b.sum, other = first ? b.sum : a.sum;
+    if constexpr (floating<T> && sizeof(T) == 2) return {largest, sum + scaled(other, static_cast<double>(exp(static_cast<float>(smaller - largest))))};  // f32, as the exp of elements
+    else return {largest, sum + shifted(other, smaller - largest)};
   }
   __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
     using result = mean_type<T>;
@@ -118,7 +120,9 @@ struct shifted_sums {
   }
 
  protected:
-  /// sum·exp(by); an infinity stays one where exp(by) is 0.
+  /// sum·e; an infinity stays one where e is 0.
+  static __device__ __forceinline__ double scaled(double sum, double e) { return sum - sum == 0 ? sum * e : sum; }
+  /// sum·exp(by)
   template <class V>
   static __device__ __forceinline__ double shifted(double sum, V by) {
     return sum - sum == 0 ? sum * static_cast<double>(exp(by)) : sum;
@@ -145,8 +149,16 @@ struct float_logsumexp_fold : shifted_sums<T> {
     take(s, x);
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
-    const value one[1] = {value_of(x)};
-    take(s, one);
+    const value v = value_of(x);
+    const E by = static_cast<E>(v) - static_cast<E>(s.largest);
+    const bool rises = v > s.largest && v < top;
+    const auto e = static_cast<double>(exp(rises ? -by : by));  // the exponential of the largest so far, or of this one
+    if (rises) {
+      s.sum = base::scaled(s.sum, e) + 1;
+      s.largest = v;
+    } else {
+      s.sum += e;
+    }
   }
   __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
     return {static_cast<double>(s.largest), s.sum};
@@ -171,7 +183,7 @@ struct float_logsumexp_fold : shifted_sums<T> {
       s.sum = base::shifted(s.sum, static_cast<E>(s.largest) - static_cast<E>(m));
       s.largest = m;
     }
-    E part = 0;  // of at most 8 terms up to 1, or infinite, or NaN
+    E part = 0;  // at most 8 terms up to 1, or infinite, or NaN
 #pragma unroll
     for (int i = 0; i < Count; ++i) part += exp(static_cast<E>(x[i]) - static_cast<E>(s.largest));
     s.sum += static_cast<double>(part);

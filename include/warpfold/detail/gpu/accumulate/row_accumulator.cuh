@@ -22,7 +22,7 @@ inline constexpr unsigned rounds_of_chain = 128;
 /// a block. Its total is told how many terms a thread has added one after the other, at most.
 template <class A>
 concept proving_accumulator = A::proves && requires(const A& acc, const typename A::running& r, std::uint64_t terms) {
-  typename A::room;  // of shared memory, for exactly()
+  typename A::room;  // shared memory, for exactly()
   { acc.total(r, terms) } -> std::convertible_to<typename A::state>;
 };
 /// An accumulator that proves, and whose proof never fails: its kernels have no exact way.
@@ -40,7 +40,7 @@ enum class wanted {
 /// An accumulator that takes 16 bytes of each input at a time too.
 template <class A>
 concept packing_accumulator = A::packs && requires(const A& acc, typename A::running& r, const pack (&p)[A::inputs], std::uint64_t first) {
-  { A::items } -> std::convertible_to<int>;  // of a pack
+  { A::items } -> std::convertible_to<int>;  // a pack's
   acc.add(r, p, first);                      // `first`: the index of the first element
 };
 /// An accumulator that loads elements itself, of types that it alone knows, and answers row by row (rows_own.cuh).
@@ -104,7 +104,7 @@ template <class A>
 concept row_accumulator = requires(const A& acc, typename A::running& r, const typename A::state& s, const pack (&p)[A::inputs], std::uint64_t i,
                                    void* out) {
   requires std::is_trivially_copyable_v<typename A::state>;
-  { A::fixed_size } -> std::convertible_to<int>;                     // of an element; 0 where it is known at run time
+  { A::fixed_size } -> std::convertible_to<int>;                     // an element's; 0 where it is known at run time
   { acc.start() } -> std::convertible_to<typename A::running>;       // a thread's registers
   acc.add_item(r, p, i);                                             // an element of each input, of index i
   { acc.identity() } -> std::convertible_to<typename A::state>;      // these two as of a reduction
@@ -112,7 +112,7 @@ concept row_accumulator = requires(const A& acc, typename A::running& r, const t
   { acc.item_size() } -> std::convertible_to<int>;
   { acc.item_align() } -> std::convertible_to<int>;
   { acc.result_size() } -> std::convertible_to<std::size_t>;
-  { acc.answer(s, i, acc.facts(i, i, i), out) } -> std::same_as<bool>;  // of i elements, by one thread; false: uncertain
+  { acc.answer(s, i, acc.facts(i, i, i), out) } -> std::same_as<bool>;  // for i elements, by one thread; false: uncertain
   requires proving_accumulator<A> || (!A::proves && requires { { acc.total(r) } -> std::convertible_to<typename A::state>; });
   requires packing_accumulator<A> || !A::packs;
 };

@@ -20,9 +20,9 @@ template <class R>
 concept rows_of_block = digit_rows<R> && requires(const R& rows, int watch) {
   { R::inputs } -> std::convertible_to<int>;
   { R::loads } -> std::convertible_to<int>;                 // packs of an input that are added as one batch, at most
-  { R::item_size } -> std::convertible_to<int>;             // of an element
-  { R::shared_bytes } -> std::convertible_to<std::size_t>;  // of dynamic shared memory
-  typename R::room;                                         // of static shared memory, for sum_over_block()
+  { R::item_size } -> std::convertible_to<int>;             // an element's
+  { R::shared_bytes } -> std::convertible_to<std::size_t>;  // dynamic shared memory
+  typename R::room;                                         // static shared memory, for sum_over_block()
   { rows.kinds(watch) } -> std::same_as<std::uint32_t>;     // what this thread saw, as bits of `special`
 };
 /// sum_over_block(room, digits) is called by all threads: the carry-save digits of all rows, one after the other, each within

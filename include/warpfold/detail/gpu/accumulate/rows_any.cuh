@@ -66,7 +66,7 @@ inline row_work row_work_of(op o, dtype t) {
     case state_kind::sums: case state_kind::dots: return operation_of(o).wraps ? row_work::add : row_work::moments;
     case state_kind::own: break;
   }
-  return row_work::count;  // of what is asked of own_operation.cuh
+  return row_work::count;  // what own_operation.cuh is asked for
 }
 
 template <int Inputs>
@@ -81,13 +81,13 @@ struct any_rows {
   op what;
   dtype type;
   row_work work;
-  std::int8_t size, align;  ///< of an element, bytes
+  std::int8_t size, align;  ///< an element's, in bytes
   bool is_signed, is_float;
   bool states;                  ///< states are wanted, not answers
   std::size_t answer_bytes;
   wf::rounding rounding;
   std::int64_t correction;
-  std::int64_t first_index;     ///< of a row's elements
+  std::int64_t first_index;     ///< the first index in a row
 
   WF_HD int item_size() const { return size; }
   WF_HD int item_align() const { return align; }
@@ -307,7 +307,7 @@ struct any_rows {
       case row_work::arg: {
         const std::int64_t index = as_signed(s.w[1]), rank = as_signed(s.w[0]);
         const bool nan = index >= 0 && is_float && rank == INT64_MIN;
-        auto k = static_cast<std::uint64_t>(what == op::argmax ? ~rank : rank);  // of no elements the greatest
+        auto k = static_cast<std::uint64_t>(what == op::argmax ? ~rank : rank);  // without elements the greatest
         if (!is_signed && !is_float && type != dtype::boolean && size < 8) k += std::uint64_t{1} << (8 * size - 1);
         own[0] = index < 0 || nan ? 0 : k;
         own[1] = static_cast<std::uint64_t>(index < 0 ? -1 : index + first_index);
@@ -315,7 +315,7 @@ struct any_rows {
         break;
       }
       case row_work::moments: {
-        std::int64_t digits[14] = {};  // of Σx six, of Σx² eight
+        std::int64_t digits[14] = {};  // six for Σx, eight for Σx²
         for (int k = 0; k < 3; ++k) digits[k] = static_cast<std::int64_t>(s.w[k / 2] >> (32 * (k % 2)) & 0xffffffffu);
         digits[3] = as_signed(s.w[1]) >> 32;
         for (int k = 0; k < 6; ++k) digits[6 + k] = static_cast<std::int64_t>(s.w[2 + k / 2] >> (32 * (k % 2)) & 0xffffffffu);

@@ -61,7 +61,7 @@ struct certified_rows {
   static constexpr bool proves = true, packs = !traits::complex;  ///< packs: also by the kernels of columns and of long rows
   struct nothing_lost {};
   struct chains_lost {
-    double loss;  ///< of the chains of doubles, at most
+    double loss;  ///< for the chains of doubles, at most
   };
   struct state : std::conditional_t<traits::chains, chains_lost, nothing_lost> {
     certified::pair pair[traits::pairs];

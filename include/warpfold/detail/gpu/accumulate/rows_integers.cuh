@@ -110,7 +110,7 @@ struct long_moments {
 template <bool Squares>
 struct short_moments {
   std::uint64_t sum;
-  std::uint64_t square[Squares ? 2 : 1];  ///< of 8 and 16 bits in the first
+  std::uint64_t square[Squares ? 2 : 1];  ///< for 8 and 16 bits in the first
 };
 
 /// mean; with Squares var, std, mean_var and norm2 too.

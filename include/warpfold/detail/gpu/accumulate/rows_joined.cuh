@@ -33,7 +33,7 @@ template <>
 struct joined_rows<certified_rows<double, terms::sum>> : certified_rows<double, terms::sum> {
   using base = certified_rows<double, terms::sum>;
   struct state : base::state {
-    certified::pair sum;  ///< of all elements, if nothing was lost
+    certified::pair sum;  ///< the sum of all elements, if nothing was lost
     std::uint32_t lost;   ///< whether anything was
   };
 

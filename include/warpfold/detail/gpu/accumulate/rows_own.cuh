@@ -27,7 +27,7 @@ namespace wf::device::inline WF_BUILD {
 /// Where the answers of a part go.
 struct row_answers {
   unsigned char* out;
-  std::size_t bytes;  ///< of an answer
+  std::size_t bytes;  ///< an answer's
   __device__ __forceinline__ unsigned char* of(std::uint64_t row) const { return out + row * bytes; }
 };
 
@@ -313,7 +313,7 @@ struct own_rows {
   using loaded = typename loaded_of<T...>::type;
   struct row_begin {
     const unsigned char* p[inputs];
-    std::uint64_t first;  ///< of a segment by label: the number of its first element in their order
+    std::uint64_t first;  ///< for a segment by label: the number of its first element in their order
   };
 
   __device__ __forceinline__ row_begin begin(const row_view<inputs>& v, std::uint64_t row) const {

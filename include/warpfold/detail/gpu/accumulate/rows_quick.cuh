@@ -424,7 +424,7 @@ struct quick_rows {
         return true;
       }
     } else {
-      if (!is_finite(k.h)) {  // of infinities and NaNs alone: a double has room for all sums of others
+      if (!is_finite(k.h)) {  // infinities and NaNs alone: a double has room for all sums of others
         *out = format::from_bits(k.h == certified::power(1024) ? format::infinity : k.h == -certified::power(1024) ? format::infinity | format::sign_mask : format::quiet_nan);
         return true;
       }

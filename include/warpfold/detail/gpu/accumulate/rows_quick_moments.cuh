@@ -30,7 +30,7 @@ struct moments_facts {
 /// What is kept of a row.
 struct quick_moments_sums {
   double s, q;
-  std::uint32_t least;  ///< of the magnitudes but zero's: f32, its bits doubled, less 1; f16 and bf16, two of them, bits less 1, as signed numbers
+  std::uint32_t least;  ///< the least of the magnitudes but zero's: f32, its bits doubled, less 1; f16 and bf16, two of them, bits less 1, as signed numbers
 };
 /// The same of longer rows.
 struct quick_moments_pair {
@@ -141,7 +141,7 @@ struct quick_moments {
   /// 2^(unit + 53), where all elements are multiples of 2^unit.
   static __device__ __forceinline__ double units(std::uint32_t least) {
     if constexpr (packed) {
-      const std::uint32_t bits = ((__vmins2(least, least >> 16) & 0xffffu) ^ 0x8000u) + 1;  // of the least magnitude
+      const std::uint32_t bits = ((__vmins2(least, least >> 16) & 0xffffu) ^ 0x8000u) + 1;  // the least magnitude's
       return power(static_cast<int>(max(bits >> format::mantissa_bits, 1u)) - 1 + format::min_exponent + 53);
     } else {
       return power(static_cast<int>(least >> 24) - 127 + 29);

@@ -102,7 +102,7 @@ template <int Size>
 struct word_keys {
   using key = std::conditional_t<Size == 8, std::int64_t, std::int32_t>;
   key flip, top;
-  key most;  ///< of floats the infinity's key: NaNs lie beyond it, and beyond its complement; of integers the greatest there is
+  key most;  ///< for floats the infinity's key: NaNs lie beyond it, and beyond its complement; of integers the greatest there is
 
   static word_keys of(dtype t) {
     constexpr int bits = 8 * Size;
@@ -142,7 +142,7 @@ struct extreme_rows : word_rows<Size> {
   op what;
   dtype type;
   std::uint8_t answer_bytes;
-  std::uint32_t turn;  ///< of 1 and 2 bytes: what makes keys without a sign of a word's elements
+  std::uint32_t turn;  ///< for 1 and 2 bytes: what makes keys without a sign of a word's elements
 
   std::size_t result_size() const { return answer_bytes; }
   static extreme_rows of(const rows_request& r) {
@@ -187,7 +187,7 @@ struct extreme_rows : word_rows<Size> {
   {
 #pragma unroll
     for (int w = 0; w < Columns * Size / 4; ++w) {
-      halves odd, even;  // of 2 bytes odd has both
+      halves odd, even;  // odd has both where elements have 2 bytes
 #pragma unroll
       for (int j = 0; j < Loads; ++j) {
         const std::uint32_t k = keys_of(p[j][0].word[w]);
@@ -264,7 +264,7 @@ struct arg_rows : word_rows<Size> {
   static constexpr bool wide_columns = Size > 1, repeatable = true, quads = true;
   key flip;  ///< -1 for argmax
   bool is_float;
-  std::uint32_t turn;  ///< of 1 and 2 bytes: of integers what makes ranks without a sign of a word's elements; of floats two times 1, or -1 for argmin
+  std::uint32_t turn;  ///< for 1 and 2 bytes: of integers what makes ranks without a sign of a word's elements; of floats two times 1, or -1 for argmin
 
   std::size_t result_size() const { return 8; }
   static arg_rows of(const rows_request& r) {

@@ -18,8 +18,8 @@ namespace wf::device::inline WF_BUILD {
 template <class A>
 concept thread_sum = requires(A& a, const pack& p, int packs, typename A::room& room, std::int64_t (&digit)[1]) {
   { A::unit } -> std::convertible_to<int>;                  // the exponent of the weight of digit 0
-  { A::digits } -> std::convertible_to<int>;                // of 32 bits, that its sums take: at most a warp's lanes
-  { A::shared_bytes } -> std::convertible_to<std::size_t>;  // of dynamic shared memory; `room` is static
+  { A::digits } -> std::convertible_to<int>;                // how many digits of 32 bits its sums take: at most a warp's lanes
+  { A::shared_bytes } -> std::convertible_to<std::size_t>;  // dynamic shared memory; `room` is static
   a.start();
   a.add(p);
   a.after_batch(packs);

@@ -28,7 +28,7 @@ template <int Chunk, int Stages>
 struct bulk_ring {
   static_assert(Chunk % 128 == 0 && Stages >= 2);
   static constexpr int room = Chunk + 128;
-  static constexpr std::size_t shared_bytes = std::size_t{Stages} * room + 112;  // of memory aligned to 16
+  static constexpr std::size_t shared_bytes = std::size_t{Stages} * room + 112;  // in memory aligned to 16
   using barriers = std::uint64_t[Stages];
 
   unsigned char* buffer;

@@ -20,10 +20,10 @@ namespace wf::device::inline WF_BUILD {
 /// each pack of the thread, and after_batch(packs) behind each batch of at most so many. Who adds what, and in which order, depends on the cut alone.
 template <class D, class T>
 concept pack_domain = requires(const array_part<T>& part, unsigned char* shared, void (*start)(), void (*add)(const pack&), void (*after_batch)(int)) {
-  { D::threads } -> std::convertible_to<int>;               // of a block
+  { D::threads } -> std::convertible_to<int>;               // a block's
   { D::loads } -> std::convertible_to<int>;                 // packs of a batch, at most
   { D::ahead } -> std::convertible_to<bool>;                // whether registers hold the next batch too
-  { D::shared_bytes } -> std::convertible_to<std::size_t>;  // of dynamic shared memory, from `shared` on
+  { D::shared_bytes } -> std::convertible_to<std::size_t>;  // dynamic shared memory, from `shared` on
   D::walk(part, shared, start, add, after_batch);
 };
 /// One that has no code for some architectures.

@@ -51,7 +51,7 @@ struct row_view {
   int kept, dims;         ///< dimensions: `kept` ones, then the reduced ones
   std::uint64_t rows, n;  ///< elements of a row; of segments of all
   std::uint64_t all;      ///< elements of all rows
-  const void* offsets;    ///< of segments
+  const void* offsets;    ///< for segments
   int offset_bytes;
   row_dimension<Inputs> dim[32];
 

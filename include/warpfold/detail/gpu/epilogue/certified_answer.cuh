@@ -46,7 +46,7 @@ struct reciprocals {
 struct loss_factors {
   double pairs, products, squares, underflow;
   int pair_bits;  ///< nothing is lost where top + bits - unit <= 53
-  double anchored = 0;  ///< of anchored moments: what Σx² loses in threads, to be multiplied by 2^(2·top)
+  double anchored = 0;  ///< for anchored moments: what Σx² loses in threads, to be multiplied by 2^(2·top)
 
   /// The factors for n numbers (a complex element has two) in chains of `length` additions.
   template <bool Wide>
@@ -79,7 +79,7 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
     const double e = add(multiply(1 + 0x1p-20, error), multiply(0x1p-50, magnitude(l)));
     out = multiply(h, power(scale));  // what overflows here, overflows
     if (!(m > 0x1p-900 && m < 0x1p1020)) return false;
-    return error == 0 || (add(h, subtract(l, e)) == h && add(h, add(l, e)) == h);  // of an exact sum h is the nearest, ties too
+    return error == 0 || (add(h, subtract(l, e)) == h && add(h, add(l, e)) == h);  // h is nearest to an exact sum, ties too
   } else {
     using f = exact::format<Out>;
     // What h alone is, is converted as it is: ties.
@@ -185,7 +185,7 @@ __device__ __forceinline__ bool answer_quickly(op what, const certified::known (
       }
       Out& answer = to[count == 0 ? 0 : Parts];
       bool found = k.h > 0 && round_quickly(k.h, k.l, k.error, answer);
-      if (n == 1) {  // of one number that is finite it is 0
+      if (n == 1) {  // for one number that is finite it is 0
         answer = exact::format<Out>::from_bits(0);
         found = true;
 #pragma unroll

@@ -19,7 +19,7 @@ namespace wf::device::inline WF_BUILD {
 template <class R>
 concept digit_rows = requires {
   { R::rows } -> std::convertible_to<int>;
-  { R::digits0 } -> std::convertible_to<int>;  // of each row: how many digits, of 32 bits each
+  { R::digits0 } -> std::convertible_to<int>;  // how many digits each row has, of 32 bits each
   { R::digits1 } -> std::convertible_to<int>;
   { R::unit0 } -> std::convertible_to<int>;    // the exponent of the weight of the first
   { R::unit1 } -> std::convertible_to<int>;

@@ -147,7 +147,7 @@ __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Nu
 /// What a lane of the answering warp makes of a number.
 struct lane_question {
   int number;           ///< -1: nothing
-  std::uint32_t kinds;  ///< of what was added up
+  std::uint32_t kinds;  ///< what was added up
   bool divided;         ///< by n
   bool spread;          ///< and by n - correction
   bool root;

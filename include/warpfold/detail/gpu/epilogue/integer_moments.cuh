@@ -35,7 +35,7 @@ inline __device__ __attribute__((noinline)) bool answer_few(op what, std::uint64
     *out = square_root(static_cast<double>(squares));
     return true;
   }
-  const auto less = static_cast<std::int64_t>(n - static_cast<std::uint64_t>(correction));  // of a correction of -2^63 it is below 0, and none
+  const auto less = static_cast<std::int64_t>(n - static_cast<std::uint64_t>(correction));  // a correction of -2^63 makes it less than 0, and there is none
   const std::uint64_t above = squares * n - static_cast<std::uint64_t>(sum * sum), below = n * static_cast<std::uint64_t>(less);
   if (less <= 0 || less >> 31 != 0 || above >> 53 != 0) return false;
   const double a = static_cast<double>(above), b = static_cast<double>(below), q = a / b;

@@ -88,7 +88,7 @@ __device__ __forceinline__ void add_row_again(const arrays<1>& a, std::uint64_t 
   const bool all = r.top - r.unit > anchored_sums::width * anchored_sums::always;
   const std::int64_t step = threads * a.stride[0];
   const std::uint32_t count = static_cast<std::uint32_t>(end - first), kept = magnitudes ? 0x7fffffffu : ~0u;
-  std::uint32_t left = threadIdx.x < count ? (count - 1 - threadIdx.x) / threads + 1 : 0;  // of this thread
+  std::uint32_t left = threadIdx.x < count ? (count - 1 - threadIdx.x) / threads + 1 : 0;  // this thread's
   const unsigned char* p = a.x[0] + static_cast<std::int64_t>(first + threadIdx.x) * a.stride[0];
   anchored_sums sums;
   sums.start(r.unit);

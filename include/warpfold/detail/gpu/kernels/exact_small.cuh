@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(Threads) exact_sum_small_kernel(aligned_part<T
   constexpr bool eager = Loads > 2;
   const double eager_sum = eager ? mine.sum() : 0;
   const small_extent<T, packs> extent(mine);
-  std::int64_t word = 0;  // of what is in bins, and of zeros: the kinds of special values
+  std::int64_t word = 0;  // what is in bins, and zeros: the kinds of special values
   std::uint32_t unit = in_bins;
   if (extent.holds()) {
     unit = extent.unit();

@@ -23,7 +23,7 @@ namespace wf::device::inline WF_BUILD {
 
 template <class T>
 struct fast_of {
-  using type = float;  // of __half and __nv_bfloat16 too
+  using type = float;  // for __half and __nv_bfloat16 too
 };
 template <>
 struct fast_of<double> {

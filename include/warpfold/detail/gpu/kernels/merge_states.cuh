@@ -135,7 +135,7 @@ struct key_answer {
   op what;
   int size;           ///< bytes of an element
   bool floats;
-  std::int64_t flip;  ///< of u64: the bit that its keys have otherwise
+  std::int64_t flip;  ///< for u64: the bit that its keys have otherwise
   std::int64_t nan;   ///< bits of the NaN
 };
 
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(128) answer_words_kernel(const std::int64_t* s
     if (!q.floats) return key ^ q.flip;
     return s[3] != 0 ? q.nan : key < 0 ? ~key | sign : key;
   };
-  const auto magnitude = [&](std::int64_t v) {  // of an integer; the least of all is its own
+  const auto magnitude = [&](std::int64_t v) {  // an integer's; the least of all is its own
     return q.flip == 0 && v < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
   };
   switch (q.what) {

@@ -38,10 +38,10 @@ inline constexpr int columns_blocks = Acc::proves && (Acc::fixed_size == 8 || (A
 /// How columns are walked; made by the host.
 struct column_walk {
   std::uint64_t columns;      ///< side by side in memory; a row's index is a tile's, then a column's
-  std::uint64_t tiles;        ///< of `lanes · columns_each` columns
+  std::uint64_t tiles;        ///< for `lanes · columns_each` columns
   std::uint64_t each;         ///< elements of a column that a block takes
   std::uint32_t parts;        ///< blocks along a column
-  std::uint32_t bunch;        ///< of those that put together what they have, before all do
+  std::uint32_t bunch;        ///< how many put together what they have, before all do
   int lanes_log2;             ///< lanes side by side
   bool aligned;               ///< what a lane loads is
   bool words;                 ///< words of it are
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     // Two loops, so that no load is behind a branch of its own.
     const auto walk = [&]<bool Whole>() {
       if (straight) {
-        [[maybe_unused]] unsigned rounds = 0;  // of chains that are to be proved
+        [[maybe_unused]] unsigned rounds = 0;  // for chains that are to be proved
         const unsigned char* at[inputs];
         std::int64_t hop[inputs];
 #pragma unroll

@@ -32,7 +32,7 @@ struct row_walk {
   bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
   bool quads;                   ///< a row has four units for each lane, and rows lie evenly
   std::int64_t step_bytes[2];   ///< from a unit of a line to the next
-  std::uint64_t units, lines;   ///< of a line; of a row
+  std::uint64_t units, lines;   ///< a line's; a row's
   std::uint64_t uneven;         ///< elements of a line that begins and ends anywhere; else 0
   std::size_t answer_bytes;
 };

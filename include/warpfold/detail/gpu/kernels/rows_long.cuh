@@ -38,7 +38,7 @@ struct long_walk {
   std::uint64_t each;  ///< units of a block; lines, where a row has several
   std::uint32_t parts;
   int side_log2;       ///< threads side by side on a line
-  int warps_log2;      ///< of a block
+  int warps_log2;      ///< a block's
 };
 
 /// Which row a block has, which part of it, of how many; of how many warps the block is.

@@ -23,7 +23,7 @@ namespace wf::device::inline WF_BUILD {
 /// A part's answers, on the host.
 struct answers_to {
   void* out;
-  std::size_t bytes;  ///< of one
+  std::size_t bytes;  ///< one has so many
 };
 
 /// The parts of reductions F… of elements of U: those of the library's that are exact sums of floats share one.
@@ -60,7 +60,7 @@ struct row_fusion {
       constexpr op all[] = {operation_of_part<F>...};
       int at = 0;
       for (std::size_t k = 0; k < sizeof...(F); ++k) {
-        if (!chosen(all[k])) continue;  // of the caller's own op::count, which none is
+        if (!chosen(all[k])) continue;  // op::count stands for the caller's own, which none is
         part.what[at] = all[k];
         part.to[at++] = answers(k);
       }

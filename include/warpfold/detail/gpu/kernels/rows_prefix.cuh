@@ -364,7 +364,7 @@ inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 template <class Acc>
 prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, workspace& scratch) {
   constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state), tile = prefix_room<Acc>::tile;
-  constexpr std::uint64_t least_tiles = 4;  // of a share: each may have a part of a tile, which takes as long as a whole one
+  constexpr std::uint64_t least_tiles = 4;  // a share has: each may have a part of a tile, which takes as long as a whole one
   prefix_shares s{};
   if constexpr (!takes_shares<Acc>) {
     s.boxes = scratch.row_states();
@@ -409,7 +409,7 @@ bool enqueue_prefix(const Acc& acc, const row_view<1>& v, const rows_request& r,
     if (!prefix_of<Acc>::of(acc).asks_count()) kernel = prefix_kernel<Acc, false>;
   }
   if constexpr (takes_shares<Acc>) {
-    const std::uint32_t blocks = (s.all - s.warps + border_threads / border_lanes) / (border_threads / border_lanes);  // of s.all - s.warps + 1 borders
+    const std::uint32_t blocks = (s.all - s.warps + border_threads / border_lanes) / (border_threads / border_lanes);  // for s.all - s.warps + 1 borders
     e = launch(prefix_borders_kernel<segment_units<Acc>>, {blocks, border_threads, 0, stream, scratch.overlaps()}, v, plan.walk.segments, s);
     if (e != cudaSuccess) return true;
   }

@@ -24,7 +24,7 @@ struct prefix_stretch {
   std::uint32_t index;             ///< which share it is
   unsigned many, stop;             ///< segments that end in it, and where its elements end
   unsigned at;                     ///< the first element
-  unsigned turn, asked;            ///< of segment_ends
+  unsigned turn, asked;            ///< for segment_ends
   bool cut;                        ///< the first tile reaches before the array
   bool late, early;                ///< the first segment began before the share; the last one ends behind it
 };
@@ -33,9 +33,9 @@ struct prefix_stretch {
 template <class Acc>
 struct prefix_share : prefix_stretch {
   using state = typename joined_rows<Acc>::state;
-  state head;                      ///< of a first segment that began before the share
-  state open;                      ///< of the one that is not ended yet, beside a sum that is exact
-  state pending;                   ///< of a segment that is not ended, in shares that the warp is done with
+  state head;                      ///< for a first segment that began before the share
+  state open;                      ///< the one that is not ended yet, beside a sum that is exact
+  state pending;                   ///< for a segment that is not ended, in shares that the warp is done with
   std::uint64_t pending_segment;
   std::uint32_t pending_shares, pending_index;  ///< how many shares; one of them
   std::uint64_t low;               ///< the array's first element
@@ -44,13 +44,13 @@ struct prefix_share : prefix_stretch {
   std::uint64_t run, run_merges;   ///< the same of shares that `pending` has
   prefix_stretch next;
   // Where the warp is, while it does what most tiles do not ask for.
-  state ended;                                ///< of a segment that ended, of which there was more than an exact sum
+  state ended;                                ///< a segment that ended and had more than an exact sum
   std::uint64_t ended_segment;                ///< that segment; or none, all bits
-  unsigned there;                             ///< of segment_ends
+  unsigned there;                             ///< for segment_ends
   unsigned k, tile, stage;                    ///< the first segment that is not ended; the tile; which stage has it. `at`: where in it what is not added yet begins
   bool opens, carried;  ///< something of segment k is in `open`; in `carry`
   typename prefix_of<Acc>::sum carry;
-  typename prefix_of<Acc>::facts facts;       ///< of the carry; of a tile that is not exact, its own
+  typename prefix_of<Acc>::facts facts;       ///< the carry's; in a tile that is not exact, its own
 };
 
 /// Elements of segment k by a warp, `many` of them from its element `index` on: with all that may lie in them. Not inlined: most tiles have none.

@@ -31,7 +31,7 @@ struct alignas(16) prefix_border {
 struct prefix_shares {
   std::uint64_t weights;          ///< how long shares are, beside each other: a byte a level
   std::uint32_t warps, all;       ///< warps, and shares
-  std::uint32_t weight;           ///< of a warp's shares of all levels
+  std::uint32_t weight;           ///< that of a warp's shares of all levels
   std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
   std::uint32_t size, tile;       ///< bytes of an element, and elements of a tile
   std::uint32_t verdict_room;
@@ -98,7 +98,7 @@ __device__ __forceinline__ prefix_border find_border(const row_view<1>& v, std::
   const std::uint32_t level = min(k, s.all - 1) / s.warps;
   const std::uint64_t share = quantum * s.weight_of(level);
   const bool whole = length <= share / (s.uncut >> (8 * level) & 0xff);
-  if (inside >= length || (whole && 2 * inside > length)) {  // of an empty segment these are its own units
+  if (inside >= length || (whole && 2 * inside > length)) {  // these are its own units where the segment is empty
     return inside != 0 ? prefix_border{low + 1, begin + length} : prefix_border{low, begin};
   }
   if (inside == 0 || whole) return {low, begin};

@@ -16,7 +16,7 @@ namespace wf::device::inline WF_BUILD {
 
 inline constexpr int prefix_stages = 2;       ///< tiles of a warp that are there or on their way
 inline constexpr unsigned prefix_ends = 256;  ///< segments whose ends are there or on their way
-inline constexpr unsigned prefix_ahead = prefix_ends - warp_lanes;  ///< of these, ones that are not ended
+inline constexpr unsigned prefix_ahead = prefix_ends - warp_lanes;  ///< those of them that are not ended
 
 /// 16 bytes to shared memory, which are there behind copies_are_there().
 __device__ __forceinline__ void copy_pack(unsigned char* to, const unsigned char* from) {
@@ -92,7 +92,7 @@ struct prefix_room {
     number* const in = within() + lane;
     const unsigned char* const from = stage(k);
     number s{}, up;
-    pack loaded[lane_packs];  // of floats all before the first sum is stored, behind which the compiler moves no load
+    pack loaded[lane_packs];  // floats are all loaded before the first sum is stored, behind which the compiler moves no load
     constexpr bool ahead = Acc::proves && !Seldom;
     if constexpr (ahead) {
 #pragma unroll

@@ -354,7 +354,7 @@ __device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc
                                               std::uint32_t* tickets, std::uint64_t* verdicts) {
   using state = typename Acc::state;
   // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
-  __shared__ state cut[2];                // of the segment that began in an earlier block, and of the one that begins here and does not end here
+  __shared__ state cut[2];                // the segment that began in an earlier block, and the one that begins here and does not end here
   __shared__ std::uint64_t cut_segment[2];
   __shared__ std::uint64_t again[ragged_warps];
   constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -439,7 +439,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   await_stream();
   using state = typename Acc::state;
   __shared__ state slots[ragged_warps][warp_lanes];
-  __shared__ state heads[ragged_warps], tails[ragged_warps];  // of a warp's first segment, and of the one that it does not end
+  __shared__ state heads[ragged_warps], tails[ragged_warps];  // a warp's first segment, and the one that it does not end
   __shared__ std::uint64_t firsts[ragged_warps], nexts[ragged_warps];  // the first segment, and the first that it does not end
   __shared__ typename room_of<Acc>::type rooms[ragged_warps];
   const auto lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());

@@ -44,10 +44,10 @@ using stream_ring = bulk_ring<stream_bytes, 2>;
 /// How rows are walked; made by the host. A tile has `tile_rows` rows, or is a piece of a row.
 struct stream_walk {
   std::uint64_t all_bytes;
-  std::uint32_t groups;       ///< of rows that come by one copy; rows, where a row has several pieces
+  std::uint32_t groups;       ///< groups of rows that come by one copy; rows, where a row has several pieces
   std::uint32_t group_bytes;  ///< but for the last group
   std::uint32_t row_bytes, tile_rows, last_rows, pieces;  ///< rows of a group, and of the last one; pieces of a row
-  std::uint32_t units;        ///< of a row, where it is one piece: packs, or elements where rows are not made of packs
+  std::uint32_t units;        ///< a row's, where it is one piece: packs, or elements where rows are not made of packs
   std::uint32_t turn_mask;    ///< lanes begin a row at this many different packs, so that they meet no bank twice; less 1
   int turn_shift, group_log2;
   bool whole;                 ///< a unit is a pack

@@ -14,7 +14,7 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int lone_threads = 128, lone_packs = 4, lone_loads = 8;  ///< packs of a thread at once; of a row, at most
-inline constexpr unsigned lone_stage_bytes = 64;                          ///< of a thread's answers that a warp writes together, at most
+inline constexpr unsigned lone_stage_bytes = 64;                          ///< for a thread's answers that a warp writes together, at most
 
 /// Item j of a pack, alone in a pack; j is known when the loop around it is unrolled.
 template <int Size>
@@ -201,8 +201,8 @@ __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts
 
 /// Rows one after the other from a multiple of 16 bytes on: `of_pack` in 16 bytes, or of as many loads of 16 bytes, 8 at most.
 struct lone_walk {
-  int elements_log2;         ///< of a row, where a pack has several
-  int loads;                 ///< of a row; 0: a pack has several rows
+  int elements_log2;         ///< a row's, where a pack has several
+  int loads;                 ///< a row's; 0: a pack has several rows
   std::size_t answer_bytes;
 };
 
@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
                      const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
   await_stream();
   constexpr int items = Acc::items, size = Acc::fixed_size;
-  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;  // of a pack
+  const int rows_log2 = __ffs(items) - 1 - w.elements_log2;  // a pack's
   const lone_turns walk(v, w, rows_log2);
   [[maybe_unused]] std::uint64_t turns = 0, turn = 1;
   // After each turn: whether answers of this thread are uncertain.

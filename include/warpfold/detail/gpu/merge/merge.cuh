@@ -30,7 +30,7 @@ concept value_merge = requires(std::uint64_t* room, V v, std::uint32_t blocks) {
 /// A merge of states, which are taken one by one.
 template <class M, class State>
 concept state_merge_of = requires(std::uint64_t* room, const State& s, std::uint32_t block, State& to) {
-  { M::words } -> std::convertible_to<int>;  // of a block
+  { M::words } -> std::convertible_to<int>;  // a block's
   { M::post(room, s) } -> std::same_as<void>;
   M::take(room, block, to);
 };

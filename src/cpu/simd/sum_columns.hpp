@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file sum_columns.hpp
+/// Sums and means of whole columns, rounded from what encloses them without keeping anything.
+#pragma once
+
+#include "round_columns.hpp"
+
+namespace wf::cpu::WF_TARGET {
+
+/// Elements of a column to its sum, in f64: anchored.
+template <class Rest>
+struct whole_sum {
+  anchored_sums_and<Rest> sums;
+  f64s anchor;
+
+  template <class F>
+  WF_INLINE void begin(std::int64_t rows, F read) {
+    f64s greatest{};
+    for (std::int64_t k = 0; k < rows; ++k) greatest = max(abs(read(k)), greatest);
+    anchor = anchored_sums::anchor(greatest);
+    sums.begin(anchor);
+  }
+};
+
+#if defined(__AVX512F__)
+/// Quotients by n, enclosed: each operation is rounded towards the end that it is for, so nothing need be known of how large anything is.
+struct quotients {
+  static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+  f64s n, low, high;  // 1/n lies between
+
+  WF_INLINE explicit quotients(double by)
+      : n(all_lanes<f64s>(by)), low(_mm512_maskz_div_round_pd(0xff, all_lanes<f64s>(1.0), n, down)), high(_mm512_maskz_div_round_pd(0xff, all_lanes<f64s>(1.0), n, up)) {}
+  /// s - q·n.
+  template <int Rounding>
+  WF_INLINE f64s rest(f64s q, f64s s) const { return _mm512_maskz_fnmadd_round_pd(0xff, q, n, s, Rounding); }
+  /// Where a and b are the same number, and its quotient is a double, a and b are that. Else a quotient halfway between two answers is never told, as those of ten numbers often are.
+  WF_INLINE void divide(f64s& a, f64s& b) const {
+    const f64s about = b * low, q = multiply_add(rest<down>(about, b), low, about);  // b has the sign of zeros
+    const __mmask8 exact = _mm512_cmpeq_pd_mask(a, b) & _mm512_cmpeq_pd_mask(rest<down>(q, b), f64s{}) & _mm512_cmpeq_pd_mask(rest<up>(q, b), f64s{});
+    a = min((f64s)_mm512_maskz_mul_round_pd(0xff, a, low, down), (f64s)_mm512_maskz_mul_round_pd(0xff, a, high, down));
+    b = max((f64s)_mm512_maskz_mul_round_pd(0xff, b, low, up), (f64s)_mm512_maskz_mul_round_pd(0xff, b, high, up));
+    a = _mm512_mask_mov_pd(a, exact, q);
+    b = _mm512_mask_mov_pd(b, exact, q);
+  }
+  /// What lies between sum + left.low and sum + left.high, both ends rounded to nearest: (s + e)/n = q + ((s - q·n) + e)/n, whatever q is.
+  template <class Rest>
+  WF_INLINE ends round(f64s sum, const Rest& of, f64s anchor, double terms) const {
+    const ends left = of.between(anchor, terms);
+    f64s e;
+    const f64s s = lane_pairs<width>::two_sum(sum, left.high, e), q = s * low;
+    f64s least = add_down(rest<down>(q, s), add_down(e, add_down(left.low, -left.high))), greatest = add_up(rest<up>(q, s), e);
+    divide(least, greatest);
+    return {q + least, q + greatest};
+  }
+};
+#else
+/// Quotients by n, which lie between two ends: each rounding is at most 2^-53 of its result, or of the least number.
+struct quotients {
+  f64s n, inverse;
+
+  WF_INLINE explicit quotients(double by) : n(all_lanes<f64s>(by)), inverse(all_lanes<f64s>(1 / by)) {}
+  /// a - q·n, where that is a double.
+  WF_INLINE f64s rest(f64s q, f64s a) const {
+    if constexpr (has_fma) {
+      return -multiply_subtract(q, n, a);
+    } else {
+      f64s low;
+      const f64s p = two_product(q, n, low);
+      return (a - p) - low;
+    }
+  }
+  /// For sums of floats and answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such answers has n·h as a double, from which a differs by
+  /// its last place at least, which is more than n times half of the quotient's.
+  WF_INLINE void divide(f64s& a, f64s& b) const {
+    const f64s q = a / n, by = (b - a) * inverse * 1.01 + abs(q) * 0x1p-51;
+    const i64s exact = (i64s)(a == b);
+    a = where(exact, q, q - by);
+    b = where(exact, q, q + by);
+  }
+  /// (s + e)/n = q + ((s - q·n) + e)/n.
+  WF_INLINE ends round(f64s sum, f64s e, f64s lost = f64s{}) const {
+    const f64s q = sum / n, more = (rest(q, sum) + e) * inverse, by = lost * inverse * 1.01 + (abs(more) * 0x1p-50 + 0x1p-1070);
+    return {q + (more - by), q + (more + by)};
+  }
+  WF_INLINE ends round(f64s sum, const rests& of, f64s anchor, double terms) const { return round(sum, of.sum(), of.lost(anchor, terms)); }
+};
+#endif
+
+/// The sums of a vector of whole columns of f64, or their means, and which of these are certain. read(k): row k of all.
+template <bool Mean, class Rest, class F>
+WF_INLINE i64s round_anchored(const whole_sum<Rest>& all, std::int64_t rows, const quotients& by, F read, f64s& answers) {
+  const auto terms = static_cast<double>(rows);
+  const f64s sum = all.sums.t - all.anchor;
+  const ends rest = all.sums.rest.between(all.anchor, terms);
+  ends both{sum + rest.low, sum + rest.high};
+  if constexpr (Mean) both = by.round(sum, all.sums.rest, all.anchor, terms);
+  i64s certain = (i64s)(both.low == both.high);
+  // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what was added to q are -q.
+  if (const i64s nothing = ((i64s)(sum == 0.0) & (i64s)(all.sums.rest.sum() == 0.0)) | (i64s)(both.high == 0.0); any_lane(nothing)) [[unlikely]] {
+    i64s zeros = nothing, negative = nothing & INT64_MIN;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      zeros &= (i64s)(read(k) == 0.0);
+      negative &= (i64s)read(k);
+    }
+    certain |= zeros;
+    both.high = (f64s)(((i64s)both.high & ~zeros) | (negative & INT64_MIN));
+  }
+  answers = both.high;
+  return certain;
+}
+
+#if defined(__AVX512F__)
+/// The same of the first `some` columns from x on, where a plain sum of what is left tells too little: mostly that sum is exact, and halfway between two answers.
+template <bool Mean>
+[[gnu::noinline]] i64s sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, std::int64_t some, const quotients& by, f64s& answers) {
+  const auto which = static_cast<__mmask8>(_bzhi_u64(0xff, static_cast<unsigned>(some < 0 ? 0 : some)));
+  const auto read = [&](std::int64_t k) __attribute__((always_inline)) { return (f64s)_mm512_maskz_loadu_pd(which, x + k * stride); };
+  whole_sum<enclosed_rests> all;
+  all.begin(rows, read);
+  for (std::int64_t k = 0; k < rows; ++k) all.sums.add(read(k), all.anchor);
+  return round_anchored<Mean>(all, rows, by, read, answers) & ~all.sums.has_left();
+}
+#else
+/// Sums of a vector of columns, or their means, as column_sums has them: mostly nothing is lost. Of which the answer is certain.
+template <bool Mean>
+[[gnu::noinline]] i64s sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, std::int64_t, const quotients&, f64s& answers) {
+  const f64s zero{};
+  column_sums sums{all_lanes<f64s>(-0.0), zero, zero};
+  for (std::int64_t k = 0; k < rows; ++k) sums.add<true>(load<f64s>(x + k * stride));
+  knowns known = knowns::of(sums.s, sums.c, sums.lost * 1.01);
+  if constexpr (Mean) known = known.divided(all_lanes<f64s>(static_cast<double>(rows)));
+  return known.round<double>(answers);
+}
+
+/// Few rows, whose sums often come to a tie: what t does not take goes to a second anchored sum, and mostly nothing is left behind that. None leaves, since the greatest of all is looked for before.
+struct few_rows {
+  f64s sum, rest;
+  i64s behind{};
+
+  template <class F>
+  WF_INLINE void add(std::int64_t rows, F read) {
+    f64s greatest{};
+    for (std::int64_t k = 0; k < rows; ++k) greatest = max(abs(read(k)), greatest);
+    const f64s one = unknown_one(), high = anchored_sums::anchor(greatest), low = high * (most_at_once * 0x1p-51);
+    f64s t = high, u = low;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const f64s v = read(k), before = t, u_before = u;
+      t = add_by_fma(v, before, one);
+      const f64s left = v - subtract_by_fma(t, before, one);
+      u = add_by_fma(left, u_before, one);
+      behind |= (i64s)(left - (u - u_before));
+    }
+    sum = t - high;
+    rest = u - low;
+  }
+  /// Those whose answer is certain; zeros are not.
+  template <bool Mean>
+  WF_INLINE i64s round(const quotients& by, f64s& answers) const {
+    const i64s nothing_lost = (i64s)((f64s)behind == 0.0);
+    if constexpr (Mean) {
+      const ends both = by.round(sum, rest);
+      answers = both.high;
+      return nothing_lost & (i64s)(both.low == both.high) & (i64s)(both.high != 0.0);
+    }
+    answers = sum + rest;
+    return nothing_lost & (i64s)(answers != 0.0);
+  }
+};
+#endif
+
+/// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not
+/// serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
+template <class T, bool Mean>
+bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr int vectors = 2;  // beside each other
+  constexpr std::int64_t size = sizeof(T), per = width / size;
+  constexpr std::int64_t beside_all = most_whole_columns, places = beside_all + 2 * vectors * per;
+  alignas(64) double lows[places], highs[places], sums[wide ? places : 1];
+#if defined(__AVX512F__)
+  // Where all rows begin alike in their cache lines, the columns before the next line are taken by themselves.
+  const auto before_line = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % width);
+  const std::int64_t head = stride % width == 0 && before_line % size == 0 ? (before_line / size < count ? before_line / size : count) : 0;
+#else
+  constexpr std::int64_t head = 0;
+  if (count < vectors * per) return false;
+#endif
+  const f64s one = unknown_one();
+  const quotients by(static_cast<double>(rows));
+  i64s wrong{};
+  const std::int64_t at_once = rows <= most_at_once ? most_at_once : cached ? rows_at_once : 8;  // memory is read best by no more streams than that
+  for (std::int64_t i = 0; i < rows; i += at_once) {
+    const std::int64_t here = rows - i < at_once ? rows - i : at_once;
+    const bool first = i == 0, last = i + here == rows;
+    // Too much is read before it is used for L1. f32 in the last cache is asked for in the order of memory, if rows have no gaps; f64 comes as fast unasked. Behind the last rows those of the next plane are asked for, where
+    // rows are hardly wider than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    const bool no_gaps = !wide && cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
+    const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
+                       ask_step = no_gaps ? vectors * width : stride;
+    const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
+    /// read(k, v): row k's vector v of the `some` columns from j on, which lie at `from`; write(v, answers).
+    const auto add = [&](std::int64_t j, [[maybe_unused]] std::int64_t some, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
+      if constexpr (wide) {
+        if (first && last) {
+#if defined(__AVX512F__)
+          whole_sum<enclosed_rests> all[vectors];
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
+          for (std::int64_t k = 0; k < here; ++k) {
+            WF_UNROLL
+            for (int v = 0; v < vectors; ++v) all[v].sums.add(read(k, v), all[v].anchor);
+          }
+#endif
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) {
+            const auto row = [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); };
+            f64s answers;
+#if defined(__AVX512F__)
+            const i64s certain = round_anchored<Mean>(all[v], here, by, row, answers) & ~all[v].sums.has_left();
+#else
+            few_rows all;
+            all.add(here, row);
+            i64s certain = all.template round<Mean>(by, answers);
+            if (any_lane(~certain)) [[unlikely]] certain = sums_again<Mean>(from + v * width, stride, here, per, by, answers);
+#endif
+            wrong |= ~certain;
+            write(v, answers);
+          }
+          return;
+        }
+        whole_sum<plain_rests> all[vectors];
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          if (first) {
+            all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
+          } else {
+            const std::int64_t at = j + v * per;
+            all[v].sums.begin(load<f64s>(sums + at));
+            all[v].anchor = anchored_sums::anchor_of(all[v].sums.t);
+            all[v].sums.rest.take(lows, highs, at);
+          }
+        }
+        for (std::int64_t k = 0; k < here; ++k) {
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].sums.add(read(k, v), all[v].anchor);
+        }
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          wrong |= all[v].sums.has_left();
+          if (!last) {
+            const std::int64_t at = j + v * per;
+            store(sums + at, all[v].sums.t);
+            all[v].sums.rest.give(lows, highs, at);
+            continue;
+          }
+          f64s answers;
+          i64s certain = round_anchored<Mean>(all[v], rows, by, [&](std::int64_t k) __attribute__((always_inline)) { return read(k - i, v); }, answers);
+          if (any_lane(~certain)) [[unlikely]] certain = sums_again<Mean>(from - i * stride + v * width, stride, rows, some - v * per, by, answers);
+          wrong |= ~certain;
+          write(v, answers);
+        }
+      } else {
+        narrow_sums all[vectors];
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v)
+          if (!first) all[v].take(lows, highs, j + v * per);
+        for (std::int64_t k = 0; k < here; ++k) {
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].add(read(k, v), one);
+        }
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          if (!last) {
+            all[v].give(lows, highs, j + v * per);
+            continue;
+          }
+          half_f32s answers[narrow_sums::parts];
+          ends both[narrow_sums::parts];
+          all[v].between(rows, both);
+          for (int part = 0; part < narrow_sums::parts; ++part) {
+            f64s low = both[part].low, high = both[part].high;
+            const i64s either = (i64s)(low < 0.0) & (i64s)(high >= 0.0);
+            if constexpr (Mean) by.divide(low, high);
+            answers[part] = __builtin_convertvector(high, half_f32s);
+            const f64s answer = widen(answers[part]);
+            wrong |= ~(i64s)(answer == widen(__builtin_convertvector(low, half_f32s)));
+            if constexpr (Mean) wrong |= (i64s)(answer == 0.0) & either;  // a zero of which sign?
+          }
+          f32s together;
+          __builtin_memcpy(&together, answers, sizeof together);
+          write(v, together);
+        }
+      }
+    };
+    const auto* at = static_cast<const unsigned char*>(x) + i * stride;
+    auto* to = static_cast<unsigned char*>(out);
+#if defined(__AVX512F__)
+    const auto add_some = [&](std::int64_t j, std::int64_t some) __attribute__((always_inline)) {
+      const auto bytes = some * size;
+      const __mmask64 which[] = {bytes >= width ? ~__mmask64{} : _bzhi_u64(~0ull, static_cast<unsigned>(bytes)),
+                                 bytes <= width ? 0 : _bzhi_u64(~0ull, static_cast<unsigned>(bytes - width))};
+      add(j, some, at, [&](std::int64_t k, int v) __attribute__((always_inline)) { return (vec<T>)_mm512_maskz_loadu_epi8(which[v], at + k * stride + v * width); },
+          [&](int v, vec<T> answers) __attribute__((always_inline)) { _mm512_mask_storeu_epi8(to + v * width, which[v], (__m512i)answers); });
+    };
+#else
+    // The last whole vectors, some of whose columns have their answers twice.
+    const auto add_some = [&](std::int64_t, std::int64_t some) __attribute__((always_inline)) {
+      const std::int64_t back = (vectors * per - some) * size;
+      add(beside_all, vectors * per, at - back, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load<vec<T>>(at + k * stride + v * width - back); },
+          [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width - back, answers); });
+    };
+#endif
+    std::int64_t j = 0;
+    for (int part = 0; part < 2; ++part) {  // the head, and what is left at the end
+      const std::int64_t some = part == 0 ? head : count - head - j;
+      if (some != 0) add_some(part == 0 ? beside_all : j, some);
+      if (part != 0) break;
+      at += head * size;
+      to += head * size;
+      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width) {
+        add(j, vectors * per, at,
+            [&](std::int64_t k, int v) __attribute__((always_inline)) {
+              if (k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
+              return load<vec<T>>(at + k * stride + v * width);
+            },
+            [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
+        ask += no_gaps ? asked * vectors * width : vectors * width;
+      }
+    }
+  }
+  return !any_lane(wrong);
+}
+
+}  // namespace wf::cpu::WF_TARGET

@@ -92,6 +92,7 @@ def test_corrections_that_are_fractions(rounding):
     assert wf.std(x[0, :2] * 2**600, **how) == wf.ExactMoments([1.0, 3.0]).std(**how) * 2**600
     assert wf.var(np.array([1 + 2j, 3 + 4j], np.complex64), **how) == np.float32(nearest(Fraction(8, 3), "float32")) or rounding != "nearest"
     assert np.isnan(wf.var(x, axis=1, **how)).tolist() == [True, False] and np.isnan(wf.var([1.0], correction=1.5)) and np.isnan(wf.var([], correction=-0.5))
+    assert wf.fuse(["prod", "std"])(x[0, :2], correction=0.5)[0] == 3  # which has no states
     largest = np.finfo(float).max
     over = wf.var([largest, -largest], **how)
     assert over == (largest if rounding in ("zero", "down") else np.inf)

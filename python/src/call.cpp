@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "told.hpp"
 #include "views.hpp"
 
 namespace wfpy {
@@ -47,6 +48,17 @@ void reduce(const warpfold_python::call& c) {
   const wf::partition by = c.axes_count == c.rank ? wf::partition() : along({axes.data(), axes.size()});
   const bool fewer_bits = wanted != natural.type && wf::is_integer(natural.type) && wf::is_integer(wanted);
   if (wanted != natural.type && !fewer_bits) r.round_to = wanted;
+  if (c.fraction != 0) {  // of states, which are what divides by such
+    const state_kind states(op, element, false);
+    const layout x = contiguous(c.data[0], element, shape);
+    std::int64_t count = 1;
+    for (int d = 0; d < c.rank; ++d)
+      if (std::find(axes.begin(), axes.end(), d) == axes.end()) count *= c.shape[d];
+    std::vector<std::byte> made(static_cast<std::size_t>(count) * states.bytes());
+    states.from(x, {axes.data(), axes.size()}, {}, 0, made.data());
+    states.finish(r.options, c.fraction, {}, made.data(), count, c.out);
+    return;
+  }
   const layout x = contiguous(c.data[0], element, shape), y = contiguous(c.data[1], element, shape);
   const plan made(r, element, false);
   const layout* second = made.inputs() == 2 ? &y : nullptr;

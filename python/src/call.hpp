@@ -15,6 +15,7 @@ struct call {
   int accuracy = 0, rounding = 0;            ///< codes of wf::accuracy and wf::rounding
   int rank = 0, axes_count = 0;
   std::int64_t correction = 0;
+  double fraction = 0;                       ///< in place of it, where the correction is no whole number
   const void* data[2] = {nullptr, nullptr};  ///< the second of dot, of the same type and shape; C order
   const std::int64_t* shape = nullptr;
   const std::int64_t* axes = nullptr;        ///< distinct, in [0, rank)

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,6 +16,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <warpfold/backend.hpp>
+#include <warpfold/state_check.hpp>
 
 #include "gpu_arrays.hpp"
 #include "gpu_library.hpp"
@@ -159,6 +164,26 @@ void of_rows(int o, int element, std::int64_t rows, std::int64_t n, std::uintptr
   r.by.axes = std::span(&axis, 1);
   r.out = reinterpret_cast<void*>(out);
   put(r, device, stream);
+}
+
+/// Variances by a correction that is no whole number: of states, for which the stream lends memory.
+void put_spreads(wf::request r, double fraction, int device, std::uintptr_t stream) {
+  const wf::state_form form = wf::form_of_states(r.what, r.element);
+  const wf::exact::spread_question asked{fraction, r.options.rounding, r.what == wf::op::std_dev};
+  r.context.accuracy = wf::accuracy::exact;
+  r.wanted = wf::output::states;
+  void* const answers = std::exchange(r.out, nullptr);
+  std::int64_t count = 1;
+  for (const std::int64_t n : wf::shape_of_answers(r.inputs.shape, r.by, wf::op_names[static_cast<int>(r.what)])) count *= n;
+  in_turn(device, stream, r.what, [&](const turn& t) {
+    const wf::device_machine& machine = t.place.machine();
+    r.out = machine.take(static_cast<std::size_t>(count) * form.bytes, t.place.stream());
+    const auto give_back = [&](void* p) { machine.give_back(p, t.place.stream()); };
+    const std::unique_ptr<void, decltype(give_back)> lent(r.out, give_back);
+    t.place.run(r);
+    machine.fail(array_calls::spreads(static_cast<const std::int64_t*>(r.out), static_cast<std::int64_t>(form.bytes / 8), count, wf::detail::rows_of(form), r.element, asked,
+                                      answers, t.place.stream()), wf::op_names[static_cast<int>(r.what)]);
+  });
 }
 
 }  // namespace
@@ -330,7 +355,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       "reduce",
       [](int o, nb::handle accuracy, nb::handle rounding, std::int64_t correction, const device_array& x, const device_array* y,
          std::optional<std::vector<std::int64_t>> shape, std::optional<std::vector<int>> axes, const device_array* offsets, const device_array* labels, std::int64_t count,
-         std::int64_t length, std::uintptr_t stream, std::uintptr_t out, bool states) {
+         std::int64_t length, std::uintptr_t stream, std::uintptr_t out, bool states, std::optional<double> fraction) {
         if (o < 0 || o >= wf::op_count) refuse("no such reduction");
         wf::request r;
         r.what = static_cast<wf::op>(o);
@@ -365,9 +390,10 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
         }
         r.out = reinterpret_cast<void*>(out);
         if (states) r.wanted = wf::output::states;
-        put(r, x.device, stream);
+        if (fraction) put_spreads(r, *fraction, x.device, stream);
+        else put(r, x.device, stream);
       },
       nb::arg("op"), nb::arg("accuracy").none(), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
       nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"),
-      nb::arg("states") = false);
+      nb::arg("states") = false, nb::arg("fraction") = nb::none());
 }

@@ -242,7 +242,7 @@ void add_state_arrays(nb::module_& m) {
       .def("answer_bytes", [](const state_kind& k, std::optional<int> round_to) { return k.answer_bytes(type_of(round_to)); },
            nb::arg("round_to").none())
       .def("finish",
-           [](const state_kind& k, nb::handle states, nb::handle rounding, std::int64_t correction, std::optional<int> round_to, nb::handle out) {
+           [](const state_kind& k, nb::handle states, nb::handle rounding, std::int64_t correction, std::optional<int> round_to, nb::handle out, std::optional<double> fraction) {
              const room from(states, false), to(out, true);
              const auto type = type_of(round_to);
              to.need(static_cast<std::size_t>(from.states(k)) * k.answer_bytes(type));
@@ -250,9 +250,9 @@ void add_state_arrays(nb::module_& m) {
              o.rounding = rounding_named(rounding);
              o.correction = correction;
              const others_run free;
-             k.finish(o, type, from.get(), from.states(k), to.get());
+             k.finish(o, fraction, type, from.get(), from.states(k), to.get());
            },
-           nb::arg("states"), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("round_to").none(), nb::arg("out"));
+           nb::arg("states"), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("round_to").none(), nb::arg("out"), nb::arg("fraction") = nb::none());
   add_words<wf::exact_sum>(m, "words_of_sum", "sum_of_words", wf::op::sum);
   add_words<wf::exact_moments>(m, "words_of_moments", "moments_of_words", wf::op::mean_var);
   m.attr("state_version") = wf::state_version;

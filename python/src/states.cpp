@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <nanobind/stl/optional.h>
+
 #include <warpfold/exact_moments.hpp>
 #include <warpfold/exact_sum.hpp>
 
+#include "../../src/library/spreads.hpp"
 #include "rounded.hpp"
 #include "selected.hpp"
 #include "views.hpp"
@@ -184,10 +187,14 @@ void add_states(nb::module_& m) {
       }, nb::lock_self());
   add_common<exact_moments>(m, "Moments")
       .def("finite", [](const exact_moments& s) { return s.state().first.seen.finite(); }, nb::lock_self())
-      .def("answer", [](const exact_moments& s, const char* which, std::int64_t correction, nb::handle mode, int type) {
+      .def("answer", [](const exact_moments& s, const char* which, std::int64_t correction, nb::handle mode, int type, std::optional<double> fraction) {
         const auto r = rounding_named(mode);
         const std::string name = which;
+        wf::exact::scaled found{};
+        const auto spread = wf::reductions::spread_of(wf::form_of_states(wf::op::var, wf::dtype::f64), {fraction.value_or(0.5), r, name == "std"});
+        const bool is = fraction && spread.answer(s.state().data(), found);
         return as_type(type, [&]<class U>() {
+          if (fraction && (name == "var" || name == "std")) return spread.rounded<U>(is, found);
           if (name == "sum") return s.sum<U>(r);
           if (name == "mean") return s.mean<U>(r);
           if (name == "sum_of_squares") return s.sum_of_squares<U>(r);
@@ -195,7 +202,7 @@ void add_states(nb::module_& m) {
           if (name == "var") return s.var<U>(correction, r);
           return s.std_dev<U>(correction, r);
         });
-      }, nb::lock_self(), nb::arg("which"), nb::arg("correction"), nb::arg("rounding").none(), nb::arg("dtype"));
+      }, nb::lock_self(), nb::arg("which"), nb::arg("correction"), nb::arg("rounding").none(), nb::arg("dtype"), nb::arg("fraction") = nb::none());
 }
 
 }  // namespace wfpy

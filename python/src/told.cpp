@@ -11,6 +11,7 @@
 #include <warpfold/state_check.hpp>
 
 #include "../../src/library/adapted.hpp"
+#include "../../src/library/spreads.hpp"
 #include "rounded.hpp"
 #include "selected.hpp"
 
@@ -162,10 +163,11 @@ std::size_t state_kind::answer_bytes(std::optional<dtype> round_to) const {
   return round_to ? info(*round_to).size : builtin(form_.what, form_.element, accuracy::exact).result_size;
 }
 
-void state_kind::finish(const options& o, std::optional<dtype> round_to, const void* states, std::int64_t count, void* out) const {
+void state_kind::finish(const options& o, std::optional<double> fraction, std::optional<dtype> round_to, const void* states, std::int64_t count, void* out) const {
   check(states, count);
   if (!round_to) {
-    finish_states(form_, o, states, count, out);
+    if (!fraction || form_.what == op::mean_var || !is_moments(form_.what)) finish_states(form_, o, states, count, out);
+    if (fraction && is_moments(form_.what)) library::finish_spreads(form_, *fraction, o.rounding, states, count, answer_bytes({}), out);
     return;
   }
   const bool mean = form_.what == op::mean;

@@ -45,9 +45,9 @@ class state_kind {
   /// to[labels[k]] is merged with from[k].
   void merge_by_label(void* to, std::int64_t answers, const void* from, std::span<const std::int64_t> labels) const;
 
-  /// Answers, of `round_to` where the states are wide.
+  /// Answers, of `round_to` where the states are wide. `fraction`: the correction, where it is no whole number.
   std::size_t answer_bytes(std::optional<wf::dtype> round_to) const;
-  void finish(const wf::options& o, std::optional<wf::dtype> round_to, const void* states, std::int64_t count, void* out) const;
+  void finish(const wf::options& o, std::optional<double> fraction, std::optional<wf::dtype> round_to, const void* states, std::int64_t count, void* out) const;
 
  private:
   void merge_checked(void* to, const void* later, std::int64_t count) const;

@@ -206,6 +206,8 @@ def test_data_sets_and_queries_are_streams(tmp_path):
         assert wf.ExactSum(stream()) == wf.ExactSum(flat), name
         assert wf.fuse(["min", "max", "count"])(stream()) == (-1e16, 1e16, len(flat)), name
         assert wf.mean(stream()) == wf.mean(flat) and wf.var(stream(), correction=1) == wf.var(flat, correction=1), name
+        assert wf.std(stream(), correction=0.5) == wf.std(flat, correction=0.5), name
+        assert wf.fuse(["max", "mean_var"])(stream(), correction=-0.25) == wf.fuse(["max", "mean_var"])(flat, correction=-0.25), name
 
 
 def test_memory_is_given_back():

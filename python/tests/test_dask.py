@@ -212,6 +212,19 @@ def test_blocks_of_cupy():
     same(found.compute(scheduler="sync").get(), wf.mean(x, axis=0))
 
 
+def test_corrections_that_are_fractions():
+    x = np.random.default_rng(5).standard_normal((40, 6)) * 1e3
+    d = da.from_array(x, chunks=(7, 4))
+    for correction in (0.5, -1.25, 39.5, 40.5):
+        for axis in (None, 0):
+            for rounding in ("nearest", "up"):
+                how = {"axis": axis, "correction": correction, "rounding": rounding}
+                for name in ("var", "std"):
+                    same(getattr(wfd, name)(d, **how).compute(), getattr(wf, name)(x, **how))
+                same(wfd.mean_var(d, **how)[1].compute(), wf.var(x, **how))
+    assert wfd.nanvar(da.from_array(np.array([1.0, np.nan, 3.0]), chunks=2), correction=0.5).compute() == wf.var([1.0, 3.0], correction=0.5)
+
+
 def test_refusals():
     d = da.ones((4, 4), chunks=2)
     for kind, match, f in ((TypeError, "depends on the order", lambda: wfd.prod(d)),
@@ -221,7 +234,7 @@ def test_refusals():
                            (ValueError, "rounding=", lambda: wfd.sum(d, rounding="odd")),
                            (ValueError, "unknown sizes", lambda: wfd.argmax(d[d > 0])),
                            (TypeError, "what is not whole", lambda: wfd.sum(d, dtype="int32")),
-                           (ValueError, "whole number", lambda: wfd.var(d, correction=0.5)),
+                           (ValueError, "finite number", lambda: wfd.var(d, correction=float("inf"))),
                            (TypeError, "no one answer", lambda: wfd.aggregation("minmax"))):
         with pytest.raises(kind, match=match) as e:
             f()

@@ -96,6 +96,33 @@ def test_rounding_and_accuracy_and_correction():
         wf.sum(Cuda(x), rounding="even")
 
 
+@simt
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "uint8", "bool", "complex64", "complex128"])
+def test_corrections_that_are_fractions(dtype):
+    rng = np.random.default_rng(9)
+    x = (rng.standard_normal((5, 40, 3)) * 50).astype(dtype)
+    flat, labels, offsets = x.reshape(-1), rng.integers(0, 7, x.size), np.sort(rng.integers(0, x.size, 9))
+    for correction, rounding in ((0.5, "nearest"), (-2.25, "up"), (0.1, "down"), (39.5, "zero"), (40.5, "nearest"), (1e-300, "up"), (-5e-324, "away")):
+        how = {"correction": correction, "rounding": rounding}
+        for name in ("var", "std", "mean_var"):
+            both(name, x, **how)
+            both(name, x, axis=1, keepdims=True, **how)
+            both(name, x, axis=(0, 2), **how)
+            if name != "mean_var" and dtype != "bool":
+                for f in (lambda a, n=name: getattr(wf, f"segment_{n}")(a, 7, **how), lambda a, n=name: wf.segment_reduce(n, a, Cuda(offsets) if isinstance(a, Cuda) else offsets, **how),  # noqa: B023
+                          lambda a, n=name: wf.reduce_by_label(n, a, Cuda(labels) if isinstance(a, Cuda) else labels, 8, **how)):  # noqa: B023
+                    same(f(Cuda(flat)).x, f(flat))
+        for a, b in zip(wf.fuse(["mean", "var", "max" if x.dtype.kind != "c" else "sum"])(Cuda(x), **how), wf.fuse(["mean", "var", "max" if x.dtype.kind != "c" else "sum"])(x, **how)):
+            same(a.x, np.asarray(b))
+    if x.dtype.kind in "fc":
+        x[2, 3, 1] = np.nan
+        both("var", x, axis=1, correction=0.5)
+    both("std", x[:0], correction=-0.5)
+    to = Cuda(np.zeros(3, wf.var(x, axis=(0, 1)).dtype))
+    assert wf.var(Cuda(x), axis=(0, 1), correction=0.5, out=to) is to
+    same(to.x, wf.var(x, axis=(0, 1), correction=0.5))
+
+
 @pytest.fixture
 def told(monkeypatch):
     """Arrays as PyTorch's and CuPy's of which the fast path knows, and a general path that refuses to work."""

@@ -120,11 +120,23 @@ def test_derivatives_of_dots_and_at_zero(x64):
     assert jax.grad(wfj.norm)(jnp.zeros(2)).tolist() == [0.0, 0.0]
 
 
+def test_corrections_that_are_fractions(x64):
+    x = np.random.default_rng(6).standard_normal((30, 5)) * 7
+    for dtype in ("float32", "float64", "int16"):
+        given = x.astype(dtype)
+        for correction in (0.5, -2.25, 29.5, 30.5):
+            for name in ("var", "std"):
+                for axis in (None, 0, 1):
+                    found = jax.jit(lambda v: getattr(wfj, name)(v, axis=axis, correction=correction))(jnp.asarray(given))  # noqa: B023
+                    the_same(found, getattr(wf, name)(given, axis=axis, correction=correction))
+    assert jax.grad(lambda v: wfj.var(v, correction=0.5))(jnp.asarray([1.0, 3.0])).tolist() == [-2 / 1.5, 2 / 1.5]
+
+
 def test_wrong_arguments():
     x = jnp.ones((2, 3))
     for call, kind, message in ((lambda: wfj.sum(x, axis=2), ValueError, "axis 2"), (lambda: wfj.argmin(x, axis=(0, 1)), TypeError, "one axis"),
                                 (lambda: wfj.sum(x, rounding="odd"), ValueError, "rounding="), (lambda: wfj.sum(x, accuracy="so"), ValueError, "accuracy="),
-                                (lambda: wfj.var(x, correction=0.5), ValueError, "whole number"),
+                                (lambda: wfj.var(x, correction=float("inf")), ValueError, "finite number"),
                                 (lambda: wfj.sum(jnp.ones(2, jnp.float8_e5m2)), TypeError, "dtype=")):
         with pytest.raises(kind, match=message):
             call()

@@ -484,6 +484,20 @@ def both_masked(name, there, where, x, mask, **how):
 
 
 @libraries
+def test_corrections_that_are_fractions(library):
+    on = REAL[library]
+    for dtype in DTYPES[library]:
+        for shape in ((1000,), (70_000, 5), (3, 40_000)):
+            x = elements(dtype, shape)
+            there = on(x)
+            for correction, rounding in ((0.5, "nearest"), (-2.25, "up"), (0.1, "down"), (1e-300, "away")):
+                for name in ("var", "std", "mean_var"):
+                    for axis in (None, *range(len(shape))):
+                        both(name, there, x, library, axis=axis, correction=correction, rounding=rounding)
+        same(host(wf.segment_var(on(elements(dtype, (1000,))), 7, correction=0.5)), wf.segment_var(elements(dtype, (1000,)), 7, correction=0.5))
+
+
+@libraries
 def test_states_and_keys_of_arrays_on_a_gpu(library):
     on, rng = REAL[library], np.random.default_rng(20)
     for dtype in DTYPES[library]:

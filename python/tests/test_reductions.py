@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold import _fractional
 from arrays import COMPLEX, FLOATS, INTEGERS, REAL, answers_of, fractions_of, laid_out, nearest, root, same, with_axes
 
 ANY = [*REAL, *COMPLEX]
@@ -93,6 +92,7 @@ def test_corrections_that_are_fractions(rounding):
     assert wf.std(x[0, :2] * 2**600, **how) == wf.ExactMoments([1.0, 3.0]).std(**how) * 2**600
     assert wf.var(np.array([1 + 2j, 3 + 4j], np.complex64), **how) == np.float32(nearest(Fraction(8, 3), "float32")) or rounding != "nearest"
     assert np.isnan(wf.var(x, axis=1, **how)).tolist() == [True, False] and np.isnan(wf.var([1.0], correction=1.5)) and np.isnan(wf.var([], correction=-0.5))
+    assert wf.fuse(["prod", "std"])(x[0, :2], correction=0.5)[0] == 3  # which has no states
     largest = np.finfo(float).max
     over = wf.var([largest, -largest], **how)
     assert over == (largest if rounding in ("zero", "down") else np.inf)
@@ -124,23 +124,50 @@ def test_corrections_that_are_fractions_by_segments_and_labels(dtype):
         wf.segment_var(np.ones(4), [0, 5], correction=0.5)
 
 
+@given(st.sampled_from(["float16", "float32", "float64"]), st.integers(2, 2**16), st.floats(-0.99, 0.99), st.sampled_from(["nearest", "up", "down"]),
+       st.sampled_from([1.0, 2.0**-60, -2.0**-60, 2.0**-1074, 2.0**-400, 0.0]), st.integers(1, 8))
+def test_fractions_and_their_halfway_points_are_rounded_once(dtype, half, scale, rounding, beside, n):
+    """Corrections that make n - correction a power of two or a little more or less, so that quotients are halfway between two answers or beside them."""
+    correction = math.copysign(n - 2.0**-3, 1) if beside == 0 else n - 2.0**-3 + (beside if abs(beside) > 2.0**-50 else 0)
+    x = [float(half), -float(half), *[0.0] * (n - 1)] if n > 1 else [float(half), -float(half)]
+    m = wf.ExactMoments(x)
+    for c in (correction, beside / 2 if 0 < abs(beside) < 1 else 0.5, scale or 0.5):
+        if float(c).is_integer():
+            continue
+        q = 2 * Fraction(half)**2 / (len(x) - Fraction(c))
+        for name, true in (("var", nearest), ("std", root)):
+            found = getattr(m, name)(correction=c, rounding=rounding, dtype=dtype)
+            if rounding == "nearest":
+                same(np.dtype(dtype).type(found), true(q, dtype))
+            elif math.isfinite(found):
+                power = 1 if name == "var" else 2
+                with np.errstate(over="ignore"):
+                    beyond = float(np.nextafter(np.dtype(dtype).type(found), np.dtype(dtype).type(-math.inf if rounding == "up" else math.inf)))
+                is_beyond = math.isinf(beyond) or (beyond < 0 or Fraction(beyond)**power < q if rounding == "up" else Fraction(beyond)**power > q)
+                assert is_beyond and (Fraction(found)**power >= q if rounding == "up" else Fraction(found)**power <= q)
 
-@given(st.sampled_from([("float16", 0, 11, -24, 16), ("float32", 2, 24, -149, 128), ("float64", 3, 53, -1074, 1024)]), st.integers(2**60, 2**61 - 1),
-       st.floats(0, 1), st.sampled_from([-1, 0, 1]), st.booleans())
-def test_fractions_are_rounded_once(kind, n, share, tail, is_tie):
-    """Numbers, halfway points, and what lies a little beside them, from below the least number to above the greatest."""
-    dtype, code, bits, least, top = kind
-    n = 2 * (n >> (61 - bits)) + 1 if is_tie else n
-    exponent = least - 62 + round(share * (top - least + 3)) + (60 - bits) * is_tie
-    q = n * Fraction(2)**exponent + tail * Fraction(2)**(exponent - 300)
-    same(np.dtype(dtype).type(_fractional.rounded(q, code, "nearest")), nearest(q, dtype))
-    same(np.dtype(dtype).type(_fractional.root(q, code, "nearest")), root(q, dtype))
-    same(np.dtype(dtype).type(_fractional.root(q * q + abs(tail) * Fraction(2)**(2 * exponent - 300), code, "nearest")), nearest(q + abs(tail) * Fraction(2)**(exponent - 400), dtype))
 
-
-def test_roots_of_a_little_more_are_rounded_up():
-    assert _fractional.root(1 + Fraction(1, 2**200), 3, "up") == 1 + 2.0**-52 and _fractional.root(Fraction(1), 3, "up") == 1
-    assert _fractional.root(1 + Fraction(1, 2**200), 3, "zero") == 1
+def test_a_little_beside_a_halfway_point_is_seen():
+    """Where n - correction is 2^-1074 or 2^-60 beside a whole number, and the quotient that much beside a halfway point or an answer."""
+    k = 94906267
+    m = wf.ExactMoments([float(k), -float(k)])  # whose variance is an odd number of 54 bits, halfway between two doubles
+    assert m.var() in (k * k - 1.0, k * k + 1.0)
+    for tiny in (2.0**-1074, 2.0**-60):
+        for more, beside in ((tiny, k * k + 1), (-tiny, k * k - 1)):
+            assert m.var(correction=more) == beside and m.var(correction=more, rounding="up") == k * k + 1 and m.var(correction=more, rounding="down") == k * k - 1
+    one = wf.ExactMoments([1.0, -1.0])
+    assert one.std(correction=2.0**-1074) == one.std(correction=-2.0**-1074) == 1
+    assert one.std(correction=2.0**-1074, rounding="up") == 1 + 2.0**-52 and one.std(correction=-2.0**-1074, rounding="down") == 1 - 2.0**-53
+    assert one.var(correction=2 - 2.0**-51) == 2.0**52 and math.isnan(one.var(correction=2 + 2.0**-51))
+    apart = wf.ExactMoments([1.0, -1.0, 2.0**-500, -2.0**-500])  # whose squares are far below the 256 bits that are looked at first
+    assert apart.var(correction=3.5) == 4 == apart.var(correction=3.5, rounding="down") and apart.var(correction=3.5, rounding="up") == 4 + 2.0**-50
+    for bits in (30, 46, 62):  # divisors of whole limbs
+        for k in range(1, 200):
+            m = wf.ExactMoments([float(k), -float(k)])
+            for c in (2.0**-bits, -2.0**-bits, 0.7):
+                same(m.var(correction=c), nearest(2 * Fraction(k)**2 / (2 - Fraction(c)), "float64"))
+    for special in (math.inf, -math.inf, math.nan):
+        assert math.isnan(wf.var([1.0, special], correction=0.5)) and math.isnan(wf.ExactMoments([special, 2.0]).std(correction=-0.5))
 
 
 @given(with_axes(laid_out(FLOATS)))

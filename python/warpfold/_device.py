@@ -315,6 +315,7 @@ class Asked(NamedTuple):
     rounding: Any
     correction: int
     stream: Any
+    fraction: float | None = None  #: the correction of variances, where it is no whole number
 
 
 class Inputs:
@@ -392,8 +393,9 @@ class Inputs:
         to, address = self.place(out, kept, code)
         if math.prod(kept):
             a = self.asked
+            fraction = a.fraction if _core.op_names[op] in ("var", "std") else None
             kernels(a.who).reduce(op, a.accuracy, a.rounding, a.correction, self.a, self.b, shape, axes, offsets, labels, count, length,
-                                  self.stream, address)
+                                  self.stream, address, fraction=fraction)
         return to
 
 

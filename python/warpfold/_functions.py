@@ -45,8 +45,7 @@ _PARAMETERS = {
     "dtype": """dtype : data type, optional
         The type of the answer; floats are rounded to it once, integers taken modulo its range.""",
     "correction": """correction : int or float
-        The sum of squared differences is divided by n - correction; NaN where that is not positive. Of an array on a GPU or in several
-        pieces, by segments and by labels a whole number.""",
+        The sum of squared differences is divided by n - correction; NaN where that is not positive.""",
     "accuracy": """accuracy : {"exact", "fast"}
         The true answer, rounded once; or native arithmetic, with the same bits on every run.""",
     "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,13 +49,14 @@ def axes_of(axis: Any, rank: int, who: str) -> tuple[int, ...]:
 
 
 def correction_of(correction: Any, who: str) -> int:
+    """A whole number; `fraction_of` has those that are none."""
     if correction is None:
         return 0
     try:
         found = int(correction) if isinstance(correction, (float, np.floating)) and correction.is_integer() else operator.index(correction)
     except TypeError:
-        if isinstance(correction, (float, np.floating)):  # var, std, nanvar and mean_var take fractions, of arrays in the CPU's memory
-            raise ValueError(f"{who}: correction={correction!r}; it is a {'whole' if math.isfinite(correction) else 'finite'} number here") from None
+        if isinstance(correction, (float, np.floating)):  # var, std, nanvar and mean_var take fractions
+            raise ValueError(f"{who}: correction={correction!r}; it is a {'whole number here' if math.isfinite(correction) else 'finite number'}") from None
         raise TypeError(f"{who}: correction={correction!r}; it is a number") from None
     if not -2**63 <= found < 2**63:
         raise ValueError(f"{who}: correction={correction!r}; it is a whole number of 64 bits")
@@ -93,10 +94,17 @@ def bytes_for(count: int) -> np.ndarray[Any, Any]:
     return np.empty(count, np.uint8)
 
 
+class Room(NamedTuple):
+    """What Answers asks of a plan, of one operation."""
+
+    size: int
+    offsets: tuple[int, ...] = (0,)
+
+
 class Answers:
     """Room for the answers of a plan, one after the other, and how they are told apart."""
 
-    def __init__(self, plan: _core.Plan, ops: Sequence[int], element: int, round_to: int | None, n: int) -> None:
+    def __init__(self, plan: _core.Plan | Room, ops: Sequence[int], element: int, round_to: int | None, n: int) -> None:
         self.size, self.offsets, self.n, self.element = plan.size, plan.offsets, n, element
         kinds = [_core.answer_of(op, element) for op in ops]  # codes, and how many values
         self.kinds = [(code if round_to is None else round_to, values) for code, values in kinds]
@@ -246,7 +254,8 @@ def on_gpu(ops: list[int], x: Any, axis: Any, dtype: Any, keepdims: Any, correct
     masked = where is not None and where is not True
     if masked or skip_nans:
         _device.check_selecting(x, where if masked else None, tuple(x.shape), name)
-    here = _device.Inputs(x, None, _device.Asked(name, accuracy, rounding, correction_of(correction, name), stream))
+    part = _fraction_of(correction, ops)
+    here = _device.Inputs(x, None, _device.Asked(name, accuracy, rounding, 0 if part is not None else correction_of(correction, name), stream, part))
     shape = here.a.shape
     if ONE_AXIS.intersection(ops) and not (axis is None or hasattr(axis, "__index__")):
         raise TypeError(f"{name}: axis={axis!r}; it is one axis, or None")
@@ -318,32 +327,29 @@ def _fraction_of(correction: Any, ops: list[int]) -> Any:
     return fraction_of(correction)
 
 
-def of_fraction(op: int, source: Source, axes: tuple[int, ...], keepdims: Any, correction: Any, accuracy: Any, rounding: Any, where: Any,
+def of_fraction(op: int, source: Source, axes: tuple[int, ...], keepdims: Any, correction: float, accuracy: Any, rounding: Any, where: Any,
                 skip_nans: bool, name: str) -> Any:
     """As of_source, of one operation, with a correction that is a fraction."""
-    from ._fractional import answers
-    of = _core.op_names[op]
-    plain = of_source([MEAN if of == "mean_var" else op], source, axes, None, keepdims, None, accuracy, rounding, where, skip_nans, name)[0]
-    if of not in ("var", "std", "mean_var"):
-        return plain
-    shape = source.view.shape
-    kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    if op not in VARIANCES:
+        return of_source([op], source, axes, None, keepdims, None, accuracy, rounding, where, skip_nans, name)[0]
+    from ._fractional import Spreads
+    view, shape = source.view, source.view.shape
     mask = both_masks(source.mask, mask_of(where, shape, name))
-    found = answers("std" if of == "std" else "var", source, mask, axes, kept, correction, rounding, skip_nans, name)
-    return (plain, found) if of == "mean_var" else found
+    plan_of([op], view.dtype, mask is not None, None, skip_nans, accuracy, rounding, 0, name)  # which says what is wrong
+    kept = tuple(1 if d in axes else n for d, n in enumerate(shape) if keepdims or d not in axes)
+    return Spreads(op, view.dtype, math.prod(kept)).take(view, mask, skip_nans, axes).answers(correction, rounding, kept, source)
 
 
-def of_fraction_by(op: int, source: Source, at: Array, are_offsets: bool, count: int, correction: Any, rounding: Any, means: Answers, who: str) -> list[Any]:
+def of_fraction_by(op: int, source: Source, at: Array, are_offsets: bool, count: int, correction: float, rounding: Any) -> Any:
     """The same by segments or labels, which are known to be right."""
-    from ._fractional import answers
+    from ._fractional import Spreads
     if are_offsets:
         inside = slice(at[0], at[-1])
         mask = None if source.mask is None else _core.view_of_buffer(np.asarray(source.mask)[inside])
         source, at = source._replace(view=elements_of(source, inside), mask=mask), np.repeat(np.arange(count, dtype=np.int64), np.diff(at))
-    of, by = _core.op_names[op], _core.view_of_buffer(at)
+    by = _core.view_of_buffer(at)
     assert by is not None
-    found = answers("std" if of == "std" else "var", source, source.mask, by, (count,), correction, rounding, False, who)
-    return [(means.all((count,), source)[0], found) if of == "mean_var" else found]
+    return Spreads(op, source.view.dtype, count).take(source.view, source.mask, False, by).answers(correction, rounding, (count,), source)
 
 
 def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
@@ -367,10 +373,14 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
         round_to = want if done == "round" else None
         source = with_bf16(source, dtype) if round_to == BF16 else source
     asked = [*ops, COUNT] if round_to is None else ops
-    plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, correction_of(correction, name), name)
+    part = _fraction_of(correction, ops)
+    plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, 0 if part is not None else correction_of(correction, name), name)
+    spreads = {op: spreads_of_nothing(op, element) for op in ops if part is not None and op in VARIANCES}
     assert source.more is not None
     for view, mask in chain(((source.view, source.mask),), source.more):
         check_places(ops, mask, name)
+        for spread in spreads.values():
+            spread.add(view, mask, skip_nans)
         plan.add(view, mask if mask is not None else of_numpy(np.ones(view.shape, bool), name))
     answers = Answers(plan, asked, element, round_to, 1)
     plan.finish(answers.raw)
@@ -378,7 +388,14 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     if not skip_nans and round_to is None and int(np.asarray(found[-1]).item()) == 0:
         for op in ops:
             check_not_empty(op, (0,), (0,), PUBLIC[_core.op_names[op]] if name == "fuse" else name)
-    return found[:len(ops)]
+    return [spreads[op].answers(part, rounding, (1,) if keepdims else (), source) if op in spreads else one for op, one in zip(ops, found)]
+
+
+def spreads_of_nothing(op: int, element: int) -> Any:
+    from ._fractional import Spreads
+    made = Spreads(op, element, 1)
+    made.kind.clear(made.states)
+    return made
 
 
 def converted(op: int, element: int, want: int, who: str) -> str:
@@ -565,7 +582,7 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     segments, groups = (index, None) if labels is None else (None, index)
     masked = source.mask is not None
     part, asked = _fraction_of(correction, ops), ops
-    if part is not None:  # whose means alone are of use, and what it says of offsets and labels
+    if part is not None:  # of which what it says of offsets and labels is of use
         ops, correction = [MEAN], None
     try:
         if own is not None:
@@ -584,7 +601,8 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     if segments is not None:
         found.widen(ops, source.mask, (0,), segments)
     if part is not None:
-        return [one if out is None else into(out, one, who) for one in of_fraction_by(asked[0], source, at, segments is not None, count, part, rounding, found, who)]
+        spread = of_fraction_by(asked[0], source, at, segments is not None, count, part, rounding)
+        return [spread if out is None else into(out, spread, who)]
     return [one if out is None else into(out, one, who) for one in found.all((count,), source)]
 
 
@@ -629,7 +647,8 @@ def parted_on_gpu(ops: list[int], x: Any, correction: Any, accuracy: Any, roundi
     masked = where is not None and where is not True
     if masked:
         _device.check_selecting(x, where, tuple(x.shape), who)
-    here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, correction_of(correction, who), stream))
+    part = _fraction_of(correction, ops)
+    here = _device.Inputs(x, None, _device.Asked(who, accuracy, rounding, 0 if part is not None else correction_of(correction, who), stream, part))
     if len(here.a.shape) != 1:
         raise ValueError(f"{who}: an array of {len(here.a.shape)} dimensions; it must have 1")
     n, length = here.a.shape[0], 0

@@ -283,13 +283,10 @@ class ExactMoments(_State):
 
     def _answer(self, which: str, rounding: str, dtype: Any, correction: float = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here
-            from ._fractional import fraction_of, root, rounded, sums_of, variance
+            from ._fractional import fraction_of
             from ._general import correction_of
             if (part := fraction_of(correction)) is not None:
-                code = _float_code(dtype, "ExactMoments")
-                self._state.answer(which, 0, rounding, code)  # says what is wrong with the rounding
-                q = variance([sums_of(self._state)], part)
-                return float("nan") if q is None else root(q, code, rounding) if which == "std" else rounded(q, code, rounding)
+                return float(self._state.answer(which, 0, rounding, _float_code(dtype, "ExactMoments"), part))
             correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 

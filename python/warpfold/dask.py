@@ -595,7 +595,7 @@ def aggregation(reduction: str, /, *, skip_nans: bool = True, rounding: str = "n
         NaNs are left out, as pandas does; nulls always are.
     rounding : {"nearest", "zero", "away", "up", "down"}
         How the true answer is rounded.
-    correction : int
+    correction : int or float
         What `var` and `std` subtract from n: 1 for what pandas gives.
 
     Returns

@@ -26,7 +26,8 @@ import numpy as np
 
 from . import _core
 from ._compile import load
-from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, axes_of, correction_of, plan_of
+from ._fractional import fraction_of
+from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, VARIANCES, axes_of, correction_of, plan_of
 from ._inputs import BF16, NAMES, code_of, is_complex
 
 try:
@@ -40,6 +41,7 @@ __all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "dot", "logsumexp"
            "std", "sum", "sum_of_squares", "var"]
 
 _SOURCE = """\
+#include <cstring>
 #include <warpfold/python/call.hpp>
 #include "xla/ffi/api/ffi.h"
 
@@ -51,7 +53,7 @@ extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* warpfold_reduce
 
 static ffi::Error reduce(ffi::RemainingArgs arrays, ffi::Result<ffi::AnyBuffer> out, ffi::Span<const int64_t> how,
                          ffi::Span<const int64_t> axes) {
-  if (how.size() != 6) return ffi::Error::InvalidArgument("warpfold: an adapter of another version");
+  if (how.size() != 7) return ffi::Error::InvalidArgument("warpfold: an adapter of another version");
   char message[500] = "";
   warpfold_python::call c;
   c.op = static_cast<int>(how[0]);
@@ -60,6 +62,7 @@ static ffi::Error reduce(ffi::RemainingArgs arrays, ffi::Result<ffi::AnyBuffer> 
   c.accuracy = static_cast<int>(how[3]);
   c.rounding = static_cast<int>(how[4]);
   c.correction = how[5];
+  std::memcpy(&c.fraction, &how[6], sizeof c.fraction);
   for (size_t k = 0; k < arrays.size() && k < 2; ++k) {
     auto x = arrays.get<ffi::AnyBuffer>(k);
     if (!x) return x.error();
@@ -119,7 +122,9 @@ def _reduce(op: int, arrays: tuple[Any, ...], axis: Any, keepdims: bool, correct
     plan_of([op], element, False, None, False, accuracy, rounding, 0, who)  # which says what is wrong, before anything is traced
     answer, dtype = _type_of_answer(op, element, who)
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
-    how = np.array([op, element, answer, accuracy == "fast", _ROUNDINGS.index(rounding), correction_of(correction, who)], np.int64)
+    part = fraction_of(correction) if op in VARIANCES else None
+    divide = 0 if part is not None else correction_of(correction, who)
+    how = np.array([op, element, answer, accuracy == "fast", _ROUNDINGS.index(rounding), divide, np.float64(part or 0).view(np.int64)], np.int64)
     run = _ffi.ffi_call(_target(), _jax.ShapeDtypeStruct(kept, dtype), vmap_method="sequential")
     found = run(*given, how=how, axes=np.array([len(axes), *axes], np.int64))
     return found.reshape(tuple(1 if d in axes else n for d, n in enumerate(shape))) if keepdims else found

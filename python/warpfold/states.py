@@ -18,7 +18,8 @@ from typing import Any, cast
 import numpy as np
 
 from . import _core
-from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, Answers, axes_of, both_masks, converted, correction_of
+from ._fractional import fraction_of
+from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, VARIANCES, Answers, Room, axes_of, both_masks, converted, correction_of
 from ._inputs import BF16, CODES, DTYPES, F64, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
 
 __all__ = ["Form"]
@@ -278,8 +279,9 @@ class Form:
         given = self._given_states(states)
         if fewest is None and self.op in NEED_ELEMENTS and not self.counts(given).all():
             raise ValueError(f"{self.reduction}: there are no elements, and of nothing there is no {self.reduction}")
-        codes = Answers(cast(Any, _Room(self._kind.answer_bytes(self._round))), [self.op], self.element, self._round, given.size)
-        self._kind.finish(given, rounding, correction_of(correction, self.reduction), self._round, codes.raw)
+        codes = Answers(Room(self._kind.answer_bytes(self._round)), [self.op], self.element, self._round, given.size)
+        part = fraction_of(correction) if self.op in VARIANCES else None
+        self._kind.finish(given, rounding, 0 if part is not None else correction_of(correction, self.reduction), self._round, codes.raw, part)
         source = Source(cast(Any, None), None, np.asarray, self._bf16)
         found = codes.all(given.shape, source)[0]
         if self._cast is not None:
@@ -318,13 +320,6 @@ class Form:
         if zlib.crc32(given[_HEAD.size:], zlib.crc32(blank)) != crc:
             raise ValueError(f"{self.reduction}: states whose checksum is wrong; they were changed since they were written")
         return self.check(np.frombuffer(given, self.dtype, count, _HEAD.size).copy())
-
-
-class _Room:
-    """What Answers asks of a plan."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.offsets = size, (0,)
 
 
 @functools.lru_cache(256)  # each task of Dask brings one; a form does not change

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // States in the device's memory: merged, and answered.
+#include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/detail/gpu/kernels/merge_states.cuh>
 
 #include "rows.cuh"
@@ -93,9 +94,31 @@ cudaError_t run(const states_request& r, cudaStream_t stream) {
   return e == cudaSuccess && r.out != nullptr ? answer(r, stream) : e;
 }
 
+constexpr unsigned spread_threads = 32;
+
+/// A thread a state, since few ask.
+__global__ void __launch_bounds__(spread_threads) spreads_kernel(const std::int64_t* states, std::int64_t words, std::int64_t count, exact::spread_of_states q, dtype type, void* out) {
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * spread_threads + threadIdx.x;
+  if (k >= count) return;
+  exact::scaled found{};
+  const bool is = q.answer(states + k * words + 1, found);
+  switch (type) {
+    case dtype::f16: static_cast<f16*>(out)[k] = q.rounded<f16>(is, found); break;
+    case dtype::bf16: static_cast<bf16*>(out)[k] = q.rounded<bf16>(is, found); break;
+    case dtype::f32: static_cast<float*>(out)[k] = q.rounded<float>(is, found); break;
+    default: static_cast<double*>(out)[k] = q.rounded<double>(is, found);
+  }
+}
+
 }  // namespace
 
 }  // namespace wf::device::inline WF_BUILD
+
+int wf::array_calls::spreads(const std::int64_t* states, std::int64_t words, std::int64_t count, const detail::rows_of_digits& rows, dtype element, const exact::spread_question& q, void* out, void* stream) {
+  const auto [type, unit] = exact::spread_of_states::type_of(element);
+  return device::launched({static_cast<unsigned>((count + device::spread_threads - 1) / device::spread_threads), device::spread_threads, 0, static_cast<cudaStream_t>(stream)},
+                          device::spreads_kernel, states, words, count, exact::spread_of_states{unit, rows, q}, type, out);
+}
 
 int wf::device::built_kernels::states(const states_request& r, void* stream) {
   return static_cast<int>(device::run(r, static_cast<cudaStream_t>(stream)));

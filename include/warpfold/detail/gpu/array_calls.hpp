@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file array_calls.hpp
 /// What calls with another language's arrays ask of compiled kernels beside requests: the two answers of one pass in two arrays,
-/// elements of another type, and those that a mask names. All say a cudaError_t; of what they have not, cudaErrorNotSupported.
+/// elements of another type, those that a mask names, and variances by a correction that is no whole number. All say a cudaError_t; of what they have not, cudaErrorNotSupported.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <warpfold/detail/exact/spread.hpp>
 #include <warpfold/detail/gpu/library.hpp>
 #include <warpfold/export.h>
 #include <warpfold/io/dtype.hpp>
@@ -48,6 +49,8 @@ struct cuda_array_calls {
   WF_API static int narrow(const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream);
   /// Answers that are numbers within what counts of a segment become numbers within the segment; those below 0 stay. Segments begin at `starts`, of 4 or 8 bytes, or each `row` elements.
   WF_API static int widen(std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream);
+  /// Variances or standard deviations of `count` states of moments of elements of a type, `words` words each with those rows.
+  WF_API static int spreads(const std::int64_t* states, std::int64_t words, std::int64_t count, const detail::rows_of_digits& rows, dtype element, const exact::spread_question&, void* out, void* stream);
 };
 /// The same of warpfold_simt.
 struct simt_array_calls {
@@ -59,6 +62,7 @@ struct simt_array_calls {
   static int settle_zeros(const array_selection&, void* sums, int size, int parts, std::int64_t count, const void* starts, int bytes, void* stream);
   static int narrow(const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream);
   static int widen(std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream);
+  static int spreads(const std::int64_t* states, std::int64_t words, std::int64_t count, const detail::rows_of_digits& rows, dtype element, const exact::spread_question&, void* out, void* stream);
 };
 #if defined(WF_LIBRARY_IS_SIMT)
 /// Those of the library that is compiled.

@@ -584,8 +584,9 @@ TEST(proofs_of_extremes, know_tiles_of_subnormal_numbers) {
   __extension__ typedef __int128 whole_number;
   std::mt19937_64 random(draw() + 23);
   for (const std::int64_t n : {40, 2047, 2048, 2049, 9000, 16384, 70'001})
-    for (int kind = 0; kind < 6; ++kind) {
+    for (int kind = 0; kind < 7; ++kind) {
       numbers x{dtype::f64, std::vector<std::byte>(static_cast<std::size_t>(n) * 8)};
+      std::uint64_t before = 0;
       whole_number sum = 0, magnitudes = 0;  // times 2^-1074
       const auto other = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
       for (std::int64_t i = 0; i < n; ++i) {
@@ -595,6 +596,9 @@ TEST(proofs_of_extremes, know_tiles_of_subnormal_numbers) {
         if (kind == 3 && i / 2048 % 2 == 1) bits += (random() % 4) << 52;
         if (kind == 4) bits = i == other ? random() % 3 : std::uint64_t{1} << 63;
         if (kind == 5) bits &= INT64_MAX;
+        if (kind == 6) bits = i % 2 == 0 ? bits | std::uint64_t{1} << 63 : before & INT64_MAX;  // each and its negative, -0 last: the sum is +0
+        if (kind == 6 && i + 1 == n && i % 2 == 0) bits = std::uint64_t{1} << 63;
+        before = bits;
         const std::uint64_t field = bits >> 52 & 2047;
         const auto whole = static_cast<std::int64_t>(field == 0 ? bits & 0xfffffffffffff : ((bits & 0xfffffffffffff) | std::uint64_t{1} << 52) << (field - 1));
         sum += bits >> 63 != 0 ? -whole : whole;

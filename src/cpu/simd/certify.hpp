@@ -81,6 +81,12 @@ class certifier {
       t[k] = add_by_fma(v, before, one);
       if constexpr (Anchored) r[k] = add_by_fma(v - (t[k] - before), r[k], one);
     }
+    /// v·factor, which is a double.
+    WF_INLINE void add_multiple(int k, f64s v, f64s factor) {
+      const f64s before = t[k];
+      t[k] = multiply_add(v, factor, before);
+      r[k] += multiply_subtract(v, factor, t[k] - before);
+    }
     WF_INLINE void add_product(int k, f64s a, f64s b) {
       if constexpr (split) {
         f64s low;
@@ -171,47 +177,90 @@ class certifier {
   int bound_x_ = seen::no_top, bound_y_ = seen::no_top, scale_ = 0;
   double factor_ = 1, least_taken_ = 0;  // 2^scale_; what is below is left out, or is subnormal
 
+  static constexpr std::int64_t scaled_one = (certified_scale + 1) * binade;  // its last place is the least number's, scaled
   /// v·2^scale_, and zero in place of what would be below 2^least_kept (where sums are enclosed, of what is below 2 before). No operand or result is subnormal, which costs some processors 150
   /// cycles, nor are products of two: subnormals times 2^certified_scale are made of their bits.
   template <int Sign>
-  WF_INLINE f64s scaled(f64s v) const {  // Sign: that of scale_, or 0 if it is not known
-    constexpr std::int64_t one = (certified_scale + 1) * binade;  // so that the last place is the least number's, scaled
-    const i64s bits = (i64s)v;
+  WF_INLINE f64s scaled(f64s v) const {  // Sign: that of scale_
+    [[maybe_unused]] constexpr std::int64_t one = scaled_one;
 #if defined(__AVX512F__)
+    const i64s bits = (i64s)v;
     // Where sums are enclosed, those of 2 and more, which have bit 62, and those that are not subnormal; else, as NaNs too, what is not below the least.
-    const __mmask8 which = Sign != 0 ? _mm512_test_epi64_mask((__m512i)v, _mm512_set1_epi64(Sign < 0 ? std::int64_t{1} << 62 : 2047 * binade))
+    const __mmask8 which = enclosing ? _mm512_test_epi64_mask((__m512i)v, _mm512_set1_epi64(Sign < 0 ? std::int64_t{1} << 62 : 2047 * binade))
                                      : _mm512_cmp_pd_mask(abs(v), all_lanes<f64s>(least_taken_), _CMP_NLT_UQ);
     const f64s taken = _mm512_maskz_mul_pd(which, v, all_lanes<f64s>(factor_));
-    if (Sign < 0 || (Sign == 0 && scale_ < 0) || which == 0xff) return taken;
+    if (Sign < 0 || which == 0xff) return taken;
     return _mm512_mask_sub_pd(taken, static_cast<__mmask8>(~which), (__m512d)(bits | one), (__m512d)((bits & sign_bit) | one));
 #else
-    const i64s left_out = (i64s)(abs(v) < least_taken_);
-    const f64s taken = (f64s)(bits & ~left_out) * factor_;
-    if (Sign < 0 || (Sign == 0 && scale_ < 0) || !any_lane(left_out)) return taken;
-    return taken + ((f64s)((bits | one) & left_out) - (f64s)((bits & sign_bit) | (one & left_out)));
+    const i64s which = left_out(v);
+    const f64s taken = (f64s)((i64s)v & ~which) * factor_;
+    if (Sign < 0 || !any_lane(which)) return taken;
+    return taken + scaled_by_bits(v, which);
 #endif
+  }
+  WF_INLINE i64s left_out(f64s v) const { return (i64s)(abs(v) < least_taken_); }
+  /// Subnormals, and zeros: v·2^certified_scale in the lanes of `which`; no number there is subnormal.
+  static WF_INLINE f64s scaled_by_bits(f64s v, i64s which) {
+    constexpr std::int64_t one = scaled_one;
+    const i64s bits = (i64s)v;
+    return (f64s)((bits | one) & which) - (f64s)((bits & sign_bit) | (one & which));
   }
 
   static constexpr std::int64_t ahead_in_runs = 512;
   std::int64_t apart_ = step * size;  // where sums are enclosed: from a stream's elements to those of the next
 
+  template <bool Least = true>
+  static WF_INLINE void look(seen& at, vec<T> v) {
+    if constexpr (Least) at.look_at(v);
+    else at.look_at_greatest(v);
+  }
+  template <bool Least = true>
   WF_INLINE void look_at_group(bytes x, bytes y) {
     WF_UNROLL
     for (int j = 0; j < group * size; j += width) {
-      x_.look_at(load<vec<T>>(enclosing ? x + j / width * apart_ : x + j));
-      if constexpr (pairs) y_.look_at(load<vec<T>>(y + j));
+      look<Least>(x_, load<vec<T>>(enclosing ? x + j / width * apart_ : x + j));
+      if constexpr (pairs) look<Least>(y_, load<vec<T>>(y + j));
     }
   }
-  template <int Sign = 0>
+  /// Scaled elements are sums' terms by FMAs that scale them, too.
+  static constexpr bool scales_as_it_adds = is_scaled && Term == term::value && !enclosing && has_fma;
+  template <int Sign>
+  WF_INLINE void add_multiples(bytes x) {
+    const auto element = [&](int k) __attribute__((always_inline)) {
+      const f64s a = load_f64<T>(x, k * step);
+      if constexpr (Absolute) return abs(a);
+      else return a;
+    };
+    i64s any{};
+    WF_UNROLL
+    for (int k = 0; k < streams; ++k) {
+      const f64s a = element(k);
+      const i64s which = left_out(a);
+      look<false>(x_, a);
+      if constexpr (Sign > 0) any |= which;
+      value_.add_multiple(k, (f64s)((i64s)a & ~which), all_lanes<f64s>(factor_));
+    }
+    if (Sign < 0 || !any_lane(any)) return;
+    asm("" : "+r"(x));  // else g++ keeps all elements, and has no registers for the sums then
+    WF_UNROLL
+    for (int k = 0; k < streams; ++k) value_.add_value(k, scaled_by_bits(element(k), left_out(element(k))));
+  }
+  /// Whether only the greatest magnitude of a whole tile is looked at. A sum of scaled elements is one of some that are not zero, so zeros need not be told from small numbers.
+  template <int Sign>
+  static constexpr bool looks_at_greatest = !enclosing && is_scaled && (Sign < 0 || scales_as_it_adds);
+  /// Sign: that of scale_.
+  template <int Sign>
   WF_INLINE void add_group(bytes x, bytes y) {
-    if constexpr (!enclosing && width == 64) look_at_group(x, y);
+    if constexpr (scales_as_it_adds) return add_multiples<Sign>(x);
+    constexpr bool least = !looks_at_greatest<Sign>;
+    if constexpr (!enclosing && width == 64) look_at_group<least>(x, y);
     WF_UNROLL
     for (int k = 0; k < streams; ++k) {
       if constexpr (!enclosing && width != 64) {
         constexpr int streams_of_one = lanes<T> / step;  // f32: of one vector
         if (k % streams_of_one == 0) {
-          x_.look_at(load<vec<T>>(x + k * step * size));
-          if constexpr (pairs) y_.look_at(load<vec<T>>(y + k * step * size));
+          look<least>(x_, load<vec<T>>(x + k * step * size));
+          if constexpr (pairs) look<least>(y_, load<vec<T>>(y + k * step * size));
         }
       }
       f64s a = enclosing ? load_f64<T>(x + k * apart_, 0) : load_f64<T>(x, k * step);
@@ -255,7 +304,6 @@ class certifier {
     return count;
   }
 
-#if defined(__AVX512F__)
   bool all_subnormal_ = true;  // so far
   /// A tile of subnormal numbers, which are whole ones times 2^-1074: their sum as that of whole ones, scaled as the others are. False where there is another number.
   WF_INLINE bool add_subnormal(bytes x, bytes y, std::int64_t n, lane_pairs<width>& to, bool& zeros) {
@@ -266,7 +314,13 @@ class certifier {
         const i64s v = load<i64s>(a + k * apart_), magnitude = v & INT64_MAX;
         seen_bits |= magnitude;
         totals[k] += magnitude;
-        if constexpr (!Absolute) negative[k] = (i64s)_mm512_mask_add_epi64((__m512i)negative[k], _mm512_movepi64_mask((__m512i)v), (__m512i)negative[k], (__m512i)magnitude);
+        if constexpr (!Absolute) {
+#if defined(__AVX512F__)
+          negative[k] = (i64s)_mm512_mask_add_epi64((__m512i)negative[k], _mm512_movepi64_mask((__m512i)v), (__m512i)negative[k], (__m512i)magnitude);
+#else
+          negative[k] += magnitude & (i64s)(v < 0);
+#endif
+        }
       }
     });
     all_subnormal_ = !any_lane(seen_bits & -binade);
@@ -279,7 +333,6 @@ class certifier {
     if (any_lane(seen_bits)) zeros = false;
     return true;
   }
-#endif
 
   struct ranges {
     int top_x, unit_x, top_y, unit_y;
@@ -366,21 +419,27 @@ class certifier {
           if (const auto why = raise_bounds(seen_first); why != evidence::sums) return refuse(why);
         }
       }
+      if constexpr (is_scaled && Term == term::value) {
+        if (scale_ > 0 && all_subnormal_ && add_subnormal(px, py, m, values, out.zeros)) continue;
+      }
+      const auto look_at_all = [&]() __attribute__((always_inline)) {
+        x_ = y_ = {};
+        for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
+      };
+      const auto add_all = [&]() __attribute__((always_inline)) {
+        if constexpr (is_scaled) {
+          if (scale_ < 0) return for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<-1>(a, b); });
+        }
+        return for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<1>(a, b); });
+      };
       if constexpr (enclosing) {
         const auto look = [&]() __attribute__((always_inline)) {
-          x_ = {};
-          for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
+          look_at_all();
           return range();
         };
-#if defined(__AVX512F__)
-        if constexpr (is_scaled && wide) {
-          if (scale_ > 0 && all_subnormal_ && add_subnormal(px, py, m, values, out.zeros)) continue;
-        }
-#endif
         for (;;) {
           value_.begin(bound_x_);
-          if (is_scaled && scale_ < 0) for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<-1>(a, b); });
-          else for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<1>(a, b); });
+          add_all();
           if (!Anchored || !value_.has_left()) break;
           const ranges r = look();
           if (r.top_x <= bound_x_) return refuse(evidence::hopeless);  // a NaN
@@ -398,7 +457,16 @@ class certifier {
         x_ = y_ = {};
         if constexpr (of_values) value_.begin(bound_x_);
         if constexpr (of_products) product_.begin(bound_x_ + bound_y_);
-        adds = for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group(a, b); });
+        adds = add_all();
+        if constexpr (is_scaled) {
+          const bool greatest_alone = scale_ < 0 ? looks_at_greatest<-1> : looks_at_greatest<1>;
+          if (greatest_alone && m < tile_elements) {  // a sum of few elements is a tie more often
+            look_at_all();
+          } else if (greatest_alone) {
+            x_.forget_least();
+            y_.forget_least();
+          }
+        }
         r = range();
         if (Anchored && (r.top_x > bound_x_ || r.top_y > bound_y_)) {
           if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);

@@ -32,6 +32,13 @@ struct magnitudes {
     asm("" : "+x"(greatest), "+x"(below_least));  // else g++ looks at all elements of a group first, and has no registers for the sums then
 #endif
   }
+  WF_INLINE void look_at_greatest(F v) {
+    const auto of_m = (i32s)abs(v);
+    greatest = of_m > greatest ? of_m : greatest;
+#if defined(__x86_64__)
+    asm("" : "+x"(greatest));
+#endif
+  }
   /// Exponents as fields, of NaNs as of infinities; of the least double perhaps one less. False if all are zero.
   WF_INLINE bool exponents(int& high, int& low) const {
     std::int32_t most = 0;
@@ -55,6 +62,7 @@ struct magnitudes {
     greatest = max(m, greatest);
     below_least = min((F)((I)m - 1), below_least);
   }
+  WF_INLINE void look_at_greatest(F v) { greatest = max(abs(v), greatest); }
   WF_INLINE bool exponents(int& high, int& low) const {
     using bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
     T most = 0, least = static_cast<T>(__builtin_inf());
@@ -68,6 +76,8 @@ struct magnitudes {
     return most != 0;
   }
 #endif
+  /// After look_at_greatest(): the least may be anything.
+  WF_INLINE void forget_least() { below_least = decltype(below_least){}; }
   /// Magnitudes are below 2^top and multiples of 2^unit. Infinities have the greatest top; NaNs have that, too, or are not seen.
   WF_INLINE void range(int& top, int& unit) const {
     int high = 0, low = 0;

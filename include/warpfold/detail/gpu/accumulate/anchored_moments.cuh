@@ -17,16 +17,23 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What a warp's threads add to.
+/// Packs that a thread of a grid loads at once. A segment has 2^most_anchored_bits elements of a thread at most.
+inline constexpr int anchored_packs = 2, most_anchored_bits = 6;
+
+/// What a warp's threads add to. A thread loads `packs` packs at once.
+template <int Packs>
 struct anchored_warp {
-  static constexpr int packs = 2, batch = 2 * packs;  ///< that a thread loads at once; elements
-  static constexpr int most_bits = 6;
+  static constexpr int packs = Packs, batch = 2 * packs;
 
   certified::anchored_moments sums;
   certified::pair told;  ///< what earlier segments have: in even lanes Σx, in odd ones Σx²
   certified::extent extent;
   std::uint32_t limit;   ///< extent bits of 2^k
 
+  __device__ __forceinline__ void clear() {
+    told = certified::pair::nothing();
+    extent = certified::extent::nothing();
+  }
   static __device__ __forceinline__ std::uint32_t extent_of(const pack (&p)[packs], int i) { return p[i / 2].word[2 * (i % 2) + 1] * 2; }
   /// Twice the upper bits of the greatest, of the least magnitude of a batch.
   static __device__ __forceinline__ std::uint32_t greatest_of(const pack (&p)[packs]) {
@@ -48,9 +55,13 @@ struct anchored_warp {
     limit = static_cast<std::uint32_t>(k + 1023) << 21;
     sums.start(k, bits);
   }
+  __device__ __forceinline__ void add(const pack& p) {
+    sums.add(item_of<double>(p, 0));
+    sums.add(item_of<double>(p, 1));
+  }
   __device__ __forceinline__ void add(const pack (&p)[packs]) {
 #pragma unroll
-    for (int i = 0; i < batch; ++i) sums.add(item_of<double>(p[i / 2], i % 2));
+    for (int u = 0; u < packs; ++u) add(p[u]);
   }
   /// The extent of a batch. Upper bits that are 0 are those of zero, or of a number below 2^-1042.
   __device__ __forceinline__ void see(const pack (&p)[packs], std::uint32_t greatest, std::uint32_t least) {
@@ -78,17 +89,34 @@ struct anchored_warp {
     const auto part = [&](int i) { return static_cast<double>(square ? low[i + 2] : low[i]); };
     told.merge(sums.pair_of(square, whole(0), part(0), whole(1), part(1)));
   }
+  /// All lanes call it; lane 0 has the warp's state.
+  __device__ __forceinline__ certified_state<certified_traits<double, terms::moments>> state() const {
+    auto s = certified_state<certified_traits<double, terms::moments>>::nothing();
+    s.pair[0] = told;
+    s.pair[1] = {__shfl_down_sync(all_lanes, told.s, 1), __shfl_down_sync(all_lanes, told.c, 1)};
+    s.extent = {warp_max(extent.greatest), warp_min(extent.least)};
+    return s;
+  }
 };
+
+/// Two elements of an array, 2·at and the next one; what is behind the array is -0. It has `whole` pairs, and `count` with the last half of one.
+__device__ __forceinline__ pack two_at(const arrays<1>& a, std::uint64_t at, std::uint64_t whole, std::uint64_t count) {
+  const unsigned char* const x = a.x[0] + static_cast<std::int64_t>(2 * at) * a.stride[0];
+  std::uint64_t b[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
+  if (at < count) b[0] = __builtin_bit_cast(std::uint64_t, load_item<double>(x));
+  if (at < whole) b[1] = __builtin_bit_cast(std::uint64_t, load_item<double>(x + a.stride[0]));
+  return {{static_cast<std::uint32_t>(b[0]), static_cast<std::uint32_t>(b[0] >> 32), static_cast<std::uint32_t>(b[1]), static_cast<std::uint32_t>(b[1] >> 32)}};
+}
 
 /// All lanes of a warp call it: their shares of an array, of the blocks 0 … workers - 1. Lane 0 has the warp's state.
 __device__ __forceinline__ certified_state<certified_traits<double, terms::moments>> anchored_share(const arrays<1>& a, int bits, std::uint32_t workers) {
-  using running_type = anchored_warp;
+  using running_type = anchored_warp<anchored_packs>;
   constexpr int packs = running_type::packs;
   const std::uint64_t threads = std::uint64_t{workers} * blockDim.x, whole = a.n / 2, count = (a.n + 1) / 2;
   std::uint64_t v = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x, of_warp = v - static_cast<std::uint64_t>(lane_index());
   const loader<cache::share> load(a.kept);
   const bool aligned = a.packs != 0 && a.aligned;
-  // Two elements at v, threads + v, …; what is behind the array is -0. The last lane's last pack tells whether all are there.
+  // Two elements at v, v + threads, …; the last lane's last pack tells whether all are there.
   const auto fetch = [&](pack(&p)[packs]) {
     if (aligned && of_warp + threads * (packs - 1) + warp_lanes <= whole) {
 #pragma unroll
@@ -96,18 +124,10 @@ __device__ __forceinline__ certified_state<certified_traits<double, terms::momen
       return;
     }
 #pragma unroll
-    for (int u = 0; u < packs; ++u) {
-      const std::uint64_t at = v + threads * u;
-      const unsigned char* const x = a.x[0] + static_cast<std::int64_t>(2 * at) * a.stride[0];
-      std::uint64_t b[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
-      if (at < count) b[0] = __builtin_bit_cast(std::uint64_t, load_item<double>(x));
-      if (at < whole) b[1] = __builtin_bit_cast(std::uint64_t, load_item<double>(x + a.stride[0]));
-      p[u] = {{static_cast<std::uint32_t>(b[0]), static_cast<std::uint32_t>(b[0] >> 32), static_cast<std::uint32_t>(b[1]), static_cast<std::uint32_t>(b[1] >> 32)}};
-    }
+    for (int u = 0; u < packs; ++u) p[u] = two_at(a, v + threads * u, whole, count);
   };
   running_type r;
-  r.told = certified::pair::nothing();
-  r.extent = certified::extent::nothing();
+  r.clear();
   pack p[packs];
   bool more = of_warp < count;
   if (more) fetch(p);
@@ -134,11 +154,40 @@ __device__ __forceinline__ certified_state<certified_traits<double, terms::momen
     }
     r.fold();
   }
-  auto s = certified_state<certified_traits<double, terms::moments>>::nothing();
-  s.pair[0] = r.told;
-  s.pair[1] = {__shfl_down_sync(all_lanes, r.told.s, 1), __shfl_down_sync(all_lanes, r.told.c, 1)};
-  s.extent = {warp_max(r.extent.greatest), warp_min(r.extent.least)};
-  return s;
+  return r.state();
+}
+
+/// The same of an array that one block's threads hold at once, Packs packs each. A warp has one segment, whose anchor is that of all its elements.
+template <int Packs>
+__device__ __forceinline__ certified_state<certified_traits<double, terms::moments>> anchored_array(const arrays<1>& a) {
+  using running_type = anchored_warp<Packs>;
+  const std::uint64_t threads = blockDim.x, whole = a.n / 2, count = (a.n + 1) / 2, of_warp = threadIdx.x - static_cast<std::uint32_t>(lane_index());
+  const bool aligned = a.packs != 0 && a.aligned;
+  const loader<cache::share> load(a.kept);
+  const unsigned char* const x = a.x[0] + 16 * std::uint64_t{threadIdx.x};
+  pack p[Packs];
+  if (aligned && of_warp + threads * (Packs - 1) + warp_lanes <= whole) {
+#pragma unroll
+    for (int u = 0; u < Packs; ++u) p[u] = load(x + 16 * threads * u);
+  } else {
+#pragma unroll
+    for (int u = 0; u < Packs; ++u) {
+      const std::uint64_t at = threadIdx.x + threads * u;
+      if (aligned && at < whole) p[u] = load(x + 16 * threads * u);
+      else p[u] = two_at(a, at, whole, count);
+    }
+  }
+  running_type r;
+  r.clear();
+  const std::uint32_t greatest = running_type::greatest_of(p);
+  r.start_segment(greatest, certified::log2_of(running_type::batch));
+  r.see(p, greatest, running_type::least_of(p));
+#pragma unroll
+  for (int u = 0; u < Packs; ++u) {
+    if (of_warp + threads * u < count) r.add(p[u]);
+  }
+  r.fold();
+  return r.state();
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -26,7 +26,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// Threads of a block at most, and what they need of shared memory: a state a warp.
-inline constexpr int certified_threads = 512, certified_small_threads = 256;
+inline constexpr int certified_threads = 512;
 template <class T, terms Terms>
 using certified_room = shared_place<certified_state<certified_traits<T, Terms>>>;
 
@@ -42,9 +42,16 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
   return running.total(q.length);
 }
 
-/// Whether grids of blocks add by anchored moments.
+/// Whether moments are anchored, but where packs come by bulk copies.
 template <class T, terms Terms>
 inline constexpr bool has_anchored_moments = std::is_same_v<T, double> && Terms == terms::moments;
+
+/// Packs that one block takes, whose numbers do not overflow bins, and those of a thread: as few warps as can be, since one needs no others, and a second one costs 0.15 µs.
+inline constexpr std::uint64_t certified_small_packs = 2048;
+inline constexpr int certified_small_packs_each = 4;
+/// Threads of one block. Those of anchored moments hold all packs at once: an array of 2^12 elements takes 2.36 µs, with half of the threads and two rounds 2.9.
+template <class T, terms Terms>
+inline constexpr int certified_small_threads = has_anchored_moments<T, Terms> ? static_cast<int>(certified_small_packs) / certified_small_packs_each : 256;
 
 /// What blocks that add again must know of a state.
 template <class T, terms Terms>
@@ -80,16 +87,21 @@ __device__ __attribute__((noinline)) void add_small_again(const arrays<1 + sizeo
 
 /// One block.
 template <terms Terms, class Out, class T, class... Ts>
-__global__ void __launch_bounds__(certified_small_threads)
+__global__ void __launch_bounds__(certified_small_threads<T, Terms>)
     certified_small_kernel(const __grid_constant__ arrays<1 + sizeof...(Ts)> a, const __grid_constant__ certified_question q, Out* out) {
   await_stream();
   using state = certified_state<certified_traits<T, Terms>>;
-  __shared__ __align__(16) state of_warp[certified_small_threads / warp_lanes];
+  constexpr int threads = certified_small_threads<T, Terms>;
+  constexpr bool anchored = has_anchored_moments<T, Terms>;
+  __shared__ __align__(16) state of_warp[threads / warp_lanes];
   const certified_room<T, Terms> room(of_warp);
   const int warps = in_register(static_cast<int>(blockDim.x / warp_lanes));
-  state s = certified_share<4, Terms, T, Ts...>(a, q, 1);
+  state s = [&] {
+    if constexpr (anchored) return anchored_array<certified_small_packs_each>(a);
+    else return certified_share<4, Terms, T, Ts...>(a, q, 1);
+  }();
   bool pairs = false;
-  s.template merge_block<certified_small_threads>(room, warps, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); });
+  s.template merge_block<threads>(room, warps, [&](const certified::extent& e) { pairs = pairs_lose_nothing<T, Terms>(e, q.loss); }, anchored);
   bool doubt = false;
   if (threadIdx.x == 0) {
     bool hopeless;
@@ -457,11 +469,6 @@ struct certified_shape {
   std::uint32_t workers, threads;
 };
 
-/// Packs of a thread of one block: as few warps as can be, since one needs no others, and a second one costs 0.15 µs.
-inline constexpr int certified_small_packs_each = 4;
-/// Packs that one block takes, whose numbers do not overflow bins.
-inline constexpr std::uint64_t certified_small_packs = 2048;
-
 /// Products of f32 are pairs of terms that are converted first: they want more threads a pack.
 template <class T, terms Terms>
 inline constexpr bool certified_pairs = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide && !certified_traits<T, Terms>::chains;
@@ -497,7 +504,7 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   certified_shape shape = certified_shape_for(work, certified_pairs<T, Terms>, near, bulk, certified_blocks<T, Terms>, scratch.multiprocessors());
   if (work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements)) {
     const std::uint32_t warps = divide_up(work, certified_small_packs_each * warp_lanes);
-    shape = {true, false, 1, warp_lanes * (warps == 0 ? 1 : at_most(warps, certified_small_threads / warp_lanes))};
+    shape = {true, false, 1, warp_lanes * (warps == 0 ? 1 : at_most(warps, certified_small_threads<T, Terms> / warp_lanes))};
   }
   shape.workers = at_most(shape.workers, near ? workspace::near_blocks : mailbox_type::most_blocks);
   const std::uint64_t threads = std::uint64_t{shape.workers} * shape.threads;
@@ -506,10 +513,10 @@ cudaError_t certified_reduce(const certified::question& q, const void* const* x,
   const std::uint64_t length = packs_each * traits::adds_of_pack + (rest + threads - 1) / threads * (traits::numbers * traits::numbers) + 4;
   certified_question asked{q, length, reciprocals::of(n, q.correction), loss_factors::of<traits::wide>(n * traits::numbers, length, traits::chains)};
   if constexpr (has_anchored_moments<T, Terms>) {
-    if (!shape.small && !shape.bulk) {
-      const std::uint64_t batches = (n + threads * anchored_warp::batch - 1) / (threads * anchored_warp::batch), each = batches * anchored_warp::batch;
+    if (!shape.bulk) {
+      const std::uint64_t batch = 2 * (shape.small ? certified_small_packs_each : anchored_packs), batches = (n + threads * batch - 1) / (threads * batch), each = batches * batch;
       const int log2 = certified::log2_of(each);
-      asked.bits = log2 < anchored_warp::most_bits ? log2 : anchored_warp::most_bits;
+      asked.bits = log2 < most_anchored_bits ? log2 : most_anchored_bits;
       asked.loss = loss_factors::of_anchored(n, batches, threads * each, asked.bits);
     }
   }

@@ -22,36 +22,43 @@ inline constexpr int adder_threads = 256, adder_loads = 4;
 inline constexpr std::int64_t added_answers = 1 << 14;
 
 inline constexpr std::uint32_t no_word = ~0u;  ///< a lane adds nothing
-/// Onto the words that each lane names its number, and `beside` onto the word behind it where a slot has two; nothing if `word` is no_word. Lanes that have one word add up first. All lanes call it.
-template <bool Two>
-__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::int64_t sum, std::int64_t beside) {
+/// What the lanes that name one word have together, in the first of them; whether this lane is it. All lanes call it.
+template <class V, int N>
+__device__ __forceinline__ bool sum_of_peers(std::uint32_t word, V (&sum)[N]) {
   const auto lane = static_cast<std::uint32_t>(lane_index());
   const unsigned peers = __match_any_sync(all_lanes, word);
   unsigned above = peers & (~1u << lane), rank = static_cast<unsigned>(__popc(peers & ((1u << lane) - 1)));
-  const bool first = rank == 0;
+  const bool first = rank == 0 && word != no_word;
   if (word == no_word) above = 0;
   while (__any_sync(all_lanes, above != 0)) {  // as a tree: those at even places take the ones behind them
     const int next = __ffs(static_cast<int>(above)), from = next == 0 ? static_cast<int>(lane) : next - 1;
-    const std::int64_t other = __shfl_sync(all_lanes, sum, from), other_beside = Two ? __shfl_sync(all_lanes, beside, from) : 0;
-    if (next != 0) {
-      sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(other));  // modulo 2^64
-      beside = static_cast<std::int64_t>(static_cast<std::uint64_t>(beside) + static_cast<std::uint64_t>(other_beside));
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const V other = __shfl_sync(all_lanes, sum[k], from);
+      if (next != 0) sum[k] += other;
     }
     above &= __ballot_sync(all_lanes, (rank & 1) == 0);
     rank >>= 1;
   }
-  if (!first) word = no_word;
+  return first;
+}
+/// Onto the words that each lane names its number, modulo 2^64, and `beside` onto the word behind it where a slot has two; nothing if `word` is no_word. All lanes call it.
+template <bool Two>
+__device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::int64_t sum, std::int64_t beside) {
+  unsigned long long both[Two ? 2 : 1] = {static_cast<unsigned long long>(sum)};
+  if constexpr (Two) both[1] = static_cast<unsigned long long>(beside);
+  if (!sum_of_peers(word, both)) word = no_word;
   if constexpr (!Two) {
-    if (word != no_word) atomicAdd(to + word, static_cast<unsigned long long>(sum));
+    if (word != no_word) atomicAdd(to + word, both[0]);
   } else {
     // Even lanes add first words and odd ones second words, those of the even lane and then those of the odd one, so that a request has both.
-    const bool odd = (lane & 1) != 0;
+    const bool odd = (lane_index() & 1) != 0;
     const std::uint32_t other = __shfl_xor_sync(all_lanes, word, 1);
-    const std::int64_t given = __shfl_xor_sync(all_lanes, odd ? sum : beside, 1), kept = odd ? beside : sum;
+    const unsigned long long given = __shfl_xor_sync(all_lanes, odd ? both[0] : both[1], 1), kept = odd ? both[1] : both[0];
     const std::uint32_t of_even = odd ? other : word, of_odd = odd ? word : other;
-    if (of_even != no_word) atomicAdd(to + of_even + (odd ? 1 : 0), static_cast<unsigned long long>(odd ? given : kept));
+    if (of_even != no_word) atomicAdd(to + of_even + (odd ? 1 : 0), odd ? given : kept);
     __syncwarp();
-    if (of_odd != no_word) atomicAdd(to + of_odd + (odd ? 1 : 0), static_cast<unsigned long long>(odd ? kept : given));
+    if (of_odd != no_word) atomicAdd(to + of_odd + (odd ? 1 : 0), odd ? kept : given);
   }
 }
 

@@ -6,6 +6,9 @@
 /// What limits it is how many requests L2 looks up, whatever they hold: 1.5 for an atomic operation of a lane (those that come to the other half of L2 are looked up twice). So a slot has two words
 /// side by side where an element has two things to add, as an f64 has and an element of a mean, and two lanes add them by one request. And only slots that a sample of the elements
 /// has are zeroed first: where others turn up, their elements are listed, and added by a second launch of the same kernel, which leaves at once where there are none.
+///
+/// From CC 9.0 on an f64 is one request of one lane where answers have so few elements each that sums of its four digits stay below 2^24: a slot is four floats then, which one vector reduction
+/// adds. The lowest digit tells whether they did; if not, all is added again by words.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,14 +19,15 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
+#include <warpfold/detail/gpu/domain/bulk.cuh>
 
 #include "rows_added.cuh"
 
 namespace wf::device::inline WF_BUILD {
 
-/// Some slots that follow each other; zeros: none.
+/// Some slots, or places of exponents, that follow each other; zeros: none.
 struct slot_range {
-  std::uint32_t below;  ///< slots from the first one of it to the last of all
+  std::uint32_t below;  ///< from the first one of it to the last of all
   std::uint32_t end;
 
   __device__ __forceinline__ std::uint32_t begin(std::uint32_t count) const { return count - below; }
@@ -42,18 +46,39 @@ struct slot_range {
 };
 /// What blocks tell each other.
 struct label_notes {
-  slot_range used, zeroed;  ///< slots from the first to the last that have elements, of any answer; those that are zeroed before elements are added
+  slot_range used, seen;    ///< slots from the first to the last that have elements, of any answer; places that the sample has
   std::uint64_t doubt;      ///< whether any answer is in doubt
   std::uint64_t missed;     ///< elements of slots that are not zeroed at first
+  std::uint64_t full;       ///< whether a float had no room for a sum
 };
 /// Elements that are listed, at most, where their slots were not zeroed; all are looked at again where there are more.
 inline constexpr std::uint32_t most_missed = 1 << 20;
 /// Elements of the sample; and words of all slots from which on it is taken.
 inline constexpr std::uint32_t label_sample = 1 << 16;
 inline constexpr std::uint64_t sampled_words = 1 << 20;
-/// Blocks of a multiprocessor, by whether slots have two words.
-template <bool Two>
-inline constexpr int adder_blocks = Two ? 5 : 8;
+/// What a slot is. Of words: the sum's; two of it, or its and a count.
+enum class slot_kind { word, words, floats };
+/// Blocks of a multiprocessor.
+template <slot_kind Kind>
+inline constexpr int adder_blocks = Kind == slot_kind::word ? 8 : 5;
+
+/// How an f64 becomes four whole numbers, the least of `low` bits and three of `each`: all but the lowest are at most 2^(each - 1) of either sign, and the lowest is 2^(each - 1) more than its bits.
+/// So a sum of lowest ones below 2^24 says that there were fewer than 2^(25 - each) of them, and then no other sum is above 2^24.
+struct float_digits {
+  int low, each;
+
+  int bits() const { return low + 3 * each; }
+  /// For most groups of so many elements on average, whose labels come in no order, with bits for numbers as wide as 64.
+  static float_digits of(std::uint64_t average) {
+    std::uint64_t root = 0;
+    while (root * root < average) ++root;
+    const std::uint64_t most = average + 6 * root + 8;
+    float_digits d{0, 17};
+    while (d.each > 1 && most << (d.each - 1) >= 1 << 24) --d.each;
+    while (d.bits() < 64 && d.low < d.each - 1 && most * ((1u << (d.each - 1)) + (2u << d.low)) <= 1 << 24) ++d.low;
+    return d;
+  }
+};
 
 /// Where the slots of answers lie: slot j of answer k is word (j · answers + k) · width, as elements of one array have few slots, which so lie together.
 template <class T>
@@ -64,6 +89,8 @@ struct label_slots {
   static constexpr int most_spacing = 28;
   /// An element of f64 has too many bits for a word: its lower `low` bits go to the first one of its slot, the others to the second.
   static constexpr int pieces = mantissa > 24 ? 2 : 1;
+  /// Slots of floats are no nearer to each other than this.
+  static constexpr int least_spacing = 8;
 
   std::uint32_t answers, n;
   int spacing, count;     ///< the slots'
@@ -72,6 +99,8 @@ struct label_slots {
   std::uint32_t divisor;  ///< place · divisor / 2^16 is a place's slot
   bool magnitudes;        ///< norm1
   bool sampled;           ///< whether not all slots are zeroed first
+  bool again;             ///< all by words, where floats had no room
+  float_digits digits;    ///< of slots of floats
   wf::rounding mode;
   std::uint64_t* slots;
   label_notes* notes;
@@ -80,8 +109,8 @@ struct label_slots {
   std::uint32_t* counts;  ///< for elements that are in no slot's count; null where nobody asks
   std::uint32_t* missed;  ///< elements whose slots were not zeroed, up to most_missed
 
-  /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62.
-  static label_slots of(std::int64_t elements, std::int64_t many, bool counted) {
+  /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62. Or in digits of floats, where they have room.
+  static label_slots of(std::int64_t elements, std::int64_t many, bool counted, bool floats) {
     label_slots s{};
     s.n = static_cast<std::uint32_t>(elements);
     s.answers = static_cast<std::uint32_t>(many);
@@ -89,11 +118,49 @@ struct label_slots {
     s.spacing = pieces * s.low - mantissa + 1;
     if (s.spacing > most_spacing) s.spacing = most_spacing;
     s.width = pieces == 2 || counted ? 2 : 1;
-    s.count = greatest_place / s.spacing + 1 + (pieces - 1) * (s.low / s.spacing + 1);
-    s.divisor = 65536u / static_cast<unsigned>(s.spacing) + 1;
+    s.space();
+    if (pieces == 2 && floats && !counted && s.answers != 0) {
+      label_slots by_floats = s;
+      by_floats.digits = float_digits::of(s.n / s.answers);
+      by_floats.spacing = by_floats.digits.bits() - mantissa;
+      if (by_floats.spacing >= least_spacing && by_floats.spacing <= s.spacing) {
+        by_floats.space();
+        if (by_floats.fits()) return by_floats;
+      }
+    }
     return s;
   }
   std::uint64_t words() const { return static_cast<std::uint64_t>(count) * answers * static_cast<unsigned>(width); }
+  bool fits() const { return words() <= (sizeof(T) < 8 ? 2 : 3) * std::uint64_t{n} && words() < UINT32_MAX; }
+  /// Slots beyond the greatest place are for what comes to more than a slot.
+  WF_HD int digits_beyond() const { return pieces == 2 ? low / spacing + 1 : 0; }
+
+ private:
+  void space() {
+    count = (greatest_place + spacing - 1) / spacing + 1 + digits_beyond();
+    divisor = 65536u / static_cast<unsigned>(spacing) + 1;
+  }
+};
+/// Where slots begin, from the sample: with the greatest place that it has, a slot ends, so that as many elements as may be have one slot, and L2 room for it. And which slots are zeroed before
+/// elements are added: those of places that the sample has and of a few below, as the least elements are seldom in it.
+struct slot_frame {
+  std::uint32_t offset;
+  slot_range zeroed;
+
+  template <class T>
+  static __device__ __forceinline__ slot_frame of(const label_slots<T>& s) {
+    constexpr std::uint32_t places = label_slots<T>::greatest_place + 1, below = 12;
+    const auto count = static_cast<std::uint32_t>(s.count), spacing = static_cast<std::uint32_t>(s.spacing);
+    slot_frame f{0, {count, count}};
+    if (!s.sampled) return f;
+    f.zeroed = {0, 0};
+    const slot_range seen = s.notes->seen;
+    if (seen.end == 0) return f;
+    const std::uint32_t top = seen.end - 1;
+    f.offset = spacing - 1 - top % spacing;
+    f.zeroed.take((max(seen.begin(places), below) - below + f.offset) * s.divisor >> 16, (top + f.offset) * s.divisor >> 16, count);
+    return f;
+  }
 };
 enum kind_bits : std::uint32_t { kind_nan = 1, kind_above = 2, kind_below = 4, kind_minus_zero = 8, kind_doubt = 16 };
 
@@ -113,35 +180,35 @@ __device__ __forceinline__ void load_labelled(const label_slots<T>& s, const uns
   }
 }
 
-/// Which slots are to be zeroed: those of some elements, the one above and two below, as the greatest and the least elements are seldom among them.
+/// Places of some elements.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) sample_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride) {
   using format = exact::format<T>;
   slot_range seen{0, 0};
-  const auto count = static_cast<std::uint32_t>(s.count);
   const std::uint32_t threads = gridDim.x * adder_threads, step = s.n > label_sample ? s.n / label_sample : 1;
 #pragma unroll 8
   for (std::uint32_t k = blockIdx.x * adder_threads + threadIdx.x; k < min(s.n, label_sample); k += threads) {
     const auto b = *reinterpret_cast<const typename format::bits*>(x + std::int64_t{k} * step * stride);
     const auto e = static_cast<std::uint32_t>(b >> format::mantissa_bits) & format::exponent_field_max;
     if (e == format::exponent_field_max || e == 0) continue;
-    const std::uint32_t slot = (e - 1) * s.divisor >> 16;
-    seen.take(max(slot, 2u) - 2, min(slot + 1, count - 1), count);
+    seen.take(e - 1, e - 1, label_slots<T>::greatest_place + 1);
   }
-  seen.tell(s.notes->zeroed);
+  seen.tell(s.notes->seen);
 }
 
-/// Zeroes the slots of the sample; or, of a second launch, others that have elements.
+/// Zeroes the slots of the sample; or, of a second launch, others that have elements; or, where all is added again, all that have.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) clear_labelled_floats_kernel(label_slots<T> s, bool second) {
   const auto count = static_cast<std::uint32_t>(s.count);
-  const slot_range used = s.notes->used, zeroed = s.notes->zeroed;
+  const slot_range used = s.notes->used, zeroed = slot_frame::of(s).zeroed;
   const std::uint32_t from = zeroed.begin(count);
   const auto clear = [&](std::uint32_t begin, std::uint32_t end) {
     const std::uint64_t each = std::uint64_t{s.answers} * static_cast<unsigned>(s.width);
     for (std::uint64_t k = begin * each + blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < end * each; k += std::uint64_t{gridDim.x} * adder_threads) s.slots[k] = 0;
   };
-  if (!second) {
+  if (s.again) {
+    if (s.notes->full != 0) clear(used.begin(count), used.end);
+  } else if (!second) {
     clear(from, zeroed.end);
   } else {
     clear(used.begin(count), min(used.end, from));
@@ -166,9 +233,20 @@ __device__ __attribute__((noinline)) inline bool list_missed(label_notes* notes,
   return room;
 }
 
+/// Four floats onto four, which are whole numbers below 2^24.
+__device__ __forceinline__ void add_floats(float* to, const float (&v)[4]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  atomicAdd(reinterpret_cast<float4*>(to), make_float4(v[0], v[1], v[2], v[3]));
+#else
+  for (int k = 0; k < 4; ++k) atomicAdd(to + k, v[k]);
+#endif
+}
+
 /// Each element onto its answer's slot; of a second launch, those whose slots were not zeroed before the first one.
-template <class T, bool Two>
-__global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, adder_blocks<Two>)) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
+template <class T, slot_kind Kind>
+__global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, adder_blocks<Kind>)) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
+  if constexpr (Kind == slot_kind::floats && !has_bulk_copies) return;  // nor vector reductions
+  constexpr bool two = Kind != slot_kind::word;
   using format = exact::format<T>;
   using slots = label_slots<T>;
   using bits = typename format::bits;
@@ -177,11 +255,15 @@ __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, 
   auto* const words = reinterpret_cast<unsigned long long*>(s.slots);
   const auto count = static_cast<std::uint32_t>(s.count);
   slot_range used{0, 0};
-  const slot_range zeroed = s.sampled ? s.notes->zeroed : slot_range{count, count};
+  const slot_frame frame = slot_frame::of(s);
+  const slot_range zeroed = frame.zeroed;
   const std::uint32_t from = zeroed.begin(count), many = zeroed.end == 0 ? 0 : zeroed.end - from;
   std::uint32_t n = s.n;
   const std::uint32_t* list = nullptr;
-  if (second) {
+  const bool again = slots::pieces == 2 && s.again;
+  if (again) {
+    if (s.notes->full == 0) return;
+  } else if (second) {
     const std::uint64_t missed = s.notes->missed;
     if (missed == 0) return;
     if (missed <= most_missed) {
@@ -202,25 +284,37 @@ __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, 
       const bool negative = !s.magnitudes && (b & format::sign_mask) != 0, there = label[j] != s.answers;
       std::uint32_t word = none;
       std::int64_t sum = 0, beside = 1;
+      [[maybe_unused]] float digit[4] = {};
       bool counts = false;  // by itself
       if (e == format::exponent_field_max) {
         if (there && !second) atomicOr(s.kinds + label[j], below != 0 ? kind_nan : negative ? kind_below : kind_above);
       } else if ((e | below) != 0) {
-        const std::uint32_t place = e == 0 ? 0 : e - 1, slot = place * s.divisor >> 16;
+        const std::uint32_t place = (e == 0 ? 0 : e - 1) + frame.offset, slot = place * s.divisor >> 16;
         const int up = static_cast<int>(place) - static_cast<int>(slot) * s.spacing;
         const std::uint64_t m = e == 0 ? std::uint64_t{below} : below | std::uint64_t{1} << format::mantissa_bits;
         sum = static_cast<std::int64_t>(m << up);
-        if constexpr (slots::pieces == 2) {
+        if constexpr (Kind == slot_kind::floats) {
+          if (negative) sum = -sum;
+          // Digits of both signs: what each is less than its bits is added to all of them first.
+          const int low = s.digits.low, each = s.digits.each, top = low + 2 * each;
+          const std::int64_t half = std::int64_t{1} << (each - 1);
+          const std::int64_t lower = (sum & ((std::int64_t{1} << top) - 1)) + (half << low) + (half << (low + each)) - half;
+          const auto of_each = [&](int begin) { return static_cast<float>(static_cast<int>(lower >> begin & (2 * half - 1)) - static_cast<int>(half)); };
+          digit[0] = static_cast<float>(static_cast<int>(lower & ((std::int64_t{1} << low) - 1)) + static_cast<int>(half));
+          digit[1] = of_each(low);
+          digit[2] = of_each(low + each);
+          digit[3] = static_cast<float>(static_cast<int>(sum >> top) + static_cast<int>(lower >> top));
+        } else if constexpr (slots::pieces == 2) {
           sum &= (std::int64_t{1} << s.low) - 1;
           beside = static_cast<std::int64_t>(m >> (s.low - up));
           if (negative) beside = -beside;
         }
-        if (negative) sum = -sum;
+        if (Kind != slot_kind::floats && negative) sum = -sum;
         if (there) {
           used.take(slot, slot, count);
-          const bool misses = slot - from >= many;
+          const bool misses = again || slot - from >= many;
           missed |= (misses ? 1u : 0u) << j;
-          if (misses == second) word = (slot * s.answers + label[j]) * (Two ? 2 : 1);
+          if (misses == second) word = (slot * s.answers + label[j]) * (two ? 2 : 1);
         }
         counts = slots::pieces == 2 && there && !second;
       } else {
@@ -228,8 +322,12 @@ __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, 
         if (negative && there) atomicOr(s.kinds + label[j], static_cast<std::uint32_t>(kind_minus_zero));
       }
       __syncwarp();
-      add_to_words<Two>(words, word, sum, beside);
-      if (Two && s.counts != nullptr && __any_sync(all_lanes, counts)) {
+      if constexpr (Kind == slot_kind::floats) {
+        if (sum_of_peers(word, digit)) add_floats(reinterpret_cast<float*>(s.slots + word), digit);
+      } else {
+        add_to_words<two>(words, word, sum, beside);
+      }
+      if (Kind == slot_kind::words && s.counts != nullptr && __any_sync(all_lanes, counts)) {
         const std::uint32_t of = counts ? label[j] : s.answers;
         const unsigned peers = __match_any_sync(all_lanes, of);
         if (counts && (peers & ((1u << lane) - 1)) == 0) atomicAdd(s.counts + of, static_cast<std::uint32_t>(__popc(peers)));
@@ -255,18 +353,23 @@ struct leading_window {
   }
 };
 
-/// The answers of slots, a thread each. Slots become digits.
+/// The answers of slots, a thread each. Slots are added up in one number, or become digits where that has no room.
+__extension__ typedef __int128 wide_whole;
 template <class T>
 __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(label_slots<T> s, typename exact::format<T>::bits* out) {
   using format = exact::format<T>;
   using bits = typename format::bits;
   using slots = label_slots<T>;
+  using number = std::conditional_t<slots::pieces == 2, wide_whole, std::int64_t>;
+  if (s.again && s.notes->full == 0) return;
   const slot_range used = s.notes->used;
   const std::uint64_t mask = (std::uint64_t{1} << s.spacing) - 1;
-  const int over = s.low / s.spacing, rest_of_low = s.low % s.spacing;  // second pieces begin so many digits and bits above first ones
+  const auto offset = static_cast<int>(slot_frame::of(s).offset);
   // Slots that have elements, and digits of what they have.
   const int last = static_cast<int>(used.end), first = last == 0 ? 0 : static_cast<int>(used.begin(static_cast<std::uint32_t>(s.count)));
-  const int end = last == 0 ? 0 : last + (slots::pieces - 1) * (over + 1);
+  const int end = last == 0 ? 0 : last + s.digits_beyond();
+  // Sums of slots in one number, where it has room for all of them.
+  const bool at_once = slots::pieces == 2 && s.counts == nullptr && (last - first - 1) * s.spacing + (s.digits.each == 0 ? 64 + s.low : 72) <= 126;
   for (std::uint64_t k = blockIdx.x * std::uint64_t{adder_threads} + threadIdx.x; k < s.answers; k += std::uint64_t{gridDim.x} * adder_threads) {
     const std::uint32_t kinds = s.kinds[k];
     std::uint64_t* const mine = s.slots + k * static_cast<unsigned>(s.width);
@@ -286,53 +389,75 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
       out[k] = static_cast<bits>((kinds & kind_above) != 0 ? format::infinity : format::infinity | format::sign_mask);
       continue;
     }
-    const auto piece = [&](int j, int which, bool negative) -> std::int64_t {
-      const std::int64_t v = j >= first && j < last ? static_cast<std::int64_t>(mine[static_cast<unsigned>(j) * apart + static_cast<unsigned>(which)]) : 0;
-      return negative ? -v : v;
-    };
-    // What digit j has of first pieces and of the parts of second ones; below 2^63.
-    const auto slot = [&](int j, bool negative) {
-      std::int64_t v = piece(j, 0, negative);
-      if constexpr (slots::pieces == 2) {
-        v += static_cast<std::int64_t>((static_cast<std::uint64_t>(piece(j - over, 1, negative)) << rest_of_low) & mask);
-        v += piece(j - over - 1, 1, negative) >> (s.spacing - rest_of_low);
+    // What slot j has; below 2^98.
+    bool full = false;
+    const auto slot = [&](int j) {
+      number v = 0;
+      if (j >= last) return v;
+      const std::uint64_t* at = mine + static_cast<unsigned>(j) * apart;
+      if constexpr (slots::pieces == 1) {
+        v = static_cast<std::int64_t>(at[0]);
+      } else if (s.digits.each == 0) {
+        v = static_cast<std::int64_t>(at[0]) + (number{static_cast<std::int64_t>(at[1])} << s.low);
+      } else {
+        const auto of = *reinterpret_cast<const float4*>(at);
+        full = full || !(of.x < 0x1p24f);
+        v = ((std::int64_t{static_cast<int>(of.z)} << s.digits.each) + static_cast<int>(of.y)) << s.digits.low;
+        v += (number{static_cast<int>(of.w)} << (s.digits.low + 2 * s.digits.each)) + static_cast<int>(of.x);
       }
       return v;
     };
-    std::int64_t carry = 0;
+    number carry = 0;
+    if (at_once) {
+      for (int j = last - 1; j >= first; --j) carry = (carry << s.spacing) + slot(j);
+    } else {
 #pragma unroll 4
-    for (int j = first; j < end; ++j) carry = (slot(j, false) + carry) >> s.spacing;
+      for (int j = first; j < end; ++j) carry = (slot(j) + carry) >> s.spacing;
+    }
+    if (full) {
+      atomicOr(reinterpret_cast<unsigned long long*>(&s.notes->full), 1ull);
+      continue;
+    }
     const bool negative = carry < 0;
-    carry = 0;
+    exact::u128 all = 0;
+    bool sticky = false;
+    int exponent = format::min_exponent - offset + first * s.spacing;
+    if (at_once) {
+      all = static_cast<exact::u128>(negative ? -carry : carry);
+    } else {
+      carry = 0;
 #pragma unroll 1
-    for (int j = first; j < end; ++j) {
-      const std::int64_t v = slot(j, negative) + carry;
-      mine[static_cast<unsigned>(j) * apart] = static_cast<std::uint64_t>(v) & mask;
-      carry = v >> s.spacing;
-    }
-    leading_window w;
-    std::uint64_t rest = static_cast<std::uint64_t>(carry);
-    int exponent = format::min_exponent + first * s.spacing;
-    if (s.counts == nullptr) {
-      w.bits = rest;
+      for (int j = first; j < end; ++j) {
+        const number has = slot(j), v = (negative ? -has : has) + carry;
+        mine[static_cast<unsigned>(j) * apart] = static_cast<std::uint64_t>(v) & mask;
+        carry = v >> s.spacing;
+      }
+      leading_window w;
+      std::uint64_t rest = static_cast<std::uint64_t>(carry);
+      if (s.counts == nullptr) {
+        w.bits = rest;
 #pragma unroll 1
-      for (int j = end - 1; j >= first; --j) w.put(mine[static_cast<unsigned>(j) * apart], s.spacing);
-    } else {  // a long division
-      w.bits = rest / n;
-      rest %= n;
-      const auto divide = [&](std::uint64_t digit) {
-        rest = rest << s.spacing | digit;
-        w.put(rest / n, s.spacing);
+        for (int j = end - 1; j >= first; --j) w.put(mine[static_cast<unsigned>(j) * apart], s.spacing);
+      } else {  // a long division
+        w.bits = rest / n;
         rest %= n;
-      };
+        const auto divide = [&](std::uint64_t digit) {
+          rest = rest << s.spacing | digit;
+          w.put(rest / n, s.spacing);
+          rest %= n;
+        };
 #pragma unroll 1
-      for (int j = end - 1; j >= first; --j) divide(mine[static_cast<unsigned>(j) * apart]);
+        for (int j = end - 1; j >= first; --j) divide(mine[static_cast<unsigned>(j) * apart]);
 #pragma unroll 1
-      for (; rest != 0 && w.room() != 0; exponent -= s.spacing) divide(0);
-      w.sticky = w.sticky || rest != 0;
+        for (; rest != 0 && w.room() != 0; exponent -= s.spacing) divide(0);
+        w.sticky = w.sticky || rest != 0;
+      }
+      all = w.bits;
+      sticky = w.sticky;
+      exponent += w.below;
     }
-    if (w.bits != 0) {
-      out[k] = exact::pack<typename format::layout>(exact::leading_bits(w.bits, exponent + w.below, w.sticky, negative), s.mode);
+    if (all != 0) {
+      out[k] = exact::pack<typename format::layout>(exact::leading_bits(all, exponent, sticky, negative), s.mode);
     } else if ((kinds & kind_minus_zero) != 0) {  // other elements may have cancelled
       s.kinds[k] = kind_doubt;
       atomicOr(reinterpret_cast<unsigned long long*>(&s.notes->doubt), 1ull);
@@ -369,14 +494,13 @@ __global__ void __launch_bounds__(adder_threads) zero_labelled_floats_kernel(lab
 template <class T>
 bool adds_float_labels(const rows_request& r) {
   if ((r.what != op::sum && r.what != op::norm1 && r.what != op::mean) || r.accuracy != accuracy::exact || r.state_bytes != 0 || r.segments < added_answers || r.segments >= UINT32_MAX || r.length[0] >= UINT32_MAX) return false;
-  const auto s = label_slots<T>::of(r.length[0], r.segments, r.what == op::mean);
-  return s.words() <= (sizeof(T) < 8 ? 2 : 3) * std::uint64_t{s.n} && s.words() < UINT32_MAX && r.segments <= r.length[0];
+  return r.segments <= r.length[0] && label_slots<T>::of(r.length[0], r.segments, r.what == op::mean, false).fits();
 }
 
 template <class T>
 cudaError_t enqueue_added_float_labels(const rows_request& r, workspace& scratch, cudaStream_t stream) {
   const bool counted = r.what == op::mean;
-  auto s = label_slots<T>::of(r.length[0], r.segments, counted);
+  auto s = label_slots<T>::of(r.length[0], r.segments, counted, scratch.bulk_copies());
   s.magnitudes = r.what == op::norm1;
   s.mode = r.options.rounding;
   // What is zeroed by its bytes comes first: all, where slots are few.
@@ -395,8 +519,8 @@ cudaError_t enqueue_added_float_labels(const rows_request& r, workspace& scratch
   const auto* const x = static_cast<const unsigned char*>(r.x[0]);
   const std::int64_t stride = r.stride[0][0] * static_cast<std::int64_t>(sizeof(T));
   auto* const out = static_cast<typename exact::format<T>::bits*>(r.out);
-  const bool two = s.width == 2;
-  const std::uint32_t most = static_cast<unsigned>(two ? adder_blocks<true> : adder_blocks<false>) * scratch.multiprocessors();
+  const bool two = s.width == 2, floats = s.digits.each != 0;
+  const std::uint32_t most = static_cast<unsigned>(two ? adder_blocks<slot_kind::words> : adder_blocks<slot_kind::word>) * scratch.multiprocessors();
   const launch_config sample{at_most(divide_up(s.n, adder_threads), label_sample / adder_threads / 8), adder_threads, 0, stream, false};
   const launch_config elements{at_most(divide_up(s.n, adder_threads * adder_loads), most), adder_threads, 0, stream, false}, of_answers{at_most(divide_up(s.answers, adder_threads), 2 * most), adder_threads, 0, stream, false};
   e = cudaMemsetAsync(memory, 0, cleared + (s.sampled ? 0 : slots_bytes), stream);
@@ -406,16 +530,25 @@ cudaError_t enqueue_added_float_labels(const rows_request& r, workspace& scratch
   }
   const auto add = [&](bool second) {
     if constexpr (label_slots<T>::pieces == 1) {
-      if (!two) return launch(add_labelled_floats_kernel<T, false>, elements, s, x, stride, r.labels, second);
+      if (!two) return launch(add_labelled_floats_kernel<T, slot_kind::word>, elements, s, x, stride, r.labels, second);
+    } else {
+      if (floats && !s.again) return launch(add_labelled_floats_kernel<T, slot_kind::floats>, elements, s, x, stride, r.labels, second);
     }
-    return launch(add_labelled_floats_kernel<T, true>, elements, s, x, stride, r.labels, second);
+    return launch(add_labelled_floats_kernel<T, slot_kind::words>, elements, s, x, stride, r.labels, second);
   };
   if (e == cudaSuccess) e = add(false);
-  if (s.sampled) {
+  const auto rest = [&] {
     if (e == cudaSuccess) e = launch(clear_labelled_floats_kernel<T>, elements, s, true);
     if (e == cudaSuccess) e = add(true);
-  }
+  };
+  if (s.sampled) rest();
   if (e == cudaSuccess) e = launch(answer_labelled_floats_kernel<T>, of_answers, s, out);
+  if (floats) {
+    s.again = true;
+    rest();
+    s.digits = {};
+    if (e == cudaSuccess) e = launch(answer_labelled_floats_kernel<T>, of_answers, s, out);
+  }
   if (e == cudaSuccess && !s.magnitudes) e = launch(doubt_labelled_floats_kernel<T>, elements, s, x, stride, r.labels);
   if (e == cudaSuccess && !s.magnitudes) e = launch(zero_labelled_floats_kernel<T>, of_answers, s, out);
   const cudaError_t freed = cudaFreeAsync(memory, stream);

@@ -398,15 +398,18 @@ inline std::vector<row_case> sampled_label_cases(std::uint64_t seed) {
     wf::op what;
     const char* family;
     std::int64_t answers;
+    std::int64_t n = 1400000;
+    int labels = 0;  ///< a third of them one; 1: in no order, 2: in order, 3: in order, but for one group in a hundred that is three times as large
   };
+  constexpr std::int64_t many = 2200000;  // so many f64 that slots of floats have room
   constexpr asked all[] = {{wf::dtype::f64, wf::op::sum, "octaves", 16384}, {wf::dtype::f64, wf::op::mean, "normal", 16384}, {wf::dtype::f64, wf::op::norm1, "wide", 16384},
                            {wf::dtype::f64, wf::op::mean, "finite_bits", 16384}, {wf::dtype::f64, wf::op::sum, "bits", 16384}, {wf::dtype::f64, wf::op::sum, "unsampled", 16384},
                            {wf::dtype::f64, wf::op::mean, "rare_exponent", 16384}, {wf::dtype::f32, wf::op::mean, "unsampled", 65536}, {wf::dtype::f32, wf::op::sum, "rare_exponent", 80000},
-                           {wf::dtype::f32, wf::op::mean, "sparse", 65536}};
-  constexpr std::int64_t n = 1400000;
+                           {wf::dtype::f32, wf::op::mean, "sparse", 65536}, {wf::dtype::f64, wf::op::sum, "finite_bits", 16384, many, 1}, {wf::dtype::f64, wf::op::norm1, "rare_exponent", 16384, many, 2},
+                           {wf::dtype::f64, wf::op::sum, "normal", 16384, many, 2}, {wf::dtype::f64, wf::op::sum, "normal", 16384, many, 3}, {wf::dtype::f64, wf::op::sum, "bits", 16384, many}};
   std::mt19937_64 g(seed);
   std::vector<row_case> cases;
-  for (const auto& [type, what, family, answers] : all) {
+  for (const auto& [type, what, family, answers, n, labels] : all) {
     row_case c;
     c.type = type;
     c.what = what;
@@ -414,7 +417,11 @@ inline std::vector<row_case> sampled_label_cases(std::uint64_t seed) {
     c.seed = g() % 1000;
     c.options.rounding = static_cast<wf::rounding>(cases.empty() ? 0 : g() % 5);
     c.answers = answers;
-    for (std::int64_t i = 0; i < n; ++i) c.labels.push_back(i % 3 == 0 ? 5 : static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(answers)));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t in_order = i * answers / n;
+      if (labels == 1 || (labels == 0 && i % 3 != 0)) c.labels.push_back(static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(answers)));
+      else c.labels.push_back(labels == 0 ? 5 : labels == 3 && in_order % 100 < 3 ? in_order / 100 * 100 : in_order);
+    }
     c.shape = {n};
     c.axes = {0};
     c.strides[0] = {1};

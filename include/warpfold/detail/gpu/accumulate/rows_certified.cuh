@@ -44,6 +44,71 @@ struct row_facts {
   }
 };
 
+/// A sum, its errors, and whether those lost anything: ties of numbers with few digits, and rows that cancel to little, are decided so. Number: float where elements have few bits, as its
+/// operations take a fraction of a double's.
+template <class Number>
+struct exact_look {
+  Number s = -Number{0}, c = 0;
+  bool lost = false;
+
+  __device__ __forceinline__ void add(Number x) {
+    const auto sum = sum_of(s, x);
+    s = sum.sum;
+    add_error(sum.error);
+  }
+  /// Most elements of a row of few digits lose nothing.
+  template <int N>
+  __device__ __forceinline__ void add(const Number (&x)[N]) {
+    Number error[N];
+    bool any = false;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const auto sum = sum_of(s, x[k]);
+      s = sum.sum;
+      error[k] = sum.error;
+      any = any || sum.error != 0;  // a NaN is, too
+    }
+    if (!any) return;
+#pragma unroll
+    for (int k = 0; k < N; ++k) add_error(error[k]);
+  }
+  __device__ __forceinline__ void merge(Number other, Number errors) {
+    add(other);
+    add_error(errors);
+  }
+  /// The lane's whose index differs in the bits of `mask`.
+  __device__ __forceinline__ void merge_beside(int mask) {
+    merge(__shfl_xor_sync(all_lanes, s, mask), __shfl_xor_sync(all_lanes, c, mask));
+    lost = __shfl_xor_sync(all_lanes, lost ? 1 : 0, mask) != 0 || lost;
+  }
+  /// All lanes have the warp's afterwards; all of them call.
+  __device__ __forceinline__ void merge_warp() {
+#pragma unroll 1
+    for (int step = 1; step < warp_lanes; step *= 2) merge(__shfl_xor_sync(all_lanes, s, step), __shfl_xor_sync(all_lanes, c, step));
+    lost = __any_sync(all_lanes, lost);
+  }
+  __device__ __forceinline__ certified::known known() const { return certified::known_of(certified::pair{static_cast<double>(s), static_cast<double>(c)}, 0); }
+
+ private:
+  struct sum_of_two {
+    Number sum, error;
+  };
+  static __device__ __forceinline__ sum_of_two sum_of(Number a, Number b) {
+    if constexpr (sizeof(Number) == 8) {
+      const auto t = certified::two_sum(a, b);
+      return {t.sum, t.error};
+    } else {
+      const float t = __fadd_rn(a, b), z = __fadd_rn(t, -a);
+      return {t, __fadd_rn(__fadd_rn(a, -__fadd_rn(t, -z)), __fadd_rn(b, -z))};
+    }
+  }
+  __device__ __forceinline__ void add_error(Number x) {
+    const auto errors = sum_of(c, x);
+    c = errors.sum;
+    lost = lost || errors.error != 0;
+  }
+};
+
 /// T: an element as kernels know it. Of real numbers sums of squares come with their sums, as moments.
 template <class T, terms Terms>
 struct certified_rows {
@@ -332,32 +397,12 @@ struct certified_rows {
     sync();
   }
 
-  /// A sum, its errors, and whether those lost anything: ties of numbers with few digits, and rows that cancel to little, are decided so.
-  struct second_look {
-    certified::pair s;
-    bool lost;
-
-    __device__ __forceinline__ void add(double x) {
-      const auto sum = certified::two_sum(s.s, x);
-      const auto errors = certified::two_sum(s.c, sum.error);
-      s = {sum.sum, errors.sum};
-      lost = lost || errors.error != 0;  // a NaN is, too
-    }
-    __device__ __forceinline__ void add(const certified::pair& o) {
-      add(o.s);
-      const auto errors = certified::two_sum(s.c, o.c);
-      s.c = errors.sum;
-      lost = lost || errors.error != 0;
-    }
-    /// Lane 0 has the warp's afterwards; all lanes call.
-    __device__ __forceinline__ void merge_warp() {
-#pragma unroll 1
-      for (int step = warp_lanes / 2; step > 0; step /= 2) {
-        add(certified::pair{__shfl_down_sync(all_lanes, s.s, step), __shfl_down_sync(all_lanes, s.c, step)});
-      }
-      lost = __any_sync(all_lanes, lost);
-    }
-  };
+  /// What a look adds of real numbers.
+  using look_number = std::conditional_t<std::is_same_v<T, bf16>, float, double>;
+  static __device__ __forceinline__ look_number magnitude_of(look_number x) {
+    if constexpr (sizeof(look_number) == 8) return certified::magnitude(x);
+    else return fabsf(x);
+  }
 
  private:
   template <wanted Wanted>
@@ -371,12 +416,19 @@ struct certified_rows {
     const std::uint64_t n = v.begin(row, p);
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
     const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
-    second_look look{certified::pair::nothing(), false};
-    const auto take = [&](const T& element) {
-      double x = 0;
+    exact_look<look_number> look;
+    const auto number_of_element = [&](const T& element) {
+      look_number x = 0;
       if constexpr (traits::wide) x = element;
-      else x = widened(to_float(element));
-      look.add(q.what == op::norm1 ? certified::magnitude(x) : x);
+      else x = static_cast<look_number>(to_float(element));
+      return q.what == op::norm1 ? magnitude_of(x) : x;
+    };
+    const auto take = [&](const T& element) { look.add(number_of_element(element)); };
+    const auto take_pack = [&](const pack& from) {
+      look_number x[items];
+#pragma unroll
+      for (int e = 0; e < items; ++e) x[e] = number_of_element(item_of<T>(from, e));
+      look.add(x);
     };
     constexpr int ahead = 8;
     std::uint64_t i = thread;
@@ -394,18 +446,13 @@ struct certified_rows {
         for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
 #pragma unroll 1
         for (int j = 0; j < at_once; ++j) {
-#pragma unroll
-          for (int e = 0; e < items; ++e) take(item_of<T>(some[0], e));
+          take_pack(some[0]);
 #pragma unroll
           for (int m = 0; m + 1 < at_once; ++m) some[m] = some[m + 1];
         }
       }
 #pragma unroll 1
-      for (; k < whole_packs; k += threads) {
-        const pack one = load_bytes(p[0] + before * size + k * 16, 16);
-#pragma unroll
-        for (int e = 0; e < items; ++e) take(item_of<T>(one, e));
-      }
+      for (; k < whole_packs; k += threads) take_pack(load_bytes(p[0] + before * size + k * 16, 16));
       for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
       i = before + whole_packs * items + thread;
     } else if (line) {  // several loads at once
@@ -421,26 +468,26 @@ struct certified_rows {
     for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));
     __syncwarp();
     look.merge_warp();
-    auto* const of_warp = reinterpret_cast<double*>(shared.digits);  // two of each warp, of 16 at most
+    auto* const of_warp = reinterpret_cast<look_number*>(shared.digits);  // two of each warp, of 16 at most
     if (by_block) {
       if (threadIdx.x == 0) shared.kinds[0] = 0;
       __syncthreads();
       if (lane_index() == 0) {
-        of_warp[2 * warp_index()] = look.s.s;
-        of_warp[2 * warp_index() + 1] = look.s.c;
+        of_warp[2 * warp_index()] = look.s;
+        of_warp[2 * warp_index() + 1] = look.c;
         if (look.lost) atomicOr(&shared.kinds[0], 1u);
       }
       __syncthreads();
       look.lost = shared.kinds[0] != 0;
       if (threadIdx.x == 0) {
-        for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) look.add(certified::pair{of_warp[2 * w], of_warp[2 * w + 1]});
+        for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) look.merge(of_warp[2 * w], of_warp[2 * w + 1]);
       }
       __syncthreads();
     }
     if (thread == 0) {
       bool sure = false;
       if (!look.lost) {
-        sure = answer_slowly<Wanted == wanted::nearest ? wanted::nearest : wanted::answers>(certified::known_of(look.s, 0), n, reinterpret_cast<number*>(out));
+        sure = answer_slowly<Wanted == wanted::nearest ? wanted::nearest : wanted::answers>(look.known(), n, reinterpret_cast<number*>(out));
       }
       shared.kinds[0] = sure ? 1 : 0;
     }

@@ -47,9 +47,9 @@ struct joined_rows<certified_rows<double, terms::sum>> : certified_rows<double, 
   }
   __device__ __forceinline__ state identity() const { return {base::identity(), certified::pair::nothing(), 0}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
-    base::second_look look{a.sum, false};
-    look.add(b.sum);
-    return {base::combine(a, b), look.s, a.lost | b.lost | (look.lost ? 1u : 0u)};
+    exact_look<double> look{a.sum.s, a.sum.c};
+    look.merge(b.sum.s, b.sum.c);
+    return {base::combine(a, b), {look.s, look.c}, a.lost | b.lost | (look.lost ? 1u : 0u)};
   }
   __device__ __attribute__((noinline)) bool answer_here(const state& s, std::uint64_t n, std::uint64_t length, std::uint64_t merges, void* to) const {
     if (base::answer_here(s, n, length, merges, to)) return true;

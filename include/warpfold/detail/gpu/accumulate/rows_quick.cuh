@@ -346,7 +346,7 @@ struct quick_rows {
   };
   /// A row's sum by slots, from what `for_each` gives: all of it, of any exponents, but for what a double and its errors cannot hold in the end.
   template <class ForEach>
-  __device__ __forceinline__ typename full::second_look by_slots(room& shared, const ForEach& for_each) const
+  __device__ __forceinline__ exact_look<double> by_slots(room& shared, const ForEach& for_each) const
     requires(has_slots)
   {
     slots_type c;
@@ -368,40 +368,64 @@ struct quick_rows {
     // From the greatest digit on: a double, its errors, and whether those lose anything.
     constexpr int unit = format::min_exponent;
     const auto power = [](int e) { return __hiloint2double((e + 1023) << 20, 0); };
-    typename full::second_look look{{certified::multiply(static_cast<double>(carry), power(32 * slots_type::slots + unit)), 0}, false};
+    exact_look<double> look;
+    look.add(certified::multiply(static_cast<double>(carry), power(32 * slots_type::slots + unit)));
 #pragma unroll 1
     for (int j = slots_type::slots - 1; j >= 0; --j) look.add(certified::multiply(static_cast<double>(c.bucket[j * warp_lanes]), power(32 * j + unit)));
     return look;
   }
-  /// One lane, beside others that do the same for other rows. False if that does not decide the answer.
-  __device__ __forceinline__ bool exactly_alone([[maybe_unused]] room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const {
+  using look_type = exact_look<typename full::look_number>;
+  /// What `lanes` lanes add of a row that begins at p, of which this is number `member`.
+  __device__ __forceinline__ look_type look_at(const row_view<1>& v, const unsigned char* p, unsigned member, unsigned lanes) const {
+    const auto n = static_cast<unsigned>(v.n);
+    using number = typename full::look_number;
+    look_type l;
+    const auto number_of_element = [&](const T& x) {
+      number of;
+      if constexpr (wide) of = x;
+      else of = static_cast<number>(to_float(x));
+      return what == op::norm1 ? full::magnitude_of(of) : of;
+    };
+    if (v.element(1, 0) == size && reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && n % items == 0) {
+      constexpr unsigned ahead = 4;
+      const unsigned count = n / items;
+#pragma unroll 1
+      for (unsigned i = member; i < count; i += ahead * lanes) {
+        pack some[ahead] = {};
+#pragma unroll
+        for (unsigned j = 0; j < ahead; ++j) {
+          const unsigned at = i + j * lanes;
+          if (at < count) some[j] = load_bytes(p + at * 16, 16);
+        }
+#pragma unroll 1
+        for (unsigned j = 0; j < ahead && i + j * lanes < count; ++j) {
+          number x[items];
+#pragma unroll
+          for (int k = 0; k < items; ++k) x[k] = number_of_element(item_of<T>(some[0], k));
+          l.add(x);
+#pragma unroll
+          for (unsigned m = 0; m + 1 < ahead; ++m) some[m] = some[m + 1];
+        }
+      }
+    } else {
+#pragma unroll 4
+      for (unsigned i = member; i < n; i += lanes) l.add(number_of_element(item_of<T>(load_bytes(p + v.element(i, 0), size), 0)));
+    }
+    return l;
+  }
+  /// A row's answer, if what was added lost nothing and that decides it.
+  __device__ __forceinline__ bool answer_of(const look_type& l, std::uint64_t n, const quick_facts& f, unsigned char* out) const { return !l.lost && round(l.known(), true, n, f, out); }
+  /// The same of a row by its slots, by one lane, beside others that do so for other rows.
+  __device__ __forceinline__ bool answer_by_slots(room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const
+    requires(has_slots)
+  {
     const unsigned char* p[1];
     const std::uint64_t n = v.begin(row, p);
-    const auto for_each = [&](auto put) {
-      if (v.element(1, 0) == size && reinterpret_cast<std::uintptr_t>(p[0]) % 16 == 0 && n % items == 0) {
-#pragma unroll 2
-        for (std::uint64_t i = 0; i < n; i += items) {
-          const pack some = load_bytes(p[0] + i * size, 16);
-#pragma unroll
-          for (int k = 0; k < items; ++k) put(item_of<T>(some, k));
-        }
-      } else {
+    const exact_look<double> l = by_slots(shared, [&](auto put) {
 #pragma unroll 4
-        for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
-      }
-    };
-    // A double and its errors hold most sums.
-    typename full::second_look look{certified::pair::nothing(), false};
-    for_each([&](T x) {
-      double number;
-      if constexpr (wide) number = x;
-      else number = static_cast<double>(to_float(x));
-      look.add(what == op::norm1 ? certified::magnitude(number) : number);
+      for (std::uint64_t i = 0; i < n; ++i) put(item_of<T>(load_bytes(p[0] + v.element(i, 0), size), 0));
     });
-    if constexpr (has_slots) {
-      if (look.lost) look = by_slots(shared, for_each);
-    }
-    return !look.lost && round(certified::known_of(look.s, 0), true, n, f, out);
+    return !l.lost && round(l.known(), true, n, f, out);
   }
   /// All threads of the block, or one warp.
   template <wanted = wanted::nearest>

@@ -277,29 +277,62 @@ struct each_bit {
 /// A warp's lanes add rows alone if so many of them have one: alone a lane takes some five times as long as the warp.
 inline constexpr int least_alone = 6;
 
-/// Short rows of settle_rows, by a lane each; which are left. Not inlined, so that kernels whose rows are certain keep their registers.
+/// Bytes of a row that a lane adds, where few lanes add a row.
+inline constexpr std::uint64_t settled_bytes = 128;
+/// Short rows of settle_rows, by a lane each, or by a few, so that each load of the warp reads much side by side; which are left. Not inlined, so that kernels whose rows are certain keep their registers.
 template <class Acc, class At>
 __device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
                                                            const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
                                                            std::size_t answer_bytes, unsigned char* out) {
+  int log2 = 0;
+  while (v.n * Acc::fixed_size > settled_bytes << log2) ++log2;
+  const unsigned lanes = 1u << log2, lane = static_cast<unsigned>(lane_index()), member = lane & (lanes - 1);
+  const auto row_of = [&](unsigned bit) { return std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bit)) - 1))} * step; };
   unsigned left = 0;
-  while (__any_sync(all_lanes, todo != 0)) {
-    const unsigned bit = todo & (0 - todo);
-    if (todo != 0) {
-      const std::uint64_t row = first + std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bit)) - 1))} * step;
-      if (!acc.exactly_alone(room, v, row, facts, out + row * answer_bytes)) left |= bit;
+  for (unsigned rest = todo; __any_sync(all_lanes, rest != 0);) {
+    const unsigned bit = rest & (0 - rest);
+    const std::uint64_t from_first = rest != 0 ? row_of(bit) : 0;
+    typename Acc::look_type mine;
+#pragma unroll 1
+    for (unsigned m = 0; m < lanes; ++m) {
+      const int of = static_cast<int>((lane - member) | m);
+      const std::uint64_t row = __shfl_sync(all_lanes, first + from_first, of);
+      typename Acc::look_type look;
+      if (__shfl_sync(all_lanes, rest, of) != 0) {
+        const unsigned char* p[1];
+        v.begin(row, p);
+        look = acc.look_at(v, p[0], member, lanes);
+      }
+      __syncwarp();
+#pragma unroll 1
+      for (unsigned mask = 1; mask < lanes; mask *= 2) look.merge_beside(static_cast<int>(mask));
+      if (m == member) mine = look;
     }
-    __syncwarp();
-    todo ^= bit;
+    if (rest != 0 && !acc.answer_of(mine, v.n, facts, out + (first + from_first) * answer_bytes)) left |= bit;
+    rest ^= bit;
+  }
+  __syncwarp();
+  if constexpr (Acc::has_slots) {
+    todo = left;
+    left = 0;
+    while (__any_sync(all_lanes, todo != 0)) {
+      const unsigned bit = todo & (0 - todo);
+      if (todo != 0) {
+        const std::uint64_t row = first + row_of(bit);
+        if (!acc.answer_by_slots(room, v, row, facts, out + row * answer_bytes)) left |= bit;
+      }
+      __syncwarp();
+      todo ^= bit;
+    }
   }
   return left;
 }
 
 /// The rows that lanes are not sure of, by the warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
-/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them; a kernel that has no such rows is the faster for not having the call.
+/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them (settle_alone); a kernel that has no such rows is the faster for not having the call.
 template <bool Alone = true, class Acc, class At>
-__device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
-                                            unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+__device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first,
+                                            unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
   if constexpr (Alone && alone_accumulator<Acc>) {
     if (v.n <= Acc::alone_elements && __popc(__ballot_sync(all_lanes, todo != 0)) >= least_alone) todo = settle_alone(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
   }

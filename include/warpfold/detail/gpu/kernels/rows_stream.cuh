@@ -30,9 +30,15 @@ constexpr std::uint32_t stream_waves(std::uint64_t row_bytes) {
 /// the time of rows_long.cuh.)
 template <class Acc>
 inline constexpr std::uint64_t stream_last_bytes = Acc::proves ? 1 << 15 : 0;
+/// Whether two elements are looked at in a word, as of bf16: threads take bounds of their sums, which is faster here.
+template <class Acc>
+inline constexpr bool packed_words = false;
+template <class Acc>
+  requires requires { Acc::packed; }
+inline constexpr bool packed_words<Acc> = Acc::packed;
 /// Rows of no more bytes are a thread's in rows_thread.cuh.
 template <class Acc>
-inline constexpr std::uint64_t stream_least_bytes = Acc::proves && Acc::fixed_size < 8 ? 48 : 64;
+inline constexpr std::uint64_t stream_least_bytes = Acc::proves && Acc::fixed_size < 8 && !packed_words<Acc> ? 48 : 64;
 template <class Acc>
   requires requires { Acc::lone_bytes; }
 inline constexpr std::uint64_t stream_least_bytes<Acc> = Acc::lone_bytes;
@@ -280,6 +286,10 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
                     each_bit{}, w.answer_bytes, out);
         __syncwarp();
         written_before_copies();
+        // All rows so far are answered: a call is to keep none of this in registers that loops want.
+        kept = whole_row = longer_acc.identity();
+        kept_row = none;
+        filled = 0;
       }
     }
     if (s.within) ++taken;

@@ -48,7 +48,7 @@ void reduce(const warpfold_python::call& c) {
   const wf::partition by = c.axes_count == c.rank ? wf::partition() : along({axes.data(), axes.size()});
   const bool fewer_bits = wanted != natural.type && wf::is_integer(natural.type) && wf::is_integer(wanted);
   if (wanted != natural.type && !fewer_bits) r.round_to = wanted;
-  if (c.fraction != 0) {  // of states, which are what divides by such
+  if (c.fraction != 0) {  // states are what divides by such
     const state_kind states(op, element, false);
     const layout x = contiguous(c.data[0], element, shape);
     std::int64_t count = 1;

@@ -582,7 +582,7 @@ def parted(ops: list[int], x: Any, correction: Any, accuracy: Any, rounding: Any
     segments, groups = (index, None) if labels is None else (None, index)
     masked = source.mask is not None
     part, asked = _fraction_of(correction, ops), ops
-    if part is not None:  # of which what it says of offsets and labels is of use
+    if part is not None:  # this one is only asked what it says of offsets and labels
         ops, correction = [MEAN], None
     try:
         if own is not None:

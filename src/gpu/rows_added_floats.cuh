@@ -100,7 +100,7 @@ struct label_slots {
   bool magnitudes;        ///< norm1
   bool sampled;           ///< whether not all slots are zeroed first
   bool again;             ///< all by words, where floats had no room
-  float_digits digits;    ///< of slots of floats
+  float_digits digits;    ///< slots of floats have these
   wf::rounding mode;
   std::uint64_t* slots;
   label_notes* notes;

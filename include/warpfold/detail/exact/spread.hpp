@@ -136,7 +136,7 @@ struct spread_of_states {
     window w{{0, 0, 0, 0}, 0, false};
     const int bits = bits_of(x);
     if (bits == 0) return w;
-    int at = bits - (bits_of(d) - 1);  // of all bits of x from here on less than d is left
+    int at = bits - (bits_of(d) - 1);  // what all bits of x from here on have is less than d
     by rest;
     for (int k = 0; k < divisor_limbs; ++k) rest.limb[k] = bits_at(x, at + 32 * k);
     const int used = d.used() + 1 < divisor_limbs ? d.used() + 1 : divisor_limbs;

@@ -48,27 +48,24 @@ void reduce(const warpfold_python::call& c) {
   const wf::partition by = c.axes_count == c.rank ? wf::partition() : along({axes.data(), axes.size()});
   const bool fewer_bits = wanted != natural.type && wf::is_integer(natural.type) && wf::is_integer(wanted);
   if (wanted != natural.type && !fewer_bits) r.round_to = wanted;
+  std::int64_t answers = 1;
+  for (int d = 0; d < c.rank; ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) answers *= c.shape[d];
+  const layout x = contiguous(c.data[0], element, shape);
   if (c.fraction != 0) {  // states are what divides by such
     const state_kind states(op, element, false);
-    const layout x = contiguous(c.data[0], element, shape);
-    std::int64_t count = 1;
-    for (int d = 0; d < c.rank; ++d)
-      if (std::find(axes.begin(), axes.end(), d) == axes.end()) count *= c.shape[d];
-    std::vector<std::byte> made(static_cast<std::size_t>(count) * states.bytes());
+    std::vector<std::byte> made(static_cast<std::size_t>(answers) * states.bytes());
     states.from(x, {axes.data(), axes.size()}, {}, 0, made.data());
-    states.finish(r.options, c.fraction, {}, made.data(), count, c.out);
+    states.finish(r.options, c.fraction, {}, made.data(), answers, c.out);
     return;
   }
-  const layout x = contiguous(c.data[0], element, shape), y = contiguous(c.data[1], element, shape);
+  const layout y = contiguous(c.data[1], element, shape);
   const plan made(r, element, false);
   const layout* second = made.inputs() == 2 ? &y : nullptr;
   if (!fewer_bits) {
     made.run(by, x, second, c.out);
     return;
   }
-  std::int64_t answers = 1;
-  for (int d = 0; d < c.rank; ++d)
-    if (std::find(axes.begin(), axes.end(), d) == axes.end()) answers *= c.shape[d];
   std::vector<std::uint64_t> whole(static_cast<std::size_t>(answers));
   made.run(by, x, second, whole.data());
   switch (wf::info(wanted).size) {

@@ -270,6 +270,7 @@ cudaError_t cudaDeviceSynchronize() { return report(synchronize_device()); }
 cudaError_t cudaDeviceReset() {
   remove_device_allocations();
   reset_pools();
+  forget_kernel_settings();
   clear_sticky_error();
   return cudaSuccess;
 }

@@ -52,6 +52,11 @@ std::size_t max_dynamic_shared(const void* kernel) {
   return static_cast<std::size_t>(settings_of(kernel).max_dynamic);
 }
 
+void forget_kernel_settings() {
+  const std::lock_guard lock(settings_mutex());
+  all_settings().clear();
+}
+
 bool nonportable_clusters(const void* kernel) { return settings_of(kernel).nonportable_clusters; }
 
 }  // namespace detail

@@ -140,6 +140,8 @@ std::shared_ptr<CUmemPoolHandle_st> find_pool(cudaMemPool_t handle);
 std::shared_ptr<CUmemPoolHandle_st> current_pool();
 std::size_t count_pools();
 void reset_pools();
+/// What cudaFuncSetAttribute() was told of kernels.
+void forget_kernel_settings();
 void release(const allocation_record& record);
 
 }  // namespace detail

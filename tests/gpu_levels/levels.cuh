@@ -88,6 +88,35 @@ level_answers run(const level_request& q) {
   return a;
 }
 
+__global__ void counting(int* launches) { ++*launches; }
+
+/// What wf::device::launch() remembers of a kernel's shared memory. `resets`: the device is reset on the way.
+inline std::string launches_with_much_shared_memory(bool resets) {
+  constexpr std::size_t kb = 1024;
+  int launches = 0;
+  const auto launched = [&](std::size_t bytes) {
+    devices::device_bytes at(sizeof launches);
+    cudaError_t e = at.error != cudaSuccess ? at.error : cudaMemcpy(at.p, &launches, sizeof launches, cudaMemcpyHostToDevice);
+    if (e == cudaSuccess) e = wf::device::launch(counting, {.threads = 1, .shared_bytes = bytes}, static_cast<int*>(at.p));
+    return e == cudaSuccess ? cudaMemcpy(&launches, at.p, sizeof launches, cudaMemcpyDeviceToHost) : e;
+  };
+  const auto allow = [](std::size_t bytes) { return cudaFuncSetAttribute(counting, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)); };
+  const auto allowed = [] {
+    cudaFuncAttributes a{};
+    return cudaFuncGetAttributes(&a, counting) == cudaSuccess ? static_cast<std::size_t>(a.maxDynamicSharedSizeBytes) / kb : 0;
+  };
+  if (launched(60 * kb) != cudaSuccess || allowed() != 60) return "a first launch with 60 KiB";
+  if (allow(90 * kb) != cudaSuccess || launched(60 * kb) != cudaSuccess) return "a second launch with 60 KiB";
+  if (allowed() != 90) return "a second launch with 60 KiB asked CUDA for them again";
+  if (launched(61 * kb) != cudaSuccess || allowed() != 61) return "a launch with 61 KiB after one with 60";
+  if (allow(48 * kb) != cudaSuccess || launched(61 * kb) != cudaSuccess || allowed() != 61) return "a launch with 61 KiB where CUDA allows 48 again";
+  if (cudaPeekAtLastError() != cudaSuccess) return "a launch that was mended left an error";
+  if (launched(4096 * kb) != cudaErrorInvalidValue || cudaGetLastError() != cudaErrorInvalidValue) return "a launch with 4 MiB";
+  if (resets && (cudaDeviceReset() != cudaSuccess || allowed() != 48)) return "a reset device allows as much as before";
+  if (launched(61 * kb) != cudaSuccess) return "a launch with 61 KiB behind one that was refused, or behind a reset";
+  return launches == 5 ? "" : "kernels were launched " + std::to_string(launches) + " times, not 5";
+}
+
 inline level_answers run_any(const level_request& q) {
   switch (q.what) {
     case kind::polynomial: return run<polynomial, std::uint8_t>(q);

@@ -80,5 +80,8 @@ std::vector<T> level_data(std::int64_t n) {
 level_answers run_on_simt(const level_request& r);
 level_answers run_on_lens(const level_request& r);
 level_answers run_on_gpu(const level_request& r);
+/// What is wrong with launches that need more shared memory than CUDA allows without being asked; empty if nothing is.
+std::string much_shared_memory_on_simt();
+std::string much_shared_memory_on_gpu();
 /// Empty if there is a GPU, else why there is none.
 std::string why_no_gpu();

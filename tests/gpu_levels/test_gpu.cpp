@@ -20,5 +20,11 @@ TEST(levels_on_gpu_, blocks_have_any_shape) {
   check_shapes_of_blocks(run_on_gpu);
 }
 
+TEST(levels_on_gpu_, launches_ask_for_shared_memory_once) {
+  const auto why = why_no_gpu();
+  if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  EXPECT_EQ(much_shared_memory_on_gpu(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(gpu, levels_on_gpu, ::testing::ValuesIn(all_levels),
                          [](const auto& given) { return std::string(name_of(given.param)); });

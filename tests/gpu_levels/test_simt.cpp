@@ -17,5 +17,7 @@ TEST_P(levels_on_simt, are_right_over_lengths_and_shapes) {
 
 TEST(levels_on_simt_, blocks_have_any_shape) { check_shapes_of_blocks(run_on_simt); }
 
+TEST(levels_on_simt_, launches_ask_for_shared_memory_once) { EXPECT_EQ(much_shared_memory_on_simt(), ""); }
+
 INSTANTIATE_TEST_SUITE_P(simt, levels_on_simt, ::testing::ValuesIn(all_levels),
                          [](const auto& given) { return std::string(name_of(given.param)); });

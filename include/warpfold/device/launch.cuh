@@ -68,15 +68,46 @@ struct launch_config {
   unsigned cluster = 1;  ///< blocks of a cluster (CC 9.0 on); a divisor of `blocks`
 };
 
+/// How much dynamic shared memory CUDA has been told to allow a kernel on a device, so that it is told once: being told takes a microsecond. One table a program or library,
+/// for all threads; a kernel that finds no room in it is told of at every launch.
+struct raised_limits {
+  static constexpr unsigned places = 256, tries = 8;
+  struct place {
+    unsigned long long key;  ///< address of the kernel, and in the upper 16 bits the device plus one; 0: nobody's
+    unsigned bytes;
+  };
+  place all[places];
+
+  /// Where the limit of this kernel on this device is kept; null where there is no room.
+  place* of(const void* kernel, int device) {
+    const unsigned long long key = reinterpret_cast<unsigned long long>(kernel) ^ static_cast<unsigned long long>(device + 1) << 48;
+    const unsigned first = static_cast<unsigned>(key * 0x9e3779b97f4a7c15u >> 56);
+    for (unsigned i = 0; i < tries; ++i) {
+      place& p = all[(first + i) % places];
+      unsigned long long there = __atomic_load_n(&p.key, __ATOMIC_RELAXED);
+      if (there == 0 && __atomic_compare_exchange_n(&p.key, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) there = key;
+      if (there == key) return &p;
+    }
+    return nullptr;
+  }
+
+  static raised_limits& shared() {
+    static constinit raised_limits limits{};
+    return limits;
+  }
+};
+
 /// A launch as CUDA is told of it.
 struct prepared_launch {
   cudaLaunchConfig_t config{};
   cudaLaunchAttribute attributes[2] = {};
+  bool remembered = false;  ///< CUDA was not asked for shared memory, since it had been once
 
-  /// Not inlined: it is the same for all kernels.
-  __attribute__((noinline)) cudaError_t prepare(const void* kernel, const launch_config& c) {
+  /// Not inlined: it is the same for all kernels. `again`: the launch was refused with what is remembered of the kernel.
+  __attribute__((noinline)) cudaError_t prepare(const void* kernel, const launch_config& c, bool again) {
+    remembered = false;
     if (c.shared_bytes > 40 * 1024) {  // what is static counts too
-      const cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(c.shared_bytes));
+      const cudaError_t e = allow_shared(kernel, static_cast<unsigned>(c.shared_bytes), again);
       if (e != cudaSuccess) return e;
     }
     config.gridDim = dim3(c.blocks);
@@ -84,6 +115,7 @@ struct prepared_launch {
     config.dynamicSmemBytes = c.shared_bytes;
     config.stream = c.stream;
     config.attrs = attributes;
+    config.numAttrs = 0;
 #if defined(__CUDACC__)
     if (c.overlaps) {
       cudaLaunchAttribute& a = attributes[config.numAttrs++];
@@ -99,16 +131,36 @@ struct prepared_launch {
     }
     return cudaSuccess;
   }
+
+private:
+  cudaError_t allow_shared(const void* kernel, unsigned bytes, bool again) {
+    int device = 0;
+    cudaError_t e = cudaGetDevice(&device);
+    if (e != cudaSuccess) return e;
+    raised_limits::place* const place = raised_limits::shared().of(kernel, device);
+    if (!again && place != nullptr && __atomic_load_n(&place->bytes, __ATOMIC_RELAXED) >= bytes) {
+      remembered = true;
+      return cudaSuccess;
+    }
+    if (again) cudaGetLastError();  // the launch that was refused is mended
+    e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    if (e == cudaSuccess && place != nullptr) __atomic_store_n(&place->bytes, bytes, __ATOMIC_RELAXED);
+    return e;
+  }
 };
 
 /// Enqueues kernel(args…). The kernel's parameters must be of the very types of the arguments after
 /// conversion, as with cudaLaunchKernelEx, which this covers. Near 48 KiB of shared memory the
-/// kernel's limit is raised first (a call of about 1 µs, paid by such kernels only).
+/// kernel's limit is raised first, once per kernel and device, and once more where CUDA no longer knows of it
+/// (cudaDeviceReset, another context).
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const launch_config& c, const Arguments&... args) {
   prepared_launch p;
-  const cudaError_t e = p.prepare(reinterpret_cast<const void*>(kernel), c);
-  return e != cudaSuccess ? e : cudaLaunchKernelEx(&p.config, kernel, static_cast<Parameters>(args)...);
+  for (bool again = false;; again = true) {
+    cudaError_t e = p.prepare(reinterpret_cast<const void*>(kernel), c, again);
+    if (e == cudaSuccess) e = cudaLaunchKernelEx(&p.config, kernel, static_cast<Parameters>(args)...);
+    if (e != cudaErrorInvalidValue || !p.remembered) return e;
+  }
 }
 
 }  // namespace wf::device::inline WF_BUILD

@@ -18,11 +18,12 @@ set(WF_KERNEL_GROUPS
   "rows_complex rows_any"
   "own rows_labels runs states conversions selections selections_across"
   "machine")
-# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Rows would be slower so
-# (docs/log/2026-11-28-nvcc-copies.md).
-set(WF_KERNELS_WITHOUT_COPIES products)
+# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Other rows would be slower so
+# by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md).
+set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
 set(WF_KERNEL_GROUPS_TOGETHER
-  "order integers integer_moments native checked products moments"
+  "order native products moments"
+  "integers integer_moments checked"
   "rows_sums rows_half_sums rows_moments"
   "rows_products rows_complex rows_any"
   "rows_words rows_integers"

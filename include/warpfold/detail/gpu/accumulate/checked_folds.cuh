@@ -22,14 +22,14 @@ template <int Size>
 using word_of_size = std::conditional_t<Size == 1, std::uint8_t, std::conditional_t<Size == 2, std::uint16_t,
                      std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Elements as 64 bits in two's complement.
-template <int Size>
+/// Elements as 64 bits in two's complement. Only those of a byte may be booleans, or what `MayBeBool` says.
+template <int Size, bool MayBeBool = Size == 1>
 struct words_of_64 {
   bool is_signed, is_bool;
 
   static words_of_64 of(dtype t) { return {t >= dtype::i8 && t <= dtype::i64, t == dtype::boolean}; }
   __device__ __forceinline__ std::uint64_t operator()(word_of_size<Size> x) const {
-    if (Size != 4 && is_bool) return x != 0 ? 1 : 0;
+    if (MayBeBool && is_bool) return x != 0 ? 1 : 0;
     if (is_signed) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::make_signed_t<word_of_size<Size>>>(x)});
     return x;
   }
@@ -48,7 +48,7 @@ __device__ __forceinline__ void write_checked(void* out, std::uint64_t value, st
 static_assert(sizeof(checked<std::int64_t>) == 32);
 
 /// sum, norm1 and sum_of_squares of one input, dot of two.
-template <int Size, int Inputs>
+template <int Size, int Inputs, bool MayBeBool = Size == 1>
 struct checked_sum_fold {
   /// Two's complement, the low word first.
   struct state {
@@ -59,7 +59,7 @@ struct checked_sum_fold {
   static constexpr int inputs = Inputs, item_size = Size, loads = 4;
   static constexpr bool packs = true;
   op what;
-  words_of_64<Size> wide;
+  words_of_64<Size, MayBeBool> wide;
 
   __device__ __forceinline__ state identity() const { return {{0, 0, 0}}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
@@ -79,17 +79,19 @@ struct checked_sum_fold {
       } else {  // a pack's numbers together fit 64 bits
         std::uint64_t part = 0;
 #pragma unroll
-        for (int i = 0; i < items; ++i) {
-          const std::uint64_t x = wide(item_of<word>(p[0], i));
-          part += what == op::norm1 ? wide.magnitude(x) : x;
-        }
+        for (int i = 0; i < items; ++i) part += simple_term(wide(item_of<word>(p[0], i)));
         join_signed(s, static_cast<std::int64_t>(part));
       }
     } else if constexpr (Size == 2) {  // and so do products of 16 bits
-      std::int64_t part = 0;
+      std::uint64_t part = 0;
+      if (product()) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) part += static_cast<std::int64_t>(small_term(wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i))));
-      join_signed(s, part);
+        for (int i = 0; i < items; ++i) part += wide(item_of<word>(p[0], i)) * wide(item_of<word>(p[Inputs - 1], i));
+      } else {
+#pragma unroll
+        for (int i = 0; i < items; ++i) part += simple_term(wide(item_of<word>(p[0], i)));
+      }
+      join_signed(s, static_cast<std::int64_t>(part));
     } else {
 #pragma unroll
       for (int i = 0; i < items; ++i) add_term(s, wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i)));
@@ -146,10 +148,7 @@ struct checked_sum_fold {
       add_term(s, wide(x), wide(y));
     }
   }
-  __device__ __forceinline__ std::uint64_t small_term(std::uint64_t x, std::uint64_t y) const {
-    if (product()) return x * y;
-    return what == op::norm1 ? wide.magnitude(x) : x;
-  }
+  __device__ __forceinline__ std::uint64_t simple_term(std::uint64_t x) const { return what == op::norm1 ? wide.magnitude(x) : x; }
   __device__ __forceinline__ void add_term(state& s, std::uint64_t x, std::uint64_t y) const {
     if (product()) {
       add_product(s, x, y);
@@ -170,7 +169,7 @@ struct checked_sum_fold {
 };
 
 /// Products modulo 2^64, and beside them their magnitude while it fits 64 bits.
-template <int Size>
+template <int Size, bool MayBeBool = Size == 1>
 struct checked_product_fold {
   struct state {
     std::uint64_t value, magnitude;
@@ -179,7 +178,7 @@ struct checked_product_fold {
   using running = state;
   static constexpr int inputs = 1, item_size = Size, loads = 4;
   static constexpr bool packs = true;
-  words_of_64<Size> wide;
+  words_of_64<Size, MayBeBool> wide;
 
   __device__ __forceinline__ state identity() const { return {1, 1, 0, 0, 0}; }
   __device__ __forceinline__ state combine(const state& a, const state& b) const {

@@ -140,7 +140,7 @@ struct any_rows {
         break;
       }
       case row_work::checked_product: {
-        auto now = part_of<checked_product_fold<8>::state>(s);
+        auto now = part_of<checked_product_fold<8, true>::state>(s);
         product_fold().add_item(now, i, whole(x));
         s = words_of(now);
         break;
@@ -188,7 +188,7 @@ struct any_rows {
       case row_work::multiply: a.w[0] *= b.w[0]; break;
       case row_work::checked_sum: return words_of(sums().combine(part_of<typename sum_fold::state>(a), part_of<typename sum_fold::state>(b)));
       case row_work::checked_product:
-        return words_of(product_fold().combine(part_of<checked_product_fold<8>::state>(a), part_of<checked_product_fold<8>::state>(b)));
+        return words_of(product_fold().combine(part_of<checked_product_fold<8, true>::state>(a), part_of<checked_product_fold<8, true>::state>(b)));
       case row_work::extremes:
         if (as_signed(b.w[0]) < as_signed(a.w[0])) a.w[0] = b.w[0];
         if (as_signed(b.w[1]) > as_signed(a.w[1])) a.w[1] = b.w[1];
@@ -242,7 +242,7 @@ struct any_rows {
         break;
       case row_work::add: case row_work::multiply: write_as<std::uint64_t>(out, s.w[0]); break;
       case row_work::checked_sum: sums().write(part_of<typename sum_fold::state>(s), n, out); break;
-      case row_work::checked_product: product_fold().write(part_of<checked_product_fold<8>::state>(s), n, out); break;
+      case row_work::checked_product: product_fold().write(part_of<checked_product_fold<8, true>::state>(s), n, out); break;
       case row_work::arg: write_as<std::int64_t>(out, as_signed(s.w[1]) < 0 ? -1 : as_signed(s.w[1]) + first_index); break;
       case row_work::extremes:
         with_real(type, [&]<class T>(T) { extremes_fold<T>{what}.write({as_signed(s.w[0]), as_signed(s.w[1])}, n, out); });
@@ -272,10 +272,10 @@ struct any_rows {
 
  private:
   __device__ __forceinline__ row_work work_done() const { return Inputs == 1 ? work : work == row_work::checked_sum ? row_work::checked_sum : row_work::add; }
-  using sum_fold = checked_sum_fold<8, Inputs>;
-  __device__ __forceinline__ words_of_64<8> wide() const { return {is_signed, type == dtype::boolean}; }
+  using sum_fold = checked_sum_fold<8, Inputs, true>;
+  __device__ __forceinline__ words_of_64<8, true> wide() const { return {is_signed, type == dtype::boolean}; }
   __device__ __forceinline__ sum_fold sums() const { return {what, wide()}; }
-  __device__ __forceinline__ checked_product_fold<8> product_fold() const { return {wide()}; }
+  __device__ __forceinline__ checked_product_fold<8, true> product_fold() const { return {wide()}; }
   template <class S>
   static __device__ __forceinline__ S part_of(const state& s) {
     S part;

@@ -92,14 +92,27 @@ struct checked_sum_fold {
         for (int i = 0; i < items; ++i) part += simple_term(wide(item_of<word>(p[0], i)));
       }
       join_signed(s, static_cast<std::int64_t>(part));
-    } else {
+    } else if (product()) {
+      if (wide.is_signed) add_products<true>(s, p);
+      else add_products<false>(s, p);
+    } else {  // fewer than 2^63 numbers of 64 bits fit 128: total() has the third word
+      const bool magnitudes = what == op::norm1;
 #pragma unroll
-      for (int i = 0; i < items; ++i) add_term(s, wide(item_of<word>(p[0], i)), wide(item_of<word>(p[Inputs - 1], i)));
+      for (int i = 0; i < items; ++i) {
+        const std::uint64_t x = wide(item_of<word>(p[0], i));
+        const bool negative = wide.negative(x);
+        const std::uint64_t low = magnitudes && negative ? 0 - x : x, high = !magnitudes && negative ? ~std::uint64_t{0} : 0;
+        s.word[0] += low;
+        s.word[1] += high + (s.word[0] < low ? 1 : 0);
+      }
     }
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, word x) const { add_one(s, x, x); }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, word x, word y) const { add_one(s, x, y); }
-  __device__ __forceinline__ state total(const running& s, const arrays<Inputs>&) const { return s; }
+  __device__ __forceinline__ state total(const running& s, const arrays<Inputs>&) const {
+    if (Size < 8 || product()) return s;
+    return {{s.word[0], s.word[1], static_cast<std::uint64_t>(static_cast<std::int64_t>(s.word[1]) >> 63)}};
+  }
   __device__ __forceinline__ void write(const state& s, std::uint64_t, void* out) const {
     const bool answer_is_signed = what != op::norm1 && (wide.is_signed || wide.is_bool);
     const std::uint64_t sign = answer_is_signed && static_cast<std::int64_t>(s.word[0]) < 0 ? ~std::uint64_t{0} : 0;
@@ -160,11 +173,25 @@ struct checked_sum_fold {
     }
   }
   __device__ __forceinline__ void add_product(state& s, std::uint64_t x, std::uint64_t y) const {
-    const std::uint64_t low = x * y;
-    std::uint64_t high = 0;
-    if constexpr (Size < 8) high = wide.negative(low) ? ~std::uint64_t{0} : 0;
-    else high = wide.is_signed ? static_cast<std::uint64_t>(__mul64hi(static_cast<long long>(x), static_cast<long long>(y))) : __umul64hi(x, y);
-    join(s, low, high, wide.negative(high) ? ~std::uint64_t{0} : 0);
+    if constexpr (Size < 8) {
+      const std::uint64_t low = x * y, high = wide.negative(low) ? ~std::uint64_t{0} : 0;
+      join(s, low, high, high);
+    } else if (wide.is_signed) {
+      add_long_product<true>(s, x, y);
+    } else {
+      add_long_product<false>(s, x, y);
+    }
+  }
+  template <bool Signed>
+  static __device__ __forceinline__ void add_long_product(state& s, std::uint64_t x, std::uint64_t y) {
+    const auto high = Signed ? static_cast<std::uint64_t>(__mul64hi(static_cast<long long>(x), static_cast<long long>(y))) : __umul64hi(x, y);
+    join(s, x * y, high, Signed && static_cast<std::int64_t>(high) < 0 ? ~std::uint64_t{0} : 0);
+  }
+  /// Elements of 64 bits.
+  template <bool Signed>
+  static __device__ __forceinline__ void add_products(state& s, const pack (&p)[Inputs]) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) add_long_product<Signed>(s, item_of<std::uint64_t>(p[0], i), item_of<std::uint64_t>(p[Inputs - 1], i));
   }
 };
 

@@ -47,7 +47,7 @@ template <class T, int Threads, bool Squares>
 struct integer_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
   static constexpr int resident_threads = 1024;
-  static constexpr int item_size = static_cast<int>(sizeof(T));
+  static constexpr int item_size = static_cast<int>(sizeof(T)), ahead = item_size == 2 ? 4 : 0;  // words have room for 2^31 squares of 16 bits
   static constexpr int digits0 = 6, digits1 = 8;
   static constexpr int unit0 = 0, unit1 = 0;
   static constexpr std::size_t shared_bytes = 0;
@@ -126,7 +126,7 @@ template <class T, int Threads, bool Squares>
 struct long_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
   static constexpr int resident_threads = 1024;
-  static constexpr int item_size = 8;
+  static constexpr int item_size = 8, ahead = Squares ? 2 : 0;
   static constexpr int digits0 = 6, digits1 = 8;
   static constexpr int unit0 = 0, unit1 = 0;
   static constexpr std::size_t shared_bytes = 0;

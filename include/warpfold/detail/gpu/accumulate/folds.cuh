@@ -313,7 +313,7 @@ struct arg_fold {
     pack best;
     state item;            ///< for the elements outside packs
   };
-  static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
+  static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4, ahead = std::is_same_v<T, double> ? 4 : 0;
   static constexpr bool packs = true;
   bool greatest;
 

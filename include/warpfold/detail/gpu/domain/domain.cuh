@@ -123,12 +123,12 @@ struct by_copies {
   }
 };
 
-/// Threads take packs in turn, Loads of each input on their way.
-template <int Loads, int Size, bool Packs>
+/// Threads take packs in turn, Loads of each input on their way, and Ahead beside those that are added.
+template <int Loads, int Size, bool Packs, int Ahead = 0>
 struct in_turn {
   template <int Inputs, class Add, class AddItem>
   static __device__ __forceinline__ void walk(const arrays<Inputs>& a, Add add, AddItem add_item) {
-    for_each_share<Loads, Size, Packs>(a, add, add_item, [] {});
+    for_each_share<Loads, Size, Packs, Ahead>(a, add, add_item, [] {});
   }
 };
 

@@ -32,7 +32,7 @@ struct nothing_beside {
 template <plain_row_set Rows, class Beside, class... T>
 __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q, const Beside& beside) {
   rows.start(q.what);
-  for_each_share<Rows::loads, Rows::item_size, true>(
+  for_each_share<Rows::loads, Rows::item_size, true, packs_ahead<Rows>>(
       a,
       [&](const pack(&p)[sizeof...(T)], std::uint64_t v) {
         beside.add(p, v);

@@ -68,7 +68,7 @@ inline constexpr int most_reduce_threads = 512;
 
 /// The domain of a fold.
 template <class Fold>
-using turns_of = in_turn<Fold::loads, Fold::item_size, Fold::packs>;
+using turns_of = in_turn<Fold::loads, Fold::item_size, Fold::packs, packs_ahead<Fold>>;
 /// For reductions that commute: threads take packs in turn.
 template <class Fold, class... T>
   requires fold_of<Fold, T...> && item_domain<turns_of<Fold>, sizeof...(T)> && state_merge_of<state_boxes<typename Fold::state>, typename Fold::state>

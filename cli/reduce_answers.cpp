@@ -135,7 +135,7 @@ void answer_printer::show_error(std::span<const std::string> files, const char* 
   complain(why);
 }
 
-/// A division by nothing or less is no error, but nobody should wonder whence the NaN.
+/// Dividing by zero or less is no error, but a line says where the NaN comes from.
 void answer_printer::tell_nan(std::span<const std::string> files, const wf::io::reduced& r) const {
   if (r.answers() == 0) return;
   const std::int64_t n = elements_of_each(r);

@@ -125,7 +125,7 @@ class exact_sum {
     const state_type part = other.state();
     if (part.seen.count > rest.seen.count || part.seen.nan > rest.seen.nan || part.seen.pos_inf > rest.seen.pos_inf ||
         part.seen.neg_inf > rest.seen.neg_inf)
-      throw error(errc::bad_argument, "exact_sum: what is to be taken out of a sum of " + std::to_string(count()) + " elements is no part of it");
+      throw error(errc::bad_argument, "exact_sum: the elements to take out are no part of this sum of " + std::to_string(count()) + " elements");
     for (int k = 0; k < digits_format::digits; ++k) rest.sum.d[k] -= part.sum.d[k];
     rest.sum.normalise();
     rest.seen.count -= part.seen.count;

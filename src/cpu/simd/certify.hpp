@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certify.hpp
-/// Sums of which it is known what they lost at most (detail/exact/certified.hpp): the cheap pass before any exact arithmetic.
+/// Sums with a bound of what they lost (detail/exact/certified.hpp): the cheap pass before any exact arithmetic.
 ///
 /// Elements come a tile at a time, in `streams` vectors beside each other, `adds` additions to each lane of each.
 ///

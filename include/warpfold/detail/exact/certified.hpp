@@ -42,7 +42,7 @@ inline WF_BOUND(uu = 0x1p-106);
 /// The least subnormal: twice what a product loses by underflow.
 inline WF_BOUND(underflow = 0x1p-1074);
 #undef WF_BOUND
-/// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
+/// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. A caller that merges deeper
 /// adds the rest to `length`.
 inline constexpr double merges = 64;
 

@@ -27,8 +27,8 @@ struct array_selection {
   bool skip_nans = false;
   std::int64_t row = 0;
   void* to = nullptr;              ///< those that count, one behind the other; room for all elements
-  std::int64_t* offsets = nullptr; ///< where those of each answer begin in `to`, and where the last one's end; null: nobody asks
-  std::int64_t* places = nullptr;  ///< the number of each in the array; null: nobody asks
+  std::int64_t* offsets = nullptr; ///< where those of each answer begin in `to`, and where the last one's end; null: not wanted
+  std::int64_t* places = nullptr;  ///< the index of each in the array; null: not wanted
 };
 
 /// Those of warpfold::gpu.
@@ -45,7 +45,7 @@ struct cuda_array_calls {
   WF_API static int fill(const array_selection&, const void* neutral, void* stream);
   /// Those of `count` sums that are -0 because none of their elements counts become +0. They are `parts` numbers of `size` bytes each; elements of answer k are the k-th `row`, or those from starts[k] to starts[k + 1].
   WF_API static int settle_zeros(const array_selection&, void* sums, int size, int parts, std::int64_t count, const void* starts, int bytes, void* stream);
-  /// Segments of an array as those of what counts of it: how many of the `counted` rising places are below each of `count` offsets of 4 or 8 bytes.
+  /// Turns segments of an array into segments of its counted elements: how many of the `counted` rising indexes are below each of `count` offsets of 4 or 8 bytes.
   WF_API static int narrow(const std::int64_t* places, const std::int64_t* counted, const void* offsets, int bytes, std::int64_t count, std::int64_t* to, void* stream);
   /// Answers that are numbers within what counts of a segment become numbers within the segment; those below 0 stay. Segments begin at `starts`, of 4 or 8 bytes, or each `row` elements.
   WF_API static int widen(std::int64_t* answers, std::int64_t count, const std::int64_t* offsets, const std::int64_t* places, const void* starts, int bytes, std::int64_t row, void* stream);

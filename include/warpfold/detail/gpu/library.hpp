@@ -73,7 +73,7 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
 /// Whether whole arrays can be reduced to a wf::checked.
 constexpr bool is_checked_on_devices(op o, dtype t) { return has_kernels(t) && is_integer(t) && operation_of(o).wraps && operation_of(o).state != state_kind::own; }
 
-/// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
+/// Enqueues a kernel of a family, and returns a cudaError_t; cudaErrorNotSupported where the family has no such kernel.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
 using run_rows_kernel = int (*)(const rows_request&, void* scratch, void* stream);
 using find_runs_kernel = int (*)(const runs_request&, void* scratch, void* stream);
@@ -100,7 +100,7 @@ struct device_machine {
   void* (*take)(std::size_t bytes, void* stream);                  ///< memory of the device, in the stream's order
   void (*give_back)(void*, void* stream) noexcept;                 ///< in the stream's order
   void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it, to what the device writes
-  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host, of what the device reads; waits for the stream
+  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< copies memory that the device reads to the host; waits for the stream
   bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
   // For several devices (gpus.hpp); all but end_stream throw wf::error.
   int (*devices)();                       ///< how many there are

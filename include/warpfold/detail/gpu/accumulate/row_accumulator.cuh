@@ -19,7 +19,7 @@ namespace wf::device::inline WF_BUILD {
 inline constexpr unsigned rounds_of_chain = 128;
 
 /// An accumulator that keeps a certificate: its answer may be uncertain, and exactly(room, …) then adds the row again, by a warp or
-/// a block. Its total is told how many terms a thread has added one after the other, at most.
+/// a block. Its total takes the greatest number of terms that a thread has added one after the other.
 template <class A>
 concept proving_accumulator = A::proves && requires(const A& acc, const typename A::running& r, std::uint64_t terms) {
   typename A::room;  // shared memory, for exactly()

@@ -14,7 +14,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Whether code for this architecture has bulk copies. Where it has none, kernels by way of them are empty: nobody launches them there
+/// Whether code for this architecture has bulk copies. Where it has none, kernels that use them are empty: they are not launched there
 /// (workspace::bulk_copies()), and compiling them took a tenth of the default set.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 inline constexpr bool has_bulk_copies = false;

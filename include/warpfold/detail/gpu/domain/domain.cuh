@@ -17,7 +17,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// A domain of arrays of T that are cut into packs. All threads call walk(part, shared, start, add, after_batch), which calls start() once, add(pack) with
-/// each pack of the thread, and after_batch(packs) behind each batch of at most so many. Who adds what, and in which order, depends on the cut alone.
+/// each pack of the thread, and after_batch(packs) behind each batch of at most so many. Which thread adds which elements, and in which order, depends on the cut alone.
 template <class D, class T>
 concept pack_domain = requires(const array_part<T>& part, unsigned char* shared, void (*start)(), void (*add)(const pack&), void (*after_batch)(int)) {
   { D::threads } -> std::convertible_to<int>;               // a block's

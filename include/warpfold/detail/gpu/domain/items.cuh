@@ -5,7 +5,7 @@
 ///
 /// Arrays without gaps are cut into packs of 16 bytes from their first element on, whatever its
 /// address; pack v belongs to thread v mod threads of the grid, and so do the elements after the last
-/// pack. So who adds what depends on n and the launch alone, and with it the bits of a native sum.
+/// pack. So which thread adds which elements depends on n and the launch alone, and with it the bits of a native sum.
 #pragma once
 
 #include <cuda_runtime.h>

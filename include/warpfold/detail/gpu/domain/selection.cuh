@@ -83,7 +83,7 @@ inline std::uint64_t infinity_of(dtype t) {
   }
 }
 
-/// What the host tells of an array; false: elements that are not aligned, or of no size that kernels take.
+/// Describes an array to kernels; false: its elements are not aligned, or of a size that kernels do not take.
 inline bool read_selection(const array_selection& r, selection& s, bool& flat) {
   s.x = static_cast<const unsigned char*>(r.x);
   s.mask = static_cast<const unsigned char*>(r.mask);

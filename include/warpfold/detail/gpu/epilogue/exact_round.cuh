@@ -15,7 +15,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// x·scale + to, subnormal numbers included, whatever nvcc was told of floats. Scale is a power of two and
+/// x·scale + to, subnormal numbers included, whatever nvcc's options for floats are. Scale is a power of two and
 /// the product exact.
 __device__ __forceinline__ float plus_scaled(float to, float x, float scale) {
 #if defined(__CUDA_ARCH__)

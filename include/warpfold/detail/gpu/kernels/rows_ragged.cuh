@@ -353,7 +353,7 @@ __device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc
                                               Room& room, std::uint64_t merges, unsigned char* out, unsigned char* partials,
                                               std::uint32_t* tickets, std::uint64_t* verdicts) {
   using state = typename Acc::state;
-  // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
+  // A lane of the first warp for each warp's first segment: it puts together the parts that the block's earlier warps have of it.
   __shared__ state cut[2];                // the segment that began in an earlier block, and the one that begins here and does not end here
   __shared__ std::uint64_t cut_segment[2];
   __shared__ std::uint64_t again[ragged_warps];

@@ -40,7 +40,8 @@ json for_parts(const wf::io::reduced& r, std::size_t k, F take) {
   return alone_or_all(std::move(values));
 }
 
-/// JSON has no NaN and no infinities: they are strings. A float shorter than a double is the double that its fewest digits name, whose fewest digits are the same.
+/// JSON has no NaN and no infinities: they are strings. A float shorter than a double is the double that its fewest digits name, whose fewest digits
+/// are the same.
 json json_number(wf::dtype type, const std::byte* p) {
   const std::string text = wf::io::value_text(type, p);
   if (!wf::is_floating(type)) return json::parse(text);

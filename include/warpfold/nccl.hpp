@@ -178,7 +178,8 @@ constexpr std::size_t gathered_bytes(std::size_t ranks) {
   const std::size_t times = ranks * ranks * ranks / 8;
   return times > 256 ? std::size_t{1} << 16 : (std::size_t{1} << 24) / times;
 }
-/// Between two ranks so many bytes, or more, are sent and received rather than gathered: on two H100s ncclAllGather (2.28) and the sums of 512 KiB took 13 µs and
+/// Between two ranks so many bytes, or more, are sent and received rather than gathered: on two H100s ncclAllGather (2.28) and the sums of 512 KiB
+/// took 13 µs and
 /// sending 15, of 2 MiB 30 and 25.
 inline constexpr std::size_t sent_bytes = std::size_t{1} << 20;
 /// So many bytes of a tensor are sent at a time, so no more memory is needed.
@@ -191,7 +192,8 @@ class elements_over_ranks {
   elements_over_ranks(const Place& place, ncclComm_t comm, const S&... s)
       : place_(place), comm_(comm), stream_(static_cast<cudaStream_t>(place.stream())), ranks_(static_cast<std::size_t>(ranks_of(comm, who))), settings_(s...) {}
 
-  /// Adds n elements; those of up to `gathered` bytes go by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered. Between two
+  /// Adds n elements; those of up to `gathered` bytes go by one message. Shares are of whole 16 elements, for aligned loads; what is left over is
+  /// gathered. Between two
   /// ranks `sent` bytes and more are sent and received.
   void run(const T* x, std::size_t n, T* out, std::size_t gathered, std::size_t sent = sent_bytes) const {
     if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");

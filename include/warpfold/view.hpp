@@ -166,7 +166,8 @@ class view {
 
   /// A C-ordered array without gaps. Throws wf::error (bad_argument) on a negative length and on more than 2^63 - 1 elements.
   view(const T* data, extents shape) : view(data, shape, row_major(shape)) {}
-  /// An array with these strides, in elements, one for each length. Throws wf::error (bad_argument) as the constructor above, and where there are not as many strides as lengths.
+  /// An array with these strides, in elements, one for each length. Throws wf::error (bad_argument) as the constructor above, and where there are not
+  /// as many strides as lengths.
   view(const T* data, extents shape, extents strides)
       : data_(data), shape_(std::move(shape)), strides_(std::move(strides)) {
     if (shape_.size() != strides_.size())

@@ -19,7 +19,8 @@ struct column_fold {
   std::int64_t most;      ///< columns of a block, a multiple of 64
   std::int64_t turned;  ///< answers of up to so many elements that lie near each other are turned into columns: all else takes longer
   void (*begin)(void* block, std::int64_t count);  ///< null where there are rows and no columns, as the next three are
-  /// Row i begins i·stride bytes after x. `any`: have these columns any row yet? What lies behind them is lost. `cached`: the last cache has room for all elements of the call.
+  /// Row i begins i·stride bytes after x. `any`: have these columns any row yet? What lies behind them is lost. `cached`: the last cache has room for
+  /// all elements of the call.
   void (*add)(void* block, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached);
   /// Columns [0, count) get what columns [from, from + count) of another block, or of the same, have; all have a row.
   void (*merge)(void* block, const void* other, std::int64_t from, std::int64_t count);

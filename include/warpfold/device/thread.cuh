@@ -74,7 +74,8 @@ struct array_part {
   __host__ __device__ constexpr std::uint32_t head() const { return 0; }
 };
 
-/// The same with a head: elements before x, fewer than a pack's, in the upper half of `rest`. (Kernels of few elements take 0.05 to 0.1 µs longer where their parameters have more than 48 bytes.)
+/// The same with a head: elements before x, fewer than a pack's, in the upper half of `rest`. (Kernels of few elements take 0.05 to 0.1 µs longer
+/// where their parameters have more than 48 bytes.)
 template <class T>
 struct aligned_part : array_part<T> {
   __host__ __device__ constexpr std::uint32_t tail() const { return this->rest & 0xffffu; }

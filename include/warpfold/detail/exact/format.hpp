@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file format.hpp
-/// What the exact code must know of an element type. A half_float of any layout has it already.
+/// What the exact code must know about an element type. A half_float of any layout has it already.
 #pragma once
 
 #include <cstdint>

@@ -21,11 +21,10 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int ragged_threads = 128, ragged_warps_log2 = 2, ragged_warps = 1 << ragged_warps_log2;
-/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may tell its own.
+/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may have its own.
 template <class Acc>
 inline constexpr std::uint64_t segment_units = 8;
-template <class Acc>
-  requires requires { Acc::segment_units; }
+template <weighs_segments Acc>
 inline constexpr std::uint64_t segment_units<Acc> = Acc::segment_units;
 /// Elements of a segment that a lane adds alone, and that 8 lanes do.
 inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file selection.cuh
-/// An array and its mask as kernels read them that take what counts of it (src/gpu/selections.cu).
+/// An array and its mask, for kernels that take the elements that count (src/gpu/selections.cu).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -125,7 +125,7 @@ cudaError_t for_size(const array_selection& r, F f) {
   }
 }
 
-/// Where answers lie side by side in memory and the elements of each far apart, as along axis 0 of a matrix; src/gpu/selections_across.cu. cudaErrorNotSupported: that is not so.
+/// Where answers lie side by side in memory and the elements of each far apart, as along axis 0 of a matrix; src/gpu/selections_across.cu. Returns cudaErrorNotSupported for other arrays.
 cudaError_t enqueue_select_across(const array_selection&, const selection&, workspace& scratch, cudaStream_t stream);
 
 }  // namespace wf::device::inline WF_BUILD

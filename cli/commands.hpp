@@ -29,7 +29,7 @@ struct run_state {
 
 /// Each adds its command to `app`. The callback runs within the app's parse(): it prints results to
 /// standard output, one line a problem by complain(), and sets the exit status. A wf::error or
-/// CLI::Error that leaves it is told by main(), with status 2, or 3 if a device failed.
+/// CLI::Error that leaves it is printed by main(), with status 2, or 3 if a device failed.
 void add_reductions(CLI::App& app, run_state& state);
 void add_info(CLI::App& app, run_state& state);
 void add_tune(CLI::App& app, run_state& state);

@@ -144,7 +144,7 @@ int run_program_explained(const explain_command& q) {
   return run_own_program({q.rung, q.html, q.svg, q.program_arguments, q.kinds, true, q.json});
 }
 
-/// What is near a name that nothing has is told with it.
+/// The message for a name that nothing has: it suggests a similar one.
 void check_rung(const std::string& name, const ladder::place& lens, wf::dtype type) {
   const names known = lens::names_to_explain(lens, type);
   const auto has_name = [&](const std::string& k) { return k == name || k.substr(0, k.find('/')) == name; };

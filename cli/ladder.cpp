@@ -45,7 +45,7 @@ std::string check_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seed);
   const bool whole = code == std::errc{} && end == text.data() + text.size();
-  return whole ? "" : wf::io::quoted(text) + " is no seed; 0 to 2^64 - 1 are";
+  return whole ? "" : wf::io::quoted(text) + " is not a seed from 0 to 2^64 - 1";
 }
 
 std::string check_file_name(const std::string& text) { return text.empty() ? "'' is no file" : ""; }
@@ -92,7 +92,7 @@ std::unique_ptr<ladder::place> open_place(const std::string& device) {
   return ladder::open_simt();
 }
 
-/// Before any of it is allocated; `what` says who wants n elements.
+/// Checks this before anything is allocated; `what` names what has n elements.
 void check_memory(const ladder::place& place, wf::dtype type, std::uint64_t n, const std::string& what) {
   const std::uint64_t bytes = n * wf::info(type).size;
   const bool gpu = place.facts().place == "gpu";

@@ -15,7 +15,7 @@ std::string check_offset(const std::string& text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), offset);
   const bool whole = code == std::errc{} && end == text.data() + text.size();
   return whole && offset >= 0 ? ""
-                              : wf::io::quoted(text) + " is no number of bytes; 0 to 2^63 - 1 are";
+                              : wf::io::quoted(text) + " is not a number of bytes from 0 to 2^63 - 1";
 }
 
 /// CLI11 2.1 would clamp what is too large.
@@ -23,7 +23,7 @@ std::string check_correction(const std::string& text) {
   std::int64_t correction = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), correction);
   const bool whole = code == std::errc{} && end == text.data() + text.size();
-  return whole ? "" : wf::io::quoted(text) + " is no correction; -2^63 to 2^63 - 1 are";
+  return whole ? "" : wf::io::quoted(text) + " is not a correction from -2^63 to 2^63 - 1";
 }
 
 std::optional<std::vector<int>> axes_of(std::string_view text) {
@@ -39,7 +39,7 @@ std::optional<std::vector<int>> axes_of(std::string_view text) {
   }
 }
 std::string check_axes(const std::string& text) {
-  return axes_of(text) ? "" : wf::io::quoted(text) + " is no list of axes; 0 or 0,2 or -1 are";
+  return axes_of(text) ? "" : wf::io::quoted(text) + " is not a list of axes such as 0 or 0,2 or -1";
 }
 
 std::array<std::uint32_t, 3> extent_option(const std::string& option, const std::string& text) {

@@ -45,7 +45,7 @@ namespace fs = std::filesystem;
 }
 
 /// A build tree has simt's header precompiled, by the compiler of this program. g++ finds it beside the header that it
-/// was made from; clang++ is told.
+/// was made from; clang++ needs an option for that.
 struct beginning {
   std::string include = "#include <cuda_runtime.h>\n";
   strings options;
@@ -186,7 +186,7 @@ void check_arguments(const own_kernel_request& q, const std::string& text) {
   }
 }
 
-/// What need not be compiled to be told.
+/// Finds mistakes that need no compiler.
 void check_kernel(const own_kernel_request& q, const std::string& text) {
   for (const shared_name& s : dynamic_shared_in(text))
     if (s.is_unnamed)
@@ -321,7 +321,7 @@ int compare_own_kernels(own_kernel_request q, own_kernel_request versus) {
   versus.html.clear();
   versus.svg.clear();
   versus.is_quiet = true;
-  // Kernels of one name are told apart by their files'.
+  // Kernels of one name are distinguished by the names of their files.
   q.versus_name = q.kernel == versus.kernel ? fs::path(versus.file).filename().string() + ":" + versus.kernel : versus.kernel;
   q.versus = versus.file + ":" + versus.kernel;
   const int other = explain_own_kernel(versus);

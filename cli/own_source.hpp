@@ -24,7 +24,7 @@ std::string list_of(const std::vector<kernel_name>&);
 /// `k` of `ns::k<float, 4>`.
 std::string base_of(const std::string& kernel);
 
-/// What the compiler means if it knows no kernel of the name, in the words of who wrote it.
+/// Why the compiler knows no kernel of this name, in words for its author.
 std::string naming_mistake(const std::string& kernel, const std::vector<kernel_name>&);
 
 /// The line of a `<<<` within the kernel, or within a __device__ function, which it may call; 0 if there is none.
@@ -43,7 +43,7 @@ std::optional<std::vector<parameter_text>> parameters_of(const std::string& text
 /// The line of main(); 0 if the file has none.
 int main_line(const std::string& text);
 
-/// A declaration behind `extern __shared__`, which somebody must define.
+/// A declaration behind `extern __shared__`, which needs a definition elsewhere.
 struct shared_name {
   std::string scope, name;  ///< `ns::`, `cells`
   int line = 0;

@@ -58,7 +58,7 @@ int run_profile(const profile_command& q) {
   asked.runs = q.runs;
   asked.hot = q.hot;
   asked.counters = !q.no_counters;
-  // simt's rungs are the GPU's: what is wrong with the name is told where there is no GPU, too.
+  // simt has the same rungs as the GPU, so a wrong name is reported without a GPU, too.
   if (!asked.reduction) lens::profile::rung_to_profile(ladder::open_simt()->rungs(asked.type), asked);
   const auto gpu = ladder::open_cuda();
   const std::uint64_t bytes = asked.n * wf::info(asked.type).size * (asked.reduction ? static_cast<std::uint64_t>(wf::inputs_of(*asked.reduction)) : 1);

@@ -17,7 +17,7 @@
 
 namespace cli {
 
-/// What a command offers.
+/// The options and inputs of a command.
 enum reduction_feature : unsigned {
   rounds = 1,
   overflows = 2,
@@ -37,7 +37,7 @@ struct reduction_command {
   std::size_t inputs() const { return features & takes_pairs ? 2 : 1; }
 };
 
-/// What was asked, as it was written.
+/// The arguments of a command, as they were written.
 struct reduction_request {
   std::vector<std::string> files;
   std::string dtype, byte_order = "little", device = "auto", round = "nearest", accuracy = "exact";
@@ -48,7 +48,7 @@ struct reduction_request {
   bool json = false, keepdims = false, check_overflow = false;
 };
 
-/// Reduces files as a request says. Both must live as long.
+/// Reduces files as a request says. It refers to the command and the request.
 class file_reducer {
  public:
   file_reducer(const reduction_command&, const reduction_request&);
@@ -66,13 +66,13 @@ class file_reducer {
   std::optional<wf::io::raw_format> raw_;
 };
 
-/// Prints and writes answers as a request says. Both must live as long.
+/// Prints and writes answers as a request says. It refers to the command and the request.
 class answer_printer {
  public:
   answer_printer(const reduction_command&, const reduction_request&, wf::op operation, run_state&);
-  /// The answers of those files; and on standard error what overflowed, and whence a NaN came.
+  /// Prints the answers of those files, and on standard error which answers overflowed and why an answer is NaN.
   void show(std::span<const std::string> files, const wf::io::reduced&) const;
-  /// There are none, and why.
+  /// Prints that those files have no answer, and why.
   void show_error(std::span<const std::string> files, const char* why) const;
 
  private:

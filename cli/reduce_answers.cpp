@@ -40,7 +40,8 @@ json for_parts(const wf::io::reduced& r, std::size_t k, F take) {
   return alone_or_all(std::move(values));
 }
 
-/// JSON has no NaN and no infinities: they are strings. A float shorter than a double is the double that its fewest digits name, whose fewest digits are the same.
+/// JSON has no NaN and no infinities: they are strings. A float shorter than a double is the double that its fewest digits name, whose fewest digits
+/// are the same.
 json json_number(wf::dtype type, const std::byte* p) {
   const std::string text = wf::io::value_text(type, p);
   if (!wf::is_floating(type)) return json::parse(text);
@@ -135,7 +136,7 @@ void answer_printer::show_error(std::span<const std::string> files, const char* 
   complain(why);
 }
 
-/// A division by nothing or less is no error, but nobody should wonder whence the NaN.
+/// Dividing by zero or less is no error, but a line says where the NaN comes from.
 void answer_printer::tell_nan(std::span<const std::string> files, const wf::io::reduced& r) const {
   if (r.answers() == 0) return;
   const std::int64_t n = elements_of_each(r);

@@ -57,7 +57,7 @@ void tune_gpu(const tune_command& q) {
 
 void tune(const tune_command& q) {
   if (q.device == "simt")
-    throw wf::error(wf::errc::no_device, "tune: simt is no GPU: its times say nothing of one");
+    throw wf::error(wf::errc::no_device, "tune: simt is not a GPU, so its times say nothing about one");
 #if WARPFOLD_HAS_CUDA
   tune_gpu(q);
 #else

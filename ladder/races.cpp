@@ -9,7 +9,7 @@ namespace {
 
 race_line line_of(const simt::race_side& side) {
   const auto slash = side.where.file.rfind('/');
-  // A rung's lines are told by their place in the repository, others by the file's name alone.
+  // A rung's lines are shown with their path in the repository, others with the file's name alone.
   const std::string name =
       slash == std::string::npos ? side.where.file : side.where.file.substr(slash + 1);
   const bool ours = side.where.file.find("ladder/") != std::string::npos;

@@ -9,7 +9,7 @@
 
 #include "ladder.hpp"
 
-// These are of simt/machine.hpp, which stands beside simt's own <cuda_runtime.h>: who compiles for a GPU
+// These are of simt/machine.hpp, which stands beside simt's own <cuda_runtime.h>: code that is compiled for a GPU
 // must not find that one.
 namespace simt {
 enum class block_order : std::uint8_t;

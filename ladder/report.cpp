@@ -201,7 +201,7 @@ json row_json(const report& r, const row& w) {
   return j;
 }
 
-/// A row of a side stair. Where there is no time, no time is told.
+/// A row of a side stair. Where no time was measured, it shows none.
 json with_time(json row, double seconds) {
   if (seconds > 0) row["seconds"] = seconds;
   return row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rung.cuh
-/// What the rungs share: the type of a sum, what a run is told, what it tells back, and the launch.
+/// What the rungs share: the type of a sum, a run's parameters and results, and the launch.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -37,7 +37,7 @@ struct sum_of<int> {
 template <class T>
 using sum_t = typename sum_of<T>::type;
 
-/// One run of a rung: what it is told, and what its launch function tells back.
+/// One run of a rung: its parameters, and what its launch function reports.
 struct run {
   unsigned block = 256;        ///< threads a block
   unsigned blocks_per_sm = 0;  ///< 0: as the rung likes

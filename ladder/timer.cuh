@@ -122,7 +122,7 @@ class timer {
     return watch_.seconds(stream_, enqueue);
   }
 
-  /// At least 7 samples, 15 of what is quick; of what takes over a quarter of a second three will
+  /// At least 7 samples, 15 of quick runs; of runs that take over a quarter of a second three will
   /// do.
   template <class Once>
   static timing sample(double guess, std::string_view method, const Once& once) {

@@ -38,7 +38,7 @@ double last_place(double x, const precision& p) {
 template <class T>
 using state = wf::exact::sum_state<T>;
 
-/// The exact sum; `magnitude` gets a bound of the sum of magnitudes of what is finite.
+/// The exact sum; `magnitude` gets a bound of the sum of magnitudes of the finite elements.
 template <class T>
 state<T> exact_sum(const array& a, double& magnitude) {
   const auto* x = reinterpret_cast<const T*>(a.data());

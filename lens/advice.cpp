@@ -12,15 +12,7 @@
 namespace lens {
 namespace {
 
-/// From the data sheets: NVIDIA's of each product, boost clocks, without tensor cores and sparsity.
-constexpr published_peak peaks[] = {
-    {"H100 SXM", 66.9e12, 3.35e12, 132}, {"H200 SXM", 66.9e12, 4.8e12, 132},    {"H100 PCIe", 51.2e12, 2.0e12, 114},
-    {"A100 SXM 80GB", 19.5e12, 2.039e12, 108}, {"A100 SXM 40GB", 19.5e12, 1.555e12, 108}, {"V100 SXM2", 15.7e12, 0.9e12, 80},
-    {"L40S", 91.6e12, 0.864e12, 142},    {"L20", 59.8e12, 0.864e12, 92},        {"L4", 30.3e12, 0.3e12, 58},
-    {"T4", 8.1e12, 0.32e12, 40},         {"RTX 4090", 82.6e12, 1.008e12, 128},  {"RTX 3090", 35.6e12, 0.936e12, 82},
-};
-
-/// Lanes with a distance of their own: the first two say it, the others must agree.
+/// use(lane) for each lane that takes part in the request.
 template <class Use>
 void for_each_lane(const request& r, const Use& use) {
   for (std::uint32_t rest = r.mask; rest != 0; rest &= rest - 1) use(static_cast<unsigned>(std::countr_zero(rest)));
@@ -155,7 +147,7 @@ void add_occupancy(std::vector<advice>& all, const kernel_counts& k) {
 
 void add_roofline(std::vector<advice>& all, const kernel_counts& k) {
   const auto bytes = static_cast<double>(k.total.global_bytes()), flops = static_cast<double>(k.total.flops);
-  const published_peak& gpu = reference_gpu();
+  constexpr const published_peak& gpu = reference_gpu;
   if (bytes == 0 || flops == 0 || flops / bytes >= gpu.ridge()) return;
   const double most = flops / bytes * gpu.bytes;
   all.push_back({rule::memory_bound, {},
@@ -252,9 +244,6 @@ occupancy occupancy_of(unsigned threads, std::uint64_t shared_bytes, unsigned re
     if (o.blocks != 0 && all_registers / registers_of_warp(r) / warps >= o.blocks) o.registers = r;
   return o;
 }
-
-std::span<const published_peak> published_peaks() { return peaks; }
-const published_peak& reference_gpu() { return peaks[0]; }
 
 std::vector<advice> advice_for(const explanation& e, const kernel_counts& k) {
   std::vector<advice> all;

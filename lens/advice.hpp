@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,15 +43,13 @@ struct occupancy {
 /// Registers are handed out to warps by 256, shared memory to blocks by 128 bytes and with 1 KiB of the system's.
 occupancy occupancy_of(unsigned threads, std::uint64_t shared_bytes, unsigned registers = 32);
 
-/// Peaks that the makers publish: single-precision operations and bytes of memory, a second, without tensor cores.
+/// What a GPU's data sheet promises: single-precision operations and bytes of memory per second, without tensor cores.
 struct published_peak {
   std::string_view name;
   double flops, bytes;
-  unsigned multiprocessors;
-  double ridge() const { return flops / bytes; }
+  constexpr double ridge() const { return flops / bytes; }
 };
-std::span<const published_peak> published_peaks();
-/// `H100 SXM`, which the lens is checked against.
-const published_peak& reference_gpu();
+/// The GPU that the lens is checked against, at its boost clock.
+inline constexpr published_peak reference_gpu{"H100 SXM", 66.9e12, 3.35e12};
 
 }  // namespace lens

@@ -124,7 +124,7 @@ std::string step_in_words(const value_row& row, const value_step& s) {
   std::string from;
   const operation_words how = words_of(row.how);
   for (std::size_t k = 0; k < s.from.size(); ++k) {
-    std::size_t end = k;  // for a run of neighbours, which is told by its ends
+    std::size_t end = k;  // a run of neighbours is written as its ends
     while (end + 1 < s.from.size() && s.from[end + 1] == holder{s.from[k].in_shared, s.from[end].index + 1}) ++end;
     from += std::string(from.empty() ? "" : how.between) + name(s.from[k]);
     if (end < k + 8) continue;

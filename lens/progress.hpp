@@ -16,7 +16,7 @@ namespace lens {
 /// From a second after construction until destruction, which wipes the line. Silent if standard error is no terminal.
 class progress {
  public:
-  /// `shown` is told when a line stands there and when it is gone. Without, a handler of SIGINT, SIGTERM and SIGHUP wipes it, and
+  /// It calls `shown` when a line stands there and when it is gone. Without, a handler of SIGINT, SIGTERM and SIGHUP wipes it, and
   /// the program ends as it would.
   explicit progress(std::string label, void (*shown)(bool) = nullptr);
   ~progress();

@@ -69,7 +69,7 @@ class warp_replay {
     return at_[lane] == end_[lane] ? flow_graph::exit : at_[lane]->extra;
   }
 
-  /// What is told of a meeting's completion, and of fences, costs a warp nothing that is counted.
+  /// Reports that a meeting is complete, and reports of fences, count as no cost of a warp.
   bool has_event(std::uint32_t lane) {
     for (; at_[lane] != end_[lane]; ++at_[lane]) {
       const kind k = at_[lane]->what();

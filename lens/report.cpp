@@ -48,7 +48,7 @@ std::string intensity(const explanation& e) {
 std::string occupancy_line(const kernel_counts& k) {
   const auto threads = static_cast<unsigned>(k.block[0] * k.block[1] * k.block[2]);
   const occupancy o = occupancy_of(threads, k.shared_bytes);
-  return fmt::format("a multiprocessor of an {} holds {} block{} at once, {} warps of 64, with up to {} registers a thread", reference_gpu().name, o.blocks,
+  return fmt::format("a multiprocessor of an {} holds {} block{} at once, {} warps of 64, with up to {} registers a thread", reference_gpu.name, o.blocks,
                      o.blocks == 1 ? "" : "s", o.warps, o.registers);
 }
 

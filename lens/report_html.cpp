@@ -100,7 +100,7 @@ std::string lesson_of(const explanation& e) {
 
 constexpr std::string_view documents = "https://github.com/warpfold/warpfold/blob/main/docs/";
 
-/// The lesson of what a rule speaks of.
+/// The lesson about the subject of a rule.
 std::string lesson_link(rule what) {
   std::string_view page;
   switch (what) {

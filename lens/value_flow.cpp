@@ -478,7 +478,7 @@ void value_flow::finish() {
       for (const value_step& s : row.steps) any_seen |= row.what == row_kind::result && s.is_seen;
   for (auto& [epoch, all] : rows_)
     for (value_row& row : all) {
-      // Tickets and flags are no part of what is summed.
+      // Tickets and flags are not summed.
       if (row.what == row_kind::result && row.is_atomic && any_seen)
         std::erase_if(row.steps, [](const value_step& s) { return !s.is_seen; });
       if (row.steps.empty()) continue;

@@ -48,7 +48,7 @@ class value_log {
     std::uint32_t size;
   };
   std::vector<std::vector<entry>> threads_;
-  std::vector<store> stores_;  // told of, and not yet done
+  std::vector<store> stores_;  // reported, and not yet done
   bool has_reductions_ = false;
 };
 

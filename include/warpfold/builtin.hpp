@@ -18,18 +18,18 @@
 
 namespace wf {
 
-/// What is told of an operation in words.
+/// An operation in words.
 struct properties {
   std::string_view name;      ///< as in op_names
   std::string_view elements;  ///< the types that it takes
   std::string_view result;    ///< the type of its answer
 };
-/// The words for an operation; the rest its types declare: find_builtin(…)->declares. Throws nothing.
+/// The words for an operation; its types declare the rest: find_builtin(…)->declares. Throws nothing.
 WF_API const properties& properties_of(op o);
 /// The operation of that name, one of op_names or `norm`, which is norm2; nothing for others. Throws nothing.
 WF_API std::optional<op> op_named(std::string_view name);
 
-/// What an operation yields of elements of a type that it takes. Throws nothing, also of types that it does not.
+/// What an operation yields for elements of a type that it takes. Throws nothing, even for types that it does not take.
 WF_API result_kind result_of_builtin(op o, dtype element);
 
 /// Its functions; `self` is an `options`. Throws wf::error (unsupported) for types that it does not take.

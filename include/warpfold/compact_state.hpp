@@ -33,7 +33,7 @@ namespace wf {
 
 namespace detail {
 
-/// Writes into room that may be too small; `needed` goes on counting.
+/// Writes into room that may be too small; `needed` counts the bytes that would be enough.
 class compact_writer {
  public:
   explicit compact_writer(std::span<std::byte> room) : room_(room) {}
@@ -69,7 +69,7 @@ class compact_writer {
   std::size_t at_ = 0;
 };
 
-/// Reads what a compact_writer wrote. Of other bytes `failed` becomes true, and what is read then is 0.
+/// Reads what a compact_writer wrote. On other bytes `failed` becomes true, and all that is read from then on is 0.
 class compact_reader {
  public:
   explicit compact_reader(std::span<const std::byte> from) : from_(from) {}
@@ -176,8 +176,8 @@ inline void read_compact(const rows_of_digits& rows, compact_reader& from, std::
   }
 }
 
-/// A compact state of one length, as an operation of an all-reduce wants it: whether it fits, and the bytes. Merging says where it
-/// no longer does, and nothing more is then in it.
+/// A compact state of one length, for an operation of an all-reduce: whether it fits, and its bytes. A merge that no longer fits says so,
+/// and the bytes then mean nothing.
 namespace slot {
 inline constexpr std::byte too_wide{1};
 
@@ -219,7 +219,7 @@ inline void merge(const state_form& form, std::span<const std::byte> in, std::sp
 
 }  // namespace detail
 
-/// The bytes of states in canonical form, one after the other. Throws wf::error (bad_input) of what are no states, as check_states.
+/// The bytes of states in canonical form, one after the other. Throws wf::error (bad_input) as check_states does, for bytes that are no states.
 inline std::vector<std::byte> compact_states(const state_form& told, std::span<const std::byte> states) {
   const state_form form = known_form(told.what, told.element, told.accuracy);
   check_states(form, states, static_cast<std::int64_t>(states.size() / form.bytes), "compact_states");
@@ -238,7 +238,7 @@ inline std::vector<std::byte> compact_states(const state_form& told, std::span<c
   return out;
 }
 
-/// The states that compact_states() of the same form wrote, as many as there are. Throws wf::error (bad_input) of other bytes.
+/// The states that compact_states() of the same form wrote, as many as there are. Throws wf::error (bad_input) for other bytes.
 inline std::vector<std::byte> expand_states(const state_form& told, std::span<const std::byte> compact) {
   const state_form form = known_form(told.what, told.element, told.accuracy);
   const detail::rows_of_digits rows = detail::rows_of(form);

@@ -18,8 +18,8 @@ namespace wf {
 struct context {
   wf::accuracy accuracy = wf::accuracy::exact;    ///< exact, or native arithmetic
   wf::rounding rounding = wf::rounding::nearest;  ///< for exact results
-  int threads = 0;                                ///< threads at most; 0: as many as the executor has; below 0 is refused
-  cpu::executor* executor = nullptr;              ///< who runs the tasks; null: cpu::default_executor()
+  int threads = 0;                                ///< the most threads; 0: as many as the executor has; a negative number is refused
+  cpu::executor* executor = nullptr;              ///< what runs the tasks; null: cpu::default_executor()
 };
 
 }  // namespace wf

@@ -77,19 +77,19 @@ class exact_moments {
   /// The state of no elements.
   exact_moments() noexcept : state_(state_type::identity()) {}
 
-  /// One more element.
+  /// Adds one element.
   template <exact_element T>
   void add(T x) {
     detail::reserve_elements(count(), 1, "exact_moments");
     add_one(x);
   }
-  /// A vector, array, span or other contiguous range of elements.
+  /// Adds the elements of a vector, array, span or other contiguous range.
   template <std::ranges::contiguous_range R>
     requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R>
   void add(const R& values) {
     add(std::ranges::data(values), static_cast<std::size_t>(std::ranges::size(values)));
   }
-  /// n more elements.
+  /// Adds n elements.
   template <exact_element T>
   void add(const T* x, std::size_t n) {
     detail::reserve_elements(count(), n, "exact_moments");
@@ -100,22 +100,22 @@ class exact_moments {
     }
   }
 
-  /// As if its elements had been added here.
+  /// Adds the elements of other moments, as if they had been added here.
   void merge(const exact_moments& other) {
     detail::reserve_elements(count(), static_cast<std::uint64_t>(other.count()), "exact_moments");
     state_.merge(other.state_);
   }
 
-  /// The true Σx, rounded once to U. Empty is +0.
+  /// The true Σx, rounded once to U; +0 if there are no elements.
   template <class U = double>
   U sum(rounding mode = rounding::nearest) const noexcept { return state_.template sum<U>(mode); }
-  /// The true mean, rounded once to U. Empty is NaN.
+  /// The true mean, rounded once to U; NaN if there are no elements.
   template <class U = double>
   U mean(rounding mode = rounding::nearest) const noexcept { return state_.template mean<U>(mode); }
-  /// The true Σx², rounded once to U. Empty is +0.
+  /// The true Σx², rounded once to U; +0 if there are no elements.
   template <class U = double>
   U sum_of_squares(rounding mode = rounding::nearest) const noexcept { return squares().template value<U>(mode); }
-  /// The true √Σx², rounded once to U. Empty is +0.
+  /// The true √Σx², rounded once to U; +0 if there are no elements.
   template <class U = double>
   U norm(rounding mode = rounding::nearest) const noexcept { return squares().template norm<U>(mode); }
   /// The true variance, divided by count - correction and rounded once to U; NaN where that is not positive or an element was not finite.
@@ -123,7 +123,7 @@ class exact_moments {
   U var(std::int64_t correction = 0, rounding mode = rounding::nearest) const noexcept {
     return state_.template var<U>(correction, mode);
   }
-  /// The square root of the true variance, rounded once to U; NaN as var().
+  /// The square root of the true variance, rounded once to U; NaN where var() is.
   template <class U = double>
   U std_dev(std::int64_t correction = 0, rounding mode = rounding::nearest) const noexcept {
     return state_.template std<U>(correction, mode);
@@ -142,7 +142,7 @@ class exact_moments {
     std::memcpy(bytes.data() + first.size(), second.data(), second.size());
     return bytes;
   }
-  /// The state of these bytes. Throws wf::error (bad_input) on what is not of that form, or breaks (Σx)² <= n·Σx².
+  /// The state of these bytes. Throws wf::error (bad_input) for bytes that are not of that form, or break (Σx)² <= n·Σx².
   static exact_moments from_bytes(std::span<const std::byte> bytes) {
     if (bytes.size() != byte_size)
       exact::detail::refuse(errc::bad_input, std::to_string(bytes.size()) + " bytes, expected " +
@@ -157,7 +157,7 @@ class exact_moments {
     return m;
   }
 
-  /// Equal Σx and Σx² of equally many elements.
+  /// Whether both have equal Σx and Σx², and equally many elements.
   friend bool operator==(const exact_moments& a, const exact_moments& b) {
     const state_type x = a.state(), y = b.state();
     return exact::same_words(x, y);
@@ -212,7 +212,7 @@ class exact_moments {
   state_type state_;
 };
 
-/// Σ x·y of all pairs added, as exact_sum is of elements: the same state, bytes and value whatever the
+/// Σ x·y of all pairs added, as exact_sum is the sum of elements: it has the same state, bytes and value whatever the
 /// order and the pieces. Pairs are of one element type, f64 or any that fits it, or integers. Holds 2^63 - 1
 /// pairs; more throw wf::error with errc::capacity and change nothing.
 ///
@@ -230,13 +230,13 @@ class exact_dot {
   /// The state of no elements.
   exact_dot() noexcept : state_(state_type::identity()) {}
 
-  /// One more pair.
+  /// Adds one pair.
   template <exact_element T>
   void add(T x, T y) {
     detail::reserve_elements(count(), 1, "exact_dot");
     add_one(x, y);
   }
-  /// Two ranges of one length, else wf::error (bad_argument).
+  /// Adds the pairs of two ranges. Throws wf::error (bad_argument) unless they have one length.
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R> &&
              std::ranges::sized_range<S> && std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>
@@ -247,7 +247,7 @@ class exact_dot {
                                           " elements; they must be as long");
     add(std::ranges::data(x), std::ranges::data(y), n);
   }
-  /// n more pairs.
+  /// Adds n pairs.
   template <exact_element T>
   void add(const T* x, const T* y, std::size_t n) {
     detail::reserve_elements(count(), n, "exact_dot");
@@ -260,13 +260,13 @@ class exact_dot {
     }
   }
 
-  /// As if its pairs had been added here.
+  /// Adds the pairs of another exact_dot, as if they had been added here.
   void merge(const exact_dot& other) {
     detail::reserve_elements(count(), static_cast<std::uint64_t>(other.count()), "exact_dot");
     state_.merge(other.state_);
   }
 
-  /// The true sum of products, rounded once. Empty is +0.
+  /// The true sum of products, rounded once; +0 if there are no pairs.
   template <class U = double>
   U value(rounding mode = rounding::nearest) const noexcept { return state_.template round<U>(mode); }
   /// hi + lo, as exact_sum::value_pair().
@@ -278,14 +278,14 @@ class exact_dot {
 
   /// 592 canonical bytes (serial.hpp), the same on every machine.
   std::array<std::byte, byte_size> to_bytes() const noexcept { return exact::to_bytes<134, -2148>(state_); }
-  /// The state of these bytes. Throws wf::error (bad_input) on what is not of that form, which the sum of squares of an exact_moments has too.
+  /// The state of these bytes. Throws wf::error (bad_input) for bytes that are not of that form. The sum of squares of an exact_moments has the same form.
   static exact_dot from_bytes(std::span<const std::byte> bytes) {
     exact_dot d;
     d.state_ = exact::from_bytes<134, -2148>(bytes);
     return d;
   }
 
-  /// Equal true sums of equally many pairs.
+  /// Whether both have equal true sums, and equally many pairs.
   friend bool operator==(const exact_dot& a, const exact_dot& b) {
     const state_type x = a.state(), y = b.state();
     return exact::same_words(x, y);

@@ -20,7 +20,7 @@
 
 namespace wf {
 
-/// What an exact sum takes: f16, bf16, float, double, and the integers up to 64 bits but bool.
+/// The elements that an exact sum takes: f16, bf16, float, double, and the integers up to 64 bits, without bool.
 template <class T>
 concept exact_element =
     requires { exact::format<T>::min_exponent; } ||
@@ -72,7 +72,7 @@ class exact_sum {
   /// The sum of no elements.
   exact_sum() noexcept : state_(state_type::identity()) {}
 
-  /// One more element. This and the next throw wf::error (capacity) as said above.
+  /// Adds one element. This and the next two throw wf::error (capacity) as said above.
   template <exact_element T>
   void add(T x) {
     reserve(1);
@@ -85,14 +85,14 @@ class exact_sum {
     }
   }
 
-  /// A vector, array, span or other contiguous range of elements.
+  /// Adds the elements of a vector, array, span or other contiguous range.
   template <std::ranges::contiguous_range R>
     requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R>
   void add(const R& values) {
     add(std::ranges::data(values), static_cast<std::size_t>(std::ranges::size(values)));
   }
 
-  /// The n elements x[0 … n).
+  /// Adds the n elements x[0 … n).
   template <exact_element T>
   void add(const T* x, std::size_t n) {
     reserve(n);
@@ -103,21 +103,21 @@ class exact_sum {
     }
   }
 
-  /// As if its elements had been added here.
+  /// Adds the elements of another sum, as if they had been added here.
   void merge(const exact_sum& other) {
     reserve(static_cast<std::uint64_t>(other.count()));
     state_.merge(other.state_);
   }
-  /// The same of a bare state.
+  /// The same for a bare state.
   void merge(const exact::sum_state<double>& other) {
     exact_sum o;
     static_cast<state_type&>(o.state_) = other;
     merge(o);
   }
 
-  /// As if its elements had never been added: what is left is exact, after any number of additions and removals. A sum that cannot be
-  /// a part of this one, since it has more elements, NaNs or infinities, throws wf::error (bad_argument), and nothing changes. Whether
-  /// only -0 is left is not known once a state was stored, or merged on its way: its sum is +0 then.
+  /// Takes the elements of another sum out, as if they had never been added: what is left is exact, after any number of additions and removals.
+  /// A sum that cannot be a part of this one, since it has more elements, NaNs or infinities, throws wf::error (bad_argument), and nothing
+  /// changes. After a state was stored, or merged, nobody knows whether only -0 is left: its sum is +0 then.
   ///
   ///     window.unmerge(oldest);
   void unmerge(const exact_sum& other) {
@@ -125,7 +125,7 @@ class exact_sum {
     const state_type part = other.state();
     if (part.seen.count > rest.seen.count || part.seen.nan > rest.seen.nan || part.seen.pos_inf > rest.seen.pos_inf ||
         part.seen.neg_inf > rest.seen.neg_inf)
-      throw error(errc::bad_argument, "exact_sum: what is to be taken out of a sum of " + std::to_string(count()) + " elements is no part of it");
+      throw error(errc::bad_argument, "exact_sum: the elements to take out are no part of this sum of " + std::to_string(count()) + " elements");
     for (int k = 0; k < digits_format::digits; ++k) rest.sum.d[k] -= part.sum.d[k];
     rest.sum.normalise();
     rest.seen.count -= part.seen.count;
@@ -135,14 +135,14 @@ class exact_sum {
     rest.seen.neg_zero = std::max<std::int64_t>(state_.seen.neg_zero - other.state_.seen.neg_zero, 0);
     state_ = rest;
   }
-  /// One element less, which was added before: as unmerge().
+  /// Takes one element out, which was added before. Throws as unmerge().
   template <exact_element T>
   void remove(T x) {
     exact_sum one;
     one.add(x);
     unmerge(one);
   }
-  /// The elements of a vector, array, span or other contiguous range less: as unmerge().
+  /// Takes the elements of a vector, array, span or other contiguous range out. Throws as unmerge().
   template <std::ranges::contiguous_range R>
     requires exact_element<std::ranges::range_value_t<R>> && std::ranges::sized_range<R>
   void remove(const R& values) {
@@ -150,17 +150,17 @@ class exact_sum {
     some.add(values);
     unmerge(some);
   }
-  /// The true sum rounded once. Empty is +0.
+  /// The true sum, rounded once; +0 if there are no elements.
   template <class U = double>
   U value(rounding mode = rounding::nearest) const noexcept {
     return state_.round<U>(mode);
   }
-  /// hi + lo, hi = value() to nearest, lo the rest rounded. lo = 0 where hi is not finite.
+  /// The sum as hi + lo: hi is value() to nearest, lo the rounded remainder. lo = 0 where hi is not finite.
   template <class U = double>
   exact::pair_of<U> value_pair(rounding mode = rounding::nearest) const noexcept {
     return state_.round_pair<U>(mode);
   }
-  /// The true sum divided by the count, rounded once. Empty is NaN.
+  /// The true sum divided by the count, rounded once; NaN if there are no elements.
   template <class U = double>
   U mean(rounding mode = rounding::nearest) const noexcept {
     return exact::mean<U>(state_, mode);

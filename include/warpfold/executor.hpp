@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file executor.hpp
-/// Who runs the tasks of one reduction. The library's own pool is the default; a program with a
+/// What runs the tasks of a reduction. The library's own pool is the default; a program with a
 /// pool of its own derives from `executor`. Answers never depend on it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace wf::cpu {
 
-/// Who runs the tasks of one reduction. A program with a pool of its own derives from it:
+/// What runs the tasks of a reduction. A program with a pool of its own derives from it:
 ///
 ///     struct my_executor : wf::cpu::executor {
 ///       int concurrency() const noexcept override { return my_pool().size(); }
@@ -39,23 +39,23 @@ class WF_API executor {
 struct pool_state;
 /// \endcond
 
-/// Threads that wait for work. The caller's thread works too, so a pool of n has n - 1 of its own, or those
-/// that the system grants: concurrency() says how many there are. One `run` has the threads at a time;
-/// another that comes meanwhile, or from a task, runs on its caller.
+/// Threads that wait for work. The caller's thread works too, so a pool of n starts n - 1 threads, or as many
+/// as the system grants: concurrency() says how many work. One `run` has the threads at a time;
+/// another one that comes meanwhile, or from a task, runs on its caller's thread.
 ///
 /// A child of fork() may use the pool, whatever its threads were doing; it starts threads of its own at the
 /// next run. A child of a fork() in a task cannot finish that task's run: it ends by exec or _exit.
 class WF_API thread_pool final : public executor {
  public:
-  /// A pool of that many threads; 0: as many as the process may use. Throws nothing but std::bad_alloc: of threads that the system
-  /// does not grant it has fewer.
+  /// A pool of that many threads; 0: as many as the process may use. Throws nothing but std::bad_alloc: where the
+  /// system grants fewer threads, the pool has fewer.
   explicit thread_pool(int threads = 0);
   ~thread_pool() override;
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
   int concurrency() const noexcept override;
-  /// On the pool's threads and the caller's. Throws nothing, as tasks do not.
+  /// Runs the tasks on the pool's threads and the caller's. Throws nothing, since tasks throw nothing.
   void run(std::int64_t tasks, int threads, void (*task)(void*, std::int64_t),
            void* argument) override;
 
@@ -63,9 +63,9 @@ class WF_API thread_pool final : public executor {
   std::unique_ptr<pool_state> state_;
 };
 
-/// The pool of a context that names none: started at first use, of as many threads as the process
-/// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and whoever
-/// reduces after that, as the destructor of a static object may, does so on its own thread. Throws nothing.
+/// The pool of a context that names none. It is started at first use, with as many threads as the process
+/// may use, or as WARPFOLD_THREADS says. It is never destroyed: exit() and dlclose() end its threads, and a reduction
+/// after that, as in the destructor of a static object, runs on its caller's thread. Throws nothing.
 WF_API executor& default_executor();
 
 }  // namespace wf::cpu

@@ -34,10 +34,10 @@
 namespace wf {
 
 /// A reduction of your own on a GPU, in the order of the elements unless it commutes. Members of R are WF_HD. The arguments
-/// are inputs, one or two; where the answer goes; a wf::transform, if any; the reduction, behind a transform also one of the
-/// library's; settings. Without a place for the answer the call waits and gives it. With an axis, segments or labels there are
-/// answers, C-ordered, as on the CPU; states are then of 300 bytes at most. Throws wf::error: unsupported for a view whose
-/// dimensions do not lie in one another and no axis, bad_argument for an address that is no multiple of its element's alignment.
+/// are one or two inputs; where the answer goes; a wf::transform, if any; the reduction (behind a transform it may be one of the
+/// library); settings. Without a pointer for the answer the call waits and returns it. With an axis, segments or labels it writes
+/// several answers, C-ordered, as on the CPU; states then have 300 bytes at most. Throws wf::error: unsupported for a view whose
+/// dimensions do not lie in one another, unless an axis is given; bad_argument for an address that is no multiple of its element's alignment.
 ///
 ///     wf::reduce(place, std::span(device_values, n), device_out, my_reduction{});
 ///     wf::reduce(place, x, y, device_out, my_distance{});                        // for two inputs
@@ -93,8 +93,8 @@ struct fused_job {
 }  // namespace device::inline WF_BUILD
 /// \endcond
 
-/// One kernel that reads the values once, of axes, segments and labels too. The answers are those of each reduction alone, and exact under either
-/// accuracy; rounding and correction hold for all parts.
+/// One kernel that reads the values once, also by axes, segments and labels. Each answer is the one that its reduction gives alone, and exact under
+/// either accuracy; rounding and correction hold for all parts.
 template <class... F>
 template <class P, class X, class... A>
   requires(P::is_place)

@@ -10,15 +10,15 @@
 ///     wf::sum(place, x, device_out, wf::segments_of{16});      // or wf::segments{{device_offsets, n + 1}}
 ///     float s = wf::sum(place, x);                             // waits, and gives the answer; x may be a std::vector too
 ///
-/// Inputs are spans, views, mdspans or thrust::device_vectors: memory that the device reads; `out` points to memory that it
-/// writes (device memory, or pinned host memory). Without `out` the call waits for the stream and gives what it gives on the
-/// CPU; then arrays of the host (vector, array …) are copied to the device, with the offsets and labels that go with them, large ones
-/// by way of pinned memory.
-/// Offsets and labels are the device's too: offsets must rise and stay in
-/// the input, and an element whose label is no answer's is left out; nobody looks. The first call allocates
-/// 2.2 MiB of scratch memory from the stream's pool, in stream order.
-/// Errors of the call are thrown as wf::error with CUDA's own text; those of the kernel come where
-/// the stream is waited for; without NDEBUG a pointer to memory of the other side is refused (check_pointers). Needs no nvcc: link warpfold::gpu; of its archive a program gets the kernels that its calls name.
+/// Inputs are spans, views, mdspans or thrust::device_vectors in memory that the device reads; `out` points to memory that it
+/// writes (device memory, or pinned host memory). Without `out` the call waits for the stream and returns what it returns on the
+/// CPU. Such a call also takes arrays of the host (vector, array …), and copies them to the device with their offsets and labels,
+/// large ones by way of pinned memory.
+/// Offsets and labels lie on the device, too, and are not checked there: offsets must rise and stay in the input; an element whose
+/// label belongs to no answer is left out. The first call allocates 2.2 MiB of scratch memory from the stream's pool, in stream order.
+/// A call throws its errors as wf::error, with CUDA's own text; errors of a kernel are reported where the host waits for the stream.
+/// Without NDEBUG a call refuses pointers that the device cannot reach (check_pointers). No nvcc is needed: link warpfold::gpu. From its
+/// archive a program gets the kernels that its calls name.
 #pragma once
 
 #include <warpfold/config.hpp>  // first: it says what a compiler must be set to
@@ -42,14 +42,14 @@ struct CUstream_st;  // CUDA's: a cudaStream_t points to one
 
 namespace wf {
 
-/// Whether a range that is given to a GPU may lie in the GPU's memory: spans and their like, which own nothing. Containers
-/// hold memory of the host; specialise it for one of yours that holds the device's.
+/// Whether a range that is given to a GPU may lie in the GPU's memory. Spans and other ranges that own nothing may; containers
+/// hold memory of the host. Specialise it for a container of yours that holds memory of the device.
 template <class R>
 inline constexpr bool may_lie_on_device = std::ranges::enable_borrowed_range<R> || requires { typename R::element_type; };
 
 namespace detail {
 
-/// thrust::device_vector, and what tells of memory of the device as it does.
+/// thrust::device_vector, and types that show memory of the device in the same way.
 template <class X>
 concept device_container = requires(const X& x) {
   typename X::value_type;
@@ -59,7 +59,7 @@ concept device_container = requires(const X& x) {
 template <class X>
 concept host_array = host_range<X> && !may_lie_on_device<X>;
 
-/// An input as the front door on the host knows inputs.
+/// An input of a type that the front door on the host takes.
 template <class X>
 decltype(auto) as_input(const X& x) {
   static_assert(input<X> || device_container<X>, "warpfold: an input on a GPU is a std::span, wf::view, mdspan or thrust::device_vector of its "
@@ -70,7 +70,7 @@ decltype(auto) as_input(const X& x) {
 template <class X>
 using as_input_t = std::remove_cvref_t<decltype(as_input(std::declval<const X&>()))>;
 
-/// Inputs of a call that waits: of arrays of the host the bytes that are to be copied, else 0.
+/// The bytes that a call that waits must copy: those of arrays of the host, else 0.
 struct inputs_anywhere {
   cpu::operands operands;
   std::array<std::size_t, cpu::max_inputs> host_bytes{};
@@ -88,12 +88,12 @@ inputs_anywhere inputs_of_call(const X&... x) {
   return in;
 }
 
-/// What can be where an answer goes: a pointer, an array, or a thrust::device_ptr.
+/// What may say where an answer goes: a pointer, an array, or a thrust::device_ptr.
 template <class A>
 concept out_like = std::is_pointer_v<std::decay_t<A>> || std::is_null_pointer_v<std::remove_cvref_t<A>> || requires(const A& a) {
   { a.get() } -> std::convertible_to<const void*>;
 };
-/// It, as a pointer to answers of that type.
+/// The place for an answer, as a pointer to answers of that type.
 template <class Result, class A>
 void* out_of(A&& a) {
   if constexpr (std::is_null_pointer_v<std::remove_cvref_t<A>>) {
@@ -111,13 +111,13 @@ void* out_of(A&& a) {
 
 }  // namespace detail
 
-/// All kernels of warpfold::gpu, for code that learns operations and types at run time. Throws nothing: CUDA is first asked by a reduction.
+/// All kernels of warpfold::gpu, for code that learns operations and types at run time. Throws nothing: only a reduction calls CUDA.
 inline const device_library& cuda_library() { return cuda_kernels::library(); }
 /// The same of warpfold_simt: for tests, and for machines with no GPU. Throws nothing.
 inline const device_library& simt_library() { return simt_kernels::library(); }
 
-/// What was wrong with the file of tuned launches (docs/gpu.md) when a place last wanted it, in one line; an empty text if nothing. No
-/// reduction fails for it. Throws nothing but std::bad_alloc.
+/// What was wrong with the file of tuned launches (docs/gpu.md) when a place last read it, in one line; an empty text if nothing was. No
+/// reduction fails because of that file. Throws nothing but std::bad_alloc.
 ///
 ///     if (const std::string why = wf::tuning_problem(); !why.empty()) std::puts(why.c_str());
 WF_API std::string tuning_problem();
@@ -130,38 +130,38 @@ class device_place;
 /// allocates the memory.
 class WF_API device_stream {
  public:
-  static constexpr bool is_place = true;  ///< told from inputs by this
+  static constexpr bool is_place = true;  ///< distinguishes places from inputs
 
   /// "cuda" or "simt".
   std::string_view name() const noexcept { return memory_->machine->name; }
   void* stream() const noexcept { return memory_->stream; }                    ///< its stream, a cudaStream_t
   const device_machine& machine() const noexcept { return *memory_->machine; } ///< the kind of device
-  /// The scratch memory, of 2.2 MiB, which the first call takes: a device::workspace of the build that the kernels come from. Throws
+  /// The scratch memory of 2.2 MiB, a device::workspace of the build that the kernels come from. The first call allocates it. Throws
   /// wf::error (device, no_device).
   void* scratch() const { return memory_->get(); }
 
   /// \cond
-  /// Work that waits: work(self, inputs, out) is called with inputs of the device, those of the host copied there, and room for
-  /// `bytes` of answers on the device, which are then copied to `to`. Throws wf::error (bad_argument) of an input that the
+  /// Runs work and waits: calls work(self, inputs, out) with inputs on the device, to which those of the host have been copied, and room for
+  /// `bytes` of answers on the device, which it then copies to `to`. Throws wf::error (bad_argument) for an input that the
   /// device cannot read.
   void fetch(const detail::inputs_anywhere& in, void* to, std::size_t bytes, const char* who, const void* self,
              void (*work)(const void* self, const cpu::operands& in, void* out)) const;
 
-  /// The same of a request: work(self, there) is called with its inputs, offsets or labels and answers on the device. Offsets and labels are copied and
-  /// checked where the inputs are of the host. Throws wf::error (bad_argument) of those that do not fit.
+  /// The same for a request: calls work(self, there) with its inputs, its offsets or labels and its answers on the device. Where the inputs lie on the
+  /// host, it copies and checks offsets and labels. Throws wf::error (bad_argument) for those that do not fit.
   void fetch(const request& r, const detail::inputs_anywhere& in, void* to, std::size_t bytes, const void* self,
              void (*work)(const void* self, const request& there)) const;
 
-  /// Enqueues a request of a reduction that has kernels (own_reduction). out: where its answers go, or those of its parts. Throws wf::error as
+  /// Enqueues a request whose own_reduction has kernels. out: where its answers go, or those of its parts. Throws wf::error as
   /// wf::backend says.
   void run_own(const request& r, std::span<void* const> out) const;
   /// \endcond
 
-  /// Whether each call asks CUDA on which side its pointers are, and throws wf::error (bad_argument) of those that the GPU cannot reach,
-  /// in place of a fault somewhere later. It takes about a microsecond a pointer; a wf::gpu does unless NDEBUG is defined.
+  /// Sets whether each call asks CUDA which memory its pointers point to, and throws wf::error (bad_argument) for those that the GPU cannot
+  /// reach, so that no kernel faults later. That takes about a microsecond per pointer. By default a wf::gpu does so unless NDEBUG is defined.
   void check_pointers(bool yes) const { memory_->checks = yes; }
   /// \cond
-  /// That check, if it is asked for: of inputs of `n` elements and of where answers go.
+  /// Does that check, if it is asked for: of inputs of `n` elements and of the memory for answers.
   void look_at(const cpu::operands& in, std::int64_t n, const void* out, const char* who) const {
     if (memory_->checks) refuse_unreachable(in, n, out, who);
   }
@@ -169,7 +169,7 @@ class WF_API device_stream {
 
  protected:
   device_stream(const device_machine& machine, void* stream) : memory_(std::make_shared<memory>(&machine, stream)) {}
-  struct same {  ///< stream and memory as another place
+  struct same {  ///< the stream and memory of another place
     const device_stream& as;
   };
   explicit device_stream(const same& other) : memory_(other.as.memory_) {}
@@ -179,7 +179,7 @@ class WF_API device_stream {
 
   /// Enqueues a request, by kernels that it may need. state_bytes: where states of rows are wanted, those of each.
   void run(const request& r, const call_kernels& kernels, std::size_t state_bytes = 0) const;
-  /// A request, its answers in memory of the host.
+  /// Carries out a request whose answers go to memory of the host.
   void fetch(const request& r, const call_kernels& kernels, const detail::inputs_anywhere& in, void* to, std::size_t bytes) const;
   /// This place as one that takes any request.
   const device_place& with_all(const device_library& library) const;
@@ -221,12 +221,12 @@ struct first_type { using type = First; };
 template <class... A>
 using first_of = typename first_type<A...>::type;
 
-/// The calls of a place. Self::kernels_for<operation, element, checked, native, rows>() says by which kernels: `native` and `rows`
-/// where those may be needed.
+/// The calls of a place. Self::kernels_for<operation, element, checked, native, rows>() names the kernels: `native` and `rows` say
+/// whether a call may need such kernels.
 template <class Self>
 class device_calls : public device_stream {
  public:
-  /// Operation O: run<O>(x, out, settings…) enqueues it, run<O>(x, settings…) waits and gives the answer; Checked in a wf::checked.
+  /// Operation O: run<O>(x, out, settings…) enqueues it; run<O>(x, settings…) waits and returns the answer, in a wf::checked if Checked.
   template <op O, bool Checked = false, class X, class... A>
     requires(inputs_of(O) == 1)
   auto run(const X& x, A&&... a) const {
@@ -250,7 +250,7 @@ class device_calls : public device_stream {
   template <op O, class T>
   struct answer_type<O, T, true> { using type = checked<result<O, T>>; };
 
-  /// Host: an input is an array of the host. Rows: one may have gaps.
+  /// Host: an input is an array of the host. Rows: an input may have gaps.
   template <op O, bool Checked, class T, bool Host, bool Rows, class... A>
   auto ask(const inputs_anywhere& in, A&&... a) const {
     static_assert(element<T>, "not an element type of warpfold: see warpfold/types.hpp");
@@ -265,7 +265,7 @@ class device_calls : public device_stream {
     }
   }
 
-  /// What a call may need: native kernels where a setting may ask for them, rows where there may be several, or gaps.
+  /// The kernels that a call may need: native ones where a setting may ask for them, those of rows where there may be several answers, or gaps.
   template <op O, bool Checked, class T, bool Rows, class... S>
   call_kernels kernels_of_call() const {
     constexpr bool native = ((std::same_as<S, context> || std::same_as<S, wf::accuracy>) || ...);
@@ -299,11 +299,11 @@ class device_calls : public device_stream {
   }
 };
 
-/// Self's kernels are those of Kernels: a call names its own.
+/// A place whose kernels are those of Kernels; each call names the kernels that it needs.
 template <class Self, class Kernels>
 class place_on : public device_calls<Self> {
  public:
-  /// As a backend, which takes requests that are made at run time: it links all kernels.
+  /// This place as a backend, which takes requests that are made at run time: it links all kernels.
   operator const device_place&() const { return this->with_all(Kernels::library()); }
   /// All kernels.
   const device_library& kernels() const { return Kernels::library(); }
@@ -349,12 +349,12 @@ class place_on : public device_calls<Self> {
 /// A place that carries out any request: what a wf::gpu is as a wf::backend.
 class WF_API device_place : public backend, public detail::device_calls<device_place> {
  public:
-  /// A stream of the current device, for kernels of that library. Throws nothing but std::bad_alloc: CUDA is first asked by a reduction.
+  /// A stream of the current device, for kernels of that library. Throws nothing but std::bad_alloc: only a reduction calls CUDA.
   device_place(const device_library& kernels, void* stream) : device_calls(kernels, stream), kernels_(&kernels) {}
 
   std::string_view name() const noexcept override { return device_stream::name(); }
   bool takes(op what, dtype element, accuracy a, partition::kinds by, output wanted) const noexcept override;
-  /// Enqueues a request: what wf::sum and the others do. Throws wf::error as wf::backend says, and of a CUDA call that fails (device).
+  /// Enqueues a request, as wf::sum and the others do. Throws wf::error as wf::backend says, and where a CUDA call fails (device).
   void run(const request& r) const override;
   using device_calls::run;
   void clear(const state_form& form, void* states, std::int64_t n) const override;                        ///< wf::backend's
@@ -416,19 +416,19 @@ void place_on<Self, Kernels>::finish(const state_form& form, const options& o, c
 ///     const wf::backend& any = place;                           // what is known at run time
 class gpu : public detail::place_on<gpu, cuda_kernels> {
  public:
-  /// A cudaStream_t; none is the default stream. Throws nothing but std::bad_alloc: CUDA is first asked by a reduction.
+  /// A place on a cudaStream_t; null is the default stream. Throws nothing but std::bad_alloc: only a reduction calls CUDA.
   explicit gpu(::CUstream_st* stream = nullptr) : place_on(stream) {
 #ifndef NDEBUG
     check_pointers(true);
 #endif
   }
-  /// What owns or names a stream, as cuda::stream_ref does. Throws as that.
+  /// A place on the stream of an object that owns or names one, as cuda::stream_ref does. Throws as the constructor above.
   template <class S>
     requires requires(const S& s) { { s.get() } -> std::same_as<::CUstream_st*>; }
   explicit gpu(const S& stream) : gpu(stream.get()) {}
 };
 
-/// The same on simt, where kernels run on the CPU and have ended when the call returns.
+/// A place on simt, where kernels run on the CPU and have ended when the call returns.
 class simulated_gpu : public detail::place_on<simulated_gpu, simt_kernels> {
  public:
   /// A place on simt. Throws nothing but std::bad_alloc.
@@ -437,7 +437,7 @@ class simulated_gpu : public detail::place_on<simulated_gpu, simt_kernels> {
 
 namespace detail {
 
-/// A search on the device, of one dimension of keys. Throws wf::error.
+/// Enqueues a search for runs of keys, in one dimension, on the device. Throws wf::error.
 template <class K>
 runs_request runs_asked(const cpu::operands& o, void* unique, std::int64_t* offsets, std::int64_t room, std::int64_t* found) {
   constexpr const char* who = "find_runs on a GPU: ";
@@ -454,10 +454,10 @@ runs_request runs_asked(const cpu::operands& o, void* unique, std::int64_t* offs
 
 }  // namespace detail
 
-/// Enqueues the search for runs of equal neighbours among keys of the device (runs.hpp): the key of each of the first `room` runs
-/// to `unique`, where it begins to `offsets`, which have room for one more, and how many there are to `found`, in room or not. Offsets behind the last
-/// run's end are the number of keys, so that all `room` segments can be reduced without waiting: those beyond are empty. Throws wf::error
-/// as reductions do.
+/// Enqueues a search for runs of equal neighbours among keys on the device (runs.hpp). It writes the key of each of the first `room` runs
+/// to `unique`, where each begins to `offsets`, which have room for one more, and to `found` how many runs there are, even if more than `room`.
+/// Offsets behind the end of the last run are the number of keys, so that all `room` segments can be reduced without waiting: the segments beyond
+/// are empty. Throws wf::error as reductions do.
 ///
 ///     wf::find_runs(place, keys, unique, offsets, room, found);              // 7 7 7 9 2 2: 7 9 2, 0 3 4 6 6 …, 3
 ///     wf::sum(place, values, sums, wf::segments{{offsets, room + 1}});       // an answer for each run
@@ -475,8 +475,8 @@ void find_runs(const P& place, const X& keys, typename detail::element_of<detail
   place.machine().fail(place.find_runs_kernel()(r, place.scratch(), place.stream()), "find_runs on a GPU");
 }
 
-/// The same for all runs, which are copied to the host: it waits, and copies as much as there are keys. Arrays of the host are copied first.
-/// Throws wf::error as reductions do.
+/// Finds all runs and copies them to the host: it waits, and copies as many bytes as the keys and their offsets could take. Keys of the host are
+/// copied to the device first. Throws wf::error as reductions do.
 ///
 ///     wf::runs<int> groups = wf::find_runs(place, keys);
 template <class P, class X>

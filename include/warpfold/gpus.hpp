@@ -6,11 +6,11 @@
 ///     wf::gpus all;                                           // every device; or wf::gpus all{{0, 2}}; keep it
 ///     double s = wf::sum(all, host_vector);                   // cut into as many pieces, copied, reduced at the same time
 ///     std::vector<std::span<const float>> pieces = …;         // pieces[k] in the memory of device k, in the array's order
-///     float t = wf::sum(all, wf::pieces(pieces));             // nothing is copied but a state a device
+///     float t = wf::sum(all, wf::pieces(pieces));             // nothing is copied but a state per device
 ///     auto at = wf::argmin(all, wf::pieces(pieces));          // the place in the whole array
 ///
-/// Calls wait, and give the answer of the whole. A host thread at a time may use it. Streams are its own; memory that others
-/// write must be ready before the call.
+/// Calls wait, and return the answer of the whole. One host thread at a time may use it. It has streams of its own, so memory that
+/// others write must be ready before the call.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace wf {
 
-/// Spans in the memory of several devices, the k-th that of the k-th place of a wf::gpus: one array, in their order.
+/// One array in pieces: spans in their order, the k-th in the memory of the k-th device of a wf::gpus.
 template <class T>
 struct device_pieces {
   std::vector<std::span<const T>> spans;  ///< in the order of the array, spans[k] in the memory of device k
@@ -42,14 +42,14 @@ auto pieces(const R& spans) {
 
 namespace detail {
 
-/// The device of the thread for a scope.
+/// Sets the thread's device for a scope.
 class on_device {
  public:
   on_device(const device_machine& m, int device) : m_(&m), before_(m.use(device)) {}
   ~on_device() {
     try {
       m_->use(before_);
-    } catch (...) {  // a device that was lost: the caller has been told
+    } catch (...) {  // the device was lost, and the caller has had that error
     }
   }
   on_device(const on_device&) = delete;
@@ -76,11 +76,11 @@ class given_back {
 template <class Place, class Kernels>
 class several_places {
  public:
-  static constexpr bool is_place = true;  ///< told from inputs by this
+  static constexpr bool is_place = true;  ///< distinguishes places from inputs
 
   /// Every device. Throws wf::error (no_device) where there is none.
   several_places() : several_places(all_devices()) {}
-  /// Devices by their numbers, in the order of the pieces; one may come twice. Throws wf::error (bad_argument) of others.
+  /// Devices by their numbers, in the order of the pieces; one may come twice. Throws wf::error (bad_argument) for a number that is no device's.
   explicit several_places(const std::vector<int>& devices) {
     const int there = Kernels::machine().devices();
     if (devices.empty()) throw error(errc::bad_argument, "gpus: no devices; at least one is needed");
@@ -100,7 +100,7 @@ class several_places {
   auto run(const X& x, const S&... s) const {
     return ask<O, Checked>(std::array{cut(x)}, s...);
   }
-  /// The same of two.
+  /// The same for two inputs.
   template <op O, bool Checked = false, class X, class Y, class... S>
     requires(inputs_of(O) == 2)
   auto run(const X& x, const Y& y, const S&... s) const {
@@ -192,7 +192,7 @@ class several_places {
     std::vector<std::vector<void*>> taken(size());
     std::exception_ptr failed;
     std::int64_t first = 0;
-    // All are begun before one is waited for; what was begun is waited for whatever fails.
+    // All pieces are begun before one is waited for; whatever fails, those that were begun are waited for.
     for (std::size_t k = 0; k < size() && !failed; ++k) {
       try {
         begin<O>(k, in, told, first, form.bytes, taken[k]);
@@ -250,7 +250,7 @@ class several_places {
 
 }  // namespace detail
 
-/// CUDA devices of this process. It links all kernels. Throws wf::error: no_device, and bad_argument of a device that is none.
+/// CUDA devices of this process. It links all kernels. Throws wf::error: no_device, and bad_argument for a number that is no device's.
 class gpus : public detail::several_places<gpu, cuda_kernels> {
  public:
   using several_places::several_places;

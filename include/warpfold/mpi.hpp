@@ -340,7 +340,8 @@ namespace mpi {
 
 /// \name Reductions over ranks
 /// `wf::mpi::sum` and so on, one for each operation of the front door (warpfold.hpp). Each takes the communicator, this rank's
-/// piece (two for dot) and the settings of the front door, and gives every rank the answer of all pieces, in the order of the ranks: a number, or a wf::array of them along axes, by segments or labels. Exact ones
+/// piece (two for dot) and the settings of the front door, and gives every rank the answer of all pieces, in the order of the ranks: a number, or a
+/// wf::array of them along axes, by segments or labels. Exact ones
 /// have the same bits for any number of ranks and any split. Collective. What one rank refuses (bad_argument, unsupported, capacity) is
 /// thrown as wf::error on all. Source: docs/ranks.md.
 /// \{

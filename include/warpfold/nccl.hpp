@@ -13,8 +13,8 @@
 ///
 /// Where states are added (state_form::adds), they go as they are into one ncclAllReduce of 64-bit words, whose sums a kernel brings to
 /// canonical form; others are gathered and merged by every rank, in the order of the ranks. The bits are those of one device and of
-/// the CPU. All ranks ask alike, and for the same number of answers: nobody looks, as NCCL does not. All together have at most
-/// 2^63 - 1 elements. Docs: docs/ranks.md.
+/// the CPU. All ranks must make the same calls, for the same number of answers; this is not checked, as NCCL does not check it either. All ranks
+/// together have at most 2^63 - 1 elements. Docs: docs/ranks.md.
 #pragma once
 
 #include <nccl.h>
@@ -33,10 +33,10 @@
 
 namespace wf::nccl {
 
-/// A call of NCCL answered an error: of a communicator that was aborted, or whose ranks are lost. The device goes on to be usable.
+/// An NCCL call returned an error, as where a communicator was aborted or its ranks are lost. The device stays usable.
 class failure : public wf::error {
  public:
-  /// What that call answered. Throws nothing but std::bad_alloc.
+  /// The error that an NCCL call returned. Throws nothing but std::bad_alloc.
   failure(ncclResult_t code, const char* call) : error(errc::device, std::string(call) + " failed: " + ncclGetErrorString(code)), code_(code) {}
   /// What went wrong, in words, and what stands for it. Throws nothing but std::bad_alloc.
   failure(const std::string& what, ncclResult_t code) : error(errc::device, what), code_(code) {}
@@ -78,8 +78,8 @@ class lent {
 
 }  // namespace detail
 
-/// Throws nccl::failure where the communicator has failed since it was last asked, as after ncclCommAbort() on another rank: errors of a
-/// collective that is under way are told by this alone.
+/// Throws nccl::failure where the communicator has failed since the last such call, as after ncclCommAbort() on another rank: only this function
+/// reports errors of a collective that is under way.
 inline void check(ncclComm_t comm) {
   ncclResult_t state = ncclSuccess;
   detail::checked(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
@@ -171,17 +171,18 @@ void all_reduce(const Place& place, ncclComm_t comm, const request& r) {
 
 namespace detail {
 
-/// Up to so many bytes of a tensor every rank gets all of the others', and answers for all: one message in place of two, which pays as long as that takes
-/// less than a message. Tuned on two H100s; of more ranks each has more to take in.
+/// For tensors of up to so many bytes every rank gets those of all others and computes all answers: one message instead of two, which pays while the extra
+/// work takes less time than a message. Tuned on two H100s; of more ranks each has more to take in.
 constexpr std::size_t gathered_bytes(std::size_t ranks) {
   if (ranks <= 2) return std::size_t{1} << 24;
   const std::size_t times = ranks * ranks * ranks / 8;
   return times > 256 ? std::size_t{1} << 16 : (std::size_t{1} << 24) / times;
 }
-/// Between two ranks so many bytes, or more, are sent and received rather than gathered: on two H100s ncclAllGather (2.28) and the sums of 512 KiB took 13 µs and
+/// Between two ranks so many bytes, or more, are sent and received rather than gathered: on two H100s ncclAllGather (2.28) and the sums of 512 KiB
+/// took 13 µs and
 /// sending 15, of 2 MiB 30 and 25.
 inline constexpr std::size_t sent_bytes = std::size_t{1} << 20;
-/// So many bytes of a tensor are under way at a time: the memory that is lent is no more.
+/// So many bytes of a tensor are sent at a time, so no more memory is needed.
 inline constexpr std::size_t bytes_under_way = std::size_t{1} << 28;
 
 /// Operation O of each element over the ranks.
@@ -191,7 +192,8 @@ class elements_over_ranks {
   elements_over_ranks(const Place& place, ncclComm_t comm, const S&... s)
       : place_(place), comm_(comm), stream_(static_cast<cudaStream_t>(place.stream())), ranks_(static_cast<std::size_t>(ranks_of(comm, who))), settings_(s...) {}
 
-  /// Adds n elements; those of up to `gathered` bytes go by one message. Shares are of whole 16 elements, for aligned loads; what is left over is gathered. Between two
+  /// Adds n elements; those of up to `gathered` bytes go by one message. Shares are of whole 16 elements, for aligned loads; what is left over is
+  /// gathered. Between two
   /// ranks `sent` bytes and more are sent and received.
   void run(const T* x, std::size_t n, T* out, std::size_t gathered, std::size_t sent = sent_bytes) const {
     if ((x == nullptr || out == nullptr) && n != 0) throw error(errc::bad_argument, std::string(who) + " of elements over ranks: no memory");

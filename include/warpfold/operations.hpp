@@ -19,12 +19,12 @@ enum class op : std::uint8_t {
 };
 
 namespace detail {
-/// A function of the library's, such as wf::sum: it says which operation it is.
+/// A function of the library, such as wf::sum, whose type names its operation.
 template <class F>
 concept names_operation = requires { F::operation; };
 }  // namespace detail
 
-/// What the states of an operation are. Kernels, checks of states and messages are chosen by it.
+/// What the states of an operation are. It decides which kernels, checks of states and messages are used.
 enum class state_kind : std::uint8_t {
   sums,       ///< Σx or Σ|x|
   dots,       ///< Σxy or Σ|x|²
@@ -35,18 +35,18 @@ enum class state_kind : std::uint8_t {
   nonzeros,   ///< the number of elements that are not zero
   count,      ///< n
   logsumexp,  ///< the greatest x, and Σexp of the differences from it
-  own         ///< another, which kernels of GPUs know by the CPU's arithmetic alone
+  own         ///< any other: GPUs use the CPU's arithmetic for it
 };
 
-/// The type of an operation's answer, of elements of T.
+/// The type of an operation's answer for elements of T.
 enum class answer_kind : std::uint8_t {
   same,          ///< T
   two,           ///< two of T
-  wide,          ///< T; i64 and u64 of integers
-  real_wide,     ///< that, but real for complex T
-  magnitude,     ///< T; u64 of integers
-  mean,          ///< T; f64 of integers
-  real_mean,     ///< that, but real for complex T
+  wide,          ///< T; i64 or u64 for integers
+  real_wide,     ///< as wide, but real for complex T
+  magnitude,     ///< T; u64 for integers
+  mean,          ///< T; f64 for integers
+  real_mean,     ///< as mean, but real for complex T
   mean_and_var,  ///< mean and real_mean
   index,         ///< i64
   flag           ///< bool
@@ -55,8 +55,8 @@ enum class answer_kind : std::uint8_t {
 /// A row of the table of operations.
 struct operation {
   op what;                ///< which
-  std::string_view name;     ///< that of the command line and of Python
-  std::string_view summary;  ///< a line of what it answers
+  std::string_view name;     ///< its name on the command line and in Python
+  std::string_view summary;  ///< one line that says what it answers
   int inputs;             ///< 1, or 2 of one shape and type
   bool of_complex;        ///< takes complex numbers too
   state_kind state;       ///< what its states are
@@ -104,12 +104,12 @@ inline constexpr const char* op_names[op_count] = {
 constexpr int inputs_of(op what) noexcept { return operation_of(what).inputs; }
 
 /// What an operation yields: `values` numbers of type `type` (2 for mean_var and minmax; 3 for mean_var of
-/// complex numbers: re and im of the mean, the variance).
+/// complex numbers: the mean's real and imaginary part, and the variance).
 struct result_kind {
   dtype type;  ///< each number's
   int values;  ///< numbers of an answer: 1, 2 or 3
 };
-/// What an answer of that kind is, of elements of a type.
+/// The type of an answer of that kind for elements of a type.
 constexpr result_kind result_of_kind(answer_kind answer, dtype element) noexcept {
   const bool whole = is_integer(element), with_sign = (element >= dtype::i8 && element <= dtype::i64) || element == dtype::boolean;
   const dtype wide = !whole ? element : with_sign ? dtype::i64 : dtype::u64;

@@ -10,7 +10,7 @@
 /// `combine` must be associative, up to rounding if the answer may depend on where it rounds. It need
 /// not commute: elements keep their order at every level of every machine.
 ///
-/// A type with these four const members is a reduction, and `wf::reduce` (of two inputs: `wf::reduce(x, y, r)`)
+/// A type with these four const members is a reduction, and `wf::reduce(x, r)` (for two inputs `wf::reduce(x, y, r)`)
 /// runs it over whole arrays, axes, segments and keys, on all cores. Two optional members make it faster:
 ///
 ///     static constexpr bool commutes = true;      axes may be walked in the order of memory
@@ -37,7 +37,7 @@ template <class R>
 using result_of = std::remove_cvref_t<decltype(std::declval<const R&>().finish(
     std::declval<const state_of<R>&>(), std::int64_t{}))>;
 
-/// R reduces elements of T; of two inputs, element pairs of T and U.
+/// R reduces elements of T, or pairs of elements of T and U.
 template <class R, class... T>
 concept reduction =
     (std::is_trivially_copyable_v<T> && ...) && std::is_trivially_copyable_v<state_of<R>> &&
@@ -50,7 +50,7 @@ concept reduction =
 
 namespace detail {
 
-/// A type that is no reduction is refused with what it lacks.
+/// Refuses a type that is no reduction, and names the member that it lacks.
 template <class R, class... T>
 consteval bool require_reduction() {
   if constexpr (!requires(const R& r) { r.identity(); }) {
@@ -89,8 +89,8 @@ inline constexpr bool commutes = [] {
   else return false;
 }();
 
-/// What a reduction promises, beside `commutes`. Those of the library all declare it: docs/reductions.md is
-/// made from their declarations, and tests hold every one against what it does.
+/// What a reduction promises, beside `commutes`. All reductions of the library declare it: docs/reductions.md is
+/// made from their declarations, and tests check each declaration against what the reduction does.
 struct declaration {
   /// The answer for no elements; the least float is -inf, the greatest +inf.
   enum class nothing : std::uint8_t {
@@ -118,11 +118,11 @@ struct declaration {
   };
   nothing empty;    ///< without elements
   nans nan;         ///< for NaNs
-  rounds rounding;  ///< the answer's
+  rounds rounding;  ///< how the answer is rounded
 };
 
 /// Folds x[0 … n), whose indexes start at `first`, into s on this thread, in order; x points to n elements of each
-/// input. Throws what r's members do.
+/// input. Throws what r's members throw.
 template <class R, class... T>
   requires reduction<R, T...>
 constexpr void fold(const R& r, state_of<R>& s, std::int64_t n, std::int64_t first, const T*... x) {

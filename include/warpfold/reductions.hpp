@@ -43,12 +43,12 @@
 
 namespace wf {
 
-/// wf::exact is a namespace, so only this one has a short name; exact is the default.
+/// The accuracy `fast`. The default, exact, has no short name, since wf::exact is a namespace.
 inline constexpr accuracy fast = accuracy::fast;
 
 /// var and std divide by n - correction.
 struct correction {
-  std::int64_t value;  ///< taken from the number of elements: 0 unless told; 1 for an estimate from a sample
+  std::int64_t value;  ///< subtracted from the number of elements: 0 by default; 1 for an estimate from a sample
 };
 
 /// Segment k holds the elements offsets[k] … offsets[k + 1].
@@ -62,7 +62,7 @@ struct segments_of {
 /// Element i belongs to answer labels[i], 0 <= labels[i] < answers.
 struct by_label {
   std::span<const std::int64_t> labels;  ///< one for each element
-  std::int64_t answers;                  ///< how many there are; also for labels that no element has
+  std::int64_t answers;                  ///< how many there are, counting labels that no element has
 };
 
 namespace detail {
@@ -72,12 +72,12 @@ concept setting = std::same_as<S, wf::context> || std::same_as<S, wf::accuracy> 
                   std::same_as<S, correction> || std::same_as<S, axis> || std::same_as<S, segments> ||
                   std::same_as<S, segments_of> || std::same_as<S, by_label>;
 
-/// What the arguments after the values say.
+/// What the arguments after the values ask for.
 struct settings {
   wf::context context;
   wf::options options;
   partition by;
-  std::int64_t labelled = 0;  ///< labels, which must be as many as elements
+  std::int64_t labelled = 0;  ///< the number of labels, which must be that of the elements
 
   void take(const wf::context& c) {
     if (c.threads < 0) refuse_threads(c.threads);
@@ -133,7 +133,7 @@ concept partition_setting = std::same_as<S, axis> || std::same_as<S, segments> |
 template <class... S>
 inline constexpr int partitions = (0 + ... + static_cast<int>(partition_setting<S>));
 
-/// std::mdspan, Kokkos' and cuda::std's, and what has their members, if elements are what lies in memory.
+/// std::mdspan, Kokkos' and cuda::std's, and any type with the same members whose accessor gives the elements as they lie in memory.
 template <class X>
 concept mdspan_like = requires(const X& x) {
   typename X::accessor_type;
@@ -154,7 +154,7 @@ template <mdspan_like X>
 struct element_of_input<X> { using type = std::remove_cv_t<typename X::element_type>; };
 template <class X>
 using element_of = typename element_of_input<std::remove_cvref_t<X>>::type;
-/// The same, as the library's own reductions know it.
+/// The same input, its elements of a type of the library's own.
 template <class X>
 using builtin_element_of = typename stands_for<element_of<X>>::type;
 
@@ -166,7 +166,7 @@ inline constexpr bool is_view = !host_range<X>;
 
 template <class P>
 concept device_place_like = requires { requires P::is_place; };
-/// Whether a call of an operation of so many inputs begins with as many.
+/// Whether a call begins with as many inputs as the operation takes.
 template <int Inputs, class X, class... More>
 inline constexpr bool takes_inputs = input<X>;
 template <class X, class Y, class... More>
@@ -207,7 +207,7 @@ cpu::operands operands_of(const X&... x) {
   return o;
 }
 
-/// The shape of the answers, where labels are as many as elements. Throws wf::error (bad_argument).
+/// The shape of the answers. Throws wf::error (bad_argument) where the number of labels is not that of the elements.
 WF_API extents shape_of_answers(const cpu::operands& o, const settings& s, const char* who);
 [[noreturn]] WF_API void refuse_answers(const extents& shape, const char* who);
 /// Throws wf::error (bad_argument) where no memory could hold the answers.
@@ -243,7 +243,7 @@ inline request asked(const own_reduction& own, const cpu::operands& inputs, cons
   r.by = told.by;
   return r;
 }
-/// What a request is answered on the CPU; `who` begins messages.
+/// The answer of a request on the CPU; messages begin with `who`.
 template <class Result, bool Many>
 auto answer(request& r, const settings& s, const char* who) {
   if constexpr (Many) {
@@ -291,7 +291,7 @@ struct function {
   using kind = Answer;
   static constexpr bool is_checked = !std::same_as<Answer, plain_answer<O>>;
 
-  /// On another place than the CPU: see gpu.hpp.
+  /// On a place, such as a GPU: see gpu.hpp.
   template <class P, class... A>
     requires(P::is_place)
   auto operator()(const P& where, A&&... a) const {
@@ -315,7 +315,7 @@ struct function {
     static_assert(std::same_as<builtin_element_of<X>, builtin_element_of<Y>>, "dot takes two inputs of one element type");
     return call<S...>(settings(s...), x, y);
   }
-  /// All else is refused in words, since compilers tell of overloads that do not fit by their types alone.
+  /// Refuses all other calls with a message in words: of an overload that does not fit, a compiler shows only the types.
   template <class X, class... S>
     requires(!device_place_like<X> && !takes_inputs<inputs_of(O), X, S...>)
   void operator()(const X&, const S&...) const {
@@ -341,17 +341,17 @@ struct function {
 }  // namespace detail
 
 /// \defgroup reductions Reductions
-/// The functions of the front door: `wf::sum(x, settings…)`, of two inputs `wf::dot(x, y, settings…)`. `x` is a contiguous
+/// The functions of the front door: `wf::sum(x, settings…)`, and `wf::dot(x, y, settings…)` of two inputs. `x` is a contiguous
 /// range or a wf::view; settings are a wf::context, wf::fast, a wf::rounding, a wf::correction, and at most one of wf::axis,
 /// wf::segments, wf::segments_of and wf::by_label, in any order. Without one of these four the answer is a number, else a
 /// wf::array of them. Errors are thrown as wf::error (bad_argument): axes, offsets and labels that do not fit, inputs of
-/// two shapes. Elements that a reduction does not take are refused by the compiler. On a GPU: wf::gpu.
+/// different shapes. The compiler refuses elements that a reduction does not take. For GPUs see wf::gpu.
 /// \{
 
 // A function for each row of operations.def, whose comment is its docstring.
 #define WF_OPERATION(name, ...) inline constexpr detail::function<op::name> name;
 #include <warpfold/operations.def>
-/// The usual name of norm2: √Σ|x|², rounded once. Of nothing +0.
+/// The usual name of norm2: √Σ|x|², rounded once. No elements give +0.
 ///
 ///     double n = wf::norm(values);
 inline constexpr detail::function<op::norm2> norm;
@@ -388,8 +388,8 @@ inline constexpr checked_function<op::norm1> checked_norm1;
 ///     bool fits = !wf::checked_dot(x, y).overflow;
 inline constexpr checked_function<op::dot> checked_dot;
 
-/// A reduction of your own: see reduction.hpp. Its answer, or with an axis, segments or labels a wf::array of them. Throws wf::error
-/// (bad_argument) of axes, offsets and labels that do not fit. What r's members throw comes out of it, the first of several.
+/// A reduction of your own: see reduction.hpp. Returns its answer, or a wf::array of answers with an axis, segments or labels. Throws wf::error
+/// (bad_argument) for axes, offsets and labels that do not fit. What r's members throw leaves the call; of several exceptions, the first.
 ///
 ///     struct range_of {
 ///       struct state { double least, greatest; };
@@ -410,7 +410,7 @@ auto reduce(const X& x, const R& r, const S&... s) {
 }
 
 /// A reduction of your own, over pairs of elements of two inputs of one shape: r.lift(x, y, i). Throws wf::error (bad_argument) where
-/// their shapes differ, and as that of one input does.
+/// their shapes differ, and where the overload for one input throws.
 ///
 ///     std::int64_t rises = wf::reduce(before, after, count_rises{});
 template <detail::input X, detail::input Y, class R, class... S>
@@ -420,12 +420,12 @@ auto reduce(const X& x, const Y& y, const R& r, const S&... s) {
   return detail::answer_own<result_of<R>, detail::partitions<S...> == 1>({&functions, &r, "reduce"}, detail::settings(s...), x, y);
 }
 
-/// A function of the elements, to be reduced in their place: wf::reduce(x, wf::transform(f), wf::sum).
+/// A function whose values are reduced in place of the elements: wf::reduce(x, wf::transform(f), wf::sum).
 template <class F>
 struct transform {
-  F f;  ///< f(x), of two inputs f(x, y); it may be called on any thread, in any order, and throws nothing
+  F f;  ///< f(x), or f(x, y) for two inputs; it may be called on any thread, in any order, and throws nothing
 
-  /// That function, or what can be called as one. Throws what moving it does.
+  /// Takes a function, or any object that can be called. Throws what moving it throws.
   explicit constexpr transform(F function) : f(std::move(function)) {}
 };
 
@@ -434,7 +434,7 @@ namespace detail {
 template <class F>
 inline constexpr bool is_builtin = names_operation<F>;
 
-/// What a function makes of elements of T….
+/// The type that a function returns for elements of T….
 template <class F, class... T>
 struct transformed_element {
 #if defined(__CUDACC_EXTENDED_LAMBDA__)
@@ -446,7 +446,7 @@ struct transformed_element {
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
   static_assert(std::is_trivially_copyable_v<type>, "what the function of wf::transform gives is not trivially copyable");
 };
-/// The element type of the library's that it gives to operation O.
+/// The library's element type that operation O gets from it.
 template <op O, class V>
 struct transformed_operand {
   using type = typename stands_for<V>::type;
@@ -475,12 +475,12 @@ auto reduce_transformed(const F& f, const R& r, const settings& s, const X&... x
 }  // namespace detail
 
 /// A reduction of f(x) for all elements x, without an array of them: one of the functions above, or your own. As
-/// std::transform_reduce, but exact, with axes, segments and labels. Throws wf::error (bad_argument) of those that do not fit.
+/// std::transform_reduce, but exact, with axes, segments and labels. Throws wf::error (bad_argument) for those that do not fit.
 ///
 ///     double squared_error = wf::reduce(x, wf::transform([](double v) { return (v - 1) * (v - 1); }), wf::sum);
 ///     auto worst = wf::reduce(matrix, wf::transform([](float v) { return std::abs(v); }), wf::argmax, wf::axis{1});
 ///
-/// What f gives is what is reduced: its rounding is f's own. Indexes are those of the elements.
+/// The values that f returns are reduced as they are, with f's own rounding. Indexes are those of the elements.
 template <detail::input X, class F, class R, class... S>
 auto reduce(const X& x, const transform<F>& t, const R& r, const S&... s) {
   return detail::reduce_transformed<S...>(t.f, r, detail::settings(s...), x);
@@ -497,7 +497,7 @@ auto reduce(const X& x, const Y& y, const transform<F>& t, const R& r, const S&.
 
 namespace detail {
 
-/// What takes one input: all but dot.
+/// Reductions of one input: all but dot.
 template <class F>
 inline constexpr bool can_be_fused = [] {
   if constexpr (is_builtin<F>) return inputs_of(F::operation) == 1;
@@ -506,17 +506,17 @@ inline constexpr bool can_be_fused = [] {
 
 }  // namespace detail
 
-/// Several reductions in one pass: those above and your own, of one input. Called, it gives a tuple.
+/// Several reductions of one input in one pass: those above and your own. A call returns a tuple.
 template <class... F>
 class fused {
  public:
-  /// Those reductions. Throws what copying them does: of the library's nothing.
+  /// Fuses these reductions. Throws what copying them throws; copying the library's throws nothing.
   explicit constexpr fused(const F&... f)
     requires(detail::can_be_fused<F> && ...)
       : parts_(f...) {}
 
-  /// On another place than the CPU: where the answer of each part goes, then settings; without places for the answers it waits and gives
-  /// what it gives on the CPU. See gpu.cuh. Throws wf::error as the reductions on that place do.
+  /// On a place, such as a GPU: `a` are pointers to where the answer of each part goes, then settings. Without the pointers the call waits and
+  /// returns what it returns on the CPU. See gpu.cuh. Throws wf::error as the reductions on that place do.
   template <class P, class X, class... A>
     requires(P::is_place)
   auto operator()(const P& where, const X& x, A&&... a) const;
@@ -579,8 +579,8 @@ class fused {
   std::tuple<F...> parts_;
 };
 
-/// Several reductions of one input, those above and your own, in one pass over it. Throws what copying them does: of the library's
-/// nothing.
+/// Several reductions of one input, those above and your own, in one pass over it. Throws what copying them throws; copying the library's
+/// throws nothing.
 ///
 ///     auto [s, low, at] = wf::fuse(wf::sum, wf::min, wf::argmax)(values);
 ///     auto [m, d] = wf::fuse(wf::mean, wf::std_dev)(matrix, wf::axis{0});   // two wf::array

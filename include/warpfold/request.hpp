@@ -22,8 +22,8 @@
 
 namespace wf {
 
-/// How elements are shared among answers. What is pointed to lies where the backend reads its inputs, but `axes`, which
-/// the host reads.
+/// How elements are shared among answers. `indexes` points to memory that the backend reads, as its inputs do; the host reads
+/// `axes`.
 struct partition {
   /// The ways to share elements.
   enum class kinds : std::uint8_t {
@@ -42,8 +42,8 @@ struct partition {
   std::int64_t length = 0;         ///< for equal segments
 };
 
-/// What is written: answers, of the type that results.hpp gives; those of integers in a wf::checked, which says whether
-/// the true one fits; or states (backend.hpp).
+/// What is written: answers, of the types in results.hpp; answers of integers in a wf::checked, which says whether the true
+/// answer fits; or states (backend.hpp).
 enum class output : std::uint8_t {
   answers,  ///< answers
   checked,  ///< integers, and whether the true answer fits
@@ -52,30 +52,30 @@ enum class output : std::uint8_t {
 
 struct own_kernels;  // detail/gpu/own_kernels.hpp
 
-/// A reduction that no operation names: the caller's own (reduction.hpp), one of what a function makes of the elements, several in one pass.
-/// The CPU takes one that has functions, a GPU one that has kernels, which gpu.cuh compiles. What is pointed to outlives the call.
+/// A reduction that no operation names: the caller's own (reduction.hpp), one of a function's values (wf::transform), or several in one pass
+/// (wf::fuse). The CPU needs its functions, a GPU its kernels, which gpu.cuh compiles. The objects that it points to outlive the call.
 struct own_reduction {
-  const cpu::erased* functions = nullptr;  ///< nullptr, and no kernels: there is none, and request::what is asked for
-  const void* self = nullptr;              ///< what its functions are given first: the caller's object, or the options of an operation
+  const cpu::erased* functions = nullptr;  ///< if this and `kernels` are nullptr, request::what is asked for
+  const void* self = nullptr;              ///< the first argument of its functions: the caller's object, or the options of an operation
   const char* name = nullptr;              ///< the text that messages begin with
   const own_kernels* kernels = nullptr;    ///< how a GPU runs it; nullptr: not at all
 };
 
-/// Everything that can be asked; as it is, the exact sum of f64. Shapes and strides are those of `inputs`.
+/// Everything that can be asked; by default the exact sum of f64. Shapes and strides are those of `inputs`.
 struct request {
   op what = op::sum;                      ///< the operation
   dtype element = dtype::f64;             ///< the type of the elements
   wf::options options{};                  ///< rounding, correction
-  cpu::operands inputs;                   ///< one shape; strides in bytes; a second input for dot
-  std::array<bool, cpu::max_inputs> swapped{};  ///< bytes of the other order than the machine's
+  cpu::operands inputs;                   ///< the inputs, of one shape, strides in bytes; dot has a second one
+  std::array<bool, cpu::max_inputs> swapped{};  ///< whether an input's bytes are in the other order than the machine's
   partition by{};                         ///< how elements are shared among answers
-  /// The index of the first element of each answer: pieces of an array of which argmin is asked keep their places.
+  /// The index of the first element of each answer: argmin of a piece then answers the index in the whole array.
   std::int64_t first = 0;
   output wanted = output::answers;        ///< answers or states
   void* out = nullptr;                    ///< room for all answers or states, without gaps
   wf::context context{};                  ///< accuracy; for the CPU, threads and executor
-  std::atomic<std::uint64_t>* progress = nullptr;  ///< counts the bytes reduced so far, if given; the CPU's
-  own_reduction own{};                    ///< asked for in place of `what` and `element`, where it has functions or kernels
+  std::atomic<std::uint64_t>* progress = nullptr;  ///< if given, the CPU counts there the bytes reduced so far
+  own_reduction own{};                    ///< asked for instead of `what` and `element`, where it has functions or kernels
 };
 
 namespace detail {
@@ -83,10 +83,10 @@ namespace detail {
 /// Whether a request is of a reduction that no operation names.
 inline bool is_own(const request& r) { return r.own.functions != nullptr || r.own.kernels != nullptr; }
 
-/// Throws wf::error (bad_argument) of a number of threads below 0.
+/// Throws wf::error (bad_argument): the number of threads is below 0.
 [[noreturn]] WF_API void refuse_threads(int threads);
-/// Input k of a call, of elements of `size` bytes, its strides in elements. Throws wf::error (bad_argument) where its shape is not that
-/// of input 0. Compiled once, since every call has it.
+/// Adds input k of a call: elements of `size` bytes, strides in elements. Throws wf::error (bad_argument) where its shape is not that
+/// of input 0. It is compiled once, in the library, since every call uses it.
 WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, const extents& shape, const extents& strides);
 /// The same of n elements without gaps.
 WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::size_t size, std::size_t n);
@@ -97,9 +97,9 @@ WF_API void add_input(cpu::operands& o, std::size_t k, const void* data, std::si
 /// offsets, lengths and labels that do not fit the inputs' shape, and on more than 2^63 - 1 answers.
 WF_API extents shape_of_answers(const extents& shape, const partition& by, const char* who);
 
-/// Checks what does not depend on the backend, and says the shape of the answers. Throws wf::error: unsupported for an element type that the operation does
-/// not take, and for states and bytes of the other order of a reduction of the caller's own; bad_argument for an input that is null though it has elements, an `out` that is null though there are
-/// answers, or a partition that does not fit.
+/// Checks what does not depend on the backend, and returns the shape of the answers. Throws wf::error: unsupported for an element type that the
+/// operation does not take, and for states or swapped bytes with a reduction of the caller's own; bad_argument for an input that is null though
+/// it has elements, an `out` that is null though there are answers, or a partition that does not fit.
 WF_API extents check(const request& r);
 
 }  // namespace wf

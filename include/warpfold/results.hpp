@@ -13,27 +13,27 @@
 
 namespace wf {
 
-/// What wf::mean_var answers. V is a real type also where T is complex.
+/// The answer of wf::mean_var. V is a real type even where T is complex.
 template <class T, class V = T>
 struct mean_var_result {
   T mean;  ///< Σx / n
   V var;   ///< Σ|x - mean|² / (n - correction)
 };
 
-/// What wf::minmax answers.
+/// The answer of wf::minmax.
 template <class T>
 struct minmax_result {
   T min;  ///< the least element
   T max;  ///< the greatest element
 };
 
-/// An integer answer, and what the true one is: high[1]·2^128 + high[0]·2^64 + value, `value` as 64
-/// bits without a sign, the whole in two's complement. Of a product `high` is zero.
+/// An integer answer, and the digits of the true one: high[1]·2^128 + high[0]·2^64 + value, where `value` counts as 64 unsigned
+/// bits and the whole is in two's complement. For products `high` is zero.
 template <class T>
 struct checked {
   T value;                            ///< the true answer mod 2^64
   std::array<std::uint64_t, 2> high;  ///< the digits above it, base 2^64, the lower first
-  bool overflow;                      ///< the true answer does not fit T
+  bool overflow;                      ///< whether the true answer does not fit T
 };
 
 /// Whether operation O takes elements of T.

@@ -5,7 +5,7 @@
 
 namespace wf {
 
-/// To which neighbour a number goes that its type cannot hold. In C these are WF_ROUND_NEAREST … WF_ROUND_DOWN.
+/// To which neighbour a number is rounded where its type cannot hold it. In C these are WF_ROUND_NEAREST … WF_ROUND_DOWN.
 ///
 ///     double low = wf::sum(values, wf::rounding::down), high = wf::sum(values, wf::rounding::up);
 enum class rounding {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file runs.hpp
-/// Runs of equal neighbours among keys: what groups of a sorted table are. Each run is a segment, so that every reduction takes
-/// them: unique keys, answers and counts come of one search and as many reductions as are wanted.
+/// Runs of equal neighbours among keys: the groups of a sorted table. Each run is a segment, so every reduction takes them: one
+/// search gives the unique keys and their counts, and any number of reductions use its segments.
 ///
 ///     wf::runs<int> groups = wf::find_runs(keys);                          // 7 7 7 9 2 2: keys 7 9 2, offsets 0 3 4 6
 ///     auto sums = wf::sum(values, wf::segments{groups.offsets});           // an answer for each run
@@ -21,13 +21,13 @@
 
 namespace wf {
 
-/// What can be a key: integers, enumerations, and structs of 2, 4, 8 or 16 bytes without padding that are made of them. Keys are equal where
-/// their bytes are. Floats are none, since their zeros are equal and their NaNs are not: give their bits. Nor is bool: give bytes.
+/// The types of keys: integers, enumerations, and structs of 2, 4, 8 or 16 bytes without padding that are made of them. Keys are equal where
+/// their bytes are. Floats are no keys, since their zeros are equal and their NaNs are not: pass their bits. For bool pass bytes.
 template <class K>
 concept run_key = !std::is_same_v<K, bool> && std::is_trivially_copyable_v<K> && std::has_unique_object_representations_v<K> &&
                   (sizeof(K) == 1 || sizeof(K) == 2 || sizeof(K) == 4 || sizeof(K) == 8 || sizeof(K) == 16);
 
-/// Runs of equal neighbours among keys, in their order. A key whose elements are not all neighbours has several.
+/// Runs of equal neighbours among keys, in their order. A key whose elements are not all neighbours has several runs.
 template <run_key K>
 struct runs {
   std::vector<K> keys;                ///< the key of each run
@@ -38,7 +38,7 @@ struct runs {
   std::int64_t count(std::int64_t k) const { return offsets[static_cast<std::size_t>(k) + 1] - offsets[static_cast<std::size_t>(k)]; }
 };
 
-/// The runs of a contiguous range of keys. Of no keys there is none, and offsets are {0}. Throws nothing but std::bad_alloc.
+/// The runs of a contiguous range of keys. An empty range has no runs, and offsets are {0}. Throws nothing but std::bad_alloc.
 ///
 ///     auto groups = wf::find_runs(std::vector<int>{7, 7, 9});   // keys {7, 9}, offsets {0, 2, 3}
 template <std::ranges::contiguous_range X>

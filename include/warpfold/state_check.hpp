@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file state_check.hpp
-/// Whether bytes that came from elsewhere can be states (backend.hpp): the right number of them, in canonical form, counters
-/// that agree with the number of elements and with each other, digits no larger than so many elements can make.
+/// Checks whether bytes that came from elsewhere can be states (backend.hpp): that there are as many as expected, that they are in
+/// canonical form, that counters agree with the number of elements and with each other, and that digits are no larger than the elements allow.
 ///
 ///     wf::check_states(form, bytes, 1, "the file");   // throws wf::error (bad_input) that says what is wrong
 ///
-/// What passes can be merged up to 2^63 - 1 elements without overflow of a word. It need not be the state of any elements: one word
-/// of a sum of integers may hold anything, and nothing in the words says whose they are (docs/states.md).
+/// States that pass can be merged up to 2^63 - 1 elements without overflow of a word. They need not be states of real elements: the word of
+/// a sum of integers may hold anything, and no word says which operation wrote it (docs/states.md).
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace wf {
 
 namespace detail {
 
-/// Digits of a sum of elements, and of one of their products: of integers as of f64.
+/// How many digits a sum of elements has, and a sum of their products; integers have those of f64.
 struct digit_lengths {
   int sum, product;
 };
@@ -48,7 +48,7 @@ inline rows_of_digits rows_of(const state_form& f) {
   const bool whole_numbers = is_integer(f.element);
   const digit_lengths n = with_type(f.element, lengths_of_digits());
   const int parts = is_complex(f.element) ? 2 : 1;
-  // Sums of integers that are answered mod 2^64 are a word.
+  // A sum of integers mod 2^64 is one word.
   const bool is_word = whole_numbers && operation_of(f.what).wraps;
   switch (operation_of(f.what).state) {
     case state_kind::sums:
@@ -112,7 +112,7 @@ inline const char* fault_of_rows(const rows_of_digits& rows, std::span<const std
   return nullptr;
 }
 
-/// The fault of one state; `nothing` is the state of no elements.
+/// What is wrong with one state; `nothing` is the state of no elements.
 inline const char* fault_of_state(const state_form& f, const rows_of_digits& rows, std::span<const std::int64_t> words,
                                   std::span<const std::int64_t> nothing) {
   const std::int64_t n = words[0];
@@ -136,7 +136,7 @@ inline const char* fault_of_state(const state_form& f, const rows_of_digits& row
 
 }  // namespace detail
 
-/// The form of these names; throws wf::error (unsupported) where they name none, be they out of range.
+/// The form of states of an operation, element type and accuracy. Throws wf::error (unsupported) where there is none, also for values out of range.
 inline state_form known_form(op what, dtype element, accuracy a) {
   if (static_cast<int>(what) >= op_count || static_cast<std::size_t>(element) >= dtypes.size() || (a != accuracy::exact && a != accuracy::fast))
     throw error(errc::unsupported, "operation " + std::to_string(static_cast<int>(what)) + " of element type " +

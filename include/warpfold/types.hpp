@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file types.hpp
-/// Element types, and what every reduction of the library is told.
+/// Element types, and the options that every reduction of the library takes.
 #pragma once
 
 #include <complex>
@@ -36,10 +36,10 @@ concept integer = std::integral<T> && sizeof(T) <= 8;
 /// Complex numbers.
 template <class T>
 concept complex_number = std::same_as<T, c64> || std::same_as<T, c128>;
-/// What has an order.
+/// Types that have an order.
 template <class T>
 concept real = floating<T> || integer<T>;
-/// What the library's reductions take: f16, bf16, float, double, integers, bool, and complex numbers.
+/// The element types of the library's reductions: f16, bf16, float, double, integers, bool, and complex numbers.
 template <class T>
 concept element = real<T> || complex_number<T>;
 
@@ -50,7 +50,7 @@ struct stands_for {
   using type = T;  ///< the element type
 };
 
-/// What a built-in reduction may be told.
+/// The options of a built-in reduction.
 struct options {
   wf::rounding rounding = wf::rounding::nearest;  ///< for exact answers
   std::int64_t correction = 0;                    ///< var, std: divided by n - correction, n the number of elements
@@ -70,7 +70,7 @@ struct sum_result<T> { using type = std::conditional_t<std::same_as<T, bool>, st
 /// Floats and complex numbers sum to their own type, integers to 64 bits, bool counts in int64.
 template <element T>
 using sum_type = typename detail::sum_result<T>::type;
-/// The type of means, variances, logarithms: a float's own, of integers f64.
+/// The type of means, variances and logarithms: the element's own for floats, f64 for integers.
 template <element T>
 using mean_type = std::conditional_t<integer<T>, double, T>;
 namespace detail {
@@ -79,14 +79,14 @@ struct var_result { using type = mean_type<T>; };
 template <complex_number T>
 struct var_result<T> { using type = typename T::value_type; };
 }  // namespace detail
-/// The type of variances: that of means, but real for complex numbers.
+/// The type of variances: as for means, but real for complex numbers.
 template <element T>
 using var_type = typename detail::var_result<T>::type;
 
 namespace detail {
 template <class... T>
 struct type_list {
-  /// Where T is; behind the last, if it is none of them.
+  /// The position of T; the number of types if it is none of them.
   template <class U>
   static constexpr std::size_t index_of() {
     std::size_t k = 0;
@@ -104,14 +104,14 @@ constexpr decltype(auto) with_type(dtype type, F& f, type_list<T...>) {
   constexpr answer (*of_type[])(F&) = {[](F& g) -> answer { return g.template operator()<T>(); }...};
   return of_type[static_cast<std::size_t>(type)](f);
 }
-/// f.template operator()<T>() of the type that a dtype names.
+/// Calls f.template operator()<T>() with the type that a dtype names.
 template <class F>
 constexpr decltype(auto) with_type(dtype type, F f) {
   return with_type(type, f, element_types());
 }
 }  // namespace detail
 
-/// The `dtype` of an element type; that of a fundamental integer type by size and sign.
+/// The `dtype` of an element type; a fundamental integer type has that of its size and sign.
 template <element T>
 inline constexpr dtype dtype_of = [] {
   constexpr std::size_t listed = detail::element_types::index_of<T>();
@@ -125,7 +125,7 @@ inline constexpr dtype dtype_of = [] {
   }
 }();
 
-/// A real element as a double: exact but for 64-bit integers.
+/// A real element as a double: exact, except for 64-bit integers.
 template <real T>
 WF_HD constexpr double to_double(T x) noexcept {
   return static_cast<double>(x);

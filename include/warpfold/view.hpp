@@ -19,7 +19,7 @@ namespace wf {
 /// The most dimensions of a view.
 inline constexpr int max_rank = 32;
 
-/// Up to max_rank values, one per dimension, in place: nothing is allocated. More throw wf::error (bad_argument).
+/// Up to max_rank values, one per dimension, without an allocation. More throw wf::error (bad_argument).
 template <class T>
 class per_dimension {
  public:
@@ -114,7 +114,7 @@ std::optional<std::int64_t> product(const Dimensions& dimensions, Length length_
   return fits ? std::optional(n) : std::nullopt;
 }
 
-/// In bytes, of elements of that size; 0 where no element is reached by one, for there it may be any number.
+/// The strides in bytes, for elements of that size; 0 where the array is empty or the dimension has one position: there any stride is right.
 /// Throws wf::error (bad_argument) where the elements would lie more than 2^63 - 1 bytes apart.
 inline extents byte_strides(const extents& shape, extents strides, std::int64_t size) {
   const bool empty = product(shape) == 0;
@@ -142,7 +142,7 @@ inline std::string text_of(const extents& shape) {
 
 }  // namespace detail
 
-/// The strides of a C-ordered array of that shape, in elements; of an array without elements they mean nothing.
+/// The strides of a C-ordered array of that shape, in elements; without elements they mean nothing.
 inline extents row_major(const extents& shape) noexcept {
   extents strides(shape.size());
   std::int64_t stride = 1;
@@ -162,11 +162,12 @@ inline extents row_major(const extents& shape) noexcept {
 template <class T>
 class view {
  public:
-  using element = T;  ///< an element's
+  using element = T;  ///< the type of an element
 
   /// A C-ordered array without gaps. Throws wf::error (bad_argument) on a negative length and on more than 2^63 - 1 elements.
   view(const T* data, extents shape) : view(data, shape, row_major(shape)) {}
-  /// An array of those strides, in elements, one for each length; else it throws wf::error (bad_argument).
+  /// An array with these strides, in elements, one for each length. Throws wf::error (bad_argument) as the constructor above, and where there are not
+  /// as many strides as lengths.
   view(const T* data, extents shape, extents strides)
       : data_(data), shape_(std::move(shape)), strides_(std::move(strides)) {
     if (shape_.size() != strides_.size())
@@ -204,8 +205,8 @@ class view {
   std::int64_t size_;
 };
 
-/// The axes to reduce over. Negative ones count from the last. Those that are none of the input's, or named twice, are
-/// refused by the reduction, with wf::error (bad_argument).
+/// The axes to reduce over. Negative ones count from the last. The reduction refuses axes that the input does not have or that
+/// are named twice, with wf::error (bad_argument).
 ///
 ///     auto rows = wf::sum(matrix, wf::axis{1});           // an answer for each row
 ///     auto kept = wf::sum(cube, wf::axis{0, 2}.keep());   // has the shape (1, n, 1)
@@ -236,7 +237,7 @@ struct array {
   const T* data() const noexcept { return values.data(); }                                                      ///< the first answer
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(values.size()); }                       ///< answers
   const T& operator[](std::int64_t i) const noexcept { return values[static_cast<std::size_t>(i)]; }            ///< answer i, unchecked
-  /// A view of the answers, to reduce them further. Throws what view's constructor does where `shape` was made another than theirs.
+  /// A view of the answers, to reduce them further. Throws what view's constructor throws where `shape` was changed and no longer fits.
   operator view<T>() const { return view<T>(values.data(), shape); }
 };
 
@@ -251,7 +252,7 @@ struct array<bool> {
   bool operator[](std::int64_t i) const noexcept { return values[static_cast<std::size_t>(i)] != 0; }          ///< answer i, unchecked
 };
 
-/// What the functions take beside views: ranges that lie in one piece and know their length.
+/// What the functions take beside views: contiguous ranges that know their length.
 template <class R>
 concept host_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
 

@@ -91,18 +91,18 @@ typedef struct wf_options {
 } wf_options;
 
 /** The type (wf_dtype) of an answer of a wf_op and the number of values in it: 2 for WF_MEAN_VAR and WF_MINMAX, 3 for
-   WF_MEAN_VAR of complex numbers (re and im of the mean, the variance).
+   WF_MEAN_VAR of complex numbers (the mean's real and imaginary part, and the variance).
  * WF_UNSUPPORTED: an element type that the operation does not take; WF_BAD_ARGUMENT: a null pointer, no wf_op or wf_dtype. */
 WF_API int wf_result_type(int op, int element, int* type, int* values);
 
-/** What a request wants: answers; answers of integers and whether the true ones fit (`overflow`); or states. */
+/** What a request writes: answers; answers of integers, and whether the true ones fit (`overflow`); or states. */
 typedef enum wf_output {
   WF_ANSWERS,  /**< answers */
   WF_CHECKED,  /**< answers of integers, and whether the true ones fit */
   WF_STATES    /**< what was reduced so far */
 } wf_output;
-/** What WF_CHECKED writes on a place: an integer answer, and what the true one is, high[1]*2^128 + high[0]*2^64 + value in two's
- * complement. Of a product `high` is zero. */
+/** What WF_CHECKED writes on a place: an integer answer, and the digits of the true one, which is high[1]*2^128 + high[0]*2^64 + value in
+ * two's complement. For products `high` is zero. */
 typedef struct wf_checked {
   uint64_t value;         /**< the true answer mod 2^64 */
   uint64_t high[2];       /**< the digits above it, base 2^64, the lower first */
@@ -122,8 +122,8 @@ typedef struct wf_place wf_place;
 
 /** The version of wf_request. */
 #define WF_REQUEST_VERSION 1
-/** Everything that can be asked. Zeroed, then `size` and `version` set, it holds the defaults: the sum of all of x on the
- * CPU, exact. What x, y, indexes and out point to is memory of the place; all else is the host's.
+/** Everything that can be asked. Zeroed, then `size` and `version` set, it holds the defaults: the exact sum of all of x on the
+ * CPU. x->data, y->data, indexes and out point to memory of the place; everything else is memory of the host.
  *
  *     const int64_t shape[] = {1080, 1920};
  *     const int last[] = {-1};
@@ -191,22 +191,23 @@ typedef struct wf_states {
   wf_options options;     /**< their accuracy; rounding and correction of answers */
   const wf_place* place;  /**< the place whose memory they are in; null: the CPU */
 } wf_states;
-/** They become states of no elements. Returns WF_BAD_ARGUMENT of a size or version that this library does not know, a null pointer, a negative
- * count, options that are none; WF_UNSUPPORTED of an element type that the operation does not take. Those below return the same. On a GPU the
- * work is done when the stream has come to it; states of native floating point go by way of the host, and the call waits. */
+/** The states become states of no elements. Returns WF_BAD_ARGUMENT for a size or version that this library does not know, a null pointer, a
+ * negative count, and options out of range; WF_UNSUPPORTED for an element type that the operation does not take. So do the functions below. A GPU
+ * does the work in the stream's order; states of native floating point are copied to the host and back, and the call waits. */
 WF_API int wf_clear(const wf_states* states);
-/** State k becomes that of its elements and of those of later[k], which come after them; `later` is memory of the place.
- * WF_CAPACITY: more than 2^63 - 1 elements, but on a place nobody looks. */
+/** State k becomes the state of its elements and of those of later[k], which come after them; `later` is memory of the place.
+ * WF_CAPACITY: more than 2^63 - 1 elements; a place does not check that. */
 WF_API int wf_merge(const wf_states* to, const void* later);
-/** State k becomes that which it was before later[k] was merged into it, where states add; else WF_UNSUPPORTED. WF_BAD_ARGUMENT: later[k] has
- * more elements, but on a place nobody looks. */
+/** State k becomes what it was before later[k] was merged into it. WF_UNSUPPORTED where states do not add. WF_BAD_ARGUMENT: later[k] has
+ * more elements than state k; a place does not check that. */
 WF_API int wf_unmerge(const wf_states* from, const void* later);
-/** Their answers: `out`, memory of the place, has room for as many of what wf_result_type says. The states stay what they are. WF_BAD_ARGUMENT and WF_UNSUPPORTED as wf_clear. */
+/** Writes the answers of the states. `out`, memory of the place, has room for as many answers of the type that wf_result_type gives. The states do not
+ * change. WF_BAD_ARGUMENT and WF_UNSUPPORTED as wf_clear. */
 WF_API int wf_finish(const wf_states* states, void* out);
 
-/** A place on a GPU. `stream` is a cudaStream_t of the current device, or null for its default stream. In the libraries of the GPU
- * kernels and of simt. One host thread at a time uses a place. WF_BAD_ARGUMENT: `place` is null; WF_OUT_OF_MEMORY. A GPU that is not
- * there is told by wf_run: WF_NO_DEVICE.
+/** Opens a place on a GPU. `stream` is a cudaStream_t of the current device, or null for its default stream. The library of the GPU
+ * kernels has this function. One host thread at a time may use a place. WF_BAD_ARGUMENT: `place` is null; WF_OUT_OF_MEMORY. Where there is
+ * no GPU, wf_run says so: WF_NO_DEVICE.
  *
  *     wf_place* place;
  *     if (wf_open_gpu(stream, &place) != WF_OK) puts(wf_last_error());
@@ -215,12 +216,12 @@ WF_API int wf_finish(const wf_states* states, void* out);
  *     wf_close(place);
  */
 WF_API int wf_open_gpu(void* stream, wf_place** place);
-/** A place on simt, where kernels run on the CPU. WF_BAD_ARGUMENT: `place` is null. */
+/** Opens a place on simt, where kernels run on the CPU; simt's library has this function. WF_BAD_ARGUMENT: `place` is null. */
 WF_API int wf_open_simt(wf_place** place);
-/** Ends a place, and frees its memory on the device; null does nothing. */
+/** Closes a place, and frees its memory on the device; for null it does nothing. */
 WF_API void wf_close(wf_place* place);
 
-/** One answer from all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be null. `out` has room
+/** Writes one answer for all of x; `y` is the second input of WF_DOT and null otherwise. `options` may be null. `out` has room
  * for the answer (wf_result_type). This and the functions that follow are shorter forms of wf_run on the CPU, and
  * return what it returns: WF_OK, WF_BAD_ARGUMENT, WF_UNSUPPORTED.
  *
@@ -231,29 +232,29 @@ WF_API void wf_close(wf_place* place);
  */
 WF_API int wf_reduce(int op, const wf_array* x, const wf_array* y, const wf_options* options, void* out);
 
-/** An answer for each position along the axes that are not named, C-ordered. Negative axes count
+/** Writes an answer for each position along the axes that are not named, C-ordered. Negative axes count
  * from the last. WF_BAD_ARGUMENT: axes that are none of x, or named twice. */
 WF_API int wf_reduce_axes(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                    const wf_options* options, void* out);
 
-/** Segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1]. WF_BAD_ARGUMENT: offsets
- * that fall, or do not stay in x. */
+/** Writes an answer for each segment: segment k of a one-dimensional array is its elements offsets[k] ... offsets[k + 1].
+ * WF_BAD_ARGUMENT: offsets that fall, or do not stay in x. */
 WF_API int wf_reduce_segments(int op, const wf_array* x, const wf_array* y, const int64_t* offsets,
                        int64_t segments, const wf_options* options, void* out);
 
-/** Element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers, else
- * WF_BAD_ARGUMENT. */
+/** Writes an answer for each label: element i of a one-dimensional array belongs to answer labels[i], 0 <= labels[i] < answers,
+ * else WF_BAD_ARGUMENT. */
 WF_API int wf_reduce_by_label(int op, const wf_array* x, const wf_array* y, const int64_t* labels,
                        int64_t answers, const wf_options* options, void* out);
 
-/** Several reductions of x in one pass; out[k] gets the answer of ops[k]. WF_BAD_ARGUMENT: no operation, or
- * one of two inputs. */
+/** Does several reductions of x in one pass; out[k] gets the answer of ops[k]. WF_BAD_ARGUMENT: there is no operation, or one
+ * takes two inputs. */
 WF_API int wf_reduce_many(const int* ops, int op_count, const wf_array* x, const wf_options* options,
                    void* const* out);
 
-/** For integers, whose sums, products and dots are answered mod 2^64: as wf_reduce_axes (axes null: all
- * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. For WF_SUM,
- * WF_PROD, WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT; WF_UNSUPPORTED: others, and elements that are no integers. */
+/** For integers, whose sums, products and dots are taken mod 2^64: does what wf_reduce_axes does (axes null: over all
+ * of x), and overflow[k] becomes 1 where the true answer k does not fit its type, else 0. Takes WF_SUM, WF_PROD,
+ * WF_SUM_OF_SQUARES, WF_NORM1 and WF_DOT. WF_UNSUPPORTED: other operations, and elements that are no integers. */
 WF_API int wf_reduce_checked(int op, const wf_array* x, const wf_array* y, const int* axes, int axis_count,
                       const wf_options* options, void* out, unsigned char* overflow);
 
@@ -265,7 +266,7 @@ WF_API const char* wf_version(void);
 
 /** The instruction set in use: "scalar", "neon", "avx2" or "avx512"; a text that is not freed. */
 WF_API const char* wf_cpu_target(void);
-/** Another one to be used from now on, by every thread; WF_UNSUPPORTED where the processor or the build has it not,
+/** Makes every thread use another instruction set from now on. WF_UNSUPPORTED where the processor or the build does not have it,
  * WF_BAD_ARGUMENT for a name that is none of these. */
 WF_API int wf_force_cpu_target(const char* name);
 

@@ -76,7 +76,7 @@ void add_traces(explanation& e, const repeatable& run) {
   now("drawing", 9, 10);
   simt::options& options = simt::current_options();
   const bool before = options.unwritten_reads;
-  options.unwritten_reads = true;  // whatever is wrong has been told
+  options.unwritten_reads = true;  // whatever is wrong has been reported
   tracing trace;
   options.watch = &trace;
   run();

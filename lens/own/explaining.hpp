@@ -18,7 +18,7 @@ using repeatable = std::function<std::string()>;
 inline constexpr std::uint64_t most_drawn = 1 << 16;
 
 /// Empty, or why the launch cannot be explained: it faults, and for another reason than a race. A read of shared
-/// memory that nobody wrote may have come too early for want of a barrier: then the race is told, and what is counted
+/// memory that nobody wrote may have come too early for want of a barrier: then the race is reported, and what is counted
 /// is a run that goes on.
 /// `counted` is called behind the run that was counted.
 std::string add_counts_and_races(explanation&, const repeatable& run, std::uint64_t blocks, const std::function<void()>& counted = {});

@@ -28,7 +28,7 @@ struct shared_counter {
 };
 std::span<const shared_counter> shared_counters();
 
-/// Why the two sides differ, told once for all the rungs that it makes differ.
+/// Why the two sides differ, said once for all the rungs that it makes differ.
 struct cause {
   std::string_view name;    ///< `predication`
   std::string_view reason;  ///< a sentence

@@ -80,12 +80,6 @@ constexpr metric table[] = {
 
 std::span<const metric> metrics() { return table; }
 
-std::vector<std::string_view> metric_names() {
-  std::vector<std::string_view> names;
-  for (const metric& m : table) names.push_back(m.name);
-  return names;
-}
-
 double counted_kernel::of(std::string_view name) const {
   for (std::size_t k = 0; k < std::size(table) && k < values.size(); ++k)
     if (table[k].name == name) return values[k];

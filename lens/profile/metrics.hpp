@@ -22,9 +22,8 @@ struct metric {
   source from;
 };
 std::span<const metric> metrics();
-std::vector<std::string_view> metric_names();
 
-/// What was counted of one kernel, in the order of metric_names().
+/// What was counted of one kernel, in the order of metrics().
 struct counted_kernel {
   std::vector<double> values;
   /// The value of a metric by name; NaN if it is not one of them.

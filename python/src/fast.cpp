@@ -612,8 +612,6 @@ bool is_numpys(PyObject* x) noexcept { return reinterpret_cast<PyObject*>(Py_TYP
 
 nb::object new_numpy(PyObject* shape, dtype type) { return nb::steal(PyObject_CallFunctionObjArgs(empty, shape, dtypes[static_cast<std::size_t>(type)], nullptr)); }
 
-bool numpy_is_known() noexcept { return ndarray_type.load(std::memory_order_acquire) != nullptr; }
-
 PyObject* scalar_of(op o, dtype element, const void* p) {
   const wf::result_kind kind = wf::result_of_builtin(o, element);
   if (kind.values == 1) return number_of(kind.type, p);

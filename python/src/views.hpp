@@ -78,7 +78,6 @@ void add_fast_parts(nb::module_& m);
 
 /// A NumPy scalar of the answer at p, or a tuple of them. Null and a Python error if that fails.
 PyObject* scalar_of(wf::op o, wf::dtype element, const void* p);
-bool numpy_is_known() noexcept;
 bool is_numpys(PyObject* x) noexcept;                     ///< an array of NumPy's own class
 nb::object new_numpy(PyObject* shape, wf::dtype type);    ///< not valid, and a Python error, if that fails; NumPy is known
 

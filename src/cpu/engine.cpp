@@ -41,7 +41,8 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
 
   std::size_t bytes = 0;
   for (int k = 0; k < r.inputs; ++k) bytes += r.element_sizes[k];
-  // Where there are many long answers each thread has some of its own. Of what depends on the order of elements, as fast sums do, answers do not depend on that.
+  // Where there are many long answers each thread has some of its own. Even answers that depend on the order of elements, as fast sums do, do not
+  // depend on that.
   constexpr int enough = 8;
   const bool apart = !panels && p.elements > least_chunk && (r.proves != nullptr || r.columns != nullptr) && groups / enough >= threads_of(c);
   const std::int64_t chunk = apart ? p.elements : chunk_size(p.elements, bytes);

@@ -59,7 +59,7 @@ class started_threads {
     }
     pthread_attr_destroy(&attributes);
   }
-  /// A task that ends the process runs on one of them, which nobody can then wait for.
+  /// A task that ends the process runs on one of them, and then nothing can wait for that thread.
   void join() {
     for (const pthread_t thread : threads_) {
       if (pthread_equal(thread, pthread_self()) == 0) pthread_join(thread, nullptr);
@@ -74,7 +74,7 @@ class started_threads {
   std::vector<pthread_t> threads_;
 };
 
-/// The tasks that a thread is doing, and those within one of which it does them.
+/// The tasks that a thread is doing, and the tasks within which it does them.
 struct at_work {
   pool_state* pool;
   at_work* outer;

@@ -124,7 +124,7 @@ struct kernel_table {
   certify_function certify[2][2][certified_kinds];  // [f64?]; of f32 [plain, anchored], of f64 [anchored, scaled]
   // Columns side by side (simd/certify_columns.hpp and its neighbours).
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
-  /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is told.
+  /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is written.
   bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]
   /// Rows of n elements, up to 4096.
   void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [f64?][magnitudes?]

@@ -23,8 +23,8 @@ void to_memory_order(dimensions& dims, pointers& base) {
     for (std::size_t i = k; i > 0 && dims[i - 1].strides[0] < dims[i].strides[0]; --i) std::swap(dims[i - 1], dims[i]);
 }
 
-/// Answers that are neighbours in memory are made together, so the kept dimension with the least stride comes last. Where another one does, all are put in the order of
-/// memory, and answers go to their places at the end.
+/// Answers that are neighbours in memory are made together, so the kept dimension with the least stride comes last. Where another one does, all are
+/// put in the order of memory, and answers go to their places at the end.
 void kept_in_memory_order(problem& p, const erased& r) {
   if (p.kept.size() < 2) return;
   const auto distance = [&](const dimension& d) {  // between neighbours; where all elements are the same one they are no neighbours

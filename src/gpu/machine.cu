@@ -27,7 +27,7 @@ namespace {
 void fail(int code, const char* who) {
   const auto e = static_cast<cudaError_t>(code);
   if (e == cudaSuccess) return;
-  cudaGetLastError();  // told here, and so not to whoever asks next
+  cudaGetLastError();  // this call reports the error, so the next one does not
   if (e == cudaErrorMisalignedAddress) {
     throw error(errc::bad_argument, std::string(who) + ": an input's address is not a multiple of its element's alignment");
   }
@@ -99,10 +99,10 @@ void free_scratch(void* scratch, void* stream) noexcept {
   delete w;
 }
 
-/// What a device's pool keeps when somebody waits: the memory of a tensor that is under way over ranks.
+/// What a device's pool keeps when a thread waits: the memory of a tensor that is under way over ranks.
 constexpr std::uint64_t kept_bytes = std::uint64_t{320} << 20;
 
-/// The pool of the current device, of which memory is lent; null where there is none. CUDA's default pool gives all back to the system whenever somebody waits,
+/// The pool of the current device, of which memory is lent; null where there is none. CUDA's default pool gives all back to the system whenever a thread waits,
 /// and has it made anew: 0.7 µs a MiB.
 cudaMemPool_t own_pool() {
   static auto& pools = *new std::map<int, cudaMemPool_t>;  // to the end, as devices are

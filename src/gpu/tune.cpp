@@ -86,7 +86,7 @@ double mean_ratio(const std::vector<double>& a, const std::vector<double>& b) {
 
 tuning_result tune(const device_library& kernels, std::uint64_t bytes, const std::function<void(const tuning_trial&)>& told) {
   if (std::strcmp(kernels.name, "simt") == 0)
-    throw error(errc::no_device, "tune: simt is no GPU: its times say nothing of one");
+    throw error(errc::no_device, "tune: simt is not a GPU, so its times say nothing about one");
   tuning_result result{kernels.trials->name(), kernels.trials->table_choices(), kernels.trials->table_choices(), {}};
   trials t(kernels, bytes);
   const auto compare = [&](const char* name, const std::vector<workload>& work, const std::vector<launch_choices>& tried) {

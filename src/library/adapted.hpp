@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file adapted.hpp
-/// The functions of a reduction, changed by what a request says beside: bytes of the other order, indexes that do not
-/// start at 0, states in place of answers, progress.
+/// The functions of a reduction, changed as a request asks: bytes of the other order, indexes that do not
+/// start at 0, states instead of answers, progress.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace wf::library {
 
-/// No state of the library's own reductions is larger, and those alone are told outside.
+/// No state of the library's own reductions is larger, and no other state leaves the library.
 inline constexpr std::size_t most_state_bytes = 4096;
 
 class WF_API adapted {
@@ -32,7 +32,7 @@ class WF_API adapted {
   adapted(const adapted&) = delete;
   adapted& operator=(const adapted&) = delete;
 
-  /// Those of `r` themselves where nothing is changed.
+  /// The functions of `r` themselves where nothing is changed.
   const cpu::erased& functions() const { return changed_ ? functions_ : r_; }
   const void* self() const { return changed_ ? this : self_; }
 

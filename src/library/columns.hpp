@@ -40,7 +40,8 @@ void for_uncertain(unsigned char* certain, std::int64_t count, F f) {
     *p = f(p - certain);
 }
 
-/// Answers of f16 and bf16 by those of f32, rounded again. That may be wrong only where the first rounding gave a number halfway between two of T, which has so few bits that the others are zero.
+/// Answers of f16 and bf16 by those of f32, rounded again. That may be wrong only where the first rounding gave a number halfway between two of T,
+/// which has so few bits that the others are zero.
 template <class T>
 void narrowed(const float* from, std::int64_t count, T* to, unsigned char* certain) {
   constexpr std::uint32_t behind_ties = std::is_same_v<T, f16> ? 0xfff : 0x7fff;
@@ -345,7 +346,8 @@ struct part_of_answer<mean_var_result<Part, Mean>> {
   using type = Part;
 };
 
-/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them. f16 and bf16 are added up as f32.
+/// Sums of squares and their roots, of floats and of integers below 64 bits; with sums, variances, their roots, and means beside them. f16 and bf16
+/// are added up as f32.
 template <class R, class T, bool Spread, bool Root>
 struct columns_of_squares {
   static constexpr bool wide = std::is_same_v<T, double>;  // whose states have one array more: what is behind both doubles of a square

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -155,24 +154,32 @@ const backend& cpu_backend() {
 
 namespace {
 
-/// One state, aligned; its own words without the number of elements.
+/// One state, aligned, without the number of elements before it. It lies on the stack: no call allocates for its states.
 class aligned_state {
  public:
-  explicit aligned_state(const cpu::erased& r) : r_(r), memory_(static_cast<std::byte*>(::operator new(r.state_size, align()))) {}
-  ~aligned_state() { ::operator delete(memory_, align()); }
+  explicit aligned_state(const cpu::erased& r) : r_(r) {}
   aligned_state(const aligned_state&) = delete;
   aligned_state& operator=(const aligned_state&) = delete;
-  void* get() const { return memory_; }
-  void read(const void* told) const { std::memcpy(memory_, static_cast<const std::byte*>(told) + 8, r_.state_size); }
-  void write(void* told) const {
+  void* get() { return memory_; }
+  void read(const void* told) { std::memcpy(memory_, static_cast<const std::byte*>(told) + 8, r_.state_size); }
+  void write(void* told) {
     if (r_.normalise != nullptr) r_.normalise(memory_);
     std::memcpy(static_cast<std::byte*>(told) + 8, memory_, r_.state_size);
   }
+  /// Takes the words of `part` out of those that were read, as integers mod 2^64.
+  void subtract(const std::byte* part) {
+    for (std::size_t at = 0; at < r_.state_size; at += 8) {
+      std::uint64_t word, less;
+      std::memcpy(&word, memory_ + at, 8);
+      std::memcpy(&less, part + 8 + at, 8);
+      word -= less;
+      std::memcpy(memory_ + at, &word, 8);
+    }
+  }
 
  private:
-  std::align_val_t align() const { return std::align_val_t{std::max<std::size_t>(r_.state_align, 64)}; }
   const cpu::erased& r_;
-  std::byte* memory_;
+  alignas(64) std::byte memory_[library::most_state_bytes];
 };
 
 const cpu::erased& functions_of(const state_form& f) { return builtin(f.what, f.element, f.accuracy); }
@@ -194,7 +201,7 @@ state_form form_of_states(op what, dtype element, accuracy a) {
 void clear_states(const state_form& form, void* states, std::int64_t count) {
   const cpu::erased& r = functions_of(form);
   check_states_call(form.what, count, {{states, "states"}});
-  const aligned_state s(r);
+  aligned_state s(r);
   r.identity(nullptr, s.get());
   for (std::int64_t k = 0; k < count; ++k) {
     std::byte* to = static_cast<std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;
@@ -207,7 +214,7 @@ void merge_states(const state_form& form, void* to, const void* later, std::int6
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
   check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
-  const aligned_state a(r), b(r);
+  aligned_state a(r), b(r);
   for (std::int64_t k = 0; k < count; ++k) {
     std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
     const std::byte* y = static_cast<const std::byte*>(later) + static_cast<std::size_t>(k) * form.bytes;
@@ -228,21 +235,18 @@ void unmerge_states(const state_form& form, void* to, const void* later, std::in
   if (!form.adds)
     throw error(errc::unsupported, std::string(who) + ": its states cannot be taken out of one another; those of sums can");
   check_states_call(form.what, count, {{to, "to"}, {later, "later"}});
-  const aligned_state a(r);
-  const std::size_t words = form.bytes / 8;
-  std::vector<std::uint64_t> rest(words), part(words);
+  aligned_state a(r);
   for (std::int64_t k = 0; k < count; ++k) {
     std::byte* x = static_cast<std::byte*>(to) + static_cast<std::size_t>(k) * form.bytes;
     const std::byte* y = static_cast<const std::byte*>(later) + static_cast<std::size_t>(k) * form.bytes;
     if (count_of(y) > count_of(x))
       refuse(std::string(who) + ": a state of " + std::to_string(count_of(y)) + " elements cannot be taken out of one of " +
              std::to_string(count_of(x)));
-    std::memcpy(rest.data(), x, form.bytes);
-    std::memcpy(part.data(), y, form.bytes);
-    for (std::size_t w = 0; w < words; ++w) rest[w] -= part[w];
-    std::memcpy(x, rest.data(), form.bytes);
+    const std::int64_t left = count_of(x) - count_of(y);
     a.read(x);
+    a.subtract(y);
     a.write(x);
+    std::memcpy(x, &left, 8);
   }
 }
 
@@ -250,7 +254,7 @@ void finish_states(const state_form& form, const options& o, const void* states,
   const cpu::ieee_environment environment;
   const cpu::erased& r = functions_of(form);
   check_states_call(form.what, count, {{states, "states"}, {out, "out"}});
-  const aligned_state a(r);
+  aligned_state a(r);
   for (std::int64_t k = 0; k < count; ++k) {
     const std::byte* x = static_cast<const std::byte*>(states) + static_cast<std::size_t>(k) * form.bytes;
     a.read(x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file timer.cuh
-/// A device's time, for all who measure: the ladder, the benchmarks, tuning and the profiler. Each says for itself how
+/// A device's time, for all that measure: the ladder, the benchmarks, tuning and the profiler. Each decides how
 /// often, and what lies in the L2 before.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace wf::measure::inline WF_BUILD {
 /// Throws wf::error: what was done, and CUDA's own text.
 inline void check(cudaError_t e, const char* what) {
   if (e == cudaSuccess) return;
-  cudaGetLastError();  // told here, and so not to whoever asks next
+  cudaGetLastError();  // this call reports the error, so the next one does not
   const bool none = e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver;
   throw error(none ? errc::no_device : errc::device, std::string(what) + ": " + cudaGetErrorString(e));
 }

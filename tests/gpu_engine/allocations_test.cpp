@@ -264,6 +264,38 @@ TEST(allocations, of_a_few_answers_on_the_cpu_are_none) {
   EXPECT_GT(done, 2000);
 }
 
+TEST(allocations, of_work_with_states_on_the_cpu_are_none) {
+  int done = 0;
+  for_all([&](question q) {
+    if (q.wanted != wf::output::states) return;
+    const wf::state_form f = wf::form_of_states(q.what, q.element, q.accuracy);
+    constexpr std::int64_t count = 3;
+    std::vector<std::byte> to(f.bytes * count), later(f.bytes * count), out(64 * count);
+    wf_states by_c{};
+    by_c.size = sizeof by_c;
+    by_c.version = WF_STATES_VERSION;
+    by_c.op = static_cast<int>(q.what);
+    by_c.dtype = static_cast<int>(q.element);
+    by_c.states = to.data();
+    by_c.count = count;
+    by_c.options.accuracy = static_cast<int>(q.accuracy);
+    const wf::backend& cpu = wf::cpu_backend();
+    int failures = 0;
+    EXPECT_EQ(taken_by([&] {
+                cpu.clear(f, to.data(), count), cpu.clear(f, later.data(), count);
+                failures += wf_clear(&by_c) != WF_OK;
+              }), nothing) << q.name();
+    EXPECT_EQ(taken_by([&] { cpu.merge(f, to.data(), later.data(), count), failures += wf_merge(&by_c, later.data()) != WF_OK; }), nothing) << q.name();
+    if (f.adds) {
+      EXPECT_EQ(taken_by([&] { cpu.unmerge(f, to.data(), later.data(), count), failures += wf_unmerge(&by_c, later.data()) != WF_OK; }), nothing) << q.name();
+    }
+    EXPECT_EQ(taken_by([&] { cpu.finish(f, {}, to.data(), count, out.data()), failures += wf_finish(&by_c, out.data()) != WF_OK; }), nothing) << q.name();
+    EXPECT_EQ(failures, 0) << q.name();
+    ++done;
+  });
+  EXPECT_GT(done, 400);
+}
+
 TEST(allocations, of_long_arrays_and_many_answers_are_bounded) {
   for (const op o : {op::sum, op::var, op::argmin, op::dot, op::prod})
     for (const dtype t : {dtype::f32, dtype::f64, dtype::i32})

@@ -103,6 +103,13 @@ for top in (*TOPS, "python", "tests", "bench", "examples", "cmake", "scripts"):
                     failures.append(f"{file.relative_to(source)}:{number}: a comment that begins with of")
 if comments < 5000:
     failures.append(f"{comments} lines with comments; there are more")
+# Kernels ask for what a part has by a concept of its part (docs/design.md), not by a `requires` of their own.
+SNIFFS = re.compile(r"(?:^|(?<=[;}]))((?:(?!concept)[^;}])*?)\brequires\s*(?:\([^;{]*\))?\s*\{")
+if not SNIFFS.search("template <class A>\n  requires requires { A::x; }") or SNIFFS.search("template <class A>\nconcept c = requires { requires A::x; };"):
+    failures.append("the test does not see a requires that is no concept's")
+for file in sorted((source / "include/warpfold/detail/gpu/kernels").glob("*.cuh")):
+    for found in SNIFFS.finditer(re.sub(r"//[^\n]*", "", file.read_text())):
+        failures.append(f"{file.relative_to(source)}: a requires outside of a concept: {found.group(0).split(chr(10))[-1].strip()}")
 if count < 300 or includes < 900:
     failures.append(f"{count} files and {includes} includes; there are more")
 print("\n".join(failures) if failures else f"{count} files, {includes} includes, {len(parts)} parts")

@@ -109,15 +109,10 @@ TEST(lens_advice, occupancy_calculator) {
   EXPECT_EQ(lens::occupancy_of(768, 0).registers, 40u);
 }
 
-TEST(lens_advice, roofline_of_published_peaks) {
+TEST(lens_advice, roofline_of_the_published_peak) {
   const std::string text = advice_on(subject::one_flop_a_word).text(rule::memory_bound);
   EXPECT_HAS(text, "0.25 operations a byte: memory holds it back below 20 on an H100 SXM");
   EXPECT_FALSE(advice_on(subject::many_flops_a_word).says(rule::memory_bound));
-  EXPECT_GE(lens::published_peaks().size(), 10u);
-  for (const lens::published_peak& p : lens::published_peaks()) {
-    EXPECT_GT(p.ridge(), 5) << p.name;
-    EXPECT_LT(p.ridge(), 150) << p.name;
-  }
 }
 
 TEST(lens_advice, a_missing_barrier_between_the_racing_lines) {

@@ -55,7 +55,7 @@ def judge(reference, uses):
         sized = re.search(SIZED, s.args + s.type if s.kind == "function" else s.type if s.kind == "variable" else "")
         if sized and not constructs(s) and not s.short.startswith("operator") and not re.search(UNITS, s.words, re.I):
             lacking["units"].add(s.name)
-        if s.grouped and not re.search(r"[Oo]f nothing|As (var|min|mean)|checked|count", s.words + s.name):
+        if s.grouped and not re.search(r"[Nn]o elements give|without elements|special cases are those of|checked|count", s.words + s.name):
             lacking["nothing"].add(s.name)
     return lacking
 
@@ -104,7 +104,7 @@ BROKEN = (
     ("include/warpfold/view.hpp", r"int rank\(\) const noexcept", "int rank() const", "errors", "wf::view::rank"),
     ("include/warpfold/warpfold.h", r"WF_BAD_ARGUMENT: axes that are none of x, or named twice\.", "", "errors", "wf_reduce_axes"),
     ("include/warpfold/io/dtype.hpp", r"///< bytes of an element$", "///< how large", "units", "wf::dtype_info::size"),
-    ("include/warpfold/operations.def", r"^/// Real element types; of integers a double\. Of nothing -inf\.$", "/// Real element types.", "nothing", "wf::logsumexp"),
+    ("include/warpfold/operations.def", r"^/// Real element types; integers give a double\. No elements give -inf\.$", "/// Real element types.", "nothing", "wf::logsumexp"),
 )
 
 if not shutil.which("doxygen"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file block.cuh
-/// The level of a block: sums of one value a thread.
+/// The level of a block: sums of one value per thread.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,13 +10,13 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What block_sum needs of shared memory. One use each; a second needs a barrier or room of its own.
+/// The shared memory that block_sum needs, for one use; a second use needs a barrier before it, or room of its own.
 template <class V, int Threads>
 struct block_room {
   V of_warp[Threads / 32];
 };
 
-/// The sum over a block of Threads threads, in thread 0 only, in a fixed order. One barrier: warp sums
+/// The sum over a block of Threads threads, in thread 0 only, in a fixed order. It takes one barrier: warp sums
 /// go to shared memory, and thread 0 adds them, which beats a second round of shuffles.
 template <int Threads, class V>
 __device__ __forceinline__ V block_sum(V v, block_room<V, Threads>& room) {

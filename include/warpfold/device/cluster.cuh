@@ -20,7 +20,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Whether this block is its cluster's first one. Below CC 9.0, where a block is a cluster, always.
+/// Whether this block is its cluster's first one; always so below CC 9.0, where each block is a cluster.
 __device__ __forceinline__ bool leads_cluster() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   return true;
@@ -30,9 +30,9 @@ __device__ __forceinline__ bool leads_cluster() {
 }
 
 /// The states of all threads of the cluster in the order of its blocks, in thread 0 of the first block
-/// only. All threads of all blocks call. `room` is block_reduce's, at the same place of shared memory in
-/// each block; it may be used again at once. Two barriers of the cluster (about 1 µs on an H100): the
-/// first so that all states are there, the second so that no block ends while it is read.
+/// only. All threads of all blocks call it. `room` is block_reduce's, at the same address of shared memory in
+/// each block; it may be used again at once. It takes two barriers of the cluster (about 1 µs on an H100): the
+/// first so that all states are there, the second so that no block ends while others read its memory.
 template <class R>
 __device__ __forceinline__ state_of<R> cluster_reduce(const R& r, state_of<R> s, void* room) {
   s = device::block_reduce(r, s, room);

@@ -74,7 +74,8 @@ struct array_part {
   __host__ __device__ constexpr std::uint32_t head() const { return 0; }
 };
 
-/// The same with a head: elements before x, fewer than a pack's, in the upper half of `rest`. (Where kernels of few elements are told of more than 48 bytes, they take 0.05 to 0.1 µs longer.)
+/// The same with a head: elements before x, fewer than a pack's, in the upper half of `rest`. (Kernels of few elements take 0.05 to 0.1 µs longer
+/// where their parameters have more than 48 bytes.)
 template <class T>
 struct aligned_part : array_part<T> {
   __host__ __device__ constexpr std::uint32_t tail() const { return this->rest & 0xffffu; }
@@ -125,7 +126,7 @@ __device__ __forceinline__ pack load_part(const T* x, int count) {
 
 /// What a load leaves in L2: everything, nothing (first to go), or a share of the lines and nothing of
 /// the others. An array larger than L2 that is read again and again finds the share, where it would
-/// find nothing of what was left in whole.
+/// find nothing if everything were kept.
 enum class cache { keep, stream, share };
 
 /// How this thread loads; made once. Never by ld.global.nc: what is read may be written while the kernel is there, by

@@ -24,12 +24,12 @@ namespace wf::device::inline WF_BUILD {
 /// After a kernel that failed, make a new one.
 class workspace {
  public:
-  static constexpr std::uint32_t most_blocks = 2048;  ///< one has so many launch
-  static constexpr std::uint32_t message_words = 2;   ///< a block, of the mailbox of a sum
+  static constexpr std::uint32_t most_blocks = 2048;  ///< the most blocks of a launch
+  static constexpr std::uint32_t message_words = 2;   ///< words per block in the mailbox of a sum
   static constexpr std::uint32_t mailbox_words = 1 << 14;  ///< in all: 264 states of 248 bytes
   static constexpr std::uint32_t near_blocks = 256;        ///< for a certified kernel of an array in L2 (certified_reduce.cuh)
   static constexpr std::uint32_t near_words = 8 * near_blocks;  ///< for their messages; two launches take turns with two such rooms
-  static constexpr std::uint32_t spare_words = 4;          ///< for an answer that nobody reads
+  static constexpr std::uint32_t spare_words = 4;          ///< for an answer that is never read
   static constexpr std::uint32_t tally_words = 8 * 80;
   static constexpr std::uint32_t row_tickets = 2048;      ///< for rows.hpp: rows, or tiles of columns, that many blocks share
   static constexpr std::uint64_t row_bytes = 2u << 20;    ///< for their states; what lies there between launches does not matter
@@ -108,7 +108,7 @@ class workspace {
   std::uint64_t* near_boxes() const { return words_ + mailbox_words; }
   /// Six of binned_reduce.cuh.
   std::uint32_t* chunk_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + told_words + tally_words + 2); }
-  /// Where blocks of a certified kernel leave answers that nobody reads.
+  /// Where blocks of a certified kernel leave answers that are never read.
   std::uint64_t* spare_answers() const { return words_ + zeroed_words; }
   std::uint32_t* row_counters() const { return reinterpret_cast<std::uint32_t*>(words_ + told_words + tally_words + 10); }
   /// Which rows, of those that many blocks share, are to be added again (rows_again.cuh); each launch that asks for it writes it anew.

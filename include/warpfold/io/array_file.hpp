@@ -16,7 +16,7 @@
 
 namespace wf::io {
 
-/// What a raw file cannot tell of itself.
+/// What the caller must know of a raw file.
 struct raw_format {
   dtype type;                       ///< the elements'
   byte_order order = native_order;  ///< their bytes'
@@ -40,14 +40,14 @@ class array_file {
   /// The same of an input that is open. Throws wf::error (bad_input).
   static array_file from(input source, std::optional<raw_format> raw = {});
 
-  /// As messages show it.
+  /// The file's name, as messages show it.
   const std::string& name() const noexcept { return source_.name(); }
   /// In a raw pipe `count` and `shape` are those of what has been read so far.
   const array_layout& layout() const noexcept { return layout_; }
   /// False for a raw pipe until its end.
   bool size_known() const noexcept { return size_known_; }
 
-  /// Its bytes are in the address space, and next() gives them all at once.
+  /// Whether its bytes are in the address space, so that next() gives them all at once.
   bool mapped() const { return source_.bytes().has_value(); }
 
   /// The next whole elements as bytes of any alignment, valid until the next call; empty at the

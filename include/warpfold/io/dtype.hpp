@@ -42,16 +42,16 @@ enum class number_kind : std::uint8_t {
   complex    ///< c64, c128
 };
 
-/// What is told of an element type.
+/// The properties of an element type.
 struct dtype_info {
   std::string_view name;  ///< as on the command line and in JSON
   std::string_view npy;   ///< kind and size in a .npy header, empty where numpy has no such type
   std::size_t size;       ///< bytes of an element
-  std::size_t part;       ///< bytes of what is swapped when byte orders differ: half an element if complex
+  std::size_t part;       ///< bytes of the unit that is swapped when byte orders differ: half an element if complex
   number_kind kind;       ///< floating, integer or complex
 };
 
-/// What is told of each element type, in the order of `dtype`.
+/// The properties of each element type, in the order of `dtype`.
 inline constexpr auto dtypes = std::to_array<dtype_info>({
     {"f16", "f2", 2, 2, number_kind::floating},
     {"bf16", "", 2, 2, number_kind::floating},
@@ -70,13 +70,13 @@ inline constexpr auto dtypes = std::to_array<dtype_info>({
     {"c128", "c16", 16, 8, number_kind::complex},
 });
 
-/// What is told of it: `info(dtype::f32).size` is 4.
+/// The properties of an element type: `info(dtype::f32).size` is 4.
 constexpr const dtype_info& info(dtype type) noexcept { return dtypes[static_cast<std::size_t>(type)]; }
 
 /// Bytes of an element; 0 for a value that is no element type.
 constexpr std::size_t element_size(dtype type) noexcept { return static_cast<std::size_t>(type) < dtypes.size() ? info(type).size : 0; }
 
-/// What kind of number it is; of what is none of them `integer`.
+/// What kind of number it is; `integer` for a value that is no element type.
 constexpr number_kind kind_of(dtype type) noexcept {
   return static_cast<std::size_t>(type) < dtypes.size() ? info(type).kind : number_kind::integer;
 }
@@ -101,7 +101,7 @@ enum class byte_order : std::uint8_t {
   big      ///< the most significant first
 };
 
-/// That of this machine.
+/// The byte order of this machine.
 inline constexpr byte_order native_order =
     std::endian::native == std::endian::little ? byte_order::little : byte_order::big;
 

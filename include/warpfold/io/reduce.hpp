@@ -29,13 +29,13 @@ struct reduce_options {
 
 /// The answers of a reduction of a file, C-ordered.
 struct reduced {
-  op operation;               ///< what was asked
-  dtype elements;             ///< what was reduced
+  op operation;               ///< the operation
+  dtype elements;             ///< the type of the elements
   result_kind kind;           ///< the type of a value, and how many an answer has (2 of minmax)
   extents shape;              ///< the answers'; empty: one
   std::uint64_t count;        ///< elements reduced
   std::vector<std::byte> values;               ///< the answers' bytes
-  std::vector<checked<std::uint64_t>> checks;  ///< one an answer, if overflow was looked for
+  std::vector<checked<std::uint64_t>> checks;  ///< one per answer, if overflow was checked
 
   /// How many answers there are.
   std::size_t answers() const noexcept { return values.size() / (info(kind.type).size * static_cast<std::size_t>(kind.values)); }
@@ -43,7 +43,7 @@ struct reduced {
   const std::byte* value(std::size_t k, int part = 0) const noexcept {
     return values.data() + (k * static_cast<std::size_t>(kind.values) + static_cast<std::size_t>(part)) * info(kind.type).size;
   }
-  /// Answers whose true value does not fit their type; 0 where nobody looked. Throws nothing.
+  /// The number of answers whose true value does not fit their type; 0 where that was not checked. Throws nothing.
   std::size_t overflows() const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certify.hpp
-/// Sums of which it is known what they lost at most (detail/exact/certified.hpp): the cheap pass before any exact arithmetic.
+/// Sums with a bound of what they lost (detail/exact/certified.hpp): the cheap pass before any exact arithmetic.
 ///
 /// Elements come a tile at a time, in `streams` vectors beside each other, `adds` additions to each lane of each.
 ///
@@ -15,11 +15,11 @@
 /// by half the least subnormal. So r loses what a plain sum of terms below ρ loses: about 2^-40 of the plain sums' loss. Four operations
 /// a term, whatever the exponents; two-sums would take seven, and ten for products.
 ///
-/// Enclosed, for sums where an instruction names its own rounding (AVX-512). Of f32 two sums in place of the plain one, rounded down and up: the true one lies between. Of
-/// f64 anchored, with two such sums of what t does not take. Nothing is asked of a term's size: as long as t stays in [2^k, 2^(k+1)) it is a multiple of 2^(k-52), the
-/// difference of two such t's is a double, and so is what it leaves of v: a multiple of v's last place (or v itself) of at most 2^(k-53). Whether t stayed its bits tell,
-/// those of sign and exponent, or-ed together. Four streams' t less the anchor are at most 2^(k-1) each, so their sum has 53 bits of 2^(k-52). What a tile lost is at most
-/// the difference of the two.
+/// Enclosed, for sums where an instruction names its own rounding (AVX-512). For f32 there are two sums in place of the plain one, rounded down and
+/// up: the true one lies between. For f64 sums are anchored, with two such sums of what t does not take. Terms may have any size: as long as t stays
+/// in [2^k, 2^(k+1)) it is a multiple of 2^(k-52), the difference of two such t's is a double, and so is the remainder of v: a multiple of v's last
+/// place (or v itself) of at most 2^(k-53). Whether t stayed, its bits of sign and exponent show, or-ed together. Four streams' t less the anchor are
+/// at most 2^(k-1) each, so their sum has 53 bits of 2^(k-52). What a tile lost is at most the difference of the two.
 ///
 /// Sums of tiles go to pairs by two-sums, and what the second halves lose is itself added up.
 #pragma once
@@ -178,8 +178,8 @@ class certifier {
   double factor_ = 1, least_taken_ = 0;  // 2^scale_; what is below is left out, or is subnormal
 
   static constexpr std::int64_t scaled_one = (certified_scale + 1) * binade;  // its last place is the least number's, scaled
-  /// v·2^scale_, and zero in place of what would be below 2^least_kept (where sums are enclosed, of what is below 2 before). No operand or result is subnormal, which costs some processors 150
-  /// cycles, nor are products of two: subnormals times 2^certified_scale are made of their bits.
+  /// v·2^scale_, and zero in place of what would be below 2^least_kept (where sums are enclosed, of what is below 2 before). No operand or result is
+  /// subnormal, which costs some processors 150 cycles, nor are products of two: subnormals times 2^certified_scale are made of their bits.
   template <int Sign>
   WF_INLINE f64s scaled(f64s v) const {  // Sign: that of scale_
     [[maybe_unused]] constexpr std::int64_t one = scaled_one;
@@ -245,7 +245,8 @@ class certifier {
     WF_UNROLL
     for (int k = 0; k < streams; ++k) value_.add_value(k, scaled_by_bits(element(k), left_out(element(k))));
   }
-  /// Whether only the greatest magnitude of a whole tile is looked at. A sum of scaled elements is one of some that are not zero, so zeros need not be told from small numbers.
+  /// Whether only the greatest magnitude of a whole tile is looked at. A sum of scaled elements has some that are not zero, so zeros need not be
+  /// distinguished from small numbers.
   template <int Sign>
   static constexpr bool looks_at_greatest = !enclosing && is_scaled && (Sign < 0 || scales_as_it_adds);
   /// Sign: that of scale_.
@@ -305,7 +306,8 @@ class certifier {
   }
 
   bool all_subnormal_ = true;  // so far
-  /// A tile of subnormal numbers, which are whole ones times 2^-1074: their sum as that of whole ones, scaled as the others are. False where there is another number.
+  /// Adds a tile of subnormal numbers, which are integers times 2^-1074: it adds the integers, and scales the sum as others are. False where there is
+  /// another number.
   WF_INLINE bool add_subnormal(bytes x, bytes y, std::int64_t n, lane_pairs<width>& to, bool& zeros) {
     i64s seen_bits{}, totals[streams] = {}, negative[streams] = {};
     for_groups(x, y, n, [&](bytes a, bytes) __attribute__((always_inline)) {

@@ -146,8 +146,9 @@ void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t row
   }
 }
 #else
-/// Columns of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are multiples of the
-/// least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits allow; else at most u·greatest·n(n + 1)/2 is.
+/// Columns of f32: some rows by one addition an element, beside the greatest magnitude and the least, zeros left out. Partial sums of n terms are
+/// multiples of the least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits allow; else at most
+/// u·greatest·n(n + 1)/2 is.
 template <bool Absolute>
 void certify_narrow_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost) {
   constexpr int log2_rows = 8;

@@ -101,8 +101,8 @@ using rests = enclosed_rests;
 struct plain_rests;
 using rests = plain_rests;
 #endif
-/// The same by a plain sum, which is one operation less, but is not known to be exact where it is. Each term is at most 2^(k-53) where the anchor is 1.5·2^k, so of n
-/// of them a sum loses at most 2^-53·2^(k-53)·n(n + 1)/2, and what is made of it here a little more.
+/// The same by a plain sum, which is one operation less, but is not known to be exact where it is. Each term is at most 2^(k-53) where the anchor is
+/// 1.5·2^k, so of n of them a sum loses at most 2^-53·2^(k-53)·n(n + 1)/2, and what is made of it here a little more.
 struct plain_rests {
   f64s all{};
   WF_INLINE void add(f64s v, f64s one) { all = add_by_fma(v, all, one); }
@@ -184,8 +184,8 @@ struct bits_range {
     greatest = m > greatest ? m : greatest;
     below_least = below < below_least ? below : below_least;
   }
-  /// What sums of n such elements in doubles lost at most. Partial sums are multiples of the least one's last place, so nothing is lost where the exponents are no further apart than the 53 bits
-  /// allow; else at most u·greatest·n(n + 1)/2 is.
+  /// What sums of n such elements in doubles lost at most. Partial sums are multiples of the least one's last place, so nothing is lost where the
+  /// exponents are no further apart than the 53 bits allow; else at most u·greatest·n(n + 1)/2 is.
   WF_INLINE void lost(std::int64_t n, f64s (&to)[2]) const {
     const auto terms = static_cast<double>(n);
     const int log2_n = 64 - __builtin_clzll(static_cast<unsigned long long>(n));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file error_terms.hpp
-/// Additions with what they lose: by FMAs where units for multiplications would else be idle, with their own rounding where an instruction names it, and in pairs.
+/// Additions with what they lose: by FMAs where units for multiplications would else be idle, with their own rounding where an instruction names it,
+/// and in pairs.
 #pragma once
 
 #include <utility>

@@ -3,13 +3,13 @@
 /// Sums of few elements where an instruction names its own rounding and raises no flag (AVX-512): whatever the processor's mode is, nobody has to look
 /// at it, which takes longer than the sum.
 ///
-/// A sum that is rounded down and one that is rounded up have the true sum between them. If both round to the same number, that is the answer. Doubles are first cut at an
-/// anchor A = 1.5·2^k: t = (A + v) - A and r = v - t are exact for |v| < 2^(k-9), and sums of up to 128 t's are exact too; only the r's, which are at most 2^(k-53), are
-/// summed down and up.
+/// A sum that is rounded down and one that is rounded up have the true sum between them. If both round to the same number, that is the answer.
+/// Doubles are first cut at an anchor A = 1.5·2^k: t = (A + v) - A and r = v - t are exact for |v| < 2^(k-9), and sums of up to 128 t's are exact
+/// too; only the r's, which are at most 2^(k-53), are summed down and up.
 ///
 /// Whether subnormals are flushed is the one thing that an instruction cannot name: elements (but zeros) are 2^-960 or more, so that every number
-/// here is a multiple of 2^-1012; floats are not subnormal, nor is the answer. Smaller doubles are lifted to 2^1024 times themselves by their bits: no number is
-/// subnormal then, which on many processors takes a hundred times as long as another.
+/// here is a multiple of 2^-1012; floats are not subnormal, nor is the answer. Smaller doubles are lifted to 2^1024 times themselves by their bits:
+/// no number is subnormal then, which on many processors takes a hundred times as long as another.
 #pragma once
 
 #include <algorithm>
@@ -156,9 +156,10 @@ __attribute__((noinline)) inline bool sum_of_lifted(const double* x, std::uint64
   }
 }
 
-/// Up to 16 doubles, if the first one is of ordinary size (or, of what is lifted, all are normal or zero) and none is 2^11 times that. A = 2^k·(1.5 + 2^-9), so that A + v has A's upper bits for
-/// |v| < 2^(k-9) and for no other v. The sum T of all t's is exact. r's are at most 2^(k-53), and their sum R, of four additions one after the other, is off by at most 2^(k-100): at each
-/// of the four sums of 16·2^(k-53) in all are rounded. What is flushed of numbers below 2^-1022 is less by far, k being above -900. So the sum lies within 2^(k-99) of T + R.
+/// Up to 16 doubles, if the first one is of ordinary size (or, of what is lifted, all are normal or zero) and none is 2^11 times that. A = 2^k·(1.5 +
+/// 2^-9), so that A + v has A's upper bits for |v| < 2^(k-9) and for no other v. The sum T of all t's is exact. r's are at most 2^(k-53), and their
+/// sum R, of four additions one after the other, is off by at most 2^(k-100): at each of the four sums of 16·2^(k-53) in all are rounded. What is
+/// flushed of numbers below 2^-1022 is less by far, k being above -900. So the sum lies within 2^(k-99) of T + R.
 template <bool Lifted>
 WF_INLINE bool sum_by_first(const double* p, std::uint64_t first, std::int64_t n, void* out) {
   constexpr std::uint64_t one = std::uint64_t{1} << 52, least = (Lifted ? 1 : 200) * one, most = (Lifted ? 184 : 2000) * one;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file few_exact.hpp
-/// Sums of few elements where no instruction names its own rounding (AVX2, SSE2, NEON), whatever the processor's mode is: to look at it takes as long as such a sum, and to
-/// look at its flags afterwards as long again. What is not rounded needs neither: no mode changes an exact sum, which raises no flag. So integer operations
-/// first tell the range of all magnitudes, then additions of doubles follow of which all partial sums have at most 53 bits, in any order, and integers round what they come to.
+/// Sums of few elements where no instruction names its own rounding (AVX2, SSE2, NEON), whatever the processor's mode is: to look at it takes as long
+/// as such a sum, and to look at its flags afterwards as long again. What is not rounded needs neither: no mode changes an exact sum, which raises no
+/// flag. So integer operations first tell the range of all magnitudes, then additions of doubles follow of which all partial sums have at most 53
+/// bits, in any order, and integers round what they come to.
 ///
-/// Let e and E be the exponents of the least and the greatest magnitude, each less one unit in its last place, and p the number of bits of their fraction. Then all elements
-/// are multiples of 2^(e-p), and none is more than 2^(E+1). So no partial sum of N = 2^b of them needs more than E + 1 + b - e + p bits. (A bound that is itself a power of two
-/// may be reached.) Floats (p = 23) may be E - e <= 29 - b apart. Doubles are cut in two by their bits: v = t + r, where t lacks the last 27 bits of the fraction. t is a multiple
-/// of 2^(e-25). r is a multiple of 2^(e-52) and below 2^(E-25) (where |v| is 2^(E+1), r is 0). Sums of each fit in 53 bits where E - e <= 26 - b.
+/// Let e and E be the exponents of the least and the greatest magnitude, each less one unit in its last place, and p the number of bits of their
+/// fraction. Then all elements are multiples of 2^(e-p), and none is more than 2^(E+1). So no partial sum of N = 2^b of them needs more than E + 1 +
+/// b - e + p bits. (A bound that is itself a power of two may be reached.) Floats (p = 23) may be E - e <= 29 - b apart. Doubles are cut in two by
+/// their bits: v = t + r, where t lacks the last 27 bits of the fraction. t is a multiple of 2^(e-25). r is a multiple of 2^(e-52) and below 2^(E-25)
+/// (where |v| is 2^(E+1), r is 0). Sums of each fit in 53 bits where E - e <= 26 - b.
 ///
-/// A mode may flush subnormal numbers, and a flag tells of each. So none may occur: not among elements (e is that of a normal one), not among r's (nor e - 52), sums and the answer.
-/// Doubles near the least normal ones are lifted by a factor. Zeros are left out of the range. Sums of zero, whose sign says more, infinities and NaNs go another way.
+/// A mode may flush subnormal numbers, and a flag tells of each. So none may occur: not among elements (e is that of a normal one), not among r's
+/// (nor e - 52), sums and the answer. Doubles near the least normal ones are lifted by a factor. Zeros are left out of the range. Sums of zero, whose
+/// sign says more, infinities and NaNs go another way.
 #pragma once
 
 #include "vector.hpp"
@@ -91,8 +94,8 @@ WF_INLINE bool with_few(const void* x, std::int64_t n, F f) {
   }
 }
 
-/// What the greatest and the least magnitude exceed by one unit in their last place, but for zeros: in lane 0 bits of the least, in lane 1 of the greatest, of doubles
-/// the upper halves. -1 in both where all are zero.
+/// What the greatest and the least magnitude exceed by one unit in their last place, but for zeros: in lane 0 bits of the least, in lane 1 of the
+/// greatest, of doubles the upper halves. -1 in both where all are zero.
 template <class Elements>
 WF_INLINE vec<std::int32_t, 16> range_of_few(const Elements& x) {
   using T = typename Elements::element;

@@ -17,7 +17,8 @@ struct magnitudes {
 
   // One less than zero's bits is more than all others.
 #if (defined(__AVX2__) && !defined(__AVX512F__)) || defined(__aarch64__)
-  // Integers of 32 bits are compared: of doubles the upper halves decide. Each comparison waits for the one before; one of integers takes one cycle, one of floats four on some processors.
+  // Integers of 32 bits are compared: of doubles the upper halves decide. Each comparison waits for the one before; one of integers takes one cycle,
+  // one of floats four on some processors.
   static constexpr bool whole = sizeof(T) == 4;
   i32s greatest{};
   u32s below_least = u32s{} - 1;

@@ -53,8 +53,9 @@ void enclose_square_columns(const void* x, std::int64_t stride, std::int64_t row
   }
 }
 #else
-/// Squares of columns, and with `Values` the elements, of a type whose squares are doubles: one addition of each. `at` and `apart` as in square_columns. Sums of n squares lose at most their
-/// n·2^-53th, and those of elements, none of which is greater than the squares' root, u·n(n + 1)/2 of that; nothing, where all are multiples of a unit that is not too small.
+/// Squares of columns, and with `Values` the elements, of a type whose squares are doubles: one addition of each. `at` and `apart` as in
+/// square_columns. Sums of n squares lose at most their n·2^-53th, and those of elements, none of which is greater than the squares' root, u·n(n +
+/// 1)/2 of that; nothing, where all are multiples of a unit that is not too small.
 template <class T, bool Values>
 void enclose_square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
   constexpr bool narrow = std::is_same_v<T, float>;
@@ -163,8 +164,8 @@ void integer_square_columns(const void* x, std::int64_t stride, std::int64_t row
   }
 }
 
-/// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other. `Exact`, of f32:
-/// c takes what s loses, so that mostly nothing is lost.
+/// The sums of their squares, and, if `Values`, their sums too: s, c and lost of squares, and then of elements, `apart` doubles from each other.
+/// `Exact`, of f32: c takes what s loses, so that mostly nothing is lost.
 template <class T, bool Values, bool Exact = false>
 void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart) {
   if constexpr (!Exact && (sizeof(T) < 4 || std::is_same_v<T, float>)) return enclose_square_columns<T, Values>(x, stride, rows, count, at, apart);

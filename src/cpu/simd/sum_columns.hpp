@@ -33,7 +33,8 @@ struct quotients {
   /// s - q·n.
   template <int Rounding>
   WF_INLINE f64s rest(f64s q, f64s s) const { return _mm512_maskz_fnmadd_round_pd(0xff, q, n, s, Rounding); }
-  /// Where a and b are the same number, and its quotient is a double, a and b are that. Else a quotient halfway between two answers is never told, as those of ten numbers often are.
+  /// Where a and b are the same number, and its quotient is a double, a and b are that. Else a quotient halfway between two answers is never told, as
+  /// those of ten numbers often are.
   WF_INLINE void divide(f64s& a, f64s& b) const {
     const f64s about = b * low, q = multiply_add(rest<down>(about, b), low, about);  // b has the sign of zeros
     const __mmask8 exact = _mm512_cmpeq_pd_mask(a, b) & _mm512_cmpeq_pd_mask(rest<down>(q, b), f64s{}) & _mm512_cmpeq_pd_mask(rest<up>(q, b), f64s{});
@@ -69,8 +70,8 @@ struct quotients {
       return (a - p) - low;
     }
   }
-  /// For sums of floats and answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such answers has n·h as a double, from which a differs by
-  /// its last place at least, which is more than n times half of the quotient's.
+  /// For sums of floats and answers of 24 bits or fewer. Where a and b are the same number, so is its quotient by n: a halfway point h of such
+  /// answers has n·h as a double, from which a differs by its last place at least, which is more than n times half of the quotient's.
   WF_INLINE void divide(f64s& a, f64s& b) const {
     const f64s q = a / n, by = (b - a) * inverse * 1.01 + abs(q) * 0x1p-51;
     const i64s exact = (i64s)(a == b);
@@ -95,7 +96,8 @@ WF_INLINE i64s round_anchored(const whole_sum<Rest>& all, std::int64_t rows, con
   ends both{sum + rest.low, sum + rest.high};
   if constexpr (Mean) both = by.round(sum, all.sums.rest, all.anchor, terms);
   i64s certain = (i64s)(both.low == both.high);
-  // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what was added to q are -q.
+  // -0 where all elements are. A mean that is zero at both ends is one: of two doubles only those that cancel add up to zero, so both ends of what
+  // was added to q are -q.
   if (const i64s nothing = ((i64s)(sum == 0.0) & (i64s)(all.sums.rest.sum() == 0.0)) | (i64s)(both.high == 0.0); any_lane(nothing)) [[unlikely]] {
     i64s zeros = nothing, negative = nothing & INT64_MIN;
     for (std::int64_t k = 0; k < rows; ++k) {
@@ -110,7 +112,8 @@ WF_INLINE i64s round_anchored(const whole_sum<Rest>& all, std::int64_t rows, con
 }
 
 #if defined(__AVX512F__)
-/// The same of the first `some` columns from x on, where a plain sum of what is left tells too little: mostly that sum is exact, and halfway between two answers.
+/// The same of the first `some` columns from x on, where a plain sum of what is left tells too little: mostly that sum is exact, and halfway between
+/// two answers.
 template <bool Mean>
 [[gnu::noinline]] i64s sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, std::int64_t some, const quotients& by, f64s& answers) {
   const auto which = static_cast<__mmask8>(_bzhi_u64(0xff, static_cast<unsigned>(some < 0 ? 0 : some)));
@@ -132,7 +135,8 @@ template <bool Mean>
   return known.round<double>(answers);
 }
 
-/// Few rows, whose sums often come to a tie: what t does not take goes to a second anchored sum, and mostly nothing is left behind that. None leaves, since the greatest of all is looked for before.
+/// Few rows, whose sums often come to a tie: what t does not take goes to a second anchored sum, and mostly nothing is left behind that. None leaves,
+/// since the greatest of all is looked for before.
 struct few_rows {
   f64s sum, rest;
   i64s behind{};
@@ -168,8 +172,8 @@ struct few_rows {
 };
 #endif
 
-/// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or an anchor does not
-/// serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
+/// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or
+/// an anchor does not serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
 template <class T, bool Mean>
 bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
   constexpr bool wide = sizeof(T) == 8;
@@ -192,8 +196,9 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
-    // Too much is read before it is used for L1. f32 in the last cache is asked for in the order of memory, if rows have no gaps; f64 comes as fast unasked. Behind the last rows those of the next plane are asked for, where
-    // rows are hardly wider than this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    // Too much is read before it is used for L1. f32 in the last cache is asked for in the order of memory, if rows have no gaps; f64 comes as fast
+    // unasked. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the next
+    // columns, but for a few rows, which are streams that the processor reads ahead by itself.
     const bool no_gaps = !wide && cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
     const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
                        ask_step = no_gaps ? vectors * width : stride;

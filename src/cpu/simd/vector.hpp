@@ -81,8 +81,8 @@ WF_INLINE void store(void* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
-/// The first `bytes` of a vector, fewer than it has, and zeros. `before`: of a vector of eight bytes or more eight bytes before the end of what is read may be read too, of a
-/// smaller one as many as it has. What copies bytes to memory and loads a vector from there waits until they have arrived.
+/// The first `bytes` of a vector, fewer than it has, and zeros. `before`: of a vector of eight bytes or more eight bytes before the end of what is
+/// read may be read too, of a smaller one as many as it has. What copies bytes to memory and loads a vector from there waits until they have arrived.
 template <class V>
 WF_INLINE V load_first(const unsigned char* p, int bytes, [[maybe_unused]] bool before) {
   V v{};

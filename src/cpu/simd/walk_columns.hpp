@@ -11,12 +11,13 @@ namespace wf::cpu::WF_TARGET {
 /// Rows that are read beside each other: each is a stream that the processor reads ahead.
 inline constexpr std::int64_t rows_at_once = width == 64 ? 16 : 8, most_at_once = 16;  // the latter of no more rows than that
 
-/// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows. Nothing is asked for
-/// that is `cached`.
+/// f(j, rows, read) for each vector of V's lanes of columns, from column j on: read(k) is row k's, of the first `here` <= rows_at_once of some rows.
+/// Nothing is asked for that is `cached`.
 template <class V, class T, class F>
 WF_INLINE void for_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t here, std::int64_t count, F f, bool cached = false) {
   constexpr std::int64_t size = sizeof(T), per = static_cast<std::int64_t>(sizeof(V)) / size;
-  // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than this, or the next columns.
+  // The next rows, which are more than L1 holds until they are used; behind the last ones those of the next plane, where rows are hardly wider than
+  // this, or the next columns.
   const bool next_rows = here < rows || 2 * count * size > stride;
   const auto ask = [&](const unsigned char* p) __attribute__((always_inline)) {
     if (cached) return;

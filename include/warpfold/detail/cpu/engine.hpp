@@ -38,14 +38,14 @@ struct erased {
                      std::int64_t first);
   void (*combine)(const void* self, void* state, const void* later);
   void (*finish)(const void* self, const void* state, std::int64_t n, void* out);
-  /// All in one for short contiguous runs; null if there is no shorter way. The caller has set the processor to IEEE arithmetic.
+  /// Does all of the above for a short contiguous run; null if there is no shorter way. The caller has set the processor to IEEE arithmetic.
   void (*short_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
   const declaration* declares = nullptr;  ///< null if the reduction says nothing
-  const struct proof* proves = nullptr;   ///< the library's: how answers are had without states
+  const struct proof* proves = nullptr;   ///< the library's: how answers are computed without states
   void (*normalise)(void* state) = nullptr;  ///< to the canonical form; null if every state is in it
   bool adds = false;                         ///< states are merged by adding their words of 64 bits
   const struct column_fold* columns = nullptr;  ///< the library's: how rows are added to answers side by side
-  /// The same as short_run, whatever the processor's mode is; false where that does not do.
+  /// The same as short_run, whatever the processor's mode is; false where that is not possible.
   bool (*few_run)(const void* self, const void* const* x, std::int64_t n, void* out) = nullptr;
 };
 
@@ -60,29 +60,29 @@ struct operands {
 
 /// \cond
 
-/// One answer from n elements without gaps: x[k] points to those of input k. The shortest way.
+/// Computes one answer from n elements without gaps, on the shortest way: x[k] points to those of input k.
 WF_API void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
                 const context& c, void* out);
 
-/// The exact sum of few elements, to nearest, on the shortest way; false where another must be taken, and then `out` is as it was.
+/// Computes the exact sum of few elements, to nearest, on the shortest way; false where another way must be taken, and then `out` is unchanged.
 WF_API bool sum_at_once(const float* x, std::int64_t n, float* out);
 WF_API bool sum_at_once(const double* x, std::int64_t n, double* out);
 
-/// One answer from all elements.
+/// Computes one answer from all elements.
 WF_API void reduce_all(const erased& r, const void* self, const operands& x, const context& c, void* out);
 
-/// An answer for each position along the axes that are not in `axes`, C-ordered. `axes` are
+/// Computes an answer for each position along the axes that are not in `axes`, C-ordered. `axes` are
 /// distinct, in [0, rank).
 WF_API void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
                  const context& c, void* out);
 
-/// Segment k is the elements offsets[k] … offsets[k + 1] of one-dimensional inputs of any stride;
+/// Computes an answer for each segment: segment k is the elements offsets[k] … offsets[k + 1] of one-dimensional inputs of any stride;
 /// its indexes start at 0. Throws wf::error (bad_argument) on offsets that fall or leave the input.
 WF_API void reduce_segments(const erased& r, const void* self, const operands& x,
                      std::span<const std::int64_t> offsets, const context& c, void* out);
 
-/// Element i of one-dimensional inputs belongs to answer labels[i] in [0, answers), else wf::error.
-/// An element's index is its place among those of its label.
+/// Computes an answer for each label: element i of one-dimensional inputs belongs to answer labels[i] in [0, answers), else wf::error.
+/// An element's index counts the elements of its label before it.
 WF_API void reduce_labels(const erased& r, const void* self, const operands& x,
                    std::span<const std::int64_t> labels, std::int64_t answers, const context& c,
                    void* out);
@@ -140,7 +140,7 @@ struct eraser {
 
 }  // namespace detail
 
-/// The table of a reduction of elements of T...
+/// Makes the table of functions of a reduction of elements of T...
 template <class R, class... T>
   requires reduction<R, T...>
 constexpr erased erase() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file indexes.hpp
-/// What is said of offsets and labels that do not fit, wherever somebody finds them.
+/// The messages about offsets and labels that do not fit, wherever they are found.
 #pragma once
 
 #include <cstdint>

@@ -19,12 +19,12 @@ namespace wf::cpu {
 /// 2^29 in all; else they may be rounded in another order.
 class WF_API running {
  public:
-  /// What is referred to outlives this.
+  /// The arguments must outlive this object.
   running(const erased& r, const void* self, const context& c) : r_(r), self_(self), context_(c) {}
 
-  /// Elements in order, without gaps, of any alignment: x[k] points to n of input k.
+  /// Adds elements in order, without gaps, of any alignment: x[k] points to n elements of input k.
   void add(const void* const* x, std::int64_t n);
-  /// The answer of all elements so far; to be asked for once, at the end.
+  /// Writes the answer of all elements; called once, at the end.
   void finish(void* out);
 
   std::int64_t count() const { return count_; }

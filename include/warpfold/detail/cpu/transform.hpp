@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file transform.hpp
-/// A function of the elements before a reduction, without a temporary array: blocks of what it gives lie in 4 KiB of the
-/// stack, and go to the reduction's own functions.
+/// Applies a function to the elements before a reduction, without a temporary array: its values lie in blocks of 4 KiB on the
+/// stack, which go to the reduction's own functions.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace wf::cpu {
 
-/// f(x, rest…), as std::invoke has it for functions and members of a struct; its header takes a fifth of a second to compile.
+/// f(x, rest…), as std::invoke calls functions and members of a struct; the header of std::invoke takes a fifth of a second to compile.
 template <class F, class First, class... Rest>
 constexpr decltype(auto) call(const F& f, const First& x, const Rest&... rest) {
   if constexpr (std::is_member_object_pointer_v<F>) return x.*f;

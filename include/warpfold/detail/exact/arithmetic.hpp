@@ -3,9 +3,9 @@
 /// Quotients and roots of 128 bits: doubles guess, integers make the guess exact. A GPU's compiler divides
 /// 128 bits in hundreds of steps, one after the other; this way it is a few multiplications.
 ///
-/// A guess may be wrong by 2^-40 of itself, so neither the rounding mode nor the last bits of a reciprocal
-/// matter. It is lowered by more than that, so that what it leaves is not negative; of that, a part too small
-/// by 2^-29 at most is taken, which gives the integer asked for or the one below.
+/// A guess may have a relative error of 2^-40, so neither the rounding mode nor the last bits of a reciprocal
+/// matter. It is lowered by more than that, so that the remainder is not negative; a second guess, from the remainder,
+/// is too small by 2^-29 at most, which gives the integer asked for or the one below.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct divisor {
 #endif
   }
 
-  /// floor((rest·2^64 + low)/d), and what it leaves in `rest`, which must be below d.
+  /// floor((rest·2^64 + low)/d); the remainder goes to `rest`, which must be below d before.
   WF_HD std::uint64_t divide(std::uint64_t& rest, std::uint64_t low) const {
     const u128 guess = u128{inverse} * rest + (u128{rest} << 64 | low);
     std::uint64_t q = upper_word(guess) + 1;

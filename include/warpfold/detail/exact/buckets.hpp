@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file buckets.hpp
 /// The hot accumulator of a host thread: a table with a bucket for each sign and exponent, to which
-/// an element's raw bits are added as integers. No shift, no carry, no branch an element, so the
-/// speed hardly depends on the data. Flushed into a state before a bucket can overflow.
+/// an element's raw bits are added as integers. An element costs no shift, no carry and no branch, so the
+/// speed hardly depends on the data. The table is flushed into a state before a bucket can overflow.
 ///
 /// After the "large superaccumulator" of R. Neal, "Fast exact summation using small and large
 /// superaccumulators", 2015. There a bucket has a counter that is tested at each add; here the
@@ -22,7 +22,7 @@
 
 namespace wf::exact {
 
-/// Throws wf::error (errc::capacity) if n elements more are more than a state counts.
+/// Throws wf::error (errc::capacity) if a state cannot count n more elements.
 template <int Count, int MinExponent>
 inline void reserve(const state<Count, MinExponent>& to, std::size_t n) {
   if (!to.seen.has_room(n)) refuse_capacity();
@@ -71,8 +71,8 @@ class buckets {
 
  public:
   static constexpr std::size_t lanes = split ? 2 : 4;
-  /// The most elements between two flushes. They must come in multiples of `lanes` a call, but for
-  /// the last call, or the first lane fills before the others.
+  /// The most elements between two flushes. Every call but the last must
+  /// bring a multiple of `lanes`, or the first lane fills before the others.
   static constexpr std::size_t capacity = lanes * 0xffff;
 
   buckets() { std::memset(table_, 0, sizeof table_); }

@@ -10,7 +10,7 @@
 ///
 /// The arithmetic is IEEE 754 to nearest with subnormals, and neither contracted nor reassociated. So this header belongs to
 /// code that is compiled with known flags: the library and its kernels. On the CPU the caller has set the environment, and
-/// -ffp-contract=off is a must wherever the processor has FMA. Without it g++ makes an FMA of s + x·y, in C++20 too; the error
+/// -ffp-contract=off is necessary wherever the processor has FMA. Without it g++ makes an FMA of s + x·y, in C++20 too; the error
 /// of a two-sum is then wrong, and no macro tells that it was done.
 #pragma once
 
@@ -42,7 +42,7 @@ inline WF_BOUND(uu = 0x1p-106);
 /// The least subnormal: twice what a product loses by underflow.
 inline WF_BOUND(underflow = 0x1p-1074);
 #undef WF_BOUND
-/// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. Who merges deeper
+/// Merges of pairs that an element goes through, at most: the levels of a tree, the length of a chain. A caller that merges deeper
 /// adds the rest to `length`.
 inline constexpr double merges = 64;
 
@@ -95,14 +95,14 @@ WF_HD exact_sum_of two_sum(double a, double b) {
 struct pair {
   double s, c;
 
-  /// What no sum feels, and what -0 alone leaves as it is.
+  /// The neutral element: it changes no sum, and -0 alone stays -0.
   static WF_HD pair nothing() { return {-0.0, 0}; }
   WF_HD void add_term(double x) {
     const exact_sum_of t = two_sum(s, x);
     s = t.sum;
     c = add(c, t.error);
   }
-  /// x·y more, of any doubles: 10 operations.
+  /// Adds x·y, of any doubles: 10 operations.
   WF_HD void add_product(double x, double y) {
     const double p = multiply(x, y), low = multiply_add(x, y, -p);
     const exact_sum_of t = two_sum(s, p);
@@ -209,7 +209,8 @@ WF_HD double loss_of_narrow_squares(const range& r, double sum, std::uint64_t le
   return magnitude(sum) <= power(2 * r.unit + 53) ? 0.0 : loss_of_narrow_squares(sum, length);
 }
 
-/// Anchored moments of f64: a segment's elements are below 2^k, which is taken `spare` binades above those that it begins with, within bounds where neither squares nor
+/// Anchored moments of f64: a segment's elements are below 2^k, which is taken `spare` binades above those that it begins with, within bounds where
+/// neither squares nor
 /// what they lose leave the range of doubles.
 inline constexpr int anchor_spare = 2, least_anchor = -440, greatest_anchor = 490;
 /// k for a segment that begins with elements whose greatest exponent is this.
@@ -217,7 +218,8 @@ WF_HD int anchor_of(int exponent) {
   const int k = exponent + 1 + anchor_spare;
   return k < least_anchor ? least_anchor : k > greatest_anchor ? greatest_anchor : k;
 }
-/// What threads lose by segments of 2^bits elements, of all elements below 2^top: 2^(2·bits + spare + 2)·u² of 2^top a slot (an element, or where one could have been) of Σx, and
+/// What threads lose by segments of 2^bits elements, of all elements below 2^top: 2^(2·bits + spare + 2)·u² of 2^top a slot (an element, or where one
+/// could have been) of Σx, and
 /// 2^(2·bits + 2·spare + 1)·u² of 2^(2·top) of Σx². The factors, for terms below 1.
 WF_HD double loss_of_anchored_sums(std::uint64_t slots, int bits) {
   return multiply(multiply(uu * (1 + 0x1p-10), power(2 * bits + anchor_spare + 2)), static_cast<double>(slots));
@@ -383,7 +385,7 @@ WF_HD typename format<Out>::bits rounded_bits(double x, rounding mode) {
   return convert<layout, ieee_f64>(__builtin_bit_cast(std::uint64_t, x), mode);
 }
 
-/// What everything within the bound rounds to, where scale is 0: false if that is not one number.
+/// Writes the number that everything within the bound rounds to, where scale is 0: false if that is not one number.
 template <class Out>
 WF_HD bool certain_unscaled(const known& a, rounding mode, Out& out) {
   using f = format<Out>;
@@ -478,7 +480,7 @@ WF_HD bool certain(const triple& a, std::uint64_t length, rounding mode, Out& ou
   return certain(known_of(two_sum(first.sum, __builtin_bit_cast(double, b)), 0, scale), mode, out);
 }
 
-/// What is asked of sums.
+/// A question about sums.
 struct question {
   op what;
   wf::rounding rounding;
@@ -486,7 +488,7 @@ struct question {
 };
 
 /// The answers to a question: of `Parts` sums, or of the sum of squares `squares`, or of both (var, std and mean_var).
-/// False if any of them is uncertain; then `out` is left as it is. Sums, Squares: what may be asked of; else there is no code for it.
+/// False if any of them is uncertain; then `out` does not change. Sums, Squares: whether a question may need them; otherwise their code is left out.
 template <int Parts, bool Sums = true, bool Squares = true, class Out>
 WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squares, std::uint64_t n, Out* out) {
   if (n == 0 || n >> 52 != 0) return false;

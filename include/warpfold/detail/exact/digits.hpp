@@ -65,18 +65,18 @@ struct digits {
     add_wide(mantissa, exponent - MinExponent, negative);
   }
 
-  /// Adds value·2^(shift + MinExponent) of a signed word: a column of a kernel, a bucket.
+  /// Adds value·2^(shift + MinExponent) for a signed word, such as a bucket.
   WF_HD void add_signed(std::int64_t value, int shift) {
     const auto u = static_cast<std::uint64_t>(value);
     add(value < 0 ? ~u + 1 : u, shift, value < 0);
   }
 
-  /// Word by word, no carries: the merge of every level of the machine.
+  /// Adds word by word, without carries: the merge at every level of the machine.
   WF_HD void add(const digits& other) {
     for (int k = 0; k < Count; ++k) d[k] += other.d[k];
   }
 
-  /// To canonical form.
+  /// Brings the digits to canonical form.
   WF_HD void normalise() {
     std::int64_t carry = 0;
     for (int k = 0; k < Count - 1; ++k) {

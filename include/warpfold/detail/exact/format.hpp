@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file format.hpp
-/// What the exact code must know of an element type. A half_float of any layout has it already.
+/// What the exact code must know about an element type. A half_float of any layout has it already.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct float_format : Layout {
     return __builtin_bit_cast(typename Layout::bits, x);
   }
   static WF_HD T from_bits(typename Layout::bits b) { return __builtin_bit_cast(T, b); }
-  /// The same for what may be a zero of either sign. A host's compiler that was told that zeros have no sign
+  /// The same for a value that may be a zero of either sign. A host's compiler that was told that zeros have no sign
   /// (-fno-signed-zeros) takes -0 and +0 for one wherever it knows the bits, so it is kept from knowing them.
   static WF_HD T from_opaque_bits(typename Layout::bits b) {
 #if !defined(__CUDA_ARCH__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file ieee.hpp
-/// The layout of IEEE 754 binary formats, and the one place where a number is rounded into one.
-/// Integers only, so the floating-point environment (FTZ, DAZ, rounding mode) has no say.
+/// The layout of IEEE 754 binary formats, and the only code that rounds a number to one.
+/// It uses integers only, so the floating-point environment (FTZ, DAZ, rounding mode) does not matter.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ struct counters {
   WF_HD bool has_room(std::uint64_t more) const {
     return more <= static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(count);
   }
-  /// 2^63 - 1 NaNs: what a state on a device becomes that is given more elements than it can count.
+  /// 2^63 - 1 NaNs: a state on a device becomes this when it gets more elements than it can count.
   static WF_HD counters overfull() { return {most, most, 0, 0, 0}; }
 
   WF_HD void merge(const counters& o) {
@@ -59,8 +59,8 @@ struct counters {
   WF_HD void normalise() { neg_zero = all_neg_zero() ? count : 0; }
 };
 
-/// What a sum of special values is, as bits of T: any NaN or both infinities give NaN, else the infinity;
-/// of nothing but -0 it is -0. False if the digits decide.
+/// The sum of special values, as bits of T: any NaN or both infinities give NaN, infinities of one sign that infinity,
+/// -0 alone gives -0. False if the digits decide.
 template <class T>
 WF_HD bool special_bits(const counters& c, typename format<T>::bits& result) {
   using f = format<T>;
@@ -80,7 +80,7 @@ WF_HD bool special_bits(const counters& c, typename format<T>::bits& result) {
 }
 
 /// Digits and counters, for sums of elements and of products alike. Between public calls every
-/// digit is within ±2^62; merging by `merge` needs no thought of budgets.
+/// digit is within ±2^62; callers of `merge` need not count additions.
 ///
 /// More than 2^63 - 1 elements, which only merging can reach: on a host wf::error (errc::capacity), and
 /// nothing has changed; on a device, which cannot throw, the state becomes that of 2^63 - 1 NaNs.
@@ -123,7 +123,7 @@ struct state {
     if (high >> 60 != 0) sum.normalise();
   }
 
-  /// False, on a device alone, if there is no room for so many elements more: see above.
+  /// False, only on a device, if there is no room for so many more elements: see above.
   WF_HD bool has_room(std::uint64_t more) {
     if (seen.has_room(more)) [[likely]] return true;
 #if defined(__CUDA_ARCH__)

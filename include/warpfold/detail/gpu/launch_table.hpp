@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file launch_table.hpp
-/// Which launch an array of a given size gets. Chosen from runs of bench/gpu/sweep on an H100.
+/// Which launch an array of a given size gets, chosen from runs of bench/gpu/sweep on an H100.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr int kept_sixteenths(std::uint64_t bytes, std::uint64_t l2_bytes) {
 }
 
 /// small_T_L: one block of T threads, L packs of 16 bytes each. grid_T: T threads per block, `workers`
-/// blocks and a collector; what they read is the first to go from L2, but for grid_512_keep. share, stream:
+/// blocks and a collector; what they read is evicted first from L2, except by grid_512_keep. share, stream:
 /// `workers` blocks of 512 and of fast_sum's large_threads, one of which collects.
 enum class fast_kind {
   small_32_1, small_32_4, small_128_4, small_256_4, small_512_4, small_1024_4,

@@ -43,7 +43,7 @@ enum class kernel_family : std::uint8_t { none, order, integers, integer_moments
 /// Whether kernels are compiled for such elements: src/gpu/table.cuh and detail/gpu/accumulate/rows_any.cuh list them.
 constexpr bool has_kernels(dtype t) { return t <= dtype::c128; }
 
-/// The family that reduces whole arrays so; none if none does.
+/// The family that reduces whole arrays in this way; `none` if there is no such family.
 constexpr kernel_family family_of(op o, dtype t, accuracy a) {
   if (!has_kernels(t)) return kernel_family::none;
   const operation& of = operation_of(o);
@@ -73,7 +73,7 @@ constexpr kernel_family family_of(op o, dtype t, accuracy a) {
 /// Whether whole arrays can be reduced to a wf::checked.
 constexpr bool is_checked_on_devices(op o, dtype t) { return has_kernels(t) && is_integer(t) && operation_of(o).wraps && operation_of(o).state != state_kind::own; }
 
-/// Enqueues what a family has, and says a cudaError_t; of what it has not, cudaErrorNotSupported.
+/// Enqueues a kernel of a family, and returns a cudaError_t; cudaErrorNotSupported where the family has no such kernel.
 using run_kernel = int (*)(const device_request&, void* scratch, void* stream);
 using run_rows_kernel = int (*)(const rows_request&, void* scratch, void* stream);
 using find_runs_kernel = int (*)(const runs_request&, void* scratch, void* stream);
@@ -89,7 +89,7 @@ struct call_kernels {
   run_rows_kernel rows;
 };
 
-/// A kind of device, but for its kernels.
+/// A kind of device, without its kernels.
 struct device_machine {
   const char* name;
   void* (*make_scratch)();
@@ -99,17 +99,17 @@ struct device_machine {
   // For calls that wait; all but give_back throw wf::error.
   void* (*take)(std::size_t bytes, void* stream);                  ///< memory of the device, in the stream's order
   void (*give_back)(void*, void* stream) noexcept;                 ///< in the stream's order
-  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< from the host, which may then change it, to what the device writes
-  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< to the host, of what the device reads; waits for the stream
+  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< copies from the host, which may then change the source, to memory that the device writes
+  void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< copies memory that the device reads to the host; waits for the stream
   bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
   // For several devices (gpus.hpp); all but end_stream throw wf::error.
   int (*devices)();                       ///< how many there are
-  int (*use)(int device);                 ///< it is the thread's from now on; the one before
+  int (*use)(int device);                 ///< makes it the thread's device; returns the one before
   void* (*make_stream)();                 ///< the current device's
   void (*end_stream)(void*) noexcept;
 };
 
-/// What tuning, profiling and tests want of a kind of device, and no request: its name, its choices, memory, time. All but release throw wf::error.
+/// What tuning, profiling and tests need of a kind of device, but no request does: its name, choices, memory, time. All but release throw wf::error.
 struct trial_device {
   std::string (*name)();              ///< the current device's
   launch_choices (*table_choices)();  ///< the current device's
@@ -142,7 +142,7 @@ WF_API void run_rows(const device_machine&, const call_kernels&, const rows_requ
 
 }  // namespace detail
 
-/// What warpfold::gpu is made of, each but the whole in an object of its own.
+/// The parts of warpfold::gpu, each in an object file of its own.
 struct cuda_kernels {
   WF_API static const device_machine& machine();
   static const trial_device& trials();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file own_kernels.hpp
-/// How a GPU's place runs a reduction that no operation names: what gpu.cuh compiles of it, behind one function.
+/// How a place on a GPU runs a reduction that no operation names: by kernels that gpu.cuh compiles, behind one function.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ struct own_input {
   const rows_request* rows = nullptr;                  ///< for many answers their rows, with strides in bytes
 };
 
-/// What is compiled of a reduction, for one answer or for many.
+/// The compiled kernels of a reduction, for one answer or for many.
 struct own_kernels {
   int inputs;
   std::array<std::size_t, cpu::max_inputs> sizes, aligns;  ///< an element's of each input
-  /// Enqueues a request that has been checked; `self` is own_reduction::self. Says a cudaError_t.
+  /// Enqueues a request that has been checked; `self` is own_reduction::self. Returns a cudaError_t.
   int (*enqueue)(const void* self, const request& r, const own_input& in, void* scratch, void* stream);
 };
 

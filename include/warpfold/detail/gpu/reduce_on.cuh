@@ -109,7 +109,7 @@ struct own_kernels_of {
   static constexpr own_kernels kernels{sizeof...(T), {sizeof(T)...}, {alignof(T)...}, enqueue};
 };
 
-/// Inputs have been told apart; a: where the answer goes, if it is told, then a transform, if there is one, the reduction, settings.
+/// The inputs are known; a: where the answer goes, if that is given, then a transform, if there is one, the reduction, settings.
 template <class P, class... X, class... A>
 auto reduce_on(const P& place, const std::tuple<const X&...>& x, A&&... a) {
   constexpr bool told_where = wf::detail::out_like<std::tuple_element_t<0, std::tuple<A...>>>;

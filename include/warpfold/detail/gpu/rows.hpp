@@ -24,8 +24,8 @@ struct label_order {
   const labelled* elements = nullptr;
   const std::uint32_t* offsets = nullptr;  ///< answers + 1 of them: where a label's elements begin
 };
-/// Enqueues the sort of n labels of `answers` answers; elements with another label come last. A cudaError_t; of 2^32 - 1 elements or
-/// answers and more cudaErrorNotSupported.
+/// Enqueues the sort of n labels of `answers` answers; elements with another label come last. Returns a cudaError_t: cudaErrorNotSupported for
+/// 2^32 - 1 or more elements or answers.
 using order_labels_kernel = int (*)(const std::int64_t* labels, std::int64_t n, std::int64_t answers, label_order* made, void* scratch, void* stream);
 
 /// A search for runs of equal neighbours among n keys (runs.hpp), all on a device.
@@ -39,7 +39,7 @@ struct runs_request {
   std::int64_t* found;     ///< how many runs there are, in room or not
 };
 
-/// Bytes of a state of state_kind::own that rows may have.
+/// The most bytes of a state of state_kind::own for rows.
 inline constexpr std::size_t most_own_row_state = 300;
 
 /// What a device is asked to reduce row by row. All pointers are the device's.
@@ -50,7 +50,7 @@ struct rows_request {
   wf::options options;
   std::array<const void*, 2> x;
   /// Dimensions: the kept ones first, then the reduced ones, each in their order; the last one varies fastest. Answers lie
-  /// C-ordered over the kept ones. Of segments and labels there is one dimension, a reduced one.
+  /// C-ordered over the kept ones. Segments and labels have one dimension, which is reduced.
   int kept, reduced;
   std::array<std::int64_t, 32> length;
   std::array<std::array<std::int64_t, 32>, 2> stride;  ///< in elements, of each input
@@ -58,7 +58,7 @@ struct rows_request {
   const void* offsets;
   int offset_bytes;
   std::int64_t segments;       ///< answers of segments and of labels
-  const std::int64_t* labels;  ///< null, or of each element its answer; one that no answer has leaves the element out
+  const std::int64_t* labels;  ///< null, or each element's answer; a label that belongs to no answer leaves its element out
   void* out;
   std::int64_t first = 0;       ///< index of each answer's first element
   std::size_t state_bytes = 0;  ///< states of so many bytes are wanted; 0: answers

@@ -19,7 +19,7 @@ namespace wf {
 
 namespace detail {
 
-/// The request of states of a form, without pointers. Throws wf::error (unsupported) of those that depend on the order of additions:
+/// The request for states of a form, without pointers. Throws wf::error (unsupported) for states that depend on the order of additions:
 /// no device merges them.
 inline states_request states_of(const state_form& told, const options& o, std::int64_t n) {
   const state_form form = known_form(told.what, told.element, told.accuracy);

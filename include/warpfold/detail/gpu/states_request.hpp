@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file states_request.hpp
-/// What kernels that merge and answer states are asked (states.hpp), without what the host makes of it.
+/// The request to kernels that merge and answer states (states.hpp), without the host's functions.
 #pragma once
 
 #include <cstdint>

@@ -23,18 +23,18 @@
 
 namespace wf {
 
-/// Empty if there is none.
+/// The path of the tuning file; empty if there is none.
 std::string tuning_path();
 
 /// Whether there is a file at tuning_path(), or should be since WARPFOLD_TUNE names it.
 bool has_tuning();
 
-/// What the file says of a GPU. Throws wf::error (bad_input; io where it cannot be read).
+/// The choices that the file has for a GPU. Throws wf::error (bad_input; io where it cannot be read).
 std::optional<launch_choices> read_tuning(const std::string& path, std::string_view gpu);
 /// The same of the file at tuning_path().
 std::optional<launch_choices> read_tuning(std::string_view gpu);
 
-/// The same, as places ask for it: a file that cannot be read or is malformed is kept for tuning_problem() and says nothing.
+/// The same for places: where the file cannot be read or is malformed, it returns nothing, and tuning_problem() says why.
 std::optional<launch_choices> usable_tuning(std::string_view gpu) noexcept;
 /// What was wrong with the file when a place last wanted it, in one line; empty if nothing.
 WF_API std::string tuning_problem();
@@ -54,7 +54,7 @@ struct tuning_result {
   std::vector<tuning_trial> trials;
 };
 
-/// Tries the choices on a GPU, about two seconds and `bytes` of its memory. `told` hears of each trial.
+/// Tries the choices on a GPU, about two seconds and `bytes` of its memory. It calls `told` with each trial.
 /// A choice is taken if it is 1% faster than the table's. Throws wf::error.
 tuning_result tune(const device_library& kernels, std::uint64_t bytes = std::uint64_t{1} << 30,
                    const std::function<void(const tuning_trial&)>& told = {});

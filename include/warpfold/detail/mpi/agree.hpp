@@ -113,7 +113,7 @@ inline bool agree(MPI_Comm comm, const claim& mine, std::int64_t count, const st
     words[2 * k] = own ? 0 : own_words[k];  // the least possible, twice: who failed says nothing
     words[2 * k + 1] = own ? INT64_MIN : ~own_words[k];
   }
-  // The first of the ranks that failed is told.
+  // The error names the first of the ranks that failed.
   words[2 * said] = own ? (std::int64_t{INT32_MAX} - rank) << 8 | static_cast<std::int64_t>(code_of(own)) : 0;
   words[2 * said + 1] = own ? 0 : count;
   checked(MPI_Allreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce");

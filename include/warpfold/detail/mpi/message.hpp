@@ -100,13 +100,13 @@ class message {
       : form_(known_form(form.what, form.element, form.accuracy)), states_(states), stride_(form_.bytes / 8),
         words_(static_cast<std::size_t>(words_of(form_, states))) {}
 
-  /// The memory that MPI is told.
+  /// The memory to pass to MPI.
   void* data() noexcept { return words_.data(); }
-  /// The datatype that MPI is told. This and operation() throw wf::error where MPI refuses to make one.
+  /// The datatype to pass to MPI. This and operation() throw wf::error where MPI refuses to make one.
   MPI_Datatype type() const { return form_.adds ? MPI_UINT64_T : detail::kept::words(static_cast<int>(stride_ + 1)); }
-  /// The operation that MPI is told. Throws as type().
+  /// The operation to pass to MPI. Throws as type().
   MPI_Op operation() const { return form_.adds ? MPI_SUM : detail::kept::operation(detail::merge_messages, commutes()); }
-  /// The count that MPI is told, in elements of type().
+  /// The count to pass to MPI, in elements of type().
   std::int64_t count() const noexcept { return form_.adds ? static_cast<std::int64_t>(words_.size()) : carried(states_); }
   /// Whether MPI may merge in any order: not places, whose order decides between equals, nor native floating point. Throws nothing.
   bool commutes() const { return form_.canonical && builtin(form_.what, form_.element, form_.accuracy).commutes; }

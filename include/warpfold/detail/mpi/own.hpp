@@ -23,7 +23,7 @@
 
 namespace wf::mpi {
 
-/// The state of a reduction of your own, and the number of elements in it, which finish() is told.
+/// The state of a reduction of your own, and the number of elements in it, which finish() takes.
 template <class R>
 struct own_state {
   state_of<R> state;      ///< what was reduced so far
@@ -47,7 +47,7 @@ struct own_message {
   void set(const state_of<R>& s) { std::memcpy(state.data(), &s, sizeof s); }
 };
 
-/// inout = in ∘ inout. The datatype's attribute is the reduction. A combine() that throws ends no process: all ranks are told.
+/// inout = in ∘ inout. The datatype's attribute is the reduction. A combine() that throws ends no process: all ranks learn of it.
 template <class R>
 void merge_own(void* in, void* inout, int* n, MPI_Datatype* type) {
   const auto* earlier = static_cast<const own_message<R>*>(in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file anchored_terms.cuh
-/// Exact sums of terms that are doubles, where a first look has told below which power of two all of them are and of which all are multiples: in
+/// Exact sums of terms that are doubles, where a first look has found a power of two above all of them and one that divides all of them: in
 /// registers, for what no certificate answers.
 ///
 /// s = 1.5·2^(k + 52) + (a sum) takes x rounded to multiples of 2^k; (s + x) - s is exact, and so is what it leaves of x, which goes to the next level, whose

@@ -33,7 +33,7 @@ struct certified_traits {
   static constexpr bool narrow = sizeof(number) == 2;            ///< two numbers a word
   /// Chains of doubles, which may lose something. Products of f16 and bf16 too: what their sums lose is far below what an answer of 11 bits shows.
   static constexpr bool chains = sums && !wide && (!products || narrow);
-  /// Sums of f64 are kept as 2^-64 of what they are, so that none overflows on its way.
+  /// Sums of f64 are kept times 2^-64, so that none overflows on its way.
   static constexpr int scale = wide && Terms == terms::sum ? certified::shrinks : 0;
   static constexpr int inputs = products ? 2 : 1;
   static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< an element's

@@ -42,7 +42,7 @@ struct bf16_buckets {
     std::int64_t of_slot[slots], top_of_warp[warps];
   };
 
-  std::int64_t top;  ///< what the last slot has come to, in its units
+  std::int64_t top;  ///< the sum in the last slot, in its units
   std::uint32_t not_minus_zero, kinds_seen;
   int adds;
 

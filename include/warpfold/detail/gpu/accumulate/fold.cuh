@@ -48,7 +48,7 @@ concept fold_of = requires(const F& f, const typename F::state& s, typename F::r
   { f.combine(s, s) } -> std::convertible_to<typename F::state>;
   f.add(r, p, i);                                                     // pack i of each input
   f.add_item(r, i, x...);                                             // element i
-  { f.total(r, a) } -> std::convertible_to<typename F::state>;        // what a thread's registers come to
+  { f.total(r, a) } -> std::convertible_to<typename F::state>;        // the state of a thread's registers
   requires keeps_shared<F> || requires { { f.start() } -> std::convertible_to<typename F::running>; };
   requires writes_places<F> || requires { f.write(s, i, out); };      // the answer of i elements
 };

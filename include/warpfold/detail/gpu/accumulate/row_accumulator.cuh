@@ -19,7 +19,7 @@ namespace wf::device::inline WF_BUILD {
 inline constexpr unsigned rounds_of_chain = 128;
 
 /// An accumulator that keeps a certificate: its answer may be uncertain, and exactly(room, …) then adds the row again, by a warp or
-/// a block. Its total is told how many terms a thread has added one after the other, at most.
+/// a block. Its total takes the greatest number of terms that a thread has added one after the other.
 template <class A>
 concept proving_accumulator = A::proves && requires(const A& acc, const typename A::running& r, std::uint64_t terms) {
   typename A::room;  // shared memory, for exactly()
@@ -94,6 +94,24 @@ template <class A>
 concept lengthens_rows = requires(const A& acc, const typename A::state& s, std::uint64_t n) {
   { acc.lengthened(s, n) } -> std::convertible_to<typename A::streamed::state>;
 };
+/// An accumulator that says how many units of work a segment takes beside its elements (rows_ragged.cuh).
+template <class A>
+concept weighs_segments = requires {
+  { A::segment_units } -> std::convertible_to<std::uint64_t>;
+};
+/// An accumulator that says up to how many bytes a row is a thread's (rows_stream.cuh).
+template <class A>
+concept weighs_lone_rows = requires {
+  { A::lone_bytes } -> std::convertible_to<std::uint64_t>;
+};
+/// An accumulator that looks at two elements of a word at once, as of bf16.
+template <class A>
+concept packed_accumulator = requires { requires A::packed; };
+/// An accumulator whose bounds decide most rows of so many elements in a pack (rows_thread.cuh); and of several packs.
+template <class A, int Elements>
+concept bounds_elements = requires { requires A::template has_bounds<Elements>; };
+template <class A>
+concept bounds_packs = requires { typename A::bounds; } && bounds_elements<A, 1>;
 /// An accumulator whose answers all have one size, known at compile time.
 template <class A>
 concept fixed_answers = requires {

@@ -175,7 +175,7 @@ struct certified_rows {
     if constexpr (traits::chains) s.loss = 0;
     return s;
   }
-  /// `chain`: terms that were added, at most. What was lost is told of the thread's own range, as of arrays alone: the range of all
+  /// `chain`: terms that were added, at most. The loss is computed from the thread's own range, as for whole arrays: the range of all
   /// elements of a long row is too wide to say that nothing was.
   __device__ __forceinline__ state total(const running& r, std::uint64_t chain) const {
     state s = identity();

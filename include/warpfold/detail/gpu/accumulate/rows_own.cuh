@@ -212,7 +212,7 @@ auto parts_of(const A& a, const B&... b) {
 /// The elements as they are.
 struct no_function {};
 
-/// What is kept of a row: `Parts`, of what F makes of elements T… of the inputs.
+/// What a thread keeps of a row: `Parts`, over the values of F for elements T… of the inputs.
 template <class Parts, class F, class... T>
 struct own_rows {
   static constexpr bool own = true, packs = false, proves = Parts::proves;

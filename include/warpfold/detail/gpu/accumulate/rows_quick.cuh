@@ -182,7 +182,7 @@ struct quick_rows {
     else if constexpr (packed) return {-0.0, 0x80008000u, 0x7fff7fffu};
     else return {-0.0, 0, ~0u};
   }
-  /// The states of all lanes of a warp, in each of them. 32 times the greatest of the lanes' sums of magnitudes is told in place of their sum.
+  /// The states of all lanes of a warp, in each of them. 32 times the greatest of the lanes' sums of magnitudes stands for their sum.
   __device__ __forceinline__ state warp_together(state s) const {
     if constexpr (!wide) {
       return first_lanes_together<5>(s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file bulk.cuh
 /// Large arrays by way of shared memory: one thread of a block asks for 32 KiB at a time, which the copy engine of the
-/// multiprocessor brings (cp.async.bulk, CC 9.0 on) while the block adds what came before. Stretches of memory read in
-/// one go are what DRAM likes best: an H100 gives 3166 GB/s so, 3103 to loads of 16 bytes per thread.
+/// multiprocessor brings (cp.async.bulk, CC 9.0 on) while the block adds the bytes before. DRAM is fastest where long stretches
+/// are read at once: an H100 gives 3166 GB/s in this way, and 3103 to loads of 16 bytes per thread.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Whether code for this architecture has bulk copies. Where it has none, kernels by way of them are empty: nobody launches them there
+/// Whether code for this architecture has bulk copies. Where it has none, kernels that use them are empty: they are not launched there
 /// (workspace::bulk_copies()), and compiling them took a tenth of the default set.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 inline constexpr bool has_bulk_copies = false;
@@ -45,7 +45,7 @@ struct bulk_ring {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
   }
-  /// One thread calls it, once what was in the buffer of round i is read: `bytes` from `from`, both multiples of 16.
+  /// Asks for `bytes` from `from`, both multiples of 16. One thread calls it, once the buffer of round i has been read.
   template <class Round>
   __device__ __forceinline__ void ask(Round i, const unsigned char* from, std::uint32_t bytes, std::uint64_t policy) const {
     const auto stage = static_cast<int>(i % Stages);
@@ -61,7 +61,7 @@ struct bulk_ring {
     }
 #endif
   }
-  /// Until what was asked for in round i is there; where it is.
+  /// Waits for the bytes of round i, and returns where they are.
   template <class Round>
   __device__ __forceinline__ const unsigned char* await(Round i) const {
     const auto stage = static_cast<int>(i % Stages);
@@ -84,7 +84,7 @@ struct bulk_ring {
 #endif
 };
 
-/// What threads wrote to shared memory comes before the copies that one of them, which knows of it, asks for next.
+/// Orders what threads wrote to shared memory before the copies that one of them asks for next.
 __device__ __forceinline__ void written_before_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -92,7 +92,7 @@ __device__ __forceinline__ void written_before_copies() {
   __syncwarp();
 }
 
-/// Bytes of a chunk of so many packs a thread.
+/// Bytes of a chunk of so many packs per thread.
 template <int Threads, int Each>
 inline constexpr int bulk_chunk = 16 * Threads * Each;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file domain.cuh
-/// The protocols of domains of whole arrays: which elements a thread walks, and how they come to it; and those domains. Of rows: rows_view.cuh.
+/// The protocols of domains of whole arrays, which say which elements a thread walks and how it loads them; and those domains. For rows see rows_view.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// A domain of arrays of T that are cut into packs. All threads call walk(part, shared, start, add, after_batch), which calls start() once, add(pack) with
-/// each pack of the thread, and after_batch(packs) behind each batch of at most so many. Who adds what, and in which order, depends on the cut alone.
+/// each pack of the thread, and after_batch(packs) behind each batch of at most so many. Which thread adds which elements, and in which order, depends on the cut alone.
 template <class D, class T>
 concept pack_domain = requires(const array_part<T>& part, unsigned char* shared, void (*start)(), void (*add)(const pack&), void (*after_batch)(int)) {
   { D::threads } -> std::convertible_to<int>;               // a block's
@@ -26,7 +26,7 @@ concept pack_domain = requires(const array_part<T>& part, unsigned char* shared,
   { D::shared_bytes } -> std::convertible_to<std::size_t>;  // dynamic shared memory, from `shared` on
   D::walk(part, shared, start, add, after_batch);
 };
-/// One that has no code for some architectures.
+/// A domain that has no code for some architectures.
 template <class D>
 concept built_for_some = requires { { D::is_built } -> std::convertible_to<bool>; };
 template <class D>
@@ -54,8 +54,8 @@ struct by_loads {
   }
 };
 
-/// Each block's packs lie side by side, in rows of a pack a thread, as many rows as the cut has rounds. It is for arrays in L2, whose threads have few packs: one loop of
-/// little code, without the odd batch that by_loads begins with. (Exact sums of 2^20 f32 took 3.4 µs by that, and take 3.2 so.)
+/// Each block's packs lie side by side, in rows of one pack per thread, as many rows as the cut has rounds. It is for arrays in L2, whose threads have few packs: one loop of
+/// little code, without the odd batch that by_loads begins with. (Exact sums of 2^20 f32 took 3.4 µs by loads with it, and take 3.2 µs without.)
 template <int Threads, int Loads>
 struct side_by_side {
   static constexpr int threads = Threads, loads = Loads;
@@ -101,7 +101,7 @@ struct side_by_side {
   }
 };
 
-/// Chunks of Each packs per thread come by way of shared memory (bulk.cuh).
+/// Chunks of `Each` packs per thread come by way of shared memory (bulk.cuh).
 template <int Threads, int Each, int Stages, bool Aligned>
 struct by_copies {
   using ring = bulk_ring<bulk_chunk<Threads, Each>, Stages>;

@@ -5,7 +5,7 @@
 ///
 /// Arrays without gaps are cut into packs of 16 bytes from their first element on, whatever its
 /// address; pack v belongs to thread v mod threads of the grid, and so do the elements after the last
-/// pack. So who adds what depends on n and the launch alone, and with it the bits of a native sum.
+/// pack. So which thread adds which elements depends on n and the launch alone, and with it the bits of a native sum.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +31,7 @@ struct arrays {
   bool aligned;         ///< every input to 16 bytes
 };
 
-/// Elements that packs hold.
+/// The number of elements that packs hold.
 template <class T>
 inline constexpr bool packable =
     sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16;
@@ -129,7 +129,7 @@ __device__ __forceinline__ pack load_pack_of(const arrays<Inputs>& a, int k, std
 }
 
 /// Feeds this thread's share of aligned packs to add(packs, v): the next ones are on their way while those before are added. Returns the first pack
-/// that is left, for what is no whole round of Loads packs per thread.
+/// that is left where there is no whole round of Loads packs per thread.
 template <int Loads, int Inputs, class Add>
 __device__ __forceinline__ std::uint64_t for_each_aligned(const arrays<Inputs>& a, std::uint64_t v, std::uint64_t threads, Add add) {
   const loader<cache::share> load(a.kept);

@@ -24,7 +24,7 @@ concept row_domain = std::is_trivially_copyable_v<D> && requires(const D& d, con
   { d.first_of(i) } -> std::same_as<std::uint64_t>;          // elements that come before row i
 };
 
-/// i divided by `length`; the rest is given back. 32 bits where they do.
+/// Divides i by `length`, and returns the remainder; by 32 bits where they are enough.
 __device__ __forceinline__ std::uint64_t take_index(std::uint64_t& i, std::uint64_t length) {
   if (((i | length) >> 32) == 0) {
     const auto a = static_cast<std::uint32_t>(i), b = static_cast<std::uint32_t>(length);
@@ -80,11 +80,11 @@ struct row_view {
     }
     return elements;
   }
-  /// How far element i of a row lies behind its begin, in bytes.
+  /// How many bytes element i of a row lies behind the row's first.
   __device__ __forceinline__ std::int64_t element(std::uint64_t i, int k) const {
     return dims - kept > 1 ? far(i, k, dims, kept) : dims > kept ? static_cast<std::int64_t>(i) * dim[kept].stride[k] : 0;
   }
-  /// The same of a row's line of the innermost dimension.
+  /// The same for a row's line i of the innermost dimension.
   __device__ __forceinline__ std::int64_t line(std::uint64_t i, int k) const { return i == 0 ? 0 : far(i, k, dims - 1, kept); }
 
  private:
@@ -130,7 +130,7 @@ __device__ __forceinline__ pack load_element(const unsigned char* p, int bytes, 
   return v;
 }
 
-/// The view of a request in as few dimensions as it takes: those of length 1 are dropped, neighbours that are one are
+/// The view of a request in as few dimensions as possible: those of length 1 are dropped, neighbours that are one are
 /// merged. Reduced dimensions come in the order of memory where the order of elements does not matter. False if an address is not a multiple of
 /// `align`.
 template <int Inputs>

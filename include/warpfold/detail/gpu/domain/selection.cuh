@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file selection.cuh
-/// An array and its mask as kernels read them that take what counts of it (src/gpu/selections.cu).
+/// An array and its mask, for kernels that take the elements that count (src/gpu/selections.cu).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -83,7 +83,7 @@ inline std::uint64_t infinity_of(dtype t) {
   }
 }
 
-/// What the host tells of an array; false: elements that are not aligned, or of no size that kernels take.
+/// Describes an array to kernels; false: its elements are not aligned, or of a size that kernels do not take.
 inline bool read_selection(const array_selection& r, selection& s, bool& flat) {
   s.x = static_cast<const unsigned char*>(r.x);
   s.mask = static_cast<const unsigned char*>(r.mask);
@@ -125,7 +125,7 @@ cudaError_t for_size(const array_selection& r, F f) {
   }
 }
 
-/// Where answers lie side by side in memory and the elements of each far apart, as along axis 0 of a matrix; src/gpu/selections_across.cu. cudaErrorNotSupported: that is not so.
+/// Where answers lie side by side in memory and the elements of each far apart, as along axis 0 of a matrix; src/gpu/selections_across.cu. Returns cudaErrorNotSupported for other arrays.
 cudaError_t enqueue_select_across(const array_selection&, const selection&, workspace& scratch, cudaStream_t stream);
 
 }  // namespace wf::device::inline WF_BUILD

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file shared_place.cuh
-/// What the last steps of a kernel use, where every thread waits: addresses of shared memory and numbers of the launch that were asked for before.
+/// Values for the last steps of a kernel, where every thread waits: addresses of shared memory and numbers of the launch that were read before.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certified_answer.cuh
-/// The first try at an answer by one thread of a kernel, where each operation is seen: rounding to nearest, and quotients by
-/// reciprocals that the host made. It takes most data; what it does not take, ties among them, goes to certified::answer().
+/// The first try at an answer by one thread of a kernel, where each operation adds to the kernel's time: rounding to nearest, and quotients by
+/// reciprocals that the host made. It decides for most data; all others, ties among them, go to certified::answer().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,10 +15,10 @@ namespace wf::device::inline WF_BUILD {
 
 namespace certified = exact::certified;
 
-/// 1/n, and 1/(n·(n - correction)) where that is positive, each as a sum of two within 2^-100 of itself.
+/// 1/n, and 1/(n·(n - correction)) where that is positive, each as a sum of two doubles with a relative error of 2^-100.
 struct reciprocals {
   double n[2], spread[2];
-  double lost;  ///< by a product with n[0] + n[1], of itself: 0 where n is a power of two
+  double lost;  ///< the relative error of a product with n[0] + n[1]: 0 where n is a power of two
 
   static WF_HD reciprocals of(std::uint64_t n, std::int64_t correction) {
     reciprocals r{};
@@ -42,7 +42,7 @@ struct reciprocals {
   }
 };
 
-/// What the bounds of certified.hpp come to, for terms below 1: to be multiplied by 2^top, or by a sum of squares.
+/// The bounds of certified.hpp for terms below 1: they are multiplied by 2^top, or by a sum of squares.
 struct loss_factors {
   double pairs, products, squares, underflow;
   int pair_bits;  ///< nothing is lost where top + bits - unit <= 53
@@ -59,7 +59,7 @@ struct loss_factors {
             static_cast<double>(n) * certified::underflow,
             certified::log2_of(n) + certified::log2_of(paired + static_cast<std::uint64_t>(certified::merges)) - 53};
   }
-  /// Those of moments of n numbers that threads add in anchored segments of 2^bits, at most `segments` one after the other; there is room for `slots` numbers.
+  /// The factors for moments of n numbers that threads add in anchored segments of 2^bits, at most `segments` one after the other; there is room for `slots` numbers.
   static loss_factors of_anchored(std::uint64_t n, std::uint64_t segments, std::uint64_t slots, int bits) {
     loss_factors f = of<true>(n, segments, false);
     f.pairs = certified::add(f.pairs, certified::loss_of_anchored_sums(slots, bits));
@@ -102,7 +102,7 @@ __device__ __forceinline__ bool round_quickly(double h, double l, double error, 
   }
 }
 
-/// A number times a reciprocal; `lost` of the product by that.
+/// A number times a reciprocal, whose relative error is `lost`.
 __device__ __forceinline__ certified::known times_reciprocal(const certified::known& a, const double (&r)[2], double lost) {
   using namespace certified;
   const double p = multiply(a.h, r[0]);
@@ -149,7 +149,7 @@ __device__ __forceinline__ certified::known wide_spread(const certified::known (
   return sure ? known{h, l, error} : uncertain();
 }
 
-/// As certified::answer(). What is asked is of sums alone, of squares alone, or of either: fewer instructions are there for what cannot be asked.
+/// Does what certified::answer() does, for questions about sums alone, squares alone, or either: code for other questions is left out.
 template <int Parts, bool Sums = true, bool Squares = true, class Out>
 __device__ __forceinline__ bool answer_quickly(op what, const certified::known (&sum)[Parts], const certified::known& squares,
                                                std::uint64_t n, const reciprocals& by, Out* out) {

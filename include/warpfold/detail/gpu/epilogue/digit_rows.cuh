@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file digit_rows.cuh
-/// The digits of exact sums of an array, a row a sum, and the answers from them.
+/// The digits of exact sums of an array, a row for each sum, and the answers from them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What says how its sums are written: one to three rows of digits, one after the other. The first rows are the sums of elements
+/// A type that says how its sums are written: one to three rows of digits, one after the other. The first rows are the sums of elements
 /// or of their products; behind them may stand one of the sums of the same elements' magnitudes, and one of their squares.
 template <class R>
 concept digit_rows = requires {
@@ -51,7 +51,7 @@ inline constexpr int all_digits = [] {
   return all;
 }();
 
-/// One step of carrying, so that a digit is within ±2^34. The top digits keep what they have.
+/// One step of carrying, so that a digit is within ±2^34. The top digits keep their carries.
 template <digit_rows Rows>
 __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
   bool first = false, top = false;
@@ -69,7 +69,7 @@ __device__ __forceinline__ std::int64_t settled(const std::int64_t* d, int k) {
 template <digit_rows Rows>
 inline constexpr bool has_moments = (Rows::rows > Rows::watches);
 
-/// Digits that n·Σ|x|² - Σ(Σx)² takes.
+/// The number of digits of n·Σ|x|² - Σ(Σx)².
 template <digit_rows Rows>
 inline constexpr int spread_digits = has_moments<Rows> ? digits_of_row<Rows>(Rows::rows - 1) + 2 : 0;
 
@@ -91,7 +91,7 @@ __device__ __forceinline__ void make_numbers(shared_number (&number)[numbers_of<
   }
 }
 
-/// What says whether quotients may be asked of it, or roots. Of others they may.
+/// Types that say whether quotients, or roots, may be asked for. Of types that do not say it, they may.
 template <class R>
 concept tells_of_quotients = requires {
   { R::has_quotients } -> std::convertible_to<bool>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_answer.cuh
 /// The last step of exact reductions, by one warp over digits in shared memory: carry, then round a sum, a
-/// quotient or a root once. The numbers are wf::exact's on the host; what is a loop over digits there is a
-/// digit or a few a lane here.
+/// quotient or a root once. The numbers are those of wf::exact on the host; where that loops over digits, here
+/// each lane has a digit or a few.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What is asked of the sums.
+/// The question about the sums.
 struct exact_question {
   op what;
   wf::rounding rounding;
@@ -144,7 +144,7 @@ __device__ __forceinline__ shared_number spread_of(const shared_number (&sum)[Nu
   return shared_number_of<Count>(v, room, squares.unit);
 }
 
-/// What a lane of the answering warp makes of a number.
+/// What a lane of the answering warp computes from a number.
 struct lane_question {
   int number;           ///< -1: nothing
   std::uint32_t kinds;  ///< what was added up
@@ -153,8 +153,8 @@ struct lane_question {
   bool root;
 };
 
-/// An answer a lane, by one warp. `any_divides`: whether any lane's is a quotient, the same in all of them; Spreads:
-/// whether any may be one of a spread; Divides, Roots: whether a quotient or a root may be asked for at all, else there is no code for it.
+/// One answer per lane, by one warp. `any_divides`: whether any lane's is a quotient, the same in all of them; Spreads:
+/// whether any may be one of a spread; Divides, Roots: whether a quotient or a root may be asked for at all; otherwise their code is left out.
 template <bool Spreads, bool Divides = true, bool Roots = true, class Out, int Numbers>
 __device__ __forceinline__ void answer_of_lane(const shared_number (&number)[Numbers], const lane_question& mine,
                                                bool any_divides, std::uint64_t n, wf::rounding rounding,
@@ -192,7 +192,7 @@ __device__ __forceinline__ void answer_of_lane(const shared_number (&number)[Num
   *to = answer;
 }
 
-/// The answers to one question, by one warp: of `Parts` sums, `number`, or of what is behind them: the sum of
+/// The answers to one question, by one warp: from `Parts` sums, `number`, or from the numbers behind them: the sum of
 /// squares, then n·Σ|x|² - Σ(Σx)². `kinds` are those of the parts. Divides, Roots: as above.
 template <int Parts, bool Divides, bool Roots, class Out, int Numbers>
 __device__ __forceinline__ void answer_by_lanes(const shared_number (&number)[Numbers], const std::uint32_t* kinds,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file exact_round.cuh
-/// The last step of an exact sum on a GPU: a whole number on a warp to the answer's type.
+/// The last step of an exact sum on a GPU: rounds an integer that lies on a warp to the answer's type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// x·scale + to, subnormal numbers included, whatever nvcc was told of floats. Scale is a power of two and
+/// x·scale + to, subnormal numbers included, whatever nvcc's options for floats are. Scale is a power of two and
 /// the product exact.
 __device__ __forceinline__ float plus_scaled(float to, float x, float scale) {
 #if defined(__CUDA_ARCH__)
@@ -25,7 +25,7 @@ __device__ __forceinline__ float plus_scaled(float to, float x, float scale) {
 #endif
 }
 
-/// A sum to an answer of up to 32 bits, rounded once. It is a multiple of the least number of T, so that a
+/// Rounds a sum once to an answer of up to 32 bits. It is a multiple of the least number of T, so that a
 /// subnormal answer is exact.
 template <class T>
 __device__ __forceinline__ T round_word(leading_word s) {
@@ -48,7 +48,7 @@ __device__ __forceinline__ T round_word(leading_word s) {
   }
 }
 
-/// What special values make of a sum, where they decide it: exact::special_bits.
+/// The sum where special values decide it: exact::special_bits.
 template <class U>
 __device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
   using f = exact::format<U>;
@@ -62,7 +62,7 @@ __device__ __forceinline__ bool special_answer(std::uint32_t kinds, U& answer) {
   return true;
 }
 
-/// A whole warp calls it: digits and kinds to the answer.
+/// A whole warp calls it: turns digits and kinds into the answer.
 template <class T, int PerLane>
 __device__ __forceinline__ T round_by_warp(const std::int64_t (&v)[PerLane], std::uint32_t kinds,
                                            int unit) {

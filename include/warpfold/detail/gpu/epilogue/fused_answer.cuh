@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file fused_answer.cuh
-/// All answers that a fused reduction asks of the digits of an array.
+/// All answers of a fused reduction that are made of an array's digits.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ struct fused_question {
   void* to[Count];
 };
 
-/// One warp makes them, from the digits of the whole array.
+/// One warp computes these answers, from the digits of the whole array.
 template <digit_rows Rows, class T, class Out, int Count>
 __device__ __forceinline__ void answers_of_rows(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n,
                                                 const fused_question<Count>& q) {

@@ -17,7 +17,7 @@
 namespace wf::device::inline WF_BUILD {
 
 /// The answer of few small elements, to nearest: a quotient or a root of whole numbers that doubles hold. `sum` and `squares` are those of n elements below 2^15; where `lifted` is not negative,
-/// these were x - 2^lifted. False: it is none.
+/// these were x - 2^lifted. False: there is no such answer.
 /// A function of its own, and not inlined, since integer_moments::answer saves registers of its caller: some hundred bytes of each of a device's threads are more than L2 holds.
 inline __device__ __attribute__((noinline)) bool answer_few(op what, std::uint64_t n, int lifted, std::int64_t sum, std::uint64_t squares, std::int64_t correction, double* out) {
   using namespace exact::certified;
@@ -50,7 +50,7 @@ inline __device__ __attribute__((noinline)) bool answer_few(op what, std::uint64
 struct integer_moments {
   std::uint64_t sum[2], squares[3];
 
-  /// Becomes that of x + 2^by, of n elements.
+  /// Becomes the sums of x + 2^by, for n elements.
   __device__ __forceinline__ void lift(int by, std::uint64_t n) {
     const exact::u128 s = whole_sum(), add = exact::u128{n} << by;
     // 2^(by + 1)·Σx with its sign, and n·2^(2·by).
@@ -66,7 +66,7 @@ struct integer_moments {
   }
 
   /// The answer of n elements; of mean_var two. Where `lifted` is not negative, elements were x - 2^lifted. Not inlined: a kernel that asks several times has the
-  /// code once (each kernel that asks has it, since ptxas copies what it calls). Squares: other answers than means may be asked for; else there is no code for them.
+  /// code once (each kernel that asks has it, since ptxas copies what it calls). Squares: other answers than means may be asked for; otherwise their code is left out.
   template <bool Squares = true>
   __device__ __attribute__((noinline)) void answer(op what, std::uint64_t n, int lifted, wf::rounding mode, std::int64_t correction, double* out) const {
     integer_moments m = *this;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file special.cuh
-/// What decides a sum whatever its digits are; and the formats of CUDA's own halves.
+/// Values that decide a sum whatever its digits are, and the formats of CUDA's own halves.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -20,7 +20,7 @@ struct wf::exact::format<__nv_bfloat16>
 
 namespace wf::device::inline WF_BUILD {
 
-/// What decides a sum whatever its digits are, and that something else than -0 was there.
+/// Which values that decide a sum were there, whatever its digits are, and whether there was an element other than -0.
 namespace special {
 inline constexpr std::uint32_t nan = 1, pos_inf = 2, neg_inf = 4, ordinary = 8;
 }

@@ -64,10 +64,10 @@ struct state_layout {
   static constexpr int sum_digits = floats ? f::digits : 6, product_digits = floats ? f::product_digits : 6;
   static constexpr int first_digits = Terms == terms::sum || Terms == terms::moments ? sum_digits : product_digits;
   static constexpr int counters = 5;
-  /// Additions to a state of an element.
+  /// How many terms an element adds to a state.
   static constexpr int adds = complex && Terms != terms::sum ? 2 : 1;
   static constexpr int parts = complex && Terms != terms::squares ? 2 : 1;
-  /// From the counters of one part to the next one's, and before the first.
+  /// Words from the counters of one part to those of the next, and before the first.
   static constexpr int part_words = first_digits + counters, first_counters = 1 + first_digits;
 };
 
@@ -109,7 +109,7 @@ __device__ __attribute__((noinline)) bool put_state(const std::int64_t* digits, 
   }
 }
 
-/// How many NaNs, infinities and negative ones a thread has seen, of each part.
+/// How many NaNs, infinities and negative infinities a thread has seen in each part.
 template <class T, terms Terms>
 struct specials_seen {
   using layout = state_layout<T, Terms>;
@@ -138,7 +138,7 @@ struct specials_seen {
       product_seen(0, x, y, false);
     }
   }
-  /// Into the counters of a state; by all lanes of a warp.
+  /// Adds them to the counters of a state; all lanes of a warp call it.
   __device__ __forceinline__ void tell(std::int64_t* state) const {
     for (int part = 0; part < layout::parts; ++part) {
       std::int64_t* counters = state + layout::first_counters + part * layout::part_words + 1;

@@ -16,7 +16,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Where the sum of n elements of T goes, or, where `words` is not null, the words of their state: the last block alone asks, so that one kernel does both.
+/// Where the sum of n elements of T goes, or, where `words` is not null, the words of their state. Only the last block looks at this, so one kernel does both.
 /// An infinity or a NaN spoils the digits of a state: then *plain is 0, and a kernel behind this one writes the state anew (binned_reduce.cuh). Else it is 1.
 template <class T>
 struct sum_to {
@@ -27,7 +27,7 @@ struct sum_to {
   std::uint64_t n = 0;
 };
 
-/// What is summed, of where the sum goes: T* or sum_to<T>.
+/// The element type of the place where a sum goes: T* or sum_to<T>.
 template <class To>
 struct summed_for { using type = typename To::element; };
 template <class T>
@@ -61,7 +61,7 @@ __device__ __forceinline__ void put_sum(const std::int64_t (&v)[PerLane], std::u
   *to.plain = (kinds & (special::nan | special::pos_inf | special::neg_inf)) == 0 ? 1u : 0u;
 }
 
-/// An epilogue of exact sums: a T* takes the answer, a sum_to<T> that or the state. A whole warp puts the digits there.
+/// An epilogue of exact sums: a T* takes the answer, a sum_to<T> the answer or the state. A whole warp passes it the digits.
 template <class To>
 concept sum_epilogue = (std::is_pointer_v<To> || requires { typename To::element; }) && requires(const To& to, const std::int64_t (&digits)[1], std::uint32_t kinds) {
   { put_sum<exact::format<summed_t<To>>::min_exponent>(digits, kinds, to) } -> std::same_as<void>;

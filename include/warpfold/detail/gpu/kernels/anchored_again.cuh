@@ -47,7 +47,7 @@ __device__ __forceinline__ std::uint32_t word_of_block(std::uint32_t word) {
 /// several copies of them, so that not all blocks add to the same ones.
 struct anchored_board {
   std::uint64_t* words;  ///< zero between launches
-  std::uint32_t* next;   ///< the first chunk that nobody has taken: zero when a launch begins
+  std::uint32_t* next;   ///< the first chunk that no block has taken: zero when a launch begins
   static constexpr int copies = 8, stride = 16;
 };
 static_assert(3 * anchored_board::copies * anchored_board::stride <= static_cast<int>(workspace::tally_words));

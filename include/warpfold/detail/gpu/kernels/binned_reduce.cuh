@@ -25,7 +25,7 @@ inline constexpr int binned_threads = 512;
 /// What blocks that add to bins tell each other, in the scratch memory. `digits`, `kinds` and `done` are zero between launches.
 struct binned_board {
   std::uint64_t* digits;
-  std::uint32_t *kinds, *next, *done;  ///< next: the first chunk that nobody has taken; done: chunks whose digits are here
+  std::uint32_t *kinds, *next, *done;  ///< next: the first chunk that no block has taken; done: the number of chunks whose digits are here
 
   /// zeroed: `next` is zero between launches too.
   static binned_board of(const workspace& scratch, bool zeroed) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
   const std::uint64_t chunk_packs = chunk_of(a.packs), chunk_items = chunk_of(rest);
   const auto pack_chunks = static_cast<std::uint32_t>(over(a.packs + chunk_packs - 1, chunk_packs));
   const auto all_chunks = pack_chunks + static_cast<std::uint32_t>(over(rest + chunk_items - 1, chunk_items));
-  chunks = all_chunks == 0 ? 1 : all_chunks;  // somebody must answer for nothing
+  chunks = all_chunks == 0 ? 1 : all_chunks;  // one block writes the answer where there are no elements
   const loader<cache::share> load(a.kept);
   const auto flush = [&] {
     __syncthreads();
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
   if (there != nullptr && *there != 0) return;
   std::uint32_t chunks = 0;
   const std::uint32_t found = add_by_bins<Terms, Out, T, Ts...>(a, q, out, board, false, verdict, chunks);
-  // Each block finds one chunk too many: who finds the last one is alone with it.
+  // Each block asks for one chunk too many, and the block that asks last knows that no other will ask again.
   if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
 }
 

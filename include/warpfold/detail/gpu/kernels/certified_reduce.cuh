@@ -2,7 +2,7 @@
 /// \file certified_reduce.cuh
 /// Exact reductions by certificate: a kernel that adds in doubles and answers if the rounding is certain. Where it is not, a small array is
 /// added again by its block, and an array beyond L2 by a kernel that is enqueued behind and leaves at once otherwise (binned_reduce.cuh).
-/// An array in L2 has one kernel: blocks whose sums lost nothing have told all that there is to know, and their sums give the exact answer;
+/// An array in L2 has one kernel: blocks whose sums lost nothing have sent all that is needed, and their sums give the exact answer;
 /// the others stay until they know whether they must add again. Where many launches have not needed them, they leave too (launch_word).
 #pragma once
 
@@ -131,7 +131,7 @@ struct certified_mailbox {
   enum class found { all_lost_nothing, some_lost, too_late };
   static constexpr std::uint32_t always = ~0u;
   /// All lanes of a warp call it: boxes first + lane, first + step + lane, … below `count` into s, which are emptied if `empties`. It goes this way once at
-  /// least, so that a rehearsal does. told(box, state) gets each that is there. After `looks` more than one the warp gives up, unless that is
+  /// least, so that a rehearsal does. told(box, state) is called for each state that has arrived. After `looks` more than one the warp gives up, unless that is
   /// `always`. What this lane found.
   template <class Told>
   __device__ __forceinline__ found collect(std::uint32_t first, std::uint32_t step, std::uint32_t count, bool empties, std::uint32_t looks, State& s, Told told) const {
@@ -218,7 +218,7 @@ __device__ inline void add_to_digits(std::int64_t* digits, int unit, double v, i
   add_at(digits, place, m, b >> 63 != 0);
 }
 
-/// All threads of a block call it: the answer from what `count` blocks told, who lost nothing; only their sum had no certain rounding.
+/// All threads of a block call it: the answer from the states of `count` blocks that lost nothing; only the rounding of their sum was uncertain.
 /// The digits are in shared memory behind `told`.
 template <class T, terms Terms, class Out>
 __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* told, std::uint32_t count, const exact_question& q, std::uint64_t n, Out* out) {
@@ -241,7 +241,7 @@ __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* 
 /// The largest grid whose blocks all look at all messages: so many looks at so few lines of L2 take 1 µs where there are twice as many blocks.
 inline constexpr std::uint32_t certified_seeing_blocks = 132;
 
-/// Thread 0 of a block that has told what it knows, in larger grids: whether the array is to be added again, as the last block says, and its range.
+/// For thread 0 of a block that has sent its state, in larger grids: whether the last block says that the array is to be added again, and its range.
 __device__ __forceinline__ bool await_verdict(std::uint64_t* launches, const launch_word& before, std::uint32_t looks, std::uint32_t& range) {
   for (std::uint32_t i = 0; i < looks; ++i) {
     const launch_word seen{load_word(launches)};
@@ -315,7 +315,7 @@ __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms
       doubt = !sure;
       if (doubt) range = range_word_of<T, Terms>(s);
     }
-    // All have told, so all have read the word. A rehearsal writes too, elsewhere: what follows an answer takes 100 cycles longer the first time.
+    // All blocks have sent their states, so all have read the word. A rehearsal writes too, elsewhere: what follows an answer takes 100 cycles longer the first time.
     if (!near) *desk.verdict = doubt ? 0u : 1u;
     else if (last) store_word(rehearsal ? spare_word + workspace::spare_words - 1 : desk.launches, before.next(doubt, range, gridDim.x > certified_seeing_blocks && !loses_nothing<T, Terms>(s, pairs), desk.trust).word);
   }
@@ -326,7 +326,7 @@ __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms
       if constexpr (tells) {
         if (__syncthreads_and(what == found::all_lost_nothing ? 1 : 0) != 0) {
           answer_of_told<T, Terms>(told, gridDim.x - 1, {q.q.what, q.q.rounding, q.q.correction}, n, out);
-          return false;  // nobody else is here
+          return false;  // the other blocks have left
         }
       }
       return true;
@@ -346,11 +346,11 @@ __device__ __attribute__((noinline)) void add_again(const arrays<1>& a, const ex
 /// (Asked of what is known: a parameter that nobody has read yet comes before the post.)
 __device__ __forceinline__ bool leaves_room() { return blockDim.x == certified_threads && 2 * blockIdx.x >= gridDim.x; }
 
-/// All threads of each block call it: `add` gives a worker's state, in thread 0, and there what pairs_lose_nothing() says. A worker that lost nothing has told all that there is to know, and leaves; of arrays in L2
+/// All threads of each block call it: `add` gives a worker's state, in thread 0, and there what pairs_lose_nothing() says. A worker that lost nothing has sent all that is needed, and leaves; of arrays in L2
 /// the others stay until they know whether they must add again. A block that waits for others in vain leaves as well, and others do its part: so it is never in the
 /// way of one that it waits for.
 ///
-/// Messages in L2 are not emptied by who reads them, since many do, but by the next launch's last block: two launches take turns with two rooms.
+/// The block that reads messages in L2 does not empty them, since many blocks read them; the next launch's last block does: two launches take turns with two rooms.
 template <int Threads, bool Near, terms Terms, class Out, class T, class... Ts, class Add>
 __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<T, Terms>& room, const arrays<1 + sizeof...(Ts)>& a, const certified_question& q, Out* out,
                                                            const certified_desk& desk, Add add) {

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   }
 }
 
-/// Blocks of a row set that a multiprocessor is to hold: fewer than it wants if their columns are large.
+/// Blocks of a row set that a multiprocessor is to hold: fewer than the set asks for if their shared memory is large.
 template <plain_row_set Rows, int Threads>
 inline constexpr int exact_resident = [] {
   constexpr int by_threads = Rows::resident_threads / Threads;

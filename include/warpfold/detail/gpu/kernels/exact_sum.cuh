@@ -89,7 +89,7 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
 }
 
 /// The sum of f32 in L2 with a launch of one's own choosing: at most `workers` blocks whose packs lie side by side, and one that collects. More blocks, if a thread
-/// would have so many elements that its column made carries.
+/// would have so many elements that its buckets made carries.
 template <int Threads, int Loads, int MinBlocks>
 cudaError_t exact_sum_near(const float* x, std::uint64_t n, float* out, workspace& scratch, cudaStream_t stream, std::uint32_t workers) {
   using accumulator = float_buckets<Threads, true>;

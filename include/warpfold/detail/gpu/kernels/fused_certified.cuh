@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(binned_threads, resident_blocks(binned_threads
       [&](std::int64_t* digits, const std::uint32_t* kinds) {
         if (warp_index() == 0) answers_of_rows<binned_layout<E, Terms>, E, Out>(digits, kinds, a.n, q);
       });
-  // Each block finds one chunk too many: who finds the last one is alone with it.
+  // Each block asks for one chunk too many, and the block that asks last knows that no other will ask again.
   if (threadIdx.x == 0 && found == chunks + gridDim.x - 1) atomicExch(board.next, 0u);
 }
 

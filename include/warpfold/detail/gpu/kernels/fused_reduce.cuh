@@ -131,7 +131,7 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
   return lane_index() == 0 ? s : fold.identity();
 }
 
-/// Dynamic shared memory of a block: the columns, which then make room for a state a warp; and behind them what the
+/// Dynamic shared memory of a block: that of the row set, which then makes room for one state per warp; and behind it what the
 /// fold keeps there.
 template <plain_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_room = [] {
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
       s = fold.total(running, a);
     }
     sum_rows_of_block(rows, block);
-    s = device::block_reduce(fold, s, wf_dynamic_shared);  // the columns are no longer needed
+    s = device::block_reduce(fold, s, wf_dynamic_shared);  // the row set's shared memory is no longer needed
     const bool last = gather_rows(block, tallies);
     if (grid_reduce(fold, s, wf_dynamic_shared, boxes)) fold.write(s, a.n, nullptr);
     if (!last) return;

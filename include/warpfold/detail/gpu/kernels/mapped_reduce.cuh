@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file mapped_reduce.cuh
-/// A function of the elements before a reduction, in one launch and without an array of what it gives. The folds and row
+/// Applies a function to the elements before a reduction, in one launch and without an array of its values. The folds and row
 /// sets take it item by item, as they take the items of a strided array; the elements themselves are loaded in packs.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// A user's reduction of what F makes of the elements.
+/// A user's reduction of F's values for the elements.
 template <class R, class F>
 struct mapped_reduction {
   static constexpr bool commutes = wf::commutes<R>;
@@ -34,7 +34,7 @@ struct mapped_reduction {
   WF_HD auto finish(const S& s, std::int64_t n) const { return r.finish(s, n); }
 };
 
-/// A fold of what F makes of the elements, a U each.
+/// A fold of F's values for the elements, each a U.
 template <class Fold, class F, class U, class... T>
 struct mapped_fold {
   using state = typename Fold::state;
@@ -79,7 +79,7 @@ struct mapped_elements {
   }
 };
 
-/// This thread's share of what F makes of the arrays, whole numbers, into a row set.
+/// Adds this thread's share of F's values, which are integers, to a row set.
 template <plain_row_set Rows, class F, class U, class... T>
 __device__ __forceinline__ void feed_mapped(Rows& rows, const F& f, const arrays<sizeof...(T)>& a, const exact_question& q) {
   constexpr int size = static_cast<int>((sizeof(T) + ...) / sizeof...(T));
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   if (warp_index() == 0) answers_of_rows<Rows, U, Out>(block.digits, block.kinds, a.n, q);
 }
 
-/// Enqueues operation `what`, of what f makes of n elements of each input, a U each.
+/// Enqueues operation `what` over the n values, each a U, that f returns for elements of the inputs.
 template <class U, class... T, class What, class F>
 cudaError_t mapped_reduce(const What& what, const F& f, const options& told, const void* const* x, const std::int64_t* stride,
                           std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream) {

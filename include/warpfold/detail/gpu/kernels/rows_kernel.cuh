@@ -132,7 +132,7 @@ __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& 
   }
   if (u >= end) return;
   if constexpr (at_once) {
-    // In place of what would lie behind the last one, that comes again: where it is first, it is found.
+    // Loads beyond the last element take the last one again: an extreme is found at its first position all the same.
     pack p[ahead - 1][inputs];
     std::uint64_t last = u;
 #pragma unroll
@@ -187,7 +187,7 @@ __device__ __forceinline__ unsigned add_edges(const Acc& acc, typename Acc::runn
   return 0;
 }
 
-/// Rows of one unit a lane: those of `ahead` steps at once, from row `row` on, `groups` apart; give(state) is told each.
+/// Rows of one unit a lane: those of `ahead` steps at once, from row `row` on, `groups` apart; give(state) is called with each.
 template <bool Whole, class Acc, class Give>
 __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, std::uint64_t row,
                                                 unsigned groups, unsigned steps, bool mine, const std::int64_t (&step_bytes)[2],
@@ -269,7 +269,7 @@ __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typen
   return s;
 }
 
-/// Bit b of what a lane has to do is its row b. One type for all kernels: what they call with it is there once.
+/// The rows that a lane has to do, row b at bit b. All kernels use one type, so functions that take it are compiled once.
 struct each_bit {
   __device__ __forceinline__ unsigned operator()(unsigned bit) const { return bit; }
 };

@@ -21,11 +21,10 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int ragged_threads = 128, ragged_warps_log2 = 2, ragged_warps = 1 << ragged_warps_log2;
-/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may tell its own.
+/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may have its own.
 template <class Acc>
 inline constexpr std::uint64_t segment_units = 8;
-template <class Acc>
-  requires requires { Acc::segment_units; }
+template <weighs_segments Acc>
 inline constexpr std::uint64_t segment_units<Acc> = Acc::segment_units;
 /// Elements of a segment that a lane adds alone, and that 8 lanes do.
 inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
@@ -353,7 +352,7 @@ __device__ __forceinline__ void join_segments(const Acc& acc, const row_view<Acc
                                               Room& room, std::uint64_t merges, unsigned char* out, unsigned char* partials,
                                               std::uint32_t* tickets, std::uint64_t* verdicts) {
   using state = typename Acc::state;
-  // A lane of the first warp for each warp's first segment: it is put together of what the block's earlier warps have of it.
+  // A lane of the first warp for each warp's first segment: it puts together the parts that the block's earlier warps have of it.
   __shared__ state cut[2];                // the segment that began in an earlier block, and the one that begins here and does not end here
   __shared__ std::uint64_t cut_segment[2];
   __shared__ std::uint64_t again[ragged_warps];

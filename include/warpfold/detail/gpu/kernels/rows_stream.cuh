@@ -30,17 +30,10 @@ constexpr std::uint32_t stream_waves(std::uint64_t row_bytes) {
 /// the time of rows_long.cuh.)
 template <class Acc>
 inline constexpr std::uint64_t stream_last_bytes = Acc::proves ? 1 << 15 : 0;
-/// Whether two elements are looked at in a word, as of bf16: threads take bounds of their sums, which is faster here.
+/// Rows of no more bytes are a thread's in rows_thread.cuh. Threads have bounds of sums of bf16, which are faster there.
 template <class Acc>
-inline constexpr bool packed_words = false;
-template <class Acc>
-  requires requires { Acc::packed; }
-inline constexpr bool packed_words<Acc> = Acc::packed;
-/// Rows of no more bytes are a thread's in rows_thread.cuh.
-template <class Acc>
-inline constexpr std::uint64_t stream_least_bytes = Acc::proves && Acc::fixed_size < 8 && !packed_words<Acc> ? 48 : 64;
-template <class Acc>
-  requires requires { Acc::lone_bytes; }
+inline constexpr std::uint64_t stream_least_bytes = Acc::proves && Acc::fixed_size < 8 && !packed_accumulator<Acc> ? 48 : 64;
+template <weighs_lone_rows Acc>
 inline constexpr std::uint64_t stream_least_bytes<Acc> = Acc::lone_bytes;
 /// Elements of a tile that a lane adds, at most.
 template <class Acc>

@@ -143,12 +143,6 @@ __device__ __forceinline__ bool add_any_row(const Acc& acc, const facts_of<Acc>&
   return acc.answer(total_of(acc, r, facts), n, facts, out);
 }
 
-/// Whether bounds decide most rows of so many elements in a pack; and of several packs.
-template <class Acc, int Elements>
-inline constexpr bool bounds_elements = requires { requires Acc::template has_bounds<Elements>; };
-template <class Acc>
-inline constexpr bool bounds_packs = requires { typename Acc::bounds; } && bounds_elements<Acc, 1>;
-
 /// Whether answers of a pack's rows of two elements take several stores of 16 bytes: of small integers, whose sums are of 64 bits.
 template <class Acc>
 inline constexpr bool stages_answers = false;

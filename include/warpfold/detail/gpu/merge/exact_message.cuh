@@ -45,7 +45,7 @@ __device__ __forceinline__ std::uint32_t gather_kinds(std::int64_t fields) {
   return kinds;
 }
 
-/// The first warp of each block calls it, with the digits of its sum, digits_a_lane a lane, and its special values: the
+/// The first warp of each block calls it, with the digits of its sum, digits_a_lane per lane, and its special values. The
 /// last block writes to `out`, a T* or a sum_to<T>. Unit: the exponent of the weight of the first digit.
 template <int Unit, sum_epilogue To, word_merge Merge = digit_tally<summed_t<To>>>
 __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane<summed_t<To>>], std::uint32_t kinds, const To& out,
@@ -75,10 +75,10 @@ __device__ __forceinline__ void answer_of_blocks(std::int64_t (&v)[digits_a_lane
   put_sum<Unit>(v, kinds, out);
 }
 
-/// All threads of a last block that has added nothing call it, where a digit is a lane's: it writes the answer from what the others posted.
+/// All threads of a last block that has added no elements call it, where each lane has one digit: it writes the answer from the posts of the others.
 ///
-/// A look at the tally takes 0.5 µs, and what comes just behind it waits for the next one. So four warps look by turns, and the first that finds
-/// all posts answers. Each answers a question of its own before, so that the instructions are there when they are needed.
+/// A look at the tally takes 0.5 µs, and a post that comes just behind it waits for the next look. So four warps look by turns, and the first that
+/// finds all posts answers. Each computes an answer that is not used before, so that the instructions are in the cache when they are needed.
 template <int Unit, class T>
 __device__ __forceinline__ void answer_by_collector(T* out, std::uint64_t* rows) {
   static_assert(digits_a_lane<T> == 1);

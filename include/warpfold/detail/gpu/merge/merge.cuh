@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file merge.cuh
-/// The protocols of merges: how blocks leave what they have in the scratch memory, and the last one takes it. Those of the library: tally and mailbox
-/// (grid.cuh), state_boxes (levels.cuh).
+/// The protocols of merges: how blocks leave their sums or states in the scratch memory, and the last block takes them. The library's merges are tally
+/// and mailbox (grid.cuh), and state_boxes (levels.cuh).
 #pragma once
 
 #include <cuda_runtime.h>

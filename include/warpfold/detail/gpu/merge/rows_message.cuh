@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_message.cuh
-/// How rows of digits of blocks become those of the array: each block but the last adds its own to a tally.
+/// How the rows of digits of all blocks are added up: each block but the last adds its own to a tally.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ struct rows_message {
   using tally_type = tally<words, (copies < 4 ? copies : 4)>;
 };
 
-/// The blocks' digits and kinds into those of the last one: true there.
+/// Adds the digits and kinds of all blocks to those of the last one; returns true there.
 template <digit_rows Rows, int Threads, word_merge Merge = typename rows_message<Rows>::tally_type>
 __device__ __forceinline__ bool gather_digits(std::int64_t* digits, std::uint32_t* kinds, std::uint64_t* tallies) {
   using message = rows_message<Rows>;

@@ -31,7 +31,7 @@ nlohmann::json as_json(const wf::launch_choices& c) {
 }
 
 void tune_gpu(const tune_command& q) {
-  const std::string path = !q.out.empty() ? q.out : wf::tuning_path();
+  const std::string path = !q.out.empty() ? q.out : wf::has_tuning() ? wf::tuning_path() : wf::usual_tuning_path();
   if (path.empty() && !q.dry)
     throw wf::error(wf::errc::bad_argument, "tune: no place for the file: give --out FILE, or set WARPFOLD_TUNE or HOME");
   const auto told = [&](const wf::tuning_trial& t) {
@@ -51,7 +51,7 @@ void tune_gpu(const tune_command& q) {
     return;
   }
   std::printf("%s: %s\n", r.gpu.c_str(), r.after == r.before ? "the table's choices are as good as any" : as_json(r.after).dump().c_str());
-  if (!q.dry) std::printf("written to %s\n", path.c_str());
+  if (!q.dry) std::printf("written to %s, which the library reads where WARPFOLD_TUNE names it\n", path.c_str());
 }
 #endif
 
@@ -70,7 +70,7 @@ void tune(const tune_command& q) {
 void add_tune(CLI::App& app, run_state&) {
   auto q = std::make_shared<tune_command>();
   CLI::App* c = app.add_subcommand("tune", "Find the fastest launches on this GPU, for the library to use");
-  c->add_option("--out", q->out, "The file (default: $WARPFOLD_TUNE, else warpfold/tuning.json where settings are)");
+  c->add_option("--out", q->out, "The file (default: $WARPFOLD_TUNE, else warpfold/tuning.json where settings are); the library reads the one that WARPFOLD_TUNE names");
   c->add_option("--device", q->device, "gpu; simt has nothing to tune")->check(CLI::IsMember({"gpu", "simt"}));
   c->add_option("--memory", q->mebibytes, "MiB of the GPU's memory to reduce")->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 20));
   c->add_flag("--dry-run", q->dry, "Write no file");

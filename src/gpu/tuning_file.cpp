@@ -88,7 +88,11 @@ launch_choices checked(const std::string& path, std::string_view gpu, const json
 }  // namespace
 
 std::string tuning_path() {
-  if (const char* named = std::getenv("WARPFOLD_TUNE")) return named;
+  const char* named = std::getenv("WARPFOLD_TUNE");
+  return named == nullptr ? "" : named;
+}
+
+std::string usual_tuning_path() {
   std::filesystem::path folder;
   if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config != '\0') folder = config;
   else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') folder = std::filesystem::path(home) / ".config";
@@ -104,11 +108,7 @@ std::optional<launch_choices> read_tuning(const std::string& path, std::string_v
   return checked(path, gpu, *found);
 }
 
-bool has_tuning() {
-  const std::string path = tuning_path();
-  std::error_code ignored;
-  return !path.empty() && (std::getenv("WARPFOLD_TUNE") != nullptr || std::filesystem::exists(path, ignored));
-}
+bool has_tuning() { return !tuning_path().empty(); }
 
 std::optional<launch_choices> read_tuning(std::string_view gpu) {
   return has_tuning() ? read_tuning(tuning_path(), gpu) : std::nullopt;

@@ -106,7 +106,7 @@ TEST_F(tuning, bad_files_are_told_in_one_line) {
   }
 }
 
-TEST_F(tuning, a_named_file_must_be_there_and_the_usual_one_need_not) {
+TEST_F(tuning, a_named_file_must_be_there_and_no_other_is_read) {
   EXPECT_NE(message_of("g").find("cannot be read"), std::string::npos);
   EXPECT_EQ(code_, wf::errc::io);
   setenv("WARPFOLD_TUNE", path_.c_str(), 1);
@@ -118,10 +118,15 @@ TEST_F(tuning, a_named_file_must_be_there_and_the_usual_one_need_not) {
   EXPECT_EQ(wf::read_tuning("g"), std::nullopt);
   unsetenv("WARPFOLD_TUNE");
   setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
-  EXPECT_EQ(wf::tuning_path(), (folder_ / "warpfold" / "tuning.json").string());
-  EXPECT_EQ(wf::read_tuning("g"), std::nullopt);
-  wf::write_tuning(wf::tuning_path(), "g", {64, 1, 1, 1});
+  const std::string usual = wf::usual_tuning_path();
+  EXPECT_EQ(usual, (folder_ / "warpfold" / "tuning.json").string());
+  wf::write_tuning(usual, "g", {64, 1, 1, 1});
+  EXPECT_EQ(wf::tuning_path(), "");
+  EXPECT_FALSE(wf::has_tuning());
+  EXPECT_EQ(wf::read_tuning("g"), std::nullopt);  // a file that nobody named
+  setenv("WARPFOLD_TUNE", usual.c_str(), 1);
   EXPECT_EQ(wf::read_tuning("g"), (wf::launch_choices{64, 1, 1, 1}));
+  unsetenv("WARPFOLD_TUNE");
   unsetenv("XDG_CONFIG_HOME");
 }
 

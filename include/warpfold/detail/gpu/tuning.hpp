@@ -5,10 +5,9 @@
 ///     {"warpfold_tuning": 1, "gpus": {"NVIDIA H100 80GB HBM3": {"reduce_threads": 512, "reduce_blocks": 2,
 ///                                                               "sum_blocks": 2, "exact_blocks": 3}}}
 ///
-/// Its path is the environment variable WARPFOLD_TUNE, else warpfold/tuning.json under XDG_CONFIG_HOME, else
-/// under ~/.config. WARPFOLD_TUNE that is empty turns it off. It is read when a place gets its scratch memory, once as long as
-/// it does not change. A GPU that it does not know gets the table of launch_choices.hpp, and so do all where there is no file, or
-/// a malformed one: a reduction never fails for it, tuning_problem() and `warpfold info` tell of it.
+/// The environment variable WARPFOLD_TUNE names it; without that no file is read. It is read when a place gets its scratch memory, once as long as
+/// it does not change. A GPU that it does not know gets the table of launch_choices.hpp, and so do all where the file is missing or
+/// malformed: a reduction never fails for it, tuning_problem() and `warpfold info` tell of it.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +22,14 @@
 
 namespace wf {
 
-/// The path of the tuning file; empty if there is none.
+/// The path of the tuning file, which WARPFOLD_TUNE names; empty if there is none.
 std::string tuning_path();
 
-/// Whether there is a file at tuning_path(), or should be since WARPFOLD_TUNE names it.
+/// Where `warpfold tune` writes if nothing else is named: warpfold/tuning.json under XDG_CONFIG_HOME, else under ~/.config; empty if there is no such folder.
+/// Nobody reads it there unless WARPFOLD_TUNE names it.
+std::string usual_tuning_path();
+
+/// Whether WARPFOLD_TUNE names a file.
 bool has_tuning();
 
 /// The choices that the file has for a GPU. Throws wf::error (bad_input; io where it cannot be read).

@@ -391,6 +391,16 @@ struct columns_of_squares {
       f(to, certain);
     }
   }
+  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    alignas(64) double sums[arrays * most];
+    for (std::int64_t i = 0; i < rows; i += most) {
+      const std::int64_t here = std::min(most, rows - i);
+      begin(sums, here);
+      cpu::kernels().square_rows[lane][Spread](static_cast<const unsigned char*>(x) + i * stride, stride, here, n, sums, most);
+      finish(self, sums, n, here, static_cast<answer*>(out) + i, certain + i);
+    }
+    return true;
+  }
   static void add_to_state(void* to, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool any, bool cached) {
     if constexpr (floating<T>) cpu::kernels().exact_square_columns[wide][Spread](x, stride, rows, count, static_cast<double*>(to), most);
     else add(to, x, stride, rows, count, any, cached);
@@ -490,7 +500,7 @@ struct columns_of_squares {
     }
   }
   static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge_states, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, nullptr, half ? nullptr : &states};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, integer<T> ? rows : nullptr, half ? nullptr : &states};
 };
 
 template <class R, class T>

@@ -221,9 +221,10 @@ void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const voi
   if (n == 0) return;
   constexpr std::int64_t size = sizeof(T);
   const in_runs all(n, size);
-  for (std::int64_t i = 0; i < all.length; i += all.block) {
+  const std::int64_t block = floating<T> ? all.block : all.length;  // floats may be looked at again
+  for (std::int64_t i = 0; i < all.length; i += block) {
     const cpu::extremes e = extremes_in<T>(static_cast<const unsigned char*>(x[0]) + i * size,
-                                           std::min(all.block, all.length - i), all.apart);
+                                           std::min(block, all.length - i), all.apart);
     if (e.nan) s.nan = 1;  // the keys hold NaNs too
     else s = r.combine(s, {e.least, e.greatest, 0});
   }

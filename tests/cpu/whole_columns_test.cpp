@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <warpfold/warpfold.hpp>
@@ -157,6 +158,52 @@ void check_wide() {
 }
 TEST(whole_columns, wide_ones_of_f32) { check_wide<float>(); }
 TEST(whole_columns, wide_ones_of_f64) { check_wide<double>(); }
+
+/// Many rows of f32 that the last cache holds, with columns of one kind or of several sizes, and among them some that are not sure, or leave what the first rows promised.
+TEST(whole_columns, floats_of_many_rows) {
+  generator random(draw() + 37);
+  context c;
+  c.threads = 1;
+  for_each_target([&] {
+    for (int k = 0; k < trials(40); ++k) {
+      const std::int64_t rows = k % 8 == 0 ? 900 + static_cast<std::int64_t>(random() % 300) : 17 + static_cast<std::int64_t>(random() % 90), count = 513 + static_cast<std::int64_t>(random() % 700);
+      std::vector<float> all(static_cast<std::size_t>(rows * count));
+      const auto at = [&](std::int64_t row, std::int64_t column) -> float& { return all[static_cast<std::size_t>(row * count + column)]; };
+      std::normal_distribution<double> gauss;
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t j = 0; j < count; ++j) {
+          const double v = gauss(random);
+          at(row, j) = static_cast<float>(k % 4 == 0 ? v : k % 4 == 1 ? 9 + v : k % 4 == 2 ? std::ldexp(v, static_cast<int>(j % 250) - 125) : std::floor(100 * v));
+        }
+      std::vector<std::int64_t> special;
+      for (std::uint64_t some = random() % 9; some > 0; --some) {
+        const std::int64_t j = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
+        special.push_back(j);
+        std::vector<float> x = column<float>(static_cast<int>(random() % kinds), rows, random);
+        if (random() % 3 == 0) {  // small at first, and then so large that they leave, and come back or not
+          std::fill(x.begin(), x.begin() + 16, random() % 2 == 0 ? 1.0f : 0.0f);
+          x[16] = std::ldexp(random() % 2 == 0 ? -1.5f : 1.5f, static_cast<int>(random() % 90));
+          if (rows > 30) x[30] = random() % 2 == 0 ? -x[16] : std::ldexp(1.0f, -20);
+        }
+        if (rows >= 900 && random() % 3 == 0) {  // nearly half a last place is lost by each of the last rows, together enough to leave a tie on its other side
+          const float sign = random() % 2 == 0 ? 1.0f : -1.0f;
+          for (std::int64_t row = 0; row < rows; ++row) x[static_cast<std::size_t>(row)] = sign * (row < 512 ? 1.0f : row == 512 ? 0x1p-15f - 0x1p-37f : 0x1.8p-45f);
+        }
+        for (std::int64_t row = 0; row < rows; ++row) at(row, j) = x[static_cast<std::size_t>(row)];
+      }
+      const wf::view<const float> matrix{all.data(), {rows, count}};
+      const auto sums = wf::sum(matrix, wf::axis{0}, c), means = wf::mean(matrix, wf::axis{0}, c);
+      for (std::int64_t more = 0; more < 40; ++more) special.push_back(more < 20 ? count - 1 - more : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count)));
+      for (const std::int64_t j : special) {
+        std::vector<float> one;
+        for (std::int64_t row = 0; row < rows; ++row) one.push_back(at(row, j));
+        expect_same(sums[static_cast<std::size_t>(j)], wf::sum(one), "sum", j);
+        expect_same(means[static_cast<std::size_t>(j)], wf::mean(one), "mean", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
 
 // Sums of a few of the least numbers, of either sign: quotients lie on either side of zero, or halfway to the least one.
 TEST(whole_columns, means_of_the_least_f64_have_their_signs) {
@@ -318,6 +365,20 @@ void check_sums_of_drawn_rows(F draw_one) {
         const std::vector<T> row(first, first + n);
         expect_same(sums[static_cast<std::size_t>(i)], wf::sum(row), "sum", i);
         expect_same(means[static_cast<std::size_t>(i)], wf::mean(row), "mean", i);
+      }
+      if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
+        const auto norms = wf::norm2(matrix, wf::axis{1}), variances = wf::var(matrix, wf::axis{1}), spreads = wf::std_dev(matrix, wf::axis{1});
+        const auto both = wf::mean_var(matrix, wf::axis{1});
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const auto first = all.begin() + i * stride;
+          const std::vector<T> row(first, first + n);
+          const auto j = static_cast<std::size_t>(i);
+          expect_same(norms[j], wf::norm2(row), "norm2", i);
+          expect_same(variances[j], wf::var(row), "var", i);
+          expect_same(spreads[j], wf::std_dev(row), "std_dev", i);
+          expect_same(both[j].mean, wf::mean(row), "mean of mean_var", i);
+          expect_same(both[j].var, wf::var(row), "variance of mean_var", i);
+        }
       }
       if (testing::Test::HasFailure()) return;
     }

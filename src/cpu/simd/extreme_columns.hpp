@@ -30,39 +30,20 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   }
 }
 
-/// What f makes of all lanes: of halves, and then of lanes turned by half, a quarter, … of them.
-template <class T, int Bytes, class F, int... J>
-WF_INLINE vec<T, Bytes / 2> both_halves(vec<T, Bytes> v, F f, std::integer_sequence<int, J...>) {
-  return f(vec<T, Bytes / 2>(__builtin_shufflevector(v, v, J...)), vec<T, Bytes / 2>(__builtin_shufflevector(v, v, (J + lanes<T, Bytes> / 2)...)));
-}
-template <int By, class T, class F, int... J>
-WF_INLINE vec<T, 16> turned(vec<T, 16> v, F f, std::integer_sequence<int, J...> numbers) {
-  const vec<T, 16> all = f(v, vec<T, 16>(__builtin_shufflevector(v, v, ((J + By) % lanes<T, 16>)...)));
-  if constexpr (By > 1) return turned<By / 2, T>(all, f, numbers);
-  else return all;
-}
-template <class T, int Bytes, class F>
-WF_INLINE T of_all_lanes(vec<T, Bytes> v, F f) {
-  if constexpr (Bytes > 16) return of_all_lanes<T, Bytes / 2>(both_halves<T, Bytes>(v, f, std::make_integer_sequence<int, lanes<T, Bytes> / 2>()), f);
-  else return turned<lanes<T, 16> / 2, T>(v, f, std::make_integer_sequence<int, lanes<T, 16>>())[0];
-}
-
 /// The least and greatest keys of rows of n > 0 elements without gaps, a row `stride` bytes after the one before.
 template <class L>
 void extreme_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest) {
   using T = typename L::element;
   using V = vec<T>;
   constexpr std::int64_t size = sizeof(T), per = lanes<T>;
-  const auto lesser = [](auto a, auto b) __attribute__((always_inline)) { return a < b ? a : b; };
-  const auto greater = [](auto a, auto b) __attribute__((always_inline)) { return a > b ? a : b; };
   const auto* row = static_cast<const unsigned char*>(x);
   for (std::int64_t i = 0; i < rows; ++i, row += stride) {
     V low[2], high[2];
     const auto look = [&](const unsigned char* p, int k) __attribute__((always_inline)) {
       prefetch(p);
       const V key = key_of<L>(load<V>(p));
-      low[k] = lesser(key, low[k]);
-      high[k] = greater(key, high[k]);
+      low[k] = lesser_of(key, low[k]);
+      high[k] = greater_of(key, high[k]);
     };
     if (n < per) {
       T first;
@@ -80,11 +61,11 @@ void extreme_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
         look(row + (j + per) * size, 1);
       }
       if (j + per <= n) look(row + j * size, 0);
-      low[0] = lesser(low[0], low[1]);
-      high[0] = greater(high[0], high[1]);
+      low[0] = lesser_of(low[0], low[1]);
+      high[0] = greater_of(high[0], high[1]);
     }
-    static_cast<T*>(least)[i] = of_all_lanes<T, width>(low[0], lesser);
-    static_cast<T*>(greatest)[i] = of_all_lanes<T, width>(high[0], greater);
+    static_cast<T*>(least)[i] = of_all_lanes<T, width>(low[0], lesser_of);
+    static_cast<T*>(greatest)[i] = of_all_lanes<T, width>(high[0], greater_of);
   }
 }
 

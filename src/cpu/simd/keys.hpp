@@ -4,6 +4,8 @@
 /// numbers, -0 below +0, so that no order of comparing can change the bits of the answer.
 #pragma once
 
+#include <utility>
+
 #include "vector.hpp"
 
 namespace wf::cpu::WF_TARGET {
@@ -65,6 +67,25 @@ WF_INLINE bool for_vectors(const unsigned char* p, std::int64_t n, std::int64_t 
   return true;
 }
 
+/// What f makes of all lanes: of halves, and then of lanes turned by half, a quarter, … of them.
+template <class T, int Bytes, class F, int... J>
+WF_INLINE vec<T, Bytes / 2> both_halves(vec<T, Bytes> v, F f, std::integer_sequence<int, J...>) {
+  return f(vec<T, Bytes / 2>(__builtin_shufflevector(v, v, J...)), vec<T, Bytes / 2>(__builtin_shufflevector(v, v, (J + lanes<T, Bytes> / 2)...)));
+}
+template <int By, class T, class F, int... J>
+WF_INLINE vec<T, 16> turned(vec<T, 16> v, F f, std::integer_sequence<int, J...> numbers) {
+  const vec<T, 16> all = f(v, vec<T, 16>(__builtin_shufflevector(v, v, ((J + By) % lanes<T, 16>)...)));
+  if constexpr (By > 1) return turned<By / 2, T>(all, f, numbers);
+  else return all;
+}
+template <class T, int Bytes, class F>
+WF_INLINE T of_all_lanes(vec<T, Bytes> v, F f) {
+  if constexpr (Bytes > 16) return of_all_lanes<T, Bytes / 2>(both_halves<T, Bytes>(v, f, std::make_integer_sequence<int, lanes<T, Bytes> / 2>()), f);
+  else return turned<lanes<T, 16> / 2, T>(v, f, std::make_integer_sequence<int, lanes<T, 16>>())[0];
+}
+inline constexpr auto lesser_of = [](auto a, auto b) __attribute__((always_inline)) { return a < b ? a : b; };
+inline constexpr auto greater_of = [](auto a, auto b) __attribute__((always_inline)) { return a > b ? a : b; };
+
 /// n > 0. The keys of NaNs lie beyond those of the infinities, so they need no look of their own.
 template <class L>
 extremes extremes_of(const void* x, std::int64_t n, std::int64_t apart) {
@@ -94,14 +115,10 @@ extremes extremes_of(const void* x, std::int64_t n, std::int64_t apart) {
   }
   WF_UNROLL
   for (int s = 1; s < 4; ++s) {
-    least[0] = least[s] < least[0] ? least[s] : least[0];
-    greatest[0] = greatest[s] > greatest[0] ? greatest[s] : greatest[0];
+    least[0] = lesser_of(least[s], least[0]);
+    greatest[0] = greater_of(greatest[s], greatest[0]);
   }
-  T a = least[0][0], b = greatest[0][0];
-  for (int j = 0; j < lanes<T>; ++j) {
-    a = least[0][j] < a ? least[0][j] : a;
-    b = greatest[0][j] > b ? greatest[0][j] : b;
-  }
+  const T a = of_all_lanes<T, width>(least[0], lesser_of), b = of_all_lanes<T, width>(greatest[0], greater_of);
   const bool nan = L::floating && (b > L::infinity || a < static_cast<T>(~L::infinity));
   return {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), nan};
 }
@@ -127,11 +144,7 @@ extremes float_extremes(const void* x, std::int64_t n, std::int64_t apart) {
   if (seen) {
     const V low = min(min(least[0], least[1]), min(least[2], least[3]));
     const V high = max(max(greatest[0], greatest[1]), max(greatest[2], greatest[3]));
-    T a = low[0], b = high[0];
-    for (int j = 1; j < lanes<T>; ++j) {
-      a = low[j] < a ? low[j] : a;
-      b = high[j] > b ? high[j] : b;
-    }
+    const T a = of_all_lanes<T, width>(low, lesser_of), b = of_all_lanes<T, width>(high, greater_of);
     const auto key = [](T v) {
       const auto bits = __builtin_bit_cast(typename L::element, v);
       return static_cast<std::int64_t>(bits < 0 ? bits ^ L::greatest : bits);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "certify_columns.hpp"
+#include "certify_rows.hpp"
 
 namespace wf::cpu::WF_TARGET {
 
@@ -193,6 +194,62 @@ void square_columns(const void* x, std::int64_t stride, std::int64_t rows, std::
     squares.give(p, p + apart, p + 2 * apart);
     if constexpr (Values) values.give(q, q + apart, q + 2 * apart);
   });
+}
+
+/// The same of rows of n <= most_of_row integers of up to 32 bits without gaps, a row `stride` bytes after the one before: exact.
+template <class T, bool Values>
+void square_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* at, std::int64_t apart) {
+  constexpr std::int64_t size = sizeof(T);
+  constexpr bool narrow = size < 4;
+  const std::int64_t whole = n / step * step;
+  const auto* row = static_cast<const unsigned char*>(x);
+  for (std::int64_t i = 0; i < rows; ++i, row += stride) {
+    const auto give = [&](std::int64_t k, double sum, double rest) __attribute__((always_inline)) {
+      at[k * apart + i] = sum;
+      at[(k + 1) * apart + i] = rest;
+      at[(k + 2) * apart + i] = 0;
+    };
+    // Squares of at most 2^32, and their sums, are doubles; larger ones are added in halves of 32 bits.
+    f64s squares[2] = {}, values[2] = {};
+    u64s low[2] = {}, high[2] = {};
+    i64s sums[2] = {};
+    const auto add = [&](few<T> some, int k) __attribute__((always_inline)) {
+      if constexpr (narrow) {
+        const f64s v = as_doubles<T>(some);
+        squares[k] = multiply_add(v, v, squares[k]);
+        if constexpr (Values) values[k] += v;
+      } else {
+        const i64s v = widen_integers<T>(some);
+        const u64s square = squares_of_halves<(static_cast<T>(-1) < 0)>(v);
+        low[k] += square & 0xffffffff;
+        high[k] += square >> 32;
+        if constexpr (Values) sums[k] += v;
+      }
+    };
+    std::int64_t j = 0;
+    for (; j + 2 * step <= n; j += 2 * step) {
+      prefetch(row + j * size);
+      add(load<few<T>>(row + j * size), 0);
+      add(load<few<T>>(row + (j + step) * size), 1);
+    }
+    if (j < whole) add(load<few<T>>(row + j * size), 0);
+    if (whole < n) add(load_left<few<T>>(row, n, n - whole), 1);
+    const auto lanes_of = [](f64s v) __attribute__((always_inline)) {
+      double sum = 0;
+      WF_UNROLL
+      for (int k = 0; k < step; ++k) sum += v[k];
+      return sum;
+    };
+    if constexpr (narrow) {
+      give(0, lanes_of(squares[0] + squares[1]), 0);
+      if constexpr (Values) give(3, lanes_of(values[0] + values[1]), 0);
+    } else {
+      const double above = static_cast<double>(sum_lanes((i64s)(high[0] + high[1]))) * 0x1p32, below = static_cast<double>(sum_lanes((i64s)(low[0] + low[1])));
+      const double sum = above + below, more = sum - above;  // below is less than 2^44, above a multiple of 2^32
+      give(0, sum, (above - (sum - more)) + (below - more));
+      if constexpr (Values) give(3, static_cast<double>(sum_lanes(sums[0] + sums[1])), 0);
+    }
+  }
 }
 
 /// The same of f64, for states. Squares have 106 bits: a third double, in the array behind all others, takes what c loses.

@@ -331,6 +331,7 @@ TEST_P(rows, that_blocks_take_turns_at) {
         c.first[0] = k % 7 == 0 ? 1 : 0;
         c.count[0] = many * apart + c.first[0];
         simt::current_options().order = orders[k % 3];
+        simt::current_options().l2_bytes = k % 2 == 0 ? 1u << 15 : before.l2_bytes;  // beyond it shorter rows of 16 bits go this way
         simt::current_options().multiprocessors = bytes > 500000 ? 1 : 1 + static_cast<unsigned>(k % 4);  // one: blocks have a row each, or one so long that its chains are cut
         EXPECT_EQ(difference(simt_rows(), c), "") << simt::last_fault().text;
       }
@@ -788,7 +789,7 @@ TEST(short_rows, in_turns_that_share_a_bit) {
   const auto before = simt::current_options();
   simt::current_options().multiprocessors = 1;
   const rows_machine& m = simt_rows();
-  constexpr std::int64_t at_once = 64 * 128, many = 67 * at_once - 100, n = 16;
+  constexpr std::int64_t at_once = 256 * 128, many = 67 * at_once - 100, n = 16;  // 16 waves of 16 blocks
   std::vector<wf::bf16> x(static_cast<std::size_t>(many * n), wf::bf16(0.0f)), got(static_cast<std::size_t>(many));
   void* const data = m.allocate(2 * x.size());
   void* const out = m.allocate(2 * got.size());

@@ -211,9 +211,11 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
 /// thread has 8 packs on their way, with registers for all of them; more warps, or packs by bulk copies, took 1.01 to 1.05 of the time of 16384 × 16384 numbers, as long_rows_kernel 1.13 to 1.17.
 inline constexpr int front_rows_ahead = 8, front_rows_blocks = 2;
 inline constexpr std::uint64_t front_round = std::uint64_t{16} * long_threads * front_rows_ahead;  ///< bytes
-/// Rows of fewer bytes are a block's for so short a time that what it does at their end counts; of elements of 2 bytes, which take longer to add, more warps were better up to 128 KiB.
+/// Rows of fewer bytes are a block's for so short a time that what it does at their end counts; of elements of 2 bytes in L2, which take longer to add than to load, more warps were better up to 128 KiB.
 template <class Acc>
-inline constexpr std::uint64_t front_row_bytes = (Acc::fixed_size < 4 ? 8 : 2) * front_round;
+constexpr std::uint64_t front_row_bytes(bool in_l2) {
+  return (Acc::fixed_size < 4 && in_l2 ? 8 : 2) * front_round;
+}
 
 template <quick_accumulator Acc>
 __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, front_rows_blocks))
@@ -265,7 +267,7 @@ template <quick_accumulator Acc>
 bool enqueue_front_rows(const Acc& acc, const row_view<1>& v, const rows_request& r, workspace& scratch, cudaStream_t stream, cudaError_t& e) {
   constexpr std::uint64_t size = Acc::fixed_size;
   const std::uint64_t bytes = v.n * size, resident = std::uint64_t{front_rows_blocks} * scratch.multiprocessors();
-  if (v.dims != v.kept + 1 || bytes < front_row_bytes<Acc> || bytes > quick_bytes || !are_whole(v, static_cast<int>(size))) return false;
+  if (v.dims != v.kept + 1 || bytes < front_row_bytes<Acc>(v.all * size <= scratch.l2_bytes()) || bytes > quick_bytes || !are_whole(v, static_cast<int>(size))) return false;
   // Where there are fewer rounds than blocks that find room, the other kernel has more blocks.
   if (v.all * size < resident * front_round) return false;
   std::uint64_t parts = front_parts(v.rows, resident);

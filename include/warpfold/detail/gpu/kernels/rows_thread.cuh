@@ -14,6 +14,8 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int lone_threads = 128, lone_packs = 4, lone_loads = 8;  ///< packs of a thread at once; of a row, at most
+/// Waves of blocks, at most: multiprocessors do not read at one speed, so those that are faster are to take more blocks.
+inline constexpr std::uint64_t lone_waves = 16;
 inline constexpr unsigned lone_stage_bytes = 64;                          ///< for a thread's answers that a warp writes together, at most
 
 /// Item j of a pack, alone in a pack; j is known when the loop around it is unrolled.
@@ -463,9 +465,9 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, each_bit{}, w.answer_bytes, out);
 }
 
-/// Blocks for so much work, at most so many waves of them.
-inline std::uint32_t lone_blocks(std::uint64_t work, std::uint32_t of_block, std::uint64_t waves, const workspace& scratch) {
-  return at_most(divide_up(work, of_block), static_cast<std::uint32_t>(waves * scratch.multiprocessors() * (2048 / lone_threads)));
+/// Blocks for so much work.
+inline std::uint32_t lone_blocks(std::uint64_t work, std::uint32_t of_block, const workspace& scratch) {
+  return at_most(divide_up(work, of_block), static_cast<std::uint32_t>(lone_waves * scratch.multiprocessors() * (2048 / lone_threads)));
 }
 
 /// Whether rows that lie one after the other go by lone_rows_kernel; enqueued if they do.
@@ -481,7 +483,7 @@ bool enqueue_lone_rows(const Acc& acc, const row_view<1>& v, workspace& scratch,
     lone_walk w{0, 0, acc.result_size()};
     if (bytes > 16) w.loads = static_cast<int>(bytes / 16);
     while (bytes <= 16 && std::uint64_t{1} << w.elements_log2 < v.n) ++w.elements_log2;
-    const std::uint32_t blocks = w.loads != 0 ? lone_blocks(v.rows, lone_threads, 4, scratch) : lone_blocks((v.all * size + 15) / 16, lone_threads * lone_packs, 4, scratch);
+    const std::uint32_t blocks = w.loads != 0 ? lone_blocks(v.rows, lone_threads, scratch) : lone_blocks((v.all * size + 15) / 16, lone_threads * lone_packs, scratch);
     e = launch(lone_rows_kernel<Acc>, {blocks, lone_threads, 0, stream, scratch.overlaps()}, v, w, acc, acc.facts(v.n, v.n, 0), static_cast<unsigned char*>(to));
     return true;
   }

@@ -467,3 +467,16 @@ def test_arrays_that_lie_negated_or_do_not_let_themselves_be_read(monkeypatch):
     for refuses, said in ((True, "this is not to be read$"), ("device", "of this place$")):
         with pytest.raises(TypeError, match="^sum: the array does not let itself be read: .*" + said):
             wf.sum(Negated(x, refuses))
+
+
+def test_what_only_has_items_for_something_else_is_told_in_one_line():
+    class Lazy:
+        def __getitem__(self, key):
+            raise TypeError("a lazy thing has no items\n\ncollect it")
+
+    class Items:
+        def __getitem__(self, key):
+            return [1.5, 2.0][key]
+    assert wf.sum(Items()) == 3.5
+    with pytest.raises(TypeError, match="^sum: an object of type Lazy; .*; a lazy thing has no items$"):
+        wf.sum(Lazy())

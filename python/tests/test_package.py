@@ -5,6 +5,7 @@ import doctest
 import importlib
 import importlib.metadata
 import inspect
+import operator
 import os
 import pathlib
 import subprocess
@@ -30,18 +31,25 @@ def test_examples_in_docstrings(name):
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
+FUNCTIONS = sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics"))
+TWINS = ["statistics." + n for n in wf.statistics.__all__ if n not in ("StatisticsError", "fmean")]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS + TWINS)
 def test_every_function_is_documented_with_an_example(name):
-    doc = inspect.getdoc(getattr(wf, name))
+    doc = inspect.getdoc(operator.attrgetter(name)(wf))
     assert doc is not None
-    for section in ("Parameters\n----------\n", "Examples\n--------\n", "Raises\n------\n", ">>> "):
+    for section in ("Parameters\n----------\n", "Examples\n--------\n", "Raises\n------\n", "References\n----------\n", ">>> "):
         assert section in doc, section
+    assert "keepdims : bool" not in doc or "    Answers have the shape of " in doc
+    if name.startswith("segment_") or "_by_" in name:
+        assert "    Answers lie in one dimension, " in doc
 
 
-@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
+@pytest.mark.parametrize("name", FUNCTIONS + TWINS)
 def test_every_parameter_is_documented(name):
     import re
-    f = getattr(wf, name)
+    f = operator.attrgetter(name)(wf)
     section = re.search(r"Parameters\n-{10}\n(.*?)(?:\n\n[A-Z][a-z]+\n-{3,}\n|\Z)", inspect.getdoc(f), re.S).group(1)
     told = [n.strip(" *") for line in section.splitlines() if (m := re.match(r"(\w[\w, *]*) : ", line)) for n in m[1].split(",")]
     assert sorted(told) == sorted(inspect.signature(f).parameters)

@@ -90,9 +90,19 @@ _RAISES = {
         Offsets that fall or leave the array, an array that is not one-dimensional.""",
 }
 
+_SHAPES = {
+    "keepdims": """Answers have the shape of {0} without the axes that are reduced; with ``keepdims`` these stay, with length 1. They are of the
+        caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.""",
+    "offsets": "Answers lie in one dimension, in the caller's kind of array.",
+}
+_SHAPES["labels"] = _SHAPES["keys"] = _SHAPES["offsets"]
+
+_SOURCES = """docs/reductions.md: what is answered of nothing, of NaNs, of too large an answer, and how it is rounded."""
+_SOURCES_OF_EXACT = """docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015)."""
+
 
 def _document(*names: str) -> Callable[[F], F]:
-    """Puts what is the same everywhere into a docstring: the parameters' sections, and errors in place of `Raises: KIND`."""
+    """Puts what is the same everywhere into a docstring: the parameters' sections, shapes of answers, errors in place of `Raises: KIND`, sources."""
     def put(f: F) -> F:
         if f.__doc__ is not None:  # None under -OO
             indent = "    " if "\n    Parameters" in f.__doc__ else ""  # from Python 3.13 on it is taken away before
@@ -100,9 +110,13 @@ def _document(*names: str) -> Callable[[F], F]:
             def section(title: str, *parts: str) -> str:
                 return "\n    ".join([f"\n\n    {title}", "-" * len(title), *parts]).replace("\n    ", "\n" + indent)
 
+            shape = next(_SHAPES[n] for n in names if n in _SHAPES).format("both, broadcast against each other," if "y" in names else "x")
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Raises", f"\n        {shape}".replace("\n    ", "\n" + indent) + f"\n\n{indent}Raises", 1)
             f.__doc__ = f.__doc__.replace(f"\n\n{indent}Parameters", section("Parameters", *(_PARAMETERS[n] for n in names)), 1)
             for kind, text in _RAISES.items():
                 f.__doc__ = f.__doc__.replace(f"\n\n{indent}Raises: {kind}", section("Raises", text), 1)
+            sources = section("References", _SOURCES, *([_SOURCES_OF_EXACT] if "rounding" in names else []))
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Examples", f"{sources}\n\n{indent}Examples", 1)
         return f
     return put
 
@@ -120,7 +134,6 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -149,7 +162,6 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -172,7 +184,6 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -195,7 +206,6 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -218,7 +228,6 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -264,7 +273,6 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -287,7 +295,6 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -310,7 +317,6 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     -------
     scalar or array
         Floats keep their type; integers give uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -333,7 +339,6 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     -------
     scalar or array
         Floats keep their type; integers give uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -355,7 +360,6 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         The elements' type.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -378,7 +382,6 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         The elements' type.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -424,7 +427,6 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where:
     -------
     scalar or array
         An index, int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -447,7 +449,6 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where:
     -------
     scalar or array
         An index, int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -470,7 +471,6 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         bool.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -492,7 +492,6 @@ def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         bool.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -515,7 +514,6 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
     -------
     scalar or array
         int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -538,7 +536,6 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     -------
     scalar or array
         Floats keep their type; integers give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -711,6 +708,10 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     TypeError
         What is no such reduction.
 
+    References
+    ----------
+    docs/reductions.md, and docs/exact.md: as of each function alone.
+
     Examples
     --------
     >>> import warpfold as wf
@@ -772,7 +773,6 @@ def _of_table(op: int) -> Callable[..., Any]:
     -------
     scalar or array
         Of the type that docs/reductions.md says.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 

@@ -321,7 +321,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
 
 def _fraction_of(correction: Any, ops: list[int]) -> Any:
     """None where it is none, or no variance is asked for."""
-    if not isinstance(correction, (float, np.floating)) or correction.is_integer() or not VARIANCES.intersection(ops):
+    if not isinstance(correction, (float, np.floating)) or not VARIANCES.intersection(ops):
         return None
     from ._fractional import fraction_of
     return fraction_of(correction)
@@ -352,9 +352,20 @@ def of_fraction_by(op: int, source: Source, at: Array, are_offsets: bool, count:
     return Spreads(op, source.view.dtype, count).take(source.view, source.mask, False, by).answers(correction, rounding, (count,), source)
 
 
-def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
-    if mask is not None and ONE_AXIS.intersection(ops):
-        raise TypeError(f"{name}: an array with nulls, of several pieces; its places are not those of the elements that count")
+class PlaceInPieces:
+    """The place in a column of several pieces of the first element that comes before the others, nulls counted."""
+
+    def __init__(self, op: int) -> None:
+        self.ops, self.least = [OP["min"] if op == OP["argmin"] else OP["max"], op], op == OP["argmin"]
+        self.best: Any = None
+        self.at, self.before = -1, 0
+
+    def add(self, view: _core.View, mask: _core.View | None, name: str) -> None:
+        if mask is None or np.asarray(mask).any():
+            one, at = of_source(self.ops, Source(view, mask, scalar_or_array), None, None, False, None, "exact", "nearest", None, False, name)
+            if self.best is None or (self.best == self.best and (one != one or (one < self.best if self.least else one > self.best))):
+                self.best, self.at = one, self.before + int(at)
+        self.before += view.size
 
 
 def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
@@ -372,23 +383,33 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
             raise TypeError(f"{name}: dtype={NAMES[want]} of an array in several pieces is not to be had")
         round_to = want if done == "round" else None
         source = with_bf16(source, dtype) if round_to == BF16 else source
-    asked = [*ops, COUNT] if round_to is None else ops
+    places = {op: PlaceInPieces(op) for op in ONE_AXIS.intersection(ops)}
+    asked = [op for op in ops if op not in places] + [COUNT] * (round_to is None)
     part = _fraction_of(correction, ops)
     plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, 0 if part is not None else correction_of(correction, name), name)
     spreads = {op: spreads_of_nothing(op, element) for op in ops if part is not None and op in VARIANCES}
     assert source.more is not None
     for view, mask in chain(((source.view, source.mask),), source.more):
-        check_places(ops, mask, name)
+        for place in places.values():
+            place.add(view, mask, name)
         for spread in spreads.values():
             spread.add(view, mask, skip_nans)
         plan.add(view, mask if mask is not None else of_numpy(np.ones(view.shape, bool), name))
     answers = Answers(plan, asked, element, round_to, 1)
     plan.finish(answers.raw)
-    found = answers.all((1,) if keepdims else (), source)
+    shape = (1,) if keepdims else ()
+    found = answers.all(shape, source)
     if not skip_nans and round_to is None and int(np.asarray(found[-1]).item()) == 0:
         for op in ops:
             check_not_empty(op, (0,), (0,), PUBLIC[_core.op_names[op]] if name == "fuse" else name)
-    return [spreads[op].answers(part, rounding, (1,) if keepdims else (), source) if op in spreads else one for op, one in zip(ops, found)]
+    others = iter(found)
+
+    def one(op: int) -> Any:
+        if op in places:
+            return source.give(np.full(shape, places[op].at))
+        alone = next(others)
+        return spreads[op].answers(part, rounding, shape, source) if op in spreads else alone
+    return [one(op) for op in ops]
 
 
 def spreads_of_nothing(op: int, element: int) -> Any:

@@ -111,13 +111,24 @@ def to_type(dtype: Any) -> Callable[[Any], Any]:
     return lambda given: given.to(dtype) if hasattr(given, "to") and not hasattr(given, "astype") else given.astype(dtype)
 
 
+def pieces_of(stream: _core.Pieces, who: str) -> Iterator[tuple[_core.View, _core.View | None]]:
+    while True:
+        try:
+            piece = stream.next()
+        except OSError as e:  # what its source says of itself, as a query that fails
+            raise OSError(f"{who}: {e}") from None
+        if piece is None:
+            return
+        yield piece
+
+
 def of_arrow(x: Any, who: str) -> Source:
     """Nulls are masked. A stream is read a piece at a time, as far as it is needed."""
     try:
         stream = _core.Pieces(x)
     except (TypeError, ValueError) as e:
         raise (TypeError if isinstance(e, TypeError) else ValueError)(f"{who}: {e}") from None
-    pieces = iter(stream.next, None)
+    pieces = pieces_of(stream, who)
     view, mask = next(pieces, None) or (stream.nothing(), None)
     second = next(pieces, None)
     more = None if second is None else chain((second,), pieces)
@@ -256,9 +267,10 @@ def take(x: Any, who: str) -> Source:
     if other is not None:
         return take(other, who)
     try:
-        each = iter(x)
-    except TypeError:
-        raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over") from None
+        each = iter(x) if hasattr(kind, "__iter__") else list(x)  # by its __getitem__, which may be for something else
+    except TypeError as e:
+        lazy = f"; {first_line(e)}" if hasattr(kind, "__getitem__") else ""
+        raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over{lazy}") from None
     return take(numbers(list(each), who), who)
 
 

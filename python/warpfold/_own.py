@@ -165,6 +165,10 @@ class Reduction:
     variable ``WARPFOLD_CACHE`` names (``off``: nowhere), by default ``~/.cache/warpfold``, for all processes. ``wf.segment_reduce`` and
     ``wf.reduce_by_label`` take it, too. Masked elements do not count, in `n` and `i` neither.
 
+    References
+    ----------
+    docs/design.md: what a reduction is.
+
     Examples
     --------
     >>> import warpfold as wf

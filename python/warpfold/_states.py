@@ -102,15 +102,19 @@ class _State:
         add_to(made, take(x, who), who)
         return made
 
+    def _is_like(self, other: object) -> bool:
+        """Whether it is a state of this kind, of whatever subclass."""
+        return isinstance(other, _State) and other._kind is self._kind
+
     def merge(self, other: Any, /) -> None:
         """Adds what another state of this kind holds."""
-        if type(other) is not type(self):
+        if not self._is_like(other):
             raise TypeError(f"{type(self).__name__}: merge() takes another one, not {type(other).__name__}")
         self._state.merge(other._state)
 
     def unmerge(self, other: Any, /) -> None:
         """Takes out what another state of this kind holds, and was merged before; as `remove`."""
-        if type(other) is not type(self):
+        if not self._is_like(other):
             raise TypeError(f"{type(self).__name__}: unmerge() takes another one, not {type(other).__name__}")
         self._state.unmerge(other._state)
 
@@ -145,7 +149,7 @@ class _State:
             raise ValueError(str(e)) from None
 
     def __add__(self: S, other: S) -> S:
-        if isinstance(other, type(self)):
+        if self._is_like(other):
             made = self.copy()
             made.merge(other)
             return made
@@ -156,14 +160,14 @@ class _State:
         return self.copy() if type(other) is int and other == 0 else NotImplemented
 
     def __sub__(self: S, other: S) -> S:
-        if isinstance(other, type(self)):
+        if self._is_like(other):
             made = self.copy()
             made.unmerge(other)
             return made
         return NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
+        if not isinstance(other, _State) or not self._is_like(other):
             return NotImplemented
         return bool(self._state.equals(other._state))
 
@@ -208,6 +212,11 @@ class ExactSum(_State):
     -----
     One state holds every type of element, in 328 bytes when stored. It may be changed after it was hashed, so keep it out of
     sets and keys while it grows.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
+    docs/states.md: what states are, and their bytes.
 
     Examples
     --------
@@ -265,6 +274,11 @@ class ExactMoments(_State):
         Elements that are no real numbers.
     OverflowError
         More than 2^63 - 1 elements, or an int that neither 64 bits nor a float hold.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
+    docs/states.md: what states are, and their bytes.
 
     Examples
     --------

@@ -33,8 +33,8 @@ def _of_array(name: str, x: Any) -> float:
     if name == "quotient":
         return _quotient(*x)
     if name == "fmean":
-        from .statistics import mean
-        return float(mean(x))
+        from .statistics import mean_of_array
+        return mean_of_array(x, "fmean")
     from ._inputs import F64, add_to, take
     view = _core.view_of_buffer(x)
     if view is not None and view.dtype == F64:  # without a state, where the answer is not to be looked into
@@ -99,6 +99,10 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
         Arrays with nulls or masked elements.
     OverflowError
         An int beyond all floats, beside a float.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
 
     Examples
     --------

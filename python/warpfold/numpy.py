@@ -3,8 +3,8 @@
 
 `sum`, `prod`, `mean`, `var`, `std`, `min`, `max`, `argmin`, `argmax`, `any`, `all`, `count_nonzero`, `nansum`, `nanmean`, `nanvar`, `nanstd`, `nanmin` and `nanmax`
 stand here with NumPy's parameters and this package's answers; every other name is NumPy's own. `exact(x)` is a view of an array for which
-`numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do what slices and
-ufuncs make of it. What calls `numpy.add.reduce` is not reached.
+`numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do slices of it, and
+arrays that ufuncs and other functions of NumPy's make of it. What calls `numpy.add.reduce` is not reached.
 
 >>> import numpy, warpfold.numpy
 >>> x = warpfold.numpy.exact([1e16, 1.0, -1e16, 1.0])
@@ -45,7 +45,10 @@ class ndarray(_np.ndarray):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         ours = _OURS.get(func)
-        return super().__array_function__(func, types, args, kwargs) if ours is None else ours(*args, **kwargs)
+        if ours is not None:
+            return ours(*args, **kwargs)
+        made = super().__array_function__(func, types, args, kwargs)
+        return made.view(ndarray) if type(made) is _np.ndarray else made  # as of where() and concatenate()
 
 
 def exact(x: Any, /) -> ndarray:

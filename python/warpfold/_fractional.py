@@ -17,8 +17,8 @@ from ._inputs import Source
 
 
 def fraction_of(correction: Any) -> float | None:
-    """A correction that is finite and no whole number of 64 bits; None for others."""
-    if not isinstance(correction, (float, np.floating)) or not math.isfinite(correction) or (correction.is_integer() and abs(correction) < 2.0**63):
+    """A correction that is finite and not whole; None for others."""
+    if not isinstance(correction, (float, np.floating)) or not math.isfinite(correction) or correction.is_integer():
         return None
     return float(correction)
 

@@ -321,7 +321,7 @@ def of_source(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
 
 def _fraction_of(correction: Any, ops: list[int]) -> Any:
     """None where it is none, or no variance is asked for."""
-    if not isinstance(correction, (float, np.floating)) or not VARIANCES.intersection(ops):
+    if not isinstance(correction, (float, np.floating)) or correction.is_integer() or not VARIANCES.intersection(ops):
         return None
     from ._fractional import fraction_of
     return fraction_of(correction)

@@ -20,7 +20,7 @@ SOURCES = (_functions._SOURCES, _functions._SOURCES_OF_EXACT)
 def signature_of(f):
     told = str(inspect.signature(f)).replace("'", "")
     told = told.partition(" -> ")[0] if not told.startswith("<") else "(…)"
-    for kind in (": Any", ": bool", ": str", ": float", ": int | tuple[int, ...] | None", ": int | None"):
+    for kind in (": Any", ": Accuracy", ": Rounding", ": bool", ": str", ": float", ": int | tuple[int, ...] | None", ": int | None"):
         told = told.replace(kind, "")
     return told.replace(" = ", "=")
 

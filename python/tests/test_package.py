@@ -102,10 +102,14 @@ def test_callers_types_are_checked(tmp_path, mypy):
                                         "t: str = wf.fsum([1.0])\n"
                                         "wf.no_such([1.0])\n"
                                         "u: wf.ExactSum = sum([wf.ExactSum()], wf.ExactSum()) + wf.ExactSum()\n"
-                                        "u + 1\n" + "".join(f"wf.{name}\n" for name in sorted({*wf.__all__, *wf._MODULES})))
+                                        "u + 1\n"
+                                        "wf.mean([1.0], rounding='upward')\n"
+                                        "wf.segment_sum([1.0], 1, accuracy='quick')\n"
+                                        "wf.jax.sum([1.0], rounding='even')\n"
+                                        "u.value(rounding='even')\n" + "".join(f"wf.{name}\n" for name in sorted({*wf.__all__, *wf._MODULES})))
     done = subprocess.run([*mypy, "caller.py"], capture_output=True, text=True, cwd=tmp_path)
     lines = [line for line in done.stdout.splitlines() if "error" in line and line.startswith("caller.py")]
-    assert [int(line.split(":")[1]) for line in lines] == [4, 5, 6, 8], done.stdout
+    assert [int(line.split(":")[1]) for line in lines] == [4, 5, 6, 8, 9, 10, 11, 12], done.stdout
 
 
 def test_import_is_quick_and_leaves_numpy_alone():

@@ -10,8 +10,10 @@ from . import _core
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Literal, TypeVar
 
+    Accuracy = Literal["exact", "fast"]
+    Rounding = Literal["nearest", "zero", "away", "up", "down"]
     F = TypeVar("F", bound=Callable[..., Any])
 
 _reduce, _dot, _parted, _fused = _core.reduce, _core.dot, _core.parted, _core.fused
@@ -122,8 +124,8 @@ def _document(*names: str) -> Callable[[F], F]:
 
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum: the true one, rounded once.
 
     Sums of integers are int64 or uint64, modulo 2^64; those of bool count. The sum of nothing is 0.
@@ -174,8 +176,8 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-         "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+         "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean: the true sum divided by the number of elements, rounded once. The mean of nothing is NaN.
 
     Parameters
@@ -196,8 +198,8 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+        "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance, from the exact sum and the exact sum of squares, rounded once: nothing cancels, at any offset.
 
     Parameters
@@ -218,8 +220,8 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+        "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation: the root of the variance, rounded once.
 
     Parameters
@@ -240,8 +242,8 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "outs", "stream")
-def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-             "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+             "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Mean and variance in one pass, each rounded once.
 
     Parameters
@@ -263,8 +265,8 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+                   rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of squares, of complex numbers of |x|²: exact products, rounded once.
 
     Parameters
@@ -285,7 +287,7 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding =
          "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm, the correctly rounded root of the exact sum of squares: no overflow on the way.
 
@@ -307,7 +309,7 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding =
           "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of magnitudes, rounded once.
 
@@ -548,8 +550,8 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+           "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of what is not NaN, as `sum` gives it.
 
     Parameters
@@ -570,8 +572,8 @@ def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any =
     return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-            "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+            "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of what is not NaN, as `mean` gives it.
 
     Parameters
@@ -592,8 +594,8 @@ def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any 
     return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+           "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of what is not NaN, as `var` gives it.
 
     Parameters
@@ -659,8 +661,8 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, True)
 
 @_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "where_both", "out", "stream")
-def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -737,7 +739,7 @@ class _Fused:
         self._ops = tuple(builtins.map(_core.op_names.index, names))
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
-                 accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
+                 accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
         if out is None:
             found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream, where)
             if found is not NotImplemented:
@@ -757,7 +759,7 @@ def _of_table(op: int) -> Callable[..., Any]:
     name, (summary, _, rounds) = _core.op_names[op], _core.operations[op]
     f: Callable[..., Any]
     if rounds:
-        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest",
+        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest",
               where: Any = None, out: Any = None, stream: Any = None) -> Any:
             return _reduce(op, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
     else:
@@ -798,7 +800,7 @@ for _op, _name in enumerate(_core.op_names):
 _BY_NAME = {**{n: n for n in _core.op_names if n != "dot"}, "norm": "norm2"}
 
 
-def _is_own(reduction: Any, who: str, correction: Any, accuracy: str, rounding: str) -> bool:
+def _is_own(reduction: Any, who: str, correction: Any, accuracy: Accuracy, rounding: Rounding) -> bool:
     if type(reduction).__module__ != "warpfold._own":  # which is imported where somebody has made one
         return False
     if (correction, accuracy, rounding) != (0, "exact", "nearest"):
@@ -818,8 +820,8 @@ def _name_of(reduction: Any, who: str) -> str:
 
 
 @_document("reduction", "x", "offsets", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
-def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
-                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact",
+                   rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
     A segment without elements gives what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
@@ -848,7 +850,7 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
 _CODES = {name: code for code, name in enumerate(_core.op_names)}
 
 
-def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
+def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: Accuracy = "exact", rounding: Rounding = "nearest",
               stream: Any = None, where: Any = None, out: Any = None) -> Any:
     if offsets is not None:
         found = _parted(_CODES[name], x, offsets, None, None, correction, accuracy, rounding, stream, where, out)
@@ -860,7 +862,7 @@ def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy:
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_sum(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -885,7 +887,7 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_mean(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -909,7 +911,7 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
 
 
 @_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
-def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -933,7 +935,7 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
 
 
 @_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
-def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1029,7 +1031,7 @@ def segment_prod(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None,
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_norm(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1149,9 +1151,9 @@ def segment_logsumexp(x: Any, offsets: Any, /, *, where: Any = None, out: Any = 
 
 
 @_document("reduction", "x", "labels", "answers", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
-def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
+def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: Accuracy =
                     "exact",
-                    rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+                    rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
     Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
@@ -1181,7 +1183,7 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     return _labels(name, x, labels, answers, correction, accuracy, rounding, stream, "reduce_by_label", where, out)
 
 
-def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str,
+def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: Accuracy, rounding: Rounding, stream: Any, who: str,
             where: Any, out: Any) -> Any:
     if labels is not None:
         found = _parted(_CODES[name], x, None, labels, answers, correction, accuracy, rounding, stream, where, out)
@@ -1192,7 +1194,7 @@ def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accur
 
 
 @_document("x", "labels", "answers", "accuracy", "rounding", "where", "out", "stream")
-def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
 
     Parameters
@@ -1218,7 +1220,7 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
 
 
 @_document("x", "keys", "accuracy", "rounding", "where", "stream")
-def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, Any]:
+def sum_by_key(x: Any, keys: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, Any]:
     """The sum of the elements of each key, which may be anything that NumPy sorts.
 
     How many keys there are is known when all have been looked at: so it has no ``out``, and of keys on a GPU (CuPy's or PyTorch's, as the

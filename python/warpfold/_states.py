@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Any, TypeVar
 
+    from ._functions import Rounding
+
     S = TypeVar("S", bound="_State")
 
 _FLOATS = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3}
@@ -236,11 +238,11 @@ class ExactSum(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Sum, "sum", _core.sum_of_words
 
-    def value(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def value(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The sum, rounded once to a type of floats; a Python float, which holds each of them."""
         return float(self._state.value(rounding, _float_code(dtype, "ExactSum")))
 
-    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def mean(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The sum divided by the number of elements, rounded once; NaN of nothing."""
         return float(self._state.mean(rounding, _float_code(dtype, "ExactSum")))
 
@@ -295,7 +297,7 @@ class ExactMoments(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
-    def _answer(self, which: str, rounding: str, dtype: Any, correction: float = 0) -> float:
+    def _answer(self, which: str, rounding: Rounding, dtype: Any, correction: float = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here
             from ._fractional import fraction_of
             from ._general import correction_of
@@ -304,27 +306,27 @@ class ExactMoments(_State):
             correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 
-    def sum(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def sum(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The sum, rounded once."""
         return self._answer("sum", rounding, dtype)
 
-    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def mean(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The mean, rounded once; NaN of nothing."""
         return self._answer("mean", rounding, dtype)
 
-    def sum_of_squares(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def sum_of_squares(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The sum of squares, rounded once."""
         return self._answer("sum_of_squares", rounding, dtype)
 
-    def norm(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def norm(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The root of the sum of squares, rounded once."""
         return self._answer("norm", rounding, dtype)
 
-    def var(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def var(self, *, correction: float = 0, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The variance, rounded once; NaN where count - correction is not positive."""
         return self._answer("var", rounding, dtype, correction)
 
-    def std(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
+    def std(self, *, correction: float = 0, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
         """The root of the variance, rounded once."""
         return self._answer("std", rounding, dtype, correction)
 

@@ -9,6 +9,7 @@ import sys
 from itertools import chain
 
 from . import _core
+from ._core import fmean as fmean, fsum as fsum  # in C++ from the first argument on: a list of one number takes no longer than by the standard library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ def _values(x: Any, who: str) -> Any:
 
 
 _core.use_arrays(_of_array)
-fsum, fmean = _core.fsum, _core.fmean  # in C++ from the first argument on: a list of one number takes no longer than by the standard library
 fsum.__module__ = fmean.__module__ = __name__  # whose examples are tested
 
 

@@ -17,13 +17,16 @@ arrays that ufuncs and other functions of NumPy's make of it. What calls `numpy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
 from . import _functions
 from ._general import into
 from ._inputs import CODES, NAMES, code_of, is_complex, is_floating
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 __all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar",
            "ndarray", "prod", "std", "sum", "var"]
@@ -40,7 +43,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_np)})
 
 
-class ndarray(_np.ndarray):
+class ndarray(_np.ndarray[Any, Any]):
     """A NumPy array whose reductions are exact, made by `exact`."""
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -58,7 +61,7 @@ def exact(x: Any, /) -> ndarray:
     return _np.asarray(x).view(ndarray)
 
 
-def _nanstd(x: Any, /, *, axis: Any = None, keepdims: Any = False, correction: Any = 0, rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+def _nanstd(x: Any, /, *, axis: Any = None, keepdims: Any = False, correction: Any = 0, rounding: Rounding = "nearest", where: Any = None, out: Any = None) -> Any:
     return _functions._reduce(_functions._STD, x, axis, None, keepdims, correction or None, "exact", rounding, where, out, None, True)
 
 

@@ -333,6 +333,8 @@ def test_examples():
     pytest.importorskip("dask.dataframe")
     found = doctest.testmod(wfd)
     assert found.failed == 0 and found.attempted > 8
+    for name in wfd.__all__:
+        assert ">>> " in (getattr(wfd, name).__doc__ or ""), name
 
 
 def test_the_documents_code_runs():

@@ -117,3 +117,9 @@ def test_refusals():
     with pytest.raises(ValueError, match="no elements"):
         np.min(wnp.exact([]))
     assert wnp.sum(masked) == 5.0 and wnp.mean(masked.reshape(2, 2), axis=0).tolist() == [2.0, 3.0]  # the mask is not lost
+
+
+@pytest.mark.parametrize("name", wnp.__all__)
+def test_every_name_has_an_example(name):  # test_package.py runs them
+    told = inspect.getdoc(getattr(wnp, name))
+    assert ">>> " in told and "References\n----------\n" in told and (name == "ndarray" or "Parameters\n----------\n" in told)

@@ -353,12 +353,24 @@ _PARAMETERS = """
         Elements or a `dtype` that the function does not take.
     ValueError, numpy.exceptions.AxisError
         Axes that the array does not have; chunks of unknown sizes for `argmin` and `argmax`.
+
+    References
+    ----------
+    docs/distributed.md: states of chunks, and why the bits are the same.
+
+    Examples
+    --------
+    >>> import dask.array, numpy
+    >>> import warpfold as wf
+    >>> x = dask.array.arange(12, chunks=5)
+    >>> numpy.array_equal(dask.compute(wf.dask.NAME(x))[0], wf.NAME(numpy.arange(12)))
+    True
 """
 
 
 def _document(f: Any) -> Any:
     if f.__doc__ is not None:
-        f.__doc__ += "\n" + _PARAMETERS
+        f.__doc__ += "\n" + _PARAMETERS.replace("NAME", f.__name__)
     return f
 
 

@@ -237,3 +237,66 @@ max: Callable[..., Any] = _plain("max", "The greatest element; a NaN if there is
 min: Callable[..., Any] = _plain("min", "The least element; a NaN if there is one.")
 norm_inf: Callable[..., Any] = _plain("norm_inf", "The largest magnitude.")
 prod: Callable[..., Any] = _plain("prod", "The product, by f64 in C order.")
+
+
+_SECTIONS = {
+    "x": """x : array_like
+    What `jax.numpy.asarray` takes, of the types that `warpfold` takes; also what `jax.jit` traces.""",
+    "y": """y : array_like
+    The other factors, broadcast against x.""",
+    "axis": """axis : int, tuple of ints or None
+    The axes to reduce over, one alone for `argmax` and `argmin`; None: all. It is no traced value.""",
+    "keepdims": """keepdims : bool
+    Reduced axes stay, with length 1.""",
+    "correction": """correction : int or float
+    The sum of squared differences is divided by n - correction. It is no traced value.""",
+    "accuracy": """accuracy : {"exact", "fast"}
+    The true answer, rounded once; or native arithmetic.""",
+    "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
+    How the true answer is rounded.""",
+}
+
+
+def _document(name: str) -> None:
+    f = globals()[name]
+    if f.__doc__ is None:  # under -OO
+        return
+    parameters = ["x", *["y"] * (name == "dot"), *f.__kwdefaults__]
+    sources = "docs/exact.md: how the answer is exact." if "rounding" in parameters else "docs/reductions.md: what is answered of nothing, of NaNs and of too large an answer."
+    given = "x, x" if name == "dot" else "x"
+    f.__doc__ += f"""
+
+Parameters
+----------
+{chr(10).join(_SECTIONS[n] for n in parameters)}
+
+Returns
+-------
+jax.Array
+    Of the type that `warpfold.{name}` gives, narrowed where JAX has no types of 64 bits, and the shape of x without the axes that are reduced.
+
+Raises
+------
+TypeError
+    Elements of other types, a traced value where none may be; at derivatives, complex numbers.
+ValueError, numpy.exceptions.AxisError
+    Axes that the array does not have, names that are none; no elements for what needs some.
+warpfold.CompileError, FileNotFoundError
+    The adapter cannot be compiled: there is no C++ compiler.
+
+References
+----------
+{sources}
+
+Examples
+--------
+>>> import jax
+>>> import warpfold as wf
+>>> x = jax.numpy.array([3.0, 1.0, 2.0], "float32")
+>>> bool(jax.jit(wf.jax.{name})({given}) == wf.{name}({given}))
+True
+"""
+
+
+for _name in __all__:
+    _document(_name)

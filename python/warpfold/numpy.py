@@ -44,7 +44,20 @@ def __dir__() -> list[str]:
 
 
 class ndarray(_np.ndarray[Any, Any]):
-    """A NumPy array whose reductions are exact, made by `exact`."""
+    """A NumPy array whose reductions are exact, made by `exact`; what NumPy's functions make of it is one, too.
+
+    References
+    ----------
+    NEP 18, by which NumPy's functions come here.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import warpfold as wf
+    >>> x = wf.numpy.exact([1e16, 1.0, -1e16])
+    >>> type(numpy.where(x > 0, x, 0)) is wf.numpy.ndarray, float(x.sum())
+    (True, 1.0)
+    """
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         ours = _OURS.get(func)
@@ -55,7 +68,34 @@ class ndarray(_np.ndarray[Any, Any]):
 
 
 def exact(x: Any, /) -> ndarray:
-    """`x` as an array whose reductions are exact: a view where it is an array."""
+    """`x` as an array whose reductions are exact: a view where it is an array.
+
+    Parameters
+    ----------
+    x : array_like
+        What NumPy reads as an array.
+
+    Returns
+    -------
+    warpfold.numpy.ndarray
+        Of the same shape and type.
+
+    Raises
+    ------
+    TypeError
+        An array that masks some of its elements.
+
+    References
+    ----------
+    NEP 18, by which NumPy's functions come here.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import warpfold as wf
+    >>> float(numpy.sum(wf.numpy.exact([1e16, 1.0, -1e16])))
+    1.0
+    """
     if isinstance(x, _np.ma.MaskedArray) and _np.ma.getmaskarray(x).any():
         raise TypeError("exact: a masked array, whose mask would be lost; the functions of warpfold and warpfold.numpy leave out what it masks")
     return _np.asarray(x).view(ndarray)
@@ -127,7 +167,38 @@ def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
             raise TypeError(f"{name}: {sorted(twice)[0]}= is given twice")
         return _answer(name, a, {**given, **kwargs})
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"`numpy.{name}` with answers as `warpfold.{name.removeprefix('nan')}` gives them: exact, or rounded once."
+    plain = name.removeprefix("nan")
+    f.__doc__ = f"""`numpy.{name}` with answers as `warpfold.{plain}` gives them: exact, or rounded once.
+
+Parameters
+----------
+a : array_like
+    Of numbers; dates, text and objects are reduced by NumPy.
+{", ".join(parameters)}
+    As `numpy.{name}` has them, but ``initial`` and ``mean``; by name also what else `warpfold.{plain}` takes, as ``rounding``.
+
+Returns
+-------
+scalar or array
+    Of NumPy's shape, and of its type but that the true answer is rounded to it once.
+
+Raises
+------
+TypeError
+    Elements that no type here holds, ``initial`` and ``mean``, a ``dtype`` that would cut something off.
+ValueError, numpy.exceptions.AxisError
+    Axes that the array does not have; no elements for what needs some.
+
+References
+----------
+docs/reductions.md, and docs/exact.md: as of `warpfold.{plain}`.
+
+Examples
+--------
+>>> import warpfold as wf
+>>> bool(wf.numpy.{name}([3.0, 1.0, 2.0]) == wf.{plain}([3.0, 1.0, 2.0]))
+True
+"""
     return f
 
 

@@ -96,7 +96,8 @@ def test_arrays_of_warpfolds_numpy_inside(name):
     x = xr.DataArray(wf.numpy.exact(v), dims=("a", "b"))
     for skipna in (None, True, False):
         for dim, axis in ((None, None), ("b", 1), ("a", 0)):
-            got = getattr(x, name)(dim, skipna=skipna)
+            with xr.set_options(use_bottleneck=False, **({"use_numbagg": False} if "use_numbagg" in xr.get_options() else {})):  # which sum by themselves, where they are
+                got = getattr(x, name)(dim, skipna=skipna)
             assert np.array_equal(got.values, getattr(wf, name)(v, axis=axis)), (skipna, dim)
     if name == "sum":
         gaps = xr.DataArray(wf.numpy.exact([1e16, np.nan, 1.0, -1e16]), dims="a")

@@ -289,7 +289,7 @@ def test_text_and_complex_numbers_are_no_real_ones():
             call()
     for name in ("fsum", "fmean", "mean", "variance", "pvariance", "stdev", "pstdev"):
         call = getattr(wf if name[0] == "f" else wf.statistics, name)
-        for x in (np.array([1j]), np.array([1j, 2.0])):  # of one alone a sample has no variance
+        for x in (np.array([1j]), np.array([1j, 2.0])):  # a sample of one alone has no variance
             with pytest.raises(TypeError, match=f"^{name}: elements of type complex128; it takes real types$"):
                 call(x)
 

@@ -52,7 +52,7 @@ def _check_no_tangent(x: Any, who: str) -> None:
     """A derivative in forward mode, which PyTorch would take to be 0."""
     if _forward_ad._current_level < 0:
         return
-    # Of torch.func.jvp nothing is seen here but that it runs.
+    # torch.func.jvp shows nothing here but that it runs.
     if getattr(_transforms, "JVP_NESTING", 0) or _forward_ad.unpack_dual(x).tangent is not None:
         raise NotImplementedError(f"warpfold::{who}: derivatives in forward mode; there are those of backward()")
 

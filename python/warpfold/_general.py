@@ -126,7 +126,7 @@ class Answers:
         """Places among the elements that count become places among all."""
         for op, offset in zip(ops, self.offsets):
             if mask is not None and op in ONE_AXIS and self.n:
-                places = np.ndarray((self.n,), np.int64, self.raw.data, offset, (self.size,))
+                places: Array = np.ndarray((self.n,), np.int64, self.raw.data, offset, (self.size,))
                 found = places.copy()
                 _core.widen_places(mask, axes, starts, found)
                 places[...] = found

@@ -19,6 +19,8 @@ BF16, F32, F64, I64, BOOL = 1, 2, 3, 7, 12
 DTYPES: list[np.dtype[Any] | None] = [None if n == "bfloat16" else np.dtype(n) for n in NAMES]
 CODES = {d: k for k, d in enumerate(DTYPES) if d is not None}
 
+_ma: Any = np.ma  # which has no types before NumPy 2.3
+
 _core.use_numpy(np.ndarray, np.empty, DTYPES, [None if d is None else d.type for d in DTYPES])
 
 
@@ -206,7 +208,7 @@ def take(x: Any, who: str) -> Source:
     if isinstance(x, np.ndarray):
         mask = None
         if isinstance(x, np.ma.MaskedArray):
-            hidden, x = np.ma.getmask(x), x.data
+            hidden, x = _ma.getmask(x), x.data
             if hidden.dtype == np.bool_ and hidden.any():  # else the fields of a structure are masked, each for itself
                 mask = _core.view_of_buffer(~hidden)
         lies = of_numpy(x, who)
@@ -333,7 +335,7 @@ def no_numbers(found: np.ndarray[Any, Any], who: str) -> TypeError:
 def holds_nulls(x: Any) -> bool:
     """Whether an array of NumPy, pandas, pyarrow or polars has elements that are none."""
     if isinstance(x, np.ma.MaskedArray):
-        return bool(np.ma.getmaskarray(x).any())
+        return bool(_ma.getmaskarray(x).any())
     count = getattr(x, "null_count", None)
     if count is not None:
         return bool(count() if callable(count) else count)
@@ -360,7 +362,7 @@ def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
     """The view of a mask, of that shape; None for True."""
     if where is None or where is True:
         return None
-    mask = where.filled(False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
+    mask = _ma.filled(where, False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
     if mask.dtype != np.bool_ and holds_nulls(where):
         raise TypeError(f"{who}: where= with nulls; fill them")
     if mask.dtype != np.bool_:

@@ -23,7 +23,7 @@ import numpy as _np
 
 from . import _functions
 from ._general import into
-from ._inputs import CODES, NAMES, code_of, is_complex, is_floating
+from ._inputs import CODES, NAMES, code_of, holds_nulls, is_complex, is_floating
 
 if TYPE_CHECKING:
     from ._functions import Rounding
@@ -96,7 +96,7 @@ def exact(x: Any, /) -> ndarray:
     >>> float(numpy.sum(wf.numpy.exact([1e16, 1.0, -1e16])))
     1.0
     """
-    if isinstance(x, _np.ma.MaskedArray) and _np.ma.getmaskarray(x).any():
+    if isinstance(x, _np.ma.MaskedArray) and holds_nulls(x):
         raise TypeError("exact: a masked array, whose mask would be lost; the functions of warpfold and warpfold.numpy leave out what it masks")
     return _np.asarray(x).view(ndarray)
 

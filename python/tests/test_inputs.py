@@ -480,3 +480,32 @@ def test_what_only_has_items_for_something_else_is_told_in_one_line():
     assert wf.sum(Items()) == 3.5
     with pytest.raises(TypeError, match="^sum: an object of type Lazy; .*; a lazy thing has no items$"):
         wf.sum(Lazy())
+
+
+def test_out_of_the_callers_kind():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1.0, 2.0, 4.0], [3.0, 0.5, 5.0]])
+    for f, shape in ((wf.sum, (3,)), (wf.max, (3,)), (wf.var, (3,))):
+        out = xp.zeros(shape, dtype=xp.float64)
+        assert f(x, axis=0, out=out) is out and bool(xp.all(out == f(x, axis=0)))
+    whole = xp.zeros((), dtype=xp.float64)
+    assert wf.sum(x, out=whole) is whole and float(whole) == 15.5
+    low, places = xp.zeros((2,), dtype=xp.float64), xp.zeros((2,), dtype=xp.int64)
+    assert wf.fuse(["min", "argmax", "sum"])(x, axis=1, out=(low, places, None))[0] is low and [float(v) for v in low] == [1.0, 0.5] and [int(v) for v in places] == [2, 2]
+    numpys = np.zeros(3)
+    assert wf.sum(x, axis=0, out=numpys) is numpys and numpys.tolist() == [4.0, 2.5, 9.0]
+    for out, kind, said in ((xp.zeros((2,), dtype=xp.float64), ValueError, r"out= has the shape [(]2,[)]; the answer has [(]3,[)]"),
+                            (xp.zeros((3,), dtype=xp.float32), TypeError, "out= holds .*float32; the answer is .*float64"), ([0.0] * 3, TypeError, "out= of type list")):
+        with pytest.raises(kind, match=f"^sum: {said}"):
+            wf.sum(x, axis=0, out=out)
+    with pytest.raises(TypeError, match="^sum: out= of type Array; it is a NumPy array"):
+        wf.sum(np.ones((2, 3)), axis=0, out=xp.zeros((3,), dtype=xp.float64))
+
+
+def test_keys_are_told_as_the_callers_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], xp.asarray([2, 1, 2]))
+    assert type(keys) is type(xp.asarray(1)) and keys.dtype == xp.int64 and [int(k) for k in keys] == [1, 2] and sums.tolist() == [2.0, 5.0]
+    for given in (np.array(["b", "a", "b"]), np.array([2, 1, 2]), ["b", "a", "b"], iter("bab")):
+        keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], given)
+        assert type(keys) is np.ndarray and sums.tolist() == [2.0, 5.0]

@@ -215,6 +215,21 @@ def test_tensors_as_they_are_not_as_they_lie():
             assert "\n" not in str(e.value)
 
 
+def test_out_and_keys_are_tensors():
+    for dtype in (torch.float32, torch.bfloat16):
+        x = elements(dtype, (3, 40))
+        out = torch.zeros(6, dtype=dtype)[::2]
+        assert wf.sum(x, axis=1, out=out) is out and torch.equal(out, wf.sum(x, axis=1))
+        assert wf.dot(x, x, axis=1, out=out) is out and wf.segment_max(x.ravel(), 40, out=out) is out
+        number = torch.zeros((), dtype=dtype)
+        assert wf.mean(x, out=number) is number and torch.equal(number, wf.mean(x))
+        for wrong, said in ((torch.zeros(2, dtype=dtype), "shape"), (torch.zeros(3, dtype=torch.float64), "float64"), (torch.zeros(3, dtype=dtype).requires_grad_(), "requires grad")):
+            with pytest.raises((TypeError, ValueError), match=f"^sum: out= .*{said}"):
+                wf.sum(x, axis=1, out=wrong)
+    keys, sums = wf.sum_by_key(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([7, 3, 7]))
+    assert type(keys) is type(sums) is torch.Tensor and keys.tolist() == [3, 7] and sums.tolist() == [2.0, 5.0]
+
+
 def test_rows_have_the_same_bits_in_every_batch(capsys):
     path = pathlib.Path(__file__).parents[2] / "examples" / "batch_invariant.py"
     example = runpy.run_path(str(path))

@@ -60,11 +60,11 @@ _PARAMETERS = {
     "where_both": """where : array_like of bool, optional
         The products that count; broadcast to their shape. Of arrays on a GPU one there, of the same library (CuPy or PyTorch).""",
     "out": """out : array, optional
-        Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+        Where the answer goes, of its shape and dtype: an array of NumPy's or of the kind of x, or, of elements on a GPU, one there.""",
     "outs": """out : tuple of arrays, optional
-        Where the answers go, one for each, or None for a new one: NumPy arrays, or, of elements on a GPU, ones there.""",
+        Where the answers go, one for each, or None for a new one: arrays of NumPy's or of the kind of x, or, of elements on a GPU, ones there.""",
     "out_or_outs": """out : array, or a tuple of two for `minmax` and `mean_var`, optional
-        Where the answers go, of their shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+        Where the answers go, of their shape and dtype: arrays of NumPy's or of the kind of x, or, of elements on a GPU, ones there.""",
     "stream": """stream : stream, optional
         Where the reduction of elements on a GPU is put: a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
         current one of the array's library. Nothing waits for it.""",

@@ -173,10 +173,12 @@ def into(out: Any, answer: Any, who: str) -> Any:
     return out
 
 
-def check_out(out: Any, answer: Any, who: str) -> Array:
+def check_out(out: Any, answer: Any, who: str) -> Any:
     """The answer as an array, which fits."""
+    if type(out) is type(answer) and not isinstance(answer, np.ndarray):  # an array of the caller's library
+        return check_theirs(out, answer, who)
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array")
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array, or of the kind of the elements' array")
     given = np.asarray(answer)
     if out.shape != given.shape:
         raise ValueError(f"{who}: out= has the shape {out.shape}; the answer has {given.shape}")
@@ -185,6 +187,18 @@ def check_out(out: Any, answer: Any, who: str) -> Array:
     if not out.flags.writeable:
         raise ValueError(f"{who}: out= is read-only")
     return given
+
+
+def check_theirs(out: Any, answer: Any, who: str) -> Any:
+    if type(out).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; JAX's arrays are never written, so give one of NumPy's")
+    if tuple(out.shape) != tuple(answer.shape):
+        raise ValueError(f"{who}: out= has the shape {tuple(out.shape)}; the answer has {tuple(answer.shape)}")
+    if out.dtype != answer.dtype:
+        raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {answer.dtype}, and they must be the same; dtype=, where there is one, says what the answer is")
+    if getattr(out, "requires_grad", False):
+        raise TypeError(f"{who}: out= requires grad, which an answer has not")
+    return answer
 
 
 def into_each(out: Any, answer: tuple[Any, ...], who: str) -> tuple[Any, ...]:
@@ -765,7 +779,9 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
-    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
+    sums = parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
+    theirs = type(keys) is not np.ndarray and (type(keys).__module__.partition(".")[0] == "torch" or hasattr(type(keys), "__array_namespace__"))
+    return take(keys, "sum_by_key").give(different) if theirs else different, sums
 
 
 def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:

@@ -509,3 +509,53 @@ def test_keys_are_told_as_the_callers_arrays():
     for given in (np.array(["b", "a", "b"]), np.array([2, 1, 2]), ["b", "a", "b"], iter("bab")):
         keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], given)
         assert type(keys) is np.ndarray and sums.tolist() == [2.0, 5.0]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "u8", "c16"])
+@pytest.mark.parametrize("layout", ["whole", "transposed", "reversed", "broadcast"])
+def test_large_arrays_of_the_other_byte_order_by_parts(dtype, layout, monkeypatch):
+    from warpfold import _swapped
+    monkeypatch.setattr(_swapped, "PART", 16)
+    r = np.random.default_rng(7)
+    v = r.standard_normal((5, 4, 6)) * 10.0**r.integers(-3, 4, (5, 4, 6))
+    native = (np.abs(v) if dtype[0] == "u" else v).astype(dtype)
+    if dtype[0] in "fc":
+        native[1, 2, 3] = np.nan
+    native = {"whole": native, "transposed": native.T, "reversed": native[::-1, :, ::2], "broadcast": np.broadcast_to(native, (3, *native.shape))}[layout]
+    other = native.astype(native.dtype.newbyteorder())
+    other = np.broadcast_to(other[0], native.shape) if layout == "broadcast" else other
+    assert _swapped.is_large(other) and not _swapped.is_large(native) and not _swapped.is_large(other[:1, :1, :1])
+    counts = r.random(native.shape) < 0.6
+    names = ["sum", "mean", "var", "mean_var", "norm", "any", "count_nonzero", "prod", "logsumexp", "nansum", "min", "minmax", "argmax", "nanmax"]
+    for name in names[:8 if dtype[0] == "c" else None]:
+        f = getattr(wf, name)
+        for axis in (None, 0, -1, 1) if name == "argmax" else (None, 0, -1, (0, 2), (), tuple(range(native.ndim))):
+            for how in ({}, {"keepdims": True}, {"where": counts}, {"where": counts[0]}, *[{"rounding": "up"}] * (name in ("sum", "norm")), *[{"correction": 0.5}] * ("var" in name),
+                        *[{"dtype": "complex128"}] * (name == "sum")):
+                try:
+                    expected = f(native, axis=axis, **how)
+                except ValueError as e:
+                    with pytest.raises(type(e), match="no elements"):
+                        f(other, axis=axis, **how)
+                    continue
+                got = f(other, axis=axis, **how)
+                for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,)):
+                    assert type(a) is type(b) and (a.dtype, a.shape) == (b.dtype, b.shape) and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"), (name, axis, how)
+    out = np.zeros(native.shape[1:], wf.sum(native).dtype)
+    assert wf.sum(other, axis=0, out=out) is out and np.array_equal(out, wf.sum(native, axis=0), equal_nan=True)
+    with pytest.raises(np.exceptions.AxisError if hasattr(np, "exceptions") else IndexError, match="^sum: axis 9"):
+        wf.sum(other, axis=9)
+
+
+def test_of_large_arrays_of_the_other_byte_order_no_copy_is_made():
+    import tracemalloc
+    x = np.arange(2**21, dtype="f8")
+    other = x.astype(">f8" if x.dtype.newbyteorder(">") != x.dtype else "<f8")
+    wf.sum(other)
+    for f in (lambda: wf.sum(other), lambda: wf.mean_var(other.reshape(4, -1), axis=1), lambda: wf.max(other.reshape(-1, 4), axis=0), lambda: wf.argmax(other, axis=0, keepdims=True)):
+        tracemalloc.start()
+        f()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < x.nbytes / 4
+    assert wf.sum(other) == wf.sum(x) and wf.argmax(other, axis=0, keepdims=True).tolist() == [x.size - 1]

@@ -233,6 +233,10 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
     if type(x) is not np.ndarray and lies_on_gpu(x):
         return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, [out], stream, skip_nans, name)[0]
     no_stream(stream, name)
+    if type(x) is np.ndarray and not x.dtype.isnative:
+        from . import _swapped
+        if _swapped.is_large(x) and (found := _swapped.reduce(op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)) is not None:
+            return found if out is None else into(out, found, name)
     source = take(x, name)
     if type(x) is not np.ndarray and (plain := plain_array(x, source)) is not None:
         return _core.reduce(op, plain, axis, dtype, keepdims, correction, accuracy, rounding, where, out, None, skip_nans)

@@ -545,6 +545,9 @@ def test_large_arrays_of_the_other_byte_order_by_parts(dtype, layout, monkeypatc
     assert wf.sum(other, axis=0, out=out) is out and np.array_equal(out, wf.sum(native, axis=0), equal_nan=True)
     with pytest.raises(np.exceptions.AxisError if hasattr(np, "exceptions") else IndexError, match="^sum: axis 9"):
         wf.sum(other, axis=9)
+    if dtype[0] != "c":
+        with pytest.raises(ValueError, match="^max: where= leaves no elements"):
+            wf.max(other, where=np.zeros(native.shape, bool))
 
 
 def test_of_large_arrays_of_the_other_byte_order_no_copy_is_made():

@@ -157,3 +157,10 @@ def test_every_function_has_an_example_which_runs():
         told = inspect.getdoc(f)
         assert all(f"\n{parameter} : " in told for parameter in inspect.signature(f).parameters), name
         assert "References\n----------\n" in told
+
+
+def test_out_is_none_of_jaxs_arrays():
+    out = np.zeros(3, np.float32)
+    assert wf.sum(jnp.ones((2, 3), jnp.float32), axis=0, out=out) is out and out.tolist() == [2.0] * 3
+    with pytest.raises(TypeError, match="^sum: out= of type ArrayImpl; JAX's arrays are never written"):
+        wf.sum(jnp.ones((2, 3), jnp.float32), axis=0, out=jnp.zeros(3, jnp.float32))

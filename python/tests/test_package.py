@@ -46,6 +46,12 @@ def test_every_function_is_documented_with_an_example(name):
         assert "    Answers lie in one dimension, " in doc
 
 
+@pytest.mark.parametrize("kind", [wf.ExactSum, wf.ExactMoments])
+def test_every_method_of_a_state_has_an_example(kind):
+    for name, f in inspect.getmembers(kind, callable):
+        assert name.startswith("_") or ">>> " in inspect.getdoc(f), name
+
+
 @pytest.mark.parametrize("name", FUNCTIONS + TWINS)
 def test_every_parameter_is_documented(name):
     import re

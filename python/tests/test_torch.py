@@ -230,6 +230,12 @@ def test_out_and_keys_are_tensors():
     assert type(keys) is type(sums) is torch.Tensor and keys.tolist() == [3, 7] and sums.tolist() == [2.0, 5.0]
 
 
+def test_examples():
+    import doctest
+    found = doctest.testmod(wft)
+    assert found.failed == 0 and found.attempted == 6
+
+
 def test_rows_have_the_same_bits_in_every_batch(capsys):
     path = pathlib.Path(__file__).parents[2] / "examples" / "batch_invariant.py"
     example = runpy.run_path(str(path))

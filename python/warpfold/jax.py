@@ -8,9 +8,9 @@ indexes are int32 or uint32 (modulo 2^32) and means of integers float32.
 `sum`, `mean`, `var`, `std`, `norm`, `sum_of_squares`, `logsumexp` and `dot` of real numbers have derivatives: by JAX's own arithmetic, from
 exact values. Under `jax.vmap` rows are reduced one after the other; `axis=` is the quicker way.
 
->>> import jax.numpy as jnp  # doctest: +SKIP
->>> from warpfold import jax as wfj  # doctest: +SKIP
->>> float(jax.jit(wfj.sum)(jnp.array([1e8, 1.0, -1e8])))  # doctest: +SKIP
+>>> import jax
+>>> from warpfold import jax as wfj
+>>> float(jax.jit(wfj.sum)(jax.numpy.array([1e8, 1.0, -1e8])))
 1.0
 """
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
+from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, bools_of, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
                       mask_of, of_numpy, one_piece, scalar_or_array, take, with_bf16, with_whole_numbers)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
@@ -386,13 +386,30 @@ class PlaceInPieces:
         self.before += view.size
 
 
+def counted(pieces: Iterable[tuple[_core.View, _core.View | None]], where: Any, who: str) -> Iterator[tuple[_core.View, _core.View | None]]:
+    """Pieces and which of their elements count; `where` is of all pieces one after the other."""
+    counts = bools_of(where, who)
+    if counts is None:
+        yield from pieces
+        return
+    if counts.ndim > 1:
+        raise ValueError(f"{who}: where= in {counts.ndim} dimensions; the array has 1")
+    before = 0
+    for view, mask in pieces:
+        some = np.broadcast_to(counts, view.shape) if counts.size == 1 else counts[before:before + view.size]
+        before += view.size
+        if some.size != view.size:
+            break
+        yield view, both_masks(mask, _core.view_of_buffer(np.ascontiguousarray(some)))
+    if counts.size not in (1, before):
+        raise ValueError(f"{who}: where= has {counts.size} elements; the array has {before}{' or more' * (before > counts.size)}")
+
+
 def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
               where: Any, skip_nans: bool, name: str) -> list[Any]:
     """One answer of a column in pieces, each with or without nulls; memory is read a piece at a time."""
     element = source.view.dtype
     axes_of(axis, 1, name)
-    if where is not None and where is not True:
-        raise TypeError(f"{name}: where= of an array in several pieces; put them together first, as combine_chunks() of pyarrow and rechunk() of polars do")
     round_to = None
     if dtype is not None:
         want = code_of(dtype, name)
@@ -407,7 +424,7 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, 0 if part is not None else correction_of(correction, name), name)
     spreads = {op: spreads_of_nothing(op, element) for op in ops if part is not None and op in VARIANCES}
     assert source.more is not None
-    for view, mask in chain(((source.view, source.mask),), source.more):
+    for view, mask in counted(chain(((source.view, source.mask),), source.more), where, name):
         for place in places.values():
             place.add(view, mask, name)
         for spread in spreads.values():

@@ -358,8 +358,8 @@ def with_whole_numbers(x: Any, read: np.ndarray[Any, Any], who: str) -> np.ndarr
     return read
 
 
-def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
-    """The view of a mask, of that shape; None for True."""
+def bools_of(where: Any, who: str) -> np.ndarray[Any, Any] | None:
+    """A mask as NumPy's array; None for True."""
     if where is None or where is True:
         return None
     mask = _ma.filled(where, False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
@@ -367,6 +367,14 @@ def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
         raise TypeError(f"{who}: where= with nulls; fill them")
     if mask.dtype != np.bool_:
         raise TypeError(f"{who}: where= of type {mask.dtype}; it is an array of bool")
+    return mask
+
+
+def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
+    """The view of a mask, of that shape; None for True."""
+    mask = bools_of(where, who)
+    if mask is None:
+        return None
     view = _core.view_of_buffer(mask)
     assert view is not None
     return view.broadcast(shape, f"{who}: where=")

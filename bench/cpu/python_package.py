@@ -3,14 +3,15 @@
 """What the Python package costs beside NumPy, math.fsum, xsum and accupy: calls on small arrays, with nothing but the array and with
 options, the import, and large exact sums.
 
-    python bench/cpu/python_package.py [--elements N] [--parts calls,options,import,sums,others,twins] [OUT.json]
+    python bench/cpu/python_package.py [--elements N] [--parts calls,options,import,sums,others,twins] [--library LIBWARPFOLD.a] [OUT.json]
 
 How far each answer is from the exact one is told beside its time. Times of one run may be compared, never those of two. They are the processor's, of all
 threads together, and of some repetitions the least, since others may use the machine; `load` says how many did. xsum and accupy
-are timed if they are installed.
+are timed if they are installed. With --library, an archive as `cmake --build` makes it, the same sums of small arrays are called from C++, too.
 """
 
 import argparse
+import ctypes
 import importlib
 import importlib.util
 import json
@@ -19,6 +20,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import timeit
 from fractions import Fraction
@@ -38,14 +40,50 @@ def least(call, seconds=0.3, repetitions=9):
     return min(spent, *timer.repeat(repetitions - 1, number)) / number
 
 
-def small_calls():
+FROM_CPP = """\
+#include <ctime>
+#include <span>
+#include <warpfold/warpfold.hpp>
+
+template <class T>
+static double one(const void* x, long n, long calls) {  // seconds of the processor for a call
+  const std::span<const T> elements(static_cast<const T*>(x), static_cast<std::size_t>(n));
+  volatile T sink;
+  const std::clock_t before = std::clock();
+  for (long k = 0; k < calls; ++k) sink = wf::sum(elements);
+  (void)sink;
+  return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC / static_cast<double>(calls);
+}
+extern "C" __attribute__((visibility("default"))) double seconds(int is_double, const void* x, long n, long calls) {
+  return is_double ? one<double>(x, n, calls) : one<float>(x, n, calls);
+}
+"""
+
+
+def cpp_seconds(library):
+    """A function that says what a sum called from C++ takes."""
+    compiling = importlib.import_module("warpfold._compile")
+    place = tempfile.mkdtemp()
+    source, made = (os.path.join(place, name) for name in ("call.cpp", "call.so"))
+    with open(source, "w") as f:
+        f.write(FROM_CPP)
+    subprocess.run([*compiling.compiler(), "-std=c++20", "-O2", "-fPIC", "-shared", "-I", compiling.INCLUDE, source, library, "-pthread", "-Wl,--exclude-libs,ALL", "-o", made],
+                   check=True)
+    run = ctypes.CDLL(made).seconds
+    run.argtypes, run.restype = [ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long], ctypes.c_double
+    return lambda x: min(run(x.dtype == "float64", x.ctypes.data, x.size, 100_000) for _ in range(9))
+
+
+def small_calls(library):
     rows = []
+    from_cpp = cpp_seconds(library) if library else None
     for n in (1, 10, 100, 1000):
         for dtype in ("float64", "float32"):
             x = np.arange(n, dtype=dtype)
             assert wf.sum(x) == x.sum()
             rows.append({"elements": n, "dtype": dtype, "nothing_us": least(lambda: None) * 1e6, "wf.sum_us": least(lambda: wf.sum(x)) * 1e6,
-                         "numpy.sum_us": least(lambda: np.sum(x)) * 1e6, "ndarray.sum_us": least(lambda: x.sum()) * 1e6})
+                         "numpy.sum_us": least(lambda: np.sum(x)) * 1e6, "ndarray.sum_us": least(lambda: x.sum()) * 1e6}
+                        | ({"from_cpp_us": from_cpp(x) * 1e6} if from_cpp else {}))
     return rows
 
 
@@ -193,12 +231,13 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--elements", type=int, default=100_000_000)
     a.add_argument("--parts", default="calls,options,import,sums,others,twins")
+    a.add_argument("--library", help="an archive, for calls from C++")
     a.add_argument("out", nargs="?")
     given = a.parse_args()
     told = {"command": " ".join(["bench/cpu/python_package.py", *sys.argv[1:]]), "python": sys.version.split()[0], "numpy": np.__version__, "warpfold": wf.__version__,
             "target": importlib.import_module("warpfold._core").cpu_target(), "cores": os.cpu_count(), "load_before": os.getloadavg()[0],
             "date": time.strftime("%Y-%m-%d")}
-    parts = {"calls": ("calls", small_calls), "options": ("options", calls_with_options), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "others": ("others", beside_others), "twins": ("twins", twins)}
+    parts = {"calls": ("calls", lambda: small_calls(given.library)), "options": ("options", calls_with_options), "import": ("import_ms", import_ms), "sums": ("sums", lambda: large_sums(given.elements)), "others": ("others", beside_others), "twins": ("twins", twins)}
     for part in given.parts.split(","):
         if part not in parts:
             a.error(f"--parts: {part!r} is none of {', '.join(parts)}")
@@ -207,7 +246,7 @@ def main():
     told["load_after"] = os.getloadavg()[0]
     for r in told.get("calls", ()):
         print(f"{r['elements']:>5} {r['dtype']}: wf.sum {r['wf.sum_us']:.2f} µs, numpy.sum {r['numpy.sum_us']:.2f}, x.sum {r['ndarray.sum_us']:.2f}, "
-              f"nothing {r['nothing_us']:.2f}")
+              f"nothing {r['nothing_us']:.2f}" + (f", from C++ {r['from_cpp_us']:.3f}" if "from_cpp_us" in r else ""))
     for r in told.get("options", ()):
         print(f"{'x'.join(map(str, r['shape'])):>9} {r['call']:40} {r['wf_us']:9.2f} µs, NumPy {r['numpy_us']:9.2f}: {r['wf_us'] / r['numpy_us']:.2f}")
     if "import_ms" in told:

@@ -381,6 +381,10 @@ OverflowError
 ValueError
     Infinities of both signs.
 
+References
+----------
+docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
+
 Examples
 --------
 >>> import warpfold as wf
@@ -411,6 +415,10 @@ statistics.StatisticsError
     There are no data, or weights are not as many, or add up to 0.
 TypeError
     Numbers that are none; with weights, arrays with nulls or masked elements.
+
+References
+----------
+docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
 
 Examples
 --------

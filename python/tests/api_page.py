@@ -8,17 +8,19 @@ import warpfold as wf
 from warpfold import _functions
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python-api.md"
-SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
+SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 SHARED = ["\n".join(map(str.strip, text.splitlines())) for text in _functions._PARAMETERS.values()]  # told once, at the top
 COMMON = ("Elements that are no numbers of the types above, or a dtype that would lose some of the answer.",
           "Axes that the array does not have, shapes that do not fit, names that are none.",
           "Offsets that fall or leave the array, an array that is not one-dimensional.")
+SHAPES = [" ".join(text.split()).format("x") for text in dict.fromkeys(_functions._SHAPES.values())]
+SOURCES = (_functions._SOURCES, _functions._SOURCES_OF_EXACT)
 
 
 def signature_of(f):
     told = str(inspect.signature(f)).replace("'", "")
     told = told.partition(" -> ")[0] if not told.startswith("<") else "(…)"
-    for kind in (": Any", ": bool", ": str", ": float", ": int | tuple[int, ...] | None", ": int | None"):
+    for kind in (": Any", ": Accuracy", ": Rounding", ": bool", ": str", ": float", ": int | tuple[int, ...] | None", ": int | None"):
         told = told.replace(kind, "")
     return told.replace(" = ", "=")
 
@@ -48,10 +50,12 @@ def body_of(doc):
         else:
             kept = []
             for title, *rest in items_of(part):
-                if "\n".join([title, *rest]) in SHARED or (lines[k] == "Raises" and rest and rest[0] in COMMON):
+                if "\n".join([title, *rest]) in SHARED or title in SOURCES or (lines[k] == "Raises" and rest and rest[0] in COMMON):
                     continue
-                rest = [r for r in rest if not r.startswith("In the caller's kind of array")]
-                kept.append(f"- `{title}`: {' '.join(rest)}" if rest else f"- `{title}`")
+                more = " ".join(rest)
+                for shape in SHAPES:
+                    more = more.replace(shape, "").strip()
+                kept.append(f"- {title}" if lines[k] == "References" else f"- `{title}`: {more}" if more else f"- `{title}`")
             if kept:
                 out += [f"**{lines[k]}**", "", *kept, ""]
     return "\n".join(out)
@@ -63,7 +67,8 @@ def page():
             "## What many functions have", "", "**Parameters**", ""]
     told += [f"- `{text[0]}`: {' '.join(text[1:])}" for text in ([line.strip() for line in shared.splitlines()] for shared in SHARED)]
     told += ["", "**Raises**", "", f"- `TypeError`: {COMMON[0]}", f"- `ValueError`, `numpy.exceptions.AxisError`: {COMMON[1]} {COMMON[2]}", "",
-             "Answers are of the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.", ""]
+             "**Returns**", "", SHAPES[0], "Those by segments, labels, keys lie in one dimension.", "",
+             "**References**", "", f"- {SOURCES[0]}", f"- Of functions that have `rounding`: {SOURCES[1]}", ""]
     for name in sorted((n for n in wf.__all__ if n not in ("__version__", "statistics", "CompileError")), key=str.lower):
         it = getattr(wf, name)
         told += [f"## {name}", "", "```python", f"wf.{name}{signature_of(it)}", "```", "", body_of(inspect.getdoc(it)), ""]

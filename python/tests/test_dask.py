@@ -266,7 +266,7 @@ def test_groupby_has_the_same_bits_for_any_partitions():
             mean = groups["nulls"].agg(wfd.aggregation("mean"), **how).compute().sort_index()
         want = f.groupby(by)
         assert found["x"].tolist() == want["x"].agg(lambda s: float(wf.nansum(s.to_numpy()))).tolist()
-        assert found["i"].equals(want["i"].sum())
+        assert found["i"].to_dict() == want["i"].sum().to_dict() and found["i"].dtype == np.int64  # pandas 2 may have text of another type in the index
         same(mean.to_numpy(), want["nulls"].agg(lambda s: float(wf.mean(s.dropna().to_numpy("i8")))).to_numpy(np.float64))
 
 
@@ -333,6 +333,8 @@ def test_examples():
     pytest.importorskip("dask.dataframe")
     found = doctest.testmod(wfd)
     assert found.failed == 0 and found.attempted > 8
+    for name in wfd.__all__:
+        assert ">>> " in (getattr(wfd, name).__doc__ or ""), name
 
 
 def test_the_documents_code_runs():

@@ -467,3 +467,98 @@ def test_arrays_that_lie_negated_or_do_not_let_themselves_be_read(monkeypatch):
     for refuses, said in ((True, "this is not to be read$"), ("device", "of this place$")):
         with pytest.raises(TypeError, match="^sum: the array does not let itself be read: .*" + said):
             wf.sum(Negated(x, refuses))
+
+
+def test_what_only_has_items_for_something_else_is_told_in_one_line():
+    class Lazy:
+        def __getitem__(self, key):
+            raise TypeError("a lazy thing has no items\n\ncollect it")
+
+    class Items:
+        def __getitem__(self, key):
+            return [1.5, 2.0][key]
+    assert wf.sum(Items()) == 3.5
+    with pytest.raises(TypeError, match="^sum: an object of type Lazy; .*; a lazy thing has no items$"):
+        wf.sum(Lazy())
+
+
+def test_out_of_the_callers_kind():
+    xp = pytest.importorskip("array_api_strict")
+    x = xp.asarray([[1.0, 2.0, 4.0], [3.0, 0.5, 5.0]])
+    for f, shape in ((wf.sum, (3,)), (wf.max, (3,)), (wf.var, (3,))):
+        out = xp.zeros(shape, dtype=xp.float64)
+        assert f(x, axis=0, out=out) is out and bool(xp.all(out == f(x, axis=0)))
+    whole = xp.zeros((), dtype=xp.float64)
+    assert wf.sum(x, out=whole) is whole and float(whole) == 15.5
+    low, places = xp.zeros((2,), dtype=xp.float64), xp.zeros((2,), dtype=xp.int64)
+    assert wf.fuse(["min", "argmax", "sum"])(x, axis=1, out=(low, places, None))[0] is low and [float(v) for v in low] == [1.0, 0.5] and [int(v) for v in places] == [2, 2]
+    numpys = np.zeros(3)
+    assert wf.sum(x, axis=0, out=numpys) is numpys and numpys.tolist() == [4.0, 2.5, 9.0]
+    for out, kind, said in ((xp.zeros((2,), dtype=xp.float64), ValueError, r"out= has the shape [(]2,[)]; the answer has [(]3,[)]"),
+                            (xp.zeros((3,), dtype=xp.float32), TypeError, "out= holds .*float32; the answer is .*float64"), ([0.0] * 3, TypeError, "out= of type list")):
+        with pytest.raises(kind, match=f"^sum: {said}"):
+            wf.sum(x, axis=0, out=out)
+    with pytest.raises(TypeError, match="^sum: out= of type Array; it is a NumPy array"):
+        wf.sum(np.ones((2, 3)), axis=0, out=xp.zeros((3,), dtype=xp.float64))
+
+
+def test_keys_are_told_as_the_callers_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], xp.asarray([2, 1, 2]))
+    assert type(keys) is type(xp.asarray(1)) and keys.dtype == xp.int64 and [int(k) for k in keys] == [1, 2] and sums.tolist() == [2.0, 5.0]
+    for given in (np.array(["b", "a", "b"]), np.array([2, 1, 2]), ["b", "a", "b"], iter("bab")):
+        keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], given)
+        assert type(keys) is np.ndarray and sums.tolist() == [2.0, 5.0]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "u8", "c16"])
+@pytest.mark.parametrize("layout", ["whole", "transposed", "reversed", "broadcast"])
+def test_large_arrays_of_the_other_byte_order_by_parts(dtype, layout, monkeypatch):
+    from warpfold import _swapped
+    monkeypatch.setattr(_swapped, "PART", 16)
+    r = np.random.default_rng(7)
+    v = r.standard_normal((5, 4, 6)) * 10.0**r.integers(-3, 4, (5, 4, 6))
+    native = (np.abs(v) if dtype[0] == "u" else v).astype(dtype)
+    if dtype[0] in "fc":
+        native[1, 2, 3] = np.nan
+    native = {"whole": native, "transposed": native.T, "reversed": native[::-1, :, ::2], "broadcast": np.broadcast_to(native, (3, *native.shape))}[layout]
+    other = native.astype(native.dtype.newbyteorder())
+    other = np.broadcast_to(other[0], native.shape) if layout == "broadcast" else other
+    assert _swapped.is_large(other) and not _swapped.is_large(native) and not _swapped.is_large(other[:1, :1, :1])
+    counts = r.random(native.shape) < 0.6
+    names = ["sum", "mean", "var", "mean_var", "norm", "any", "count_nonzero", "prod", "logsumexp", "nansum", "min", "minmax", "argmax", "nanmax"]
+    for name in names[:8 if dtype[0] == "c" else None]:
+        f = getattr(wf, name)
+        for axis in (None, 0, -1, 1) if name == "argmax" else (None, 0, -1, (0, 2), (), tuple(range(native.ndim))):
+            for how in ({}, {"keepdims": True}, {"where": counts}, {"where": counts[0]}, *[{"rounding": "up"}] * (name in ("sum", "norm")), *[{"correction": 0.5}] * ("var" in name),
+                        *[{"dtype": "complex128"}] * (name == "sum")):
+                try:
+                    expected = f(native, axis=axis, **how)
+                except ValueError as e:
+                    with pytest.raises(type(e), match="no elements"):
+                        f(other, axis=axis, **how)
+                    continue
+                got = f(other, axis=axis, **how)
+                for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,)):
+                    assert type(a) is type(b) and (a.dtype, a.shape) == (b.dtype, b.shape) and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"), (name, axis, how)
+    out = np.zeros(native.shape[1:], wf.sum(native).dtype)
+    assert wf.sum(other, axis=0, out=out) is out and np.array_equal(out, wf.sum(native, axis=0), equal_nan=True)
+    with pytest.raises(np.exceptions.AxisError if hasattr(np, "exceptions") else IndexError, match="^sum: axis 9"):
+        wf.sum(other, axis=9)
+    if dtype[0] != "c":
+        with pytest.raises(ValueError, match="^max: where= leaves no elements"):
+            wf.max(other, where=np.zeros(native.shape, bool))
+
+
+def test_of_large_arrays_of_the_other_byte_order_no_copy_is_made():
+    import tracemalloc
+    x = np.arange(2**21, dtype="f8")
+    other = x.astype(">f8" if x.dtype.newbyteorder(">") != x.dtype else "<f8")
+    wf.sum(other)
+    for f in (lambda: wf.sum(other), lambda: wf.mean_var(other.reshape(4, -1), axis=1), lambda: wf.max(other.reshape(-1, 4), axis=0), lambda: wf.argmax(other, axis=0, keepdims=True)):
+        tracemalloc.start()
+        f()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < x.nbytes / 4
+    assert wf.sum(other) == wf.sum(x) and wf.argmax(other, axis=0, keepdims=True).tolist() == [x.size - 1]

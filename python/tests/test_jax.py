@@ -145,3 +145,22 @@ def test_wrong_arguments():
 def test_inside_jit_the_name_of_the_function_for_it_is_told():
     with pytest.raises(TypeError, match="^sum: an array that JAX traces.*warpfold.jax.sum"):
         jax.jit(lambda x: wf.sum(x))(jnp.ones(3))
+
+
+def test_every_function_has_an_example_which_runs():
+    import doctest
+    import inspect
+    found = doctest.testmod(wfj)
+    assert found.failed == 0 and found.attempted >= 4 * len(wfj.__all__)
+    for name in wfj.__all__:
+        f = getattr(wfj, name)
+        told = inspect.getdoc(f)
+        assert all(f"\n{parameter} : " in told for parameter in inspect.signature(f).parameters), name
+        assert "References\n----------\n" in told
+
+
+def test_out_is_none_of_jaxs_arrays():
+    out = np.zeros(3, np.float32)
+    assert wf.sum(jnp.ones((2, 3), jnp.float32), axis=0, out=out) is out and out.tolist() == [2.0] * 3
+    with pytest.raises(TypeError, match="^sum: out= of type ArrayImpl; JAX's arrays are never written"):
+        wf.sum(jnp.ones((2, 3), jnp.float32), axis=0, out=jnp.zeros(3, jnp.float32))

@@ -55,6 +55,8 @@ def test_what_numpys_own_lose_is_kept():
     assert float(np.nanmean(thirds)) != (2**53 + 1) // 3 == float(np.nanmean(wnp.exact(thirds)))
     assert np.mean(e.reshape(100, 4), axis=1).tolist() == [0.5] * 100
     assert float((e * 2)[:4].sum()) == 4.0  # what ufuncs and slices make
+    for made, total in ((np.where(e > 0, e, 0), 1e18 + 200), (np.concatenate([e, x]), 400), (np.stack([e, e]), 400), (np.nan_to_num(e), 200), (np.tile(e, 3), 600)):
+        assert type(made) is wnp.ndarray and float(made.sum()) == total
     assert isinstance(e.sum(axis=0, keepdims=True), wnp.ndarray) and np.shares_memory(e, x)
     assert np.var(e, ddof=1) == wf.var(x, correction=1) and e.std(ddof=2) == wf.std(x, correction=2)
     assert np.sum(e, where=x > 0) == wf.sum(x, where=x > 0)
@@ -115,3 +117,9 @@ def test_refusals():
     with pytest.raises(ValueError, match="no elements"):
         np.min(wnp.exact([]))
     assert wnp.sum(masked) == 5.0 and wnp.mean(masked.reshape(2, 2), axis=0).tolist() == [2.0, 3.0]  # the mask is not lost
+
+
+@pytest.mark.parametrize("name", wnp.__all__)
+def test_every_name_has_an_example(name):  # test_package.py runs them
+    told = inspect.getdoc(getattr(wnp, name))
+    assert ">>> " in told and "References\n----------\n" in told and (name == "ndarray" or "Parameters\n----------\n" in told)

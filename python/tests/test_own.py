@@ -76,7 +76,9 @@ def test_large_arrays_masks_segments_labels_and_pieces():
     assert horner_of(x[:10].reshape(2, 5), axis=1, out=out) is out and out.tolist() == [horner(x[:5]), horner(x[5:10])]
     pa = pytest.importorskip("pyarrow")
     pieces = pa.chunked_array([pa.array([1, None, 2], pa.int16()), pa.array([3], pa.int16())])
-    assert int(horner_of(pieces)) == horner([1, 2, 3])
+    assert int(horner_of(pieces)) == horner([1, 2, 3]) and int(horner_of(pieces, where=[False, True, True, True])) == horner([2, 3])
+    with pytest.raises(ValueError, match="^Reduction: where= has 3 elements; the array has 4"):
+        horner_of(pieces, where=[True] * 3)
 
 
 @given(st.data(), st.integers(0, 300), st.integers(0, 12), st.booleans(), st.integers(-2, 2).filter(bool), st.sampled_from([np.int64, np.uint8, np.dtype(">i4")]))

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import importlib.metadata
 import inspect
+import operator
 import os
 import pathlib
 import subprocess
@@ -30,18 +31,31 @@ def test_examples_in_docstrings(name):
     assert found.attempted > 0
 
 
-@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
+FUNCTIONS = sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics"))
+TWINS = ["statistics." + n for n in wf.statistics.__all__ if n not in ("StatisticsError", "fmean")]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS + TWINS)
 def test_every_function_is_documented_with_an_example(name):
-    doc = inspect.getdoc(getattr(wf, name))
+    doc = inspect.getdoc(operator.attrgetter(name)(wf))
     assert doc is not None
-    for section in ("Parameters\n----------\n", "Examples\n--------\n", "Raises\n------\n", ">>> "):
+    for section in ("Parameters\n----------\n", "Examples\n--------\n", "Raises\n------\n", "References\n----------\n", ">>> "):
         assert section in doc, section
+    assert "keepdims : bool" not in doc or "    Answers have the shape of " in doc
+    if name.startswith("segment_") or "_by_" in name:
+        assert "    Answers lie in one dimension, " in doc
 
 
-@pytest.mark.parametrize("name", sorted(n for n in wf.__all__ if n not in ("CompileError", "__version__", "statistics")))
+@pytest.mark.parametrize("kind", [wf.ExactSum, wf.ExactMoments])
+def test_every_method_of_a_state_has_an_example(kind):
+    for name, f in inspect.getmembers(kind, callable):
+        assert name.startswith("_") or ">>> " in inspect.getdoc(f), name
+
+
+@pytest.mark.parametrize("name", FUNCTIONS + TWINS)
 def test_every_parameter_is_documented(name):
     import re
-    f = getattr(wf, name)
+    f = operator.attrgetter(name)(wf)
     section = re.search(r"Parameters\n-{10}\n(.*?)(?:\n\n[A-Z][a-z]+\n-{3,}\n|\Z)", inspect.getdoc(f), re.S).group(1)
     told = [n.strip(" *") for line in section.splitlines() if (m := re.match(r"(\w[\w, *]*) : ", line)) for n in m[1].split(",")]
     assert sorted(told) == sorted(inspect.signature(f).parameters)
@@ -94,10 +108,14 @@ def test_callers_types_are_checked(tmp_path, mypy):
                                         "t: str = wf.fsum([1.0])\n"
                                         "wf.no_such([1.0])\n"
                                         "u: wf.ExactSum = sum([wf.ExactSum()], wf.ExactSum()) + wf.ExactSum()\n"
-                                        "u + 1\n" + "".join(f"wf.{name}\n" for name in sorted({*wf.__all__, *wf._MODULES})))
+                                        "u + 1\n"
+                                        "wf.mean([1.0], rounding='upward')\n"
+                                        "wf.segment_sum([1.0], 1, accuracy='quick')\n"
+                                        "wf.jax.sum([1.0], rounding='even')\n"
+                                        "u.value(rounding='even')\n" + "".join(f"wf.{name}\n" for name in sorted({*wf.__all__, *wf._MODULES})))
     done = subprocess.run([*mypy, "caller.py"], capture_output=True, text=True, cwd=tmp_path)
     lines = [line for line in done.stdout.splitlines() if "error" in line and line.startswith("caller.py")]
-    assert [int(line.split(":")[1]) for line in lines] == [4, 5, 6, 8], done.stdout
+    assert [int(line.split(":")[1]) for line in lines] == [4, 5, 6, 8, 9, 10, 11, 12], done.stdout
 
 
 def test_import_is_quick_and_leaves_numpy_alone():

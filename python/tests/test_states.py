@@ -222,3 +222,19 @@ def test_bytes_of_another_version_are_a_wrong_value(kind):
 
 def test_large_ints_may_come_one_by_one():
     assert wf.ExactSum(iter([2**100, 1])) == wf.ExactSum([2**100, 1])
+
+
+class Named(wf.ExactSum):
+    """A subclass, as a caller may have."""
+
+
+def test_subclasses_are_states_of_the_same_kind():
+    a, b = Named([1.0, 2.0]), wf.ExactSum([2.0])
+    assert type(a + b) is Named and type(b + a) is wf.ExactSum and a + b == b + a and hash(a + b) == hash(b + a)
+    assert (a - b).value() == 1.0 and Named([2.0]) == b == Named([2.0])
+    a.merge(b)
+    a.unmerge(b)
+    assert a.value() == 3.0 and sum([a, b]).count == 3
+    with pytest.raises(TypeError, match="^Named: merge[(][)] takes another one, not ExactMoments"):
+        a.merge(wf.ExactMoments([1.0]))
+    assert a != wf.ExactMoments([1.0, 2.0]) and a != 3.0

@@ -87,7 +87,7 @@ def test_without_the_program(monkeypatch, tmp_path):
 
 def test_a_program_that_fails_is_told(monkeypatch, tmp_path):
     for code, says, kind, message in ((3, "warpfold: the device is gone", RuntimeError, "^ladder: the device is gone$"),
-                                      (7, "", RuntimeError, "ended with 7 and said nothing"), (2, "warpfold: no", ValueError, "^ladder: no$")):
+                                      (7, "", RuntimeError, "ended with 7 and said nothing"), (2, "warpfold: no", ValueError, "^ladder: no$"), (2, "warpfold: ladder: no", ValueError, "^ladder: no$")):
         program = tmp_path / "program"
         program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {code}\n" if says else f"#!/bin/sh\nexit {code}\n")
         program.chmod(0o755)

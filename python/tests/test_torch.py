@@ -60,7 +60,7 @@ def test_operators_give_the_packages_answers(name, dtype):
 @pytest.mark.parametrize("name", OPS)
 def test_operators_pass_pytorchs_checks(name):
     x = elements(torch.float64, (2, 3)).clamp(-3, 3).requires_grad_()
-    for args in ((x,), (x, [1]), (x, [0, -1], *([0] if name == "var" else []), True)):
+    for args in ((x,), (x, [1]), (x, [0, -1], *([0.5] if name == "var" else []), True)):
         torch.library.opcheck(OPS[name], args)
         assert torch.autograd.gradcheck(lambda v: OPS[name](v, *args[1:]), (x,))
     number = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
@@ -76,6 +76,53 @@ def test_derivatives_at_zero_and_of_complex_numbers():
     torch.ops.warpfold.sum(z).abs().backward()
     with pytest.raises(TypeError, match="warpfold::norm: derivatives are of real numbers"):
         torch.ops.warpfold.norm(z).backward()
+
+
+def test_corrections_that_are_fractions():
+    x = elements(torch.float32)
+    for correction in (0, 1, 1.0, 0.5, 1.75, -0.5, 49.9):
+        for how in HOW:
+            expected = wf.var(x, correction=correction, **axis_of(how))
+            the_same(OPS["var"](x, **how, correction=correction), expected)
+            with wft.exact():
+                the_same(torch.var(x, how.get("dim"), correction=correction, keepdim=how.get("keepdim", False)), expected)
+                the_same(torch.std_mean(x, how.get("dim"), correction=correction)[0], wf.std(x, axis=axis_of(how)["axis"], correction=correction))
+    f = torch.compile(lambda v: OPS["var"](v, [2], 0.5), backend="aot_eager", fullgraph=True)
+    y, z = x.clone().requires_grad_(), x.clone().requires_grad_()
+    f(y).sum().backward()
+    torch.var(z, 2, correction=0.5).sum().backward()
+    torch.testing.assert_close(y.grad, z.grad)
+
+
+def test_derivatives_of_variances_of_too_few_are_nan():
+    for n, correction in ((1, 1), (2, 2), (2, 2.5)):
+        x = torch.ones(n, requires_grad=True)
+        y = OPS["var"](x, None, correction)
+        y.backward()
+        assert y.isnan() and x.grad.isnan().all()
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_dimensions_are_pytorchs(name):
+    x = elements(torch.float64)
+    the_same(OPS[name](x, 1), OPS[name](x, [1]))
+    the_same(OPS[name](x, dim=-1), OPS[name](x, [2]))
+    for wrong, said in ((3, "out of bounds"), ([0, 0], "twice")):
+        for such in (x, x.to("meta")):  # what is compiled must not be given a shape that there is not
+            with pytest.raises((IndexError, ValueError), match=f"^{name}: .*{said}"):
+                OPS[name](such, wrong)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_derivatives_in_forward_mode_are_refused(name):
+    """PyTorch would take them to be 0."""
+    x = elements(torch.float64)
+    with torch.autograd.forward_ad.dual_level():
+        OPS[name](x)
+        with pytest.raises(NotImplementedError, match=f"^warpfold::{name}: derivatives in forward mode"):
+            OPS[name](torch.autograd.forward_ad.make_dual(x, x))
+    with pytest.raises(NotImplementedError, match=f"^warpfold::{name}: derivatives in forward mode"):
+        torch.func.jvp(OPS[name], (x,), (x,))
 
 
 def test_compiled_in_one_graph():
@@ -166,6 +213,27 @@ def test_tensors_as_they_are_not_as_they_lie():
             with pytest.raises(TypeError, match=said) as e:
                 f(such)
             assert "\n" not in str(e.value)
+
+
+def test_out_and_keys_are_tensors():
+    for dtype in (torch.float32, torch.bfloat16):
+        x = elements(dtype, (3, 40))
+        out = torch.zeros(6, dtype=dtype)[::2]
+        assert wf.sum(x, axis=1, out=out) is out and torch.equal(out, wf.sum(x, axis=1))
+        assert wf.dot(x, x, axis=1, out=out) is out and wf.segment_max(x.ravel(), 40, out=out) is out
+        number = torch.zeros((), dtype=dtype)
+        assert wf.mean(x, out=number) is number and torch.equal(number, wf.mean(x))
+        for wrong, said in ((torch.zeros(2, dtype=dtype), "shape"), (torch.zeros(3, dtype=torch.float64), "float64"), (torch.zeros(3, dtype=dtype).requires_grad_(), "requires grad")):
+            with pytest.raises((TypeError, ValueError), match=f"^sum: out= .*{said}"):
+                wf.sum(x, axis=1, out=wrong)
+    keys, sums = wf.sum_by_key(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([7, 3, 7]))
+    assert type(keys) is type(sums) is torch.Tensor and keys.tolist() == [3, 7] and sums.tolist() == [2.0, 5.0]
+
+
+def test_examples():
+    import doctest
+    found = doctest.testmod(wft)
+    assert found.failed == 0 and found.attempted == 6
 
 
 def test_rows_have_the_same_bits_in_every_batch(capsys):

@@ -287,9 +287,11 @@ def test_text_and_complex_numbers_are_no_real_ones():
     for call in (lambda: wf.fmean(["1.5"]), lambda: wf.fmean([1.0], weights=["2"]), lambda: wf.fmean([b"1", 2.0]), lambda: wf.fsum(["1"])):
         with pytest.raises(TypeError, match="must be real number, not"):
             call()
-    for name, call in (("fsum", wf.fsum), ("statistics", wf.statistics.mean), ("statistics", wf.statistics.variance)):
-        with pytest.raises(TypeError, match=f"^{name}: elements of type complex128; it takes real types$"):
-            call(np.array([1j]))
+    for name in ("fsum", "fmean", "mean", "variance", "pvariance", "stdev", "pstdev"):
+        call = getattr(wf if name[0] == "f" else wf.statistics, name)
+        for x in (np.array([1j]), np.array([1j, 2.0])):  # a sample of one alone has no variance
+            with pytest.raises(TypeError, match=f"^{name}: elements of type complex128; it takes real types$"):
+                call(x)
 
 
 def test_fmean_is_rounded_once():

@@ -87,3 +87,19 @@ def test_examples():
     import doctest
     found = doctest.testmod(warpfold.xarray)
     assert found.failed == 0 and found.attempted > 3
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "min", "max"])
+def test_arrays_of_warpfolds_numpy_inside(name):
+    """xarray's own reductions of them are exact, whether they look for NaNs or not."""
+    v = np.array([[1e16, 1.0, -1e16, 1.0], [3.0, 1e-3, 1e20, -1e20]])
+    x = xr.DataArray(wf.numpy.exact(v), dims=("a", "b"))
+    for skipna in (None, True, False):
+        for dim, axis in ((None, None), ("b", 1), ("a", 0)):
+            with xr.set_options(use_bottleneck=False, **({"use_numbagg": False} if "use_numbagg" in xr.get_options() else {})):  # which sum by themselves, where they are
+                got = getattr(x, name)(dim, skipna=skipna)
+            assert np.array_equal(got.values, getattr(wf, name)(v, axis=axis)), (skipna, dim)
+    if name == "sum":
+        gaps = xr.DataArray(wf.numpy.exact([1e16, np.nan, 1.0, -1e16]), dims="a")
+        assert float(gaps.sum()) == 1.0 and float(gaps.sum(min_count=2)) == 1.0 and float(xr.concat([gaps, gaps], "a").fillna(0.5).sum()) == 3.0
+        assert float(xr.DataArray(gaps.values, dims="a").sum()) == 0.0  # NumPy's own

@@ -10,8 +10,10 @@ from . import _core
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Literal, TypeVar
 
+    Accuracy = Literal["exact", "fast"]
+    Rounding = Literal["nearest", "zero", "away", "up", "down"]
     F = TypeVar("F", bound=Callable[..., Any])
 
 _reduce, _dot, _parted, _fused = _core.reduce, _core.dot, _core.parted, _core.fused
@@ -58,11 +60,11 @@ _PARAMETERS = {
     "where_both": """where : array_like of bool, optional
         The products that count; broadcast to their shape. Of arrays on a GPU one there, of the same library (CuPy or PyTorch).""",
     "out": """out : array, optional
-        Where the answer goes, of its shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+        Where the answer goes, of its shape and dtype: an array of NumPy's or of the kind of x, or, of elements on a GPU, one there.""",
     "outs": """out : tuple of arrays, optional
-        Where the answers go, one for each, or None for a new one: NumPy arrays, or, of elements on a GPU, ones there.""",
+        Where the answers go, one for each, or None for a new one: arrays of NumPy's or of the kind of x, or, of elements on a GPU, ones there.""",
     "out_or_outs": """out : array, or a tuple of two for `minmax` and `mean_var`, optional
-        Where the answers go, of their shape and dtype: a NumPy array, or, of elements on a GPU, one there.""",
+        Where the answers go, of their shape and dtype: arrays of NumPy's or of the kind of x, or, of elements on a GPU, ones there.""",
     "stream": """stream : stream, optional
         Where the reduction of elements on a GPU is put: a stream of CuPy, PyTorch, Numba or cuda.core, or its address. By default the
         current one of the array's library. Nothing waits for it.""",
@@ -90,9 +92,19 @@ _RAISES = {
         Offsets that fall or leave the array, an array that is not one-dimensional.""",
 }
 
+_SHAPES = {
+    "keepdims": """Answers have the shape of {0} without the axes that are reduced; with ``keepdims`` these stay, with length 1. They are of the
+        caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.""",
+    "offsets": "Answers lie in one dimension, in the caller's kind of array.",
+}
+_SHAPES["labels"] = _SHAPES["keys"] = _SHAPES["offsets"]
+
+_SOURCES = """docs/reductions.md: what is answered of nothing, of NaNs, of too large an answer, and how it is rounded."""
+_SOURCES_OF_EXACT = """docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015)."""
+
 
 def _document(*names: str) -> Callable[[F], F]:
-    """Puts what is the same everywhere into a docstring: the parameters' sections, and errors in place of `Raises: KIND`."""
+    """Puts what is the same everywhere into a docstring: the parameters' sections, shapes of answers, errors in place of `Raises: KIND`, sources."""
     def put(f: F) -> F:
         if f.__doc__ is not None:  # None under -OO
             indent = "    " if "\n    Parameters" in f.__doc__ else ""  # from Python 3.13 on it is taken away before
@@ -100,16 +112,20 @@ def _document(*names: str) -> Callable[[F], F]:
             def section(title: str, *parts: str) -> str:
                 return "\n    ".join([f"\n\n    {title}", "-" * len(title), *parts]).replace("\n    ", "\n" + indent)
 
+            shape = next(_SHAPES[n] for n in names if n in _SHAPES).format("both, broadcast against each other," if "y" in names else "x")
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Raises", f"\n        {shape}".replace("\n    ", "\n" + indent) + f"\n\n{indent}Raises", 1)
             f.__doc__ = f.__doc__.replace(f"\n\n{indent}Parameters", section("Parameters", *(_PARAMETERS[n] for n in names)), 1)
             for kind, text in _RAISES.items():
                 f.__doc__ = f.__doc__.replace(f"\n\n{indent}Raises: {kind}", section("Raises", text), 1)
+            sources = section("References", _SOURCES, *([_SOURCES_OF_EXACT] if "rounding" in names else []))
+            f.__doc__ = f.__doc__.replace(f"\n\n{indent}Examples", f"{sources}\n\n{indent}Examples", 1)
         return f
     return put
 
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum: the true one, rounded once.
 
     Sums of integers are int64 or uint64, modulo 2^64; those of bool count. The sum of nothing is 0.
@@ -120,7 +136,6 @@ def sum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = No
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -149,7 +164,6 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -162,8 +176,8 @@ def prod(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     return _reduce(_PROD, x, axis, dtype, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-         "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+         "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean: the true sum divided by the number of elements, rounded once. The mean of nothing is NaN.
 
     Parameters
@@ -172,7 +186,6 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     -------
     scalar or array
         Floats and complex numbers keep their type; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -185,8 +198,8 @@ def mean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = N
     return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+        "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance, from the exact sum and the exact sum of squares, rounded once: nothing cancels, at any offset.
 
     Parameters
@@ -195,7 +208,6 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -208,8 +220,8 @@ def var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     return _reduce(_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-        "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+        "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation: the root of the variance, rounded once.
 
     Parameters
@@ -218,7 +230,6 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -231,8 +242,8 @@ def std(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     return _reduce(_STD, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "outs", "stream")
-def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-             "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+             "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Mean and variance in one pass, each rounded once.
 
     Parameters
@@ -254,8 +265,8 @@ def mean_var(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     return _reduce(_MEAN_VAR, x, axis, None, keepdims, None if correction == 0 else correction, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+                   rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of squares, of complex numbers of |x|²: exact products, rounded once.
 
     Parameters
@@ -264,7 +275,6 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give int64 or uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -277,7 +287,7 @@ def sum_of_squares(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keep
     return _reduce(_SUM_OF_SQUARES, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding =
          "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm, the correctly rounded root of the exact sum of squares: no overflow on the way.
 
@@ -287,7 +297,6 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     -------
     scalar or array
         Floats keep their type, complex numbers give its real one; integers and bool give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -300,7 +309,7 @@ def norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool
     return _reduce(_NORM2, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
 
 @_document("x", "axis", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str =
+def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding =
           "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of magnitudes, rounded once.
 
@@ -310,7 +319,6 @@ def norm1(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     -------
     scalar or array
         Floats keep their type; integers give uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -333,7 +341,6 @@ def norm_inf(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: 
     -------
     scalar or array
         Floats keep their type; integers give uint64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -355,7 +362,6 @@ def min(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         The elements' type.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -378,7 +384,6 @@ def max(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         The elements' type.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -424,7 +429,6 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where:
     -------
     scalar or array
         An index, int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -447,7 +451,6 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False, where:
     -------
     scalar or array
         An index, int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
         Also where there is no element.
@@ -470,7 +473,6 @@ def any(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         bool.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -492,7 +494,6 @@ def all(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool 
     -------
     scalar or array
         bool.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -515,7 +516,6 @@ def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepd
     -------
     scalar or array
         int64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -538,7 +538,6 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     -------
     scalar or array
         Floats keep their type; integers give float64.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -551,8 +550,8 @@ def logsumexp(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims:
     return _reduce(_LOGSUMEXP, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, False)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+           "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of what is not NaN, as `sum` gives it.
 
     Parameters
@@ -573,8 +572,8 @@ def nansum(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any =
     return _reduce(_SUM, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
 @_document("x", "axis", "dtype", "keepdims", "accuracy", "rounding", "where", "out", "stream")
-def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: str =
-            "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, accuracy: Accuracy =
+            "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of what is not NaN, as `mean` gives it.
 
     Parameters
@@ -595,8 +594,8 @@ def nanmean(x: Any, /, *, axis: int | tuple[int, ...] | None = None, dtype: Any 
     return _reduce(_MEAN, x, axis, dtype, keepdims, None, accuracy, rounding, where, out, stream, True)
 
 @_document("x", "axis", "keepdims", "correction", "accuracy", "rounding", "where", "out", "stream")
-def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: str =
-           "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def nanvar(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy =
+           "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of what is not NaN, as `var` gives it.
 
     Parameters
@@ -662,8 +661,8 @@ def nanmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bo
     return _reduce(_MAX, x, axis, None, keepdims, None, "exact", "nearest", where, out, stream, True)
 
 @_document("x", "y", "axis", "keepdims", "accuracy", "rounding", "where_both", "out", "stream")
-def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact",
-        rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def dot(x: Any, y: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of products x·y, exact products included, rounded once. Nothing is conjugated.
 
     Arrays are broadcast against each other; integers are taken modulo 2^64.
@@ -711,6 +710,10 @@ def fuse(reductions: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     TypeError
         What is no such reduction.
 
+    References
+    ----------
+    docs/reductions.md, and docs/exact.md: as of each function alone.
+
     Examples
     --------
     >>> import warpfold as wf
@@ -736,7 +739,7 @@ class _Fused:
         self._ops = tuple(builtins.map(_core.op_names.index, names))
 
     def __call__(self, x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, correction: float = 0,
-                 accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
+                 accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
         if out is None:
             found: tuple[Any, ...] = _fused(self._ops, x, axis, keepdims, correction, accuracy, rounding, stream, where)
             if found is not NotImplemented:
@@ -756,7 +759,7 @@ def _of_table(op: int) -> Callable[..., Any]:
     name, (summary, _, rounds) = _core.op_names[op], _core.operations[op]
     f: Callable[..., Any]
     if rounds:
-        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest",
+        def f(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest",
               where: Any = None, out: Any = None, stream: Any = None) -> Any:
             return _reduce(op, x, axis, None, keepdims, None, accuracy, rounding, where, out, stream, False)
     else:
@@ -772,7 +775,6 @@ def _of_table(op: int) -> Callable[..., Any]:
     -------
     scalar or array
         Of the type that docs/reductions.md says.
-        In the caller's kind of array; one answer of a NumPy array or of plain numbers is a NumPy scalar.
 
     Raises: axes
 
@@ -798,7 +800,7 @@ for _op, _name in enumerate(_core.op_names):
 _BY_NAME = {**{n: n for n in _core.op_names if n != "dot"}, "norm": "norm2"}
 
 
-def _is_own(reduction: Any, who: str, correction: Any, accuracy: str, rounding: str) -> bool:
+def _is_own(reduction: Any, who: str, correction: Any, accuracy: Accuracy, rounding: Rounding) -> bool:
     if type(reduction).__module__ != "warpfold._own":  # which is imported where somebody has made one
         return False
     if (correction, accuracy, rounding) != (0, "exact", "nearest"):
@@ -818,8 +820,8 @@ def _name_of(reduction: Any, who: str) -> str:
 
 
 @_document("reduction", "x", "offsets", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
-def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact",
-                   rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact",
+                   rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of each segment of it: a function of this package, its name, or a `Reduction`.
 
     A segment without elements gives what the reduction begins with: 0 for `sum`, +inf for `min` of floats, -1 for `argmin`.
@@ -848,7 +850,7 @@ def segment_reduce(reduction: Any, x: Any, offsets: Any, /, *, correction: float
 _CODES = {name: code for code, name in enumerate(_core.op_names)}
 
 
-def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: str = "exact", rounding: str = "nearest",
+def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy: Accuracy = "exact", rounding: Rounding = "nearest",
               stream: Any = None, where: Any = None, out: Any = None) -> Any:
     if offsets is not None:
         found = _parted(_CODES[name], x, offsets, None, None, correction, accuracy, rounding, stream, where, out)
@@ -860,7 +862,7 @@ def _segments(name: str, x: Any, offsets: Any, correction: Any = None, accuracy:
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_sum(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -885,7 +887,7 @@ def segment_sum(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: s
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_mean(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The mean of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -909,7 +911,7 @@ def segment_mean(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: 
 
 
 @_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
-def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The variance of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -933,7 +935,7 @@ def segment_var(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str
 
 
 @_document("x", "offsets", "correction", "accuracy", "rounding", "where", "out", "stream")
-def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_std(x: Any, offsets: Any, /, *, correction: float = 0, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The standard deviation of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1029,7 +1031,7 @@ def segment_prod(x: Any, offsets: Any, /, *, where: Any = None, out: Any = None,
 
 
 @_document("x", "offsets", "accuracy", "rounding", "where", "out", "stream")
-def segment_norm(x: Any, offsets: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def segment_norm(x: Any, offsets: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The Euclidean norm of each segment.
 
     A segment without elements gives what `segment_reduce` says.
@@ -1149,9 +1151,9 @@ def segment_logsumexp(x: Any, offsets: Any, /, *, where: Any = None, out: Any = 
 
 
 @_document("reduction", "x", "labels", "answers", "correction", "accuracy", "rounding", "where", "out_or_outs", "stream")
-def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: str =
+def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = None, /, *, correction: float = 0, accuracy: Accuracy =
                     "exact",
-                    rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+                    rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
     Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
@@ -1181,7 +1183,7 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
     return _labels(name, x, labels, answers, correction, accuracy, rounding, stream, "reduce_by_label", where, out)
 
 
-def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: str, rounding: str, stream: Any, who: str,
+def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accuracy: Accuracy, rounding: Rounding, stream: Any, who: str,
             where: Any, out: Any) -> Any:
     if labels is not None:
         found = _parted(_CODES[name], x, None, labels, answers, correction, accuracy, rounding, stream, where, out)
@@ -1192,7 +1194,7 @@ def _labels(name: str, x: Any, labels: Any, answers: Any, correction: Any, accur
 
 
 @_document("x", "labels", "answers", "accuracy", "rounding", "where", "out", "stream")
-def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
+def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """The sum of the elements of each label: element i belongs to answer labels[i], 0 <= labels[i] < answers.
 
     Parameters
@@ -1218,7 +1220,7 @@ def sum_by_label(x: Any, labels: Any, answers: int | None = None, /, *, accuracy
 
 
 @_document("x", "keys", "accuracy", "rounding", "where", "stream")
-def sum_by_key(x: Any, keys: Any, /, *, accuracy: str = "exact", rounding: str = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, Any]:
+def sum_by_key(x: Any, keys: Any, /, *, accuracy: Accuracy = "exact", rounding: Rounding = "nearest", where: Any = None, stream: Any = None) -> tuple[Any, Any]:
     """The sum of the elements of each key, which may be anything that NumPy sorts.
 
     How many keys there are is known when all have been looked at: so it has no ``out``, and of keys on a GPU (CuPy's or PyTorch's, as the

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
-from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
+from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, bools_of, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
                       mask_of, of_numpy, one_piece, scalar_or_array, take, with_bf16, with_whole_numbers)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
@@ -126,7 +126,7 @@ class Answers:
         """Places among the elements that count become places among all."""
         for op, offset in zip(ops, self.offsets):
             if mask is not None and op in ONE_AXIS and self.n:
-                places = np.ndarray((self.n,), np.int64, self.raw.data, offset, (self.size,))
+                places: Array = np.ndarray((self.n,), np.int64, self.raw.data, offset, (self.size,))
                 found = places.copy()
                 _core.widen_places(mask, axes, starts, found)
                 places[...] = found
@@ -173,10 +173,12 @@ def into(out: Any, answer: Any, who: str) -> Any:
     return out
 
 
-def check_out(out: Any, answer: Any, who: str) -> Array:
+def check_out(out: Any, answer: Any, who: str) -> Any:
     """The answer as an array, which fits."""
+    if type(out) is type(answer) and not isinstance(answer, np.ndarray):  # an array of the caller's library
+        return check_theirs(out, answer, who)
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array")
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array, or of the kind of the elements' array")
     given = np.asarray(answer)
     if out.shape != given.shape:
         raise ValueError(f"{who}: out= has the shape {out.shape}; the answer has {given.shape}")
@@ -185,6 +187,18 @@ def check_out(out: Any, answer: Any, who: str) -> Array:
     if not out.flags.writeable:
         raise ValueError(f"{who}: out= is read-only")
     return given
+
+
+def check_theirs(out: Any, answer: Any, who: str) -> Any:
+    if type(out).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        raise TypeError(f"{who}: out= of type {type(out).__name__}; JAX's arrays are never written, so give one of NumPy's")
+    if tuple(out.shape) != tuple(answer.shape):
+        raise ValueError(f"{who}: out= has the shape {tuple(out.shape)}; the answer has {tuple(answer.shape)}")
+    if out.dtype != answer.dtype:
+        raise TypeError(f"{who}: out= holds {out.dtype}; the answer is {answer.dtype}, and they must be the same; dtype=, where there is one, says what the answer is")
+    if getattr(out, "requires_grad", False):
+        raise TypeError(f"{who}: out= requires grad, which an answer has not")
+    return answer
 
 
 def into_each(out: Any, answer: tuple[Any, ...], who: str) -> tuple[Any, ...]:
@@ -219,6 +233,10 @@ def reduce(op: int, x: Any, axis: Any, dtype: Any, keepdims: Any, correction: An
     if type(x) is not np.ndarray and lies_on_gpu(x):
         return on_gpu([op], x, axis, dtype, keepdims, correction, accuracy, rounding, where, [out], stream, skip_nans, name)[0]
     no_stream(stream, name)
+    if type(x) is np.ndarray and not x.dtype.isnative:
+        from . import _swapped
+        if _swapped.is_large(x) and (found := _swapped.reduce(op, x, axis, dtype, keepdims, correction, accuracy, rounding, where, skip_nans, name)) is not None:
+            return found if out is None else into(out, found, name)
     source = take(x, name)
     if type(x) is not np.ndarray and (plain := plain_array(x, source)) is not None:
         return _core.reduce(op, plain, axis, dtype, keepdims, correction, accuracy, rounding, where, out, None, skip_nans)
@@ -352,9 +370,39 @@ def of_fraction_by(op: int, source: Source, at: Array, are_offsets: bool, count:
     return Spreads(op, source.view.dtype, count).take(source.view, source.mask, False, by).answers(correction, rounding, (count,), source)
 
 
-def check_places(ops: list[int], mask: _core.View | None, name: str) -> None:
-    if mask is not None and ONE_AXIS.intersection(ops):
-        raise TypeError(f"{name}: an array with nulls, of several pieces; its places are not those of the elements that count")
+class PlaceInPieces:
+    """The place in a column of several pieces of the first element that comes before the others, nulls counted."""
+
+    def __init__(self, op: int) -> None:
+        self.ops, self.least = [OP["min"] if op == OP["argmin"] else OP["max"], op], op == OP["argmin"]
+        self.best: Any = None
+        self.at, self.before = -1, 0
+
+    def add(self, view: _core.View, mask: _core.View | None, name: str) -> None:
+        if mask is None or np.asarray(mask).any():
+            one, at = of_source(self.ops, Source(view, mask, scalar_or_array), None, None, False, None, "exact", "nearest", None, False, name)
+            if self.best is None or (self.best == self.best and (one != one or (one < self.best if self.least else one > self.best))):
+                self.best, self.at = one, self.before + int(at)
+        self.before += view.size
+
+
+def counted(pieces: Iterable[tuple[_core.View, _core.View | None]], where: Any, who: str) -> Iterator[tuple[_core.View, _core.View | None]]:
+    """Pieces and which of their elements count; `where` is of all pieces one after the other."""
+    counts = bools_of(where, who)
+    if counts is None:
+        yield from pieces
+        return
+    if counts.ndim > 1:
+        raise ValueError(f"{who}: where= in {counts.ndim} dimensions; the array has 1")
+    before = 0
+    for view, mask in pieces:
+        some = np.broadcast_to(counts, view.shape) if counts.size == 1 else counts[before:before + view.size]
+        before += view.size
+        if some.size != view.size:
+            break
+        yield view, both_masks(mask, _core.view_of_buffer(np.ascontiguousarray(some)))
+    if counts.size not in (1, before):
+        raise ValueError(f"{who}: where= has {counts.size} elements; the array has {before}{' or more' * (before > counts.size)}")
 
 
 def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: Any, correction: Any, accuracy: Any, rounding: Any,
@@ -362,8 +410,6 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
     """One answer of a column in pieces, each with or without nulls; memory is read a piece at a time."""
     element = source.view.dtype
     axes_of(axis, 1, name)
-    if where is not None and where is not True:
-        raise TypeError(f"{name}: where= of an array in several pieces; put them together first, as combine_chunks() of pyarrow and rechunk() of polars do")
     round_to = None
     if dtype is not None:
         want = code_of(dtype, name)
@@ -372,23 +418,33 @@ def of_pieces(ops: list[int], source: Source, axis: Any, dtype: Any, keepdims: A
             raise TypeError(f"{name}: dtype={NAMES[want]} of an array in several pieces is not to be had")
         round_to = want if done == "round" else None
         source = with_bf16(source, dtype) if round_to == BF16 else source
-    asked = [*ops, COUNT] if round_to is None else ops
+    places = {op: PlaceInPieces(op) for op in ONE_AXIS.intersection(ops)}
+    asked = [op for op in ops if op not in places] + [COUNT] * (round_to is None)
     part = _fraction_of(correction, ops)
     plan = plan_of(asked, element, True, round_to, skip_nans, accuracy, rounding, 0 if part is not None else correction_of(correction, name), name)
     spreads = {op: spreads_of_nothing(op, element) for op in ops if part is not None and op in VARIANCES}
     assert source.more is not None
-    for view, mask in chain(((source.view, source.mask),), source.more):
-        check_places(ops, mask, name)
+    for view, mask in counted(chain(((source.view, source.mask),), source.more), where, name):
+        for place in places.values():
+            place.add(view, mask, name)
         for spread in spreads.values():
             spread.add(view, mask, skip_nans)
         plan.add(view, mask if mask is not None else of_numpy(np.ones(view.shape, bool), name))
     answers = Answers(plan, asked, element, round_to, 1)
     plan.finish(answers.raw)
-    found = answers.all((1,) if keepdims else (), source)
+    shape = (1,) if keepdims else ()
+    found = answers.all(shape, source)
     if not skip_nans and round_to is None and int(np.asarray(found[-1]).item()) == 0:
         for op in ops:
             check_not_empty(op, (0,), (0,), PUBLIC[_core.op_names[op]] if name == "fuse" else name)
-    return [spreads[op].answers(part, rounding, (1,) if keepdims else (), source) if op in spreads else one for op, one in zip(ops, found)]
+    others = iter(found)
+
+    def one(op: int) -> Any:
+        if op in places:
+            return source.give(np.full(shape, places[op].at))
+        alone = next(others)
+        return spreads[op].answers(part, rounding, shape, source) if op in spreads else alone
+    return [one(op) for op in ops]
 
 
 def spreads_of_nothing(op: int, element: int) -> Any:
@@ -744,7 +800,9 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
-    return different, parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
+    sums = parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
+    theirs = type(keys) is not np.ndarray and (type(keys).__module__.partition(".")[0] == "torch" or hasattr(type(keys), "__array_namespace__"))
+    return take(keys, "sum_by_key").give(different) if theirs else different, sums
 
 
 def by_key_on_gpu(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: Any) -> tuple[Any, Any]:

@@ -19,6 +19,8 @@ BF16, F32, F64, I64, BOOL = 1, 2, 3, 7, 12
 DTYPES: list[np.dtype[Any] | None] = [None if n == "bfloat16" else np.dtype(n) for n in NAMES]
 CODES = {d: k for k, d in enumerate(DTYPES) if d is not None}
 
+_ma: Any = np.ma  # which has no types before NumPy 2.3
+
 _core.use_numpy(np.ndarray, np.empty, DTYPES, [None if d is None else d.type for d in DTYPES])
 
 
@@ -111,13 +113,24 @@ def to_type(dtype: Any) -> Callable[[Any], Any]:
     return lambda given: given.to(dtype) if hasattr(given, "to") and not hasattr(given, "astype") else given.astype(dtype)
 
 
+def pieces_of(stream: _core.Pieces, who: str) -> Iterator[tuple[_core.View, _core.View | None]]:
+    while True:
+        try:
+            piece = stream.next()
+        except OSError as e:  # what its source says of itself, as a query that fails
+            raise OSError(f"{who}: {e}") from None
+        if piece is None:
+            return
+        yield piece
+
+
 def of_arrow(x: Any, who: str) -> Source:
     """Nulls are masked. A stream is read a piece at a time, as far as it is needed."""
     try:
         stream = _core.Pieces(x)
     except (TypeError, ValueError) as e:
         raise (TypeError if isinstance(e, TypeError) else ValueError)(f"{who}: {e}") from None
-    pieces = iter(stream.next, None)
+    pieces = pieces_of(stream, who)
     view, mask = next(pieces, None) or (stream.nothing(), None)
     second = next(pieces, None)
     more = None if second is None else chain((second,), pieces)
@@ -195,7 +208,7 @@ def take(x: Any, who: str) -> Source:
     if isinstance(x, np.ndarray):
         mask = None
         if isinstance(x, np.ma.MaskedArray):
-            hidden, x = np.ma.getmask(x), x.data
+            hidden, x = _ma.getmask(x), x.data
             if hidden.dtype == np.bool_ and hidden.any():  # else the fields of a structure are masked, each for itself
                 mask = _core.view_of_buffer(~hidden)
         lies = of_numpy(x, who)
@@ -256,9 +269,10 @@ def take(x: Any, who: str) -> Source:
     if other is not None:
         return take(other, who)
     try:
-        each = iter(x)
-    except TypeError:
-        raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over") from None
+        each = iter(x) if hasattr(kind, "__iter__") else list(x)  # by its __getitem__, which may be for something else
+    except TypeError as e:
+        lazy = f"; {first_line(e)}" if hasattr(kind, "__getitem__") else ""
+        raise TypeError(f"{who}: an object of type {kind.__name__}; it may be an array, a number, or numbers that can be iterated over{lazy}") from None
     return take(numbers(list(each), who), who)
 
 
@@ -321,7 +335,7 @@ def no_numbers(found: np.ndarray[Any, Any], who: str) -> TypeError:
 def holds_nulls(x: Any) -> bool:
     """Whether an array of NumPy, pandas, pyarrow or polars has elements that are none."""
     if isinstance(x, np.ma.MaskedArray):
-        return bool(np.ma.getmaskarray(x).any())
+        return bool(_ma.getmaskarray(x).any())
     count = getattr(x, "null_count", None)
     if count is not None:
         return bool(count() if callable(count) else count)
@@ -344,15 +358,23 @@ def with_whole_numbers(x: Any, read: np.ndarray[Any, Any], who: str) -> np.ndarr
     return read
 
 
-def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
-    """The view of a mask, of that shape; None for True."""
+def bools_of(where: Any, who: str) -> np.ndarray[Any, Any] | None:
+    """A mask as NumPy's array; None for True."""
     if where is None or where is True:
         return None
-    mask = where.filled(False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
+    mask = _ma.filled(where, False) if isinstance(where, np.ma.MaskedArray) and where.dtype == np.bool_ else np.asarray(where)
     if mask.dtype != np.bool_ and holds_nulls(where):
         raise TypeError(f"{who}: where= with nulls; fill them")
     if mask.dtype != np.bool_:
         raise TypeError(f"{who}: where= of type {mask.dtype}; it is an array of bool")
+    return mask
+
+
+def mask_of(where: Any, shape: tuple[int, ...], who: str) -> _core.View | None:
+    """The view of a mask, of that shape; None for True."""
+    mask = bools_of(where, who)
+    if mask is None:
+        return None
     view = _core.view_of_buffer(mask)
     assert view is not None
     return view.broadcast(shape, f"{who}: where=")

@@ -6,13 +6,14 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._compile import load
-from ._general import axes_of, both_masks, bytes_for, check_keepdims, into
+from ._general import axes_of, both_masks, bytes_for, check_keepdims, counted, into
 from ._inputs import BF16, DTYPES, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
 
 # What an element is in memory, and as `x` in the caller's text: halves have no arithmetic, and bytes other than 0 and 1 are true.
@@ -164,6 +165,10 @@ class Reduction:
     A parameter may also be statements with a ``return``. Expressions do not throw. What was compiled is kept in the folder that the
     variable ``WARPFOLD_CACHE`` names (``off``: nowhere), by default ``~/.cache/warpfold``, for all processes. ``wf.segment_reduce`` and
     ``wf.reduce_by_label`` take it, too. Masked elements do not count, in `n` and `i` neither.
+
+    References
+    ----------
+    docs/design.md: what a reduction is.
 
     Examples
     --------
@@ -325,11 +330,11 @@ class Reduction:
 
     def _of_pieces(self, source: Source, axis: Any, keepdims: bool, where: Any, out: Any) -> Any:
         axes_of(axis, 1, "Reduction")
-        if where is not None and where is not True or self._inputs == 2:
+        if self._inputs == 2:
             one_piece(source, "Reduction")
         element = source.view.dtype
         plan = self.plan(element, True)
-        for view, mask in ((source.view, source.mask), *(source.more or ())):
+        for view, mask in counted(chain(((source.view, source.mask),), source.more or ()), where, "Reduction"):
             plan.add(view, mask if mask is not None else _core.view_of_buffer(np.ones(view.shape, bool)))
         raw = self.room(element, 1)
         plan.finish(raw)

@@ -36,5 +36,5 @@ def output_of(words: Sequence[str], who: str) -> str:
     if done.returncode in (0, 1) and done.stdout:
         return done.stdout
     said = done.stderr.strip().splitlines() or [f"the program {program} ended with {done.returncode} and said nothing"]
-    line = said[0].removeprefix("warpfold: ")
+    line = said[0].removeprefix("warpfold: ").removeprefix(f"{who}: ")
     raise (ValueError if done.returncode == 2 else RuntimeError)(f"{who}: {line}")

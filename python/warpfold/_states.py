@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Any, TypeVar
 
+    from ._functions import Rounding
+
     S = TypeVar("S", bound="_State")
 
 _FLOATS = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3}
@@ -57,6 +59,15 @@ class _State:
 
         Nulls of Arrow's arrays, and what NumPy's masked arrays mask, are left out. Arrays of CuPy, PyTorch and Numba on a GPU are summed
         there, on the current stream of their library, and the state is waited for; those of 64-bit integers are copied to the CPU's memory.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum()
+        >>> a.add([1e308, 1.0])
+        >>> a.add(-1e308)
+        >>> a.value(), a.count
+        (1.0, 3)
         """
         if isinstance(x, (int, float)):
             self._state.add_number(x)
@@ -74,6 +85,14 @@ class _State:
         ValueError
             More elements than there are, or a rest that no elements have; the state is then what it was. Not every element
             that was never added is noticed.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum([1e308, 1.0, 0.1])
+        >>> a.remove([1e308, 0.1])
+        >>> a == wf.ExactSum([1.0])
+        True
         """
         self._state.unmerge(self._state_of(x))
 
@@ -102,20 +121,52 @@ class _State:
         add_to(made, take(x, who), who)
         return made
 
+    def _is_like(self, other: object) -> bool:
+        """Whether it is a state of this kind, of whatever subclass."""
+        return isinstance(other, _State) and other._kind is self._kind
+
     def merge(self, other: Any, /) -> None:
-        """Adds what another state of this kind holds."""
-        if type(other) is not type(self):
+        """Adds what another state of this kind holds.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum([1.0])
+        >>> a.merge(wf.ExactSum([2.0, 3.0]))
+        >>> a.value(), a.count
+        (6.0, 3)
+        """
+        if not self._is_like(other):
             raise TypeError(f"{type(self).__name__}: merge() takes another one, not {type(other).__name__}")
         self._state.merge(other._state)
 
     def unmerge(self, other: Any, /) -> None:
-        """Takes out what another state of this kind holds, and was merged before; as `remove`."""
-        if type(other) is not type(self):
+        """Takes out what another state of this kind holds, and was merged before; as `remove`.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum([1.0, 2.0])
+        >>> a.unmerge(wf.ExactSum([2.0]))
+        >>> a.value(), a.count
+        (1.0, 1)
+        """
+        if not self._is_like(other):
             raise TypeError(f"{type(self).__name__}: unmerge() takes another one, not {type(other).__name__}")
         self._state.unmerge(other._state)
 
     def copy(self: S) -> S:
-        """A state of its own, with the same contents."""
+        """A state of its own, with the same contents.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum([1.0])
+        >>> b = a.copy()
+        >>> b.add(2.0)
+        >>> a.value(), b.value()
+        (1.0, 3.0)
+        """
         return self._of(self._state.copy())
 
     @classmethod
@@ -130,12 +181,26 @@ class _State:
         return int(self._state.count)
 
     def to_bytes(self) -> bytes:
-        """Canonical bytes, the same on every machine and for every order and grouping of the elements."""
+        """Canonical bytes, the same on every machine and for every order and grouping of the elements.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactSum([0.1, 1e300]).to_bytes() == (wf.ExactSum([1e300]) + wf.ExactSum([0.1])).to_bytes()
+        True
+        """
         return bytes(self._state.to_bytes())
 
     @classmethod
     def from_bytes(cls: type[S], data: Any, /) -> S:
-        """The state of such bytes; ValueError for others."""
+        """The state of such bytes; ValueError for others.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactSum.from_bytes(wf.ExactSum([1.5]).to_bytes())
+        <ExactSum of 1 element: 1.5>
+        """
         if isinstance(data, (str, int)):
             raise TypeError(f"{cls.__name__}: from_bytes() takes what to_bytes() gave, not {type(data).__name__}")
         stored = bytes(data)
@@ -145,7 +210,7 @@ class _State:
             raise ValueError(str(e)) from None
 
     def __add__(self: S, other: S) -> S:
-        if isinstance(other, type(self)):
+        if self._is_like(other):
             made = self.copy()
             made.merge(other)
             return made
@@ -156,14 +221,14 @@ class _State:
         return self.copy() if type(other) is int and other == 0 else NotImplemented
 
     def __sub__(self: S, other: S) -> S:
-        if isinstance(other, type(self)):
+        if self._is_like(other):
             made = self.copy()
             made.unmerge(other)
             return made
         return NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
+        if not isinstance(other, _State) or not self._is_like(other):
             return NotImplemented
         return bool(self._state.equals(other._state))
 
@@ -209,6 +274,11 @@ class ExactSum(_State):
     One state holds every type of element, in 328 bytes when stored. It may be changed after it was hashed, so keep it out of
     sets and keys while it grows.
 
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
+    docs/states.md: what states are, and their bytes.
+
     Examples
     --------
     >>> import warpfold as wf
@@ -227,16 +297,38 @@ class ExactSum(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Sum, "sum", _core.sum_of_words
 
-    def value(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The sum, rounded once to a type of floats; a Python float, which holds each of them."""
+    def value(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The sum, rounded once to a type of floats; a Python float, which holds each of them.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> a = wf.ExactSum([1.0, 2.0**-60])
+        >>> a.value(), a.value(rounding="up"), a.value(rounding="up", dtype="float32")
+        (1.0, 1.0000000000000002, 1.0000001192092896)
+        """
         return float(self._state.value(rounding, _float_code(dtype, "ExactSum")))
 
-    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The sum divided by the number of elements, rounded once; NaN of nothing."""
+    def mean(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The sum divided by the number of elements, rounded once; NaN of nothing.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactSum([1e308, 1e308, 1e308]).mean()
+        1e+308
+        """
         return float(self._state.mean(rounding, _float_code(dtype, "ExactSum")))
 
     def as_fraction(self) -> Fraction:
-        """The sum itself; ValueError if it is NaN, OverflowError if it is infinite."""
+        """The sum itself; ValueError if it is NaN, OverflowError if it is infinite.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactSum([0.5, 2.0**-60]).as_fraction()
+        Fraction(576460752303423489, 1152921504606846976)
+        """
         nan, above, below, _ = self._state.specials()
         if nan or (above and below):
             raise ValueError("ExactSum: the sum is NaN, which is no fraction")
@@ -266,6 +358,11 @@ class ExactMoments(_State):
     OverflowError
         More than 2^63 - 1 elements, or an int that neither 64 bits nor a float hold.
 
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
+    docs/states.md: what states are, and their bytes.
+
     Examples
     --------
     >>> import warpfold as wf
@@ -281,7 +378,7 @@ class ExactMoments(_State):
     __slots__ = ()
     _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
-    def _answer(self, which: str, rounding: str, dtype: Any, correction: float = 0) -> float:
+    def _answer(self, which: str, rounding: Rounding, dtype: Any, correction: float = 0) -> float:
         if type(correction) is not int:  # what the functions take is taken here
             from ._fractional import fraction_of
             from ._general import correction_of
@@ -290,34 +387,82 @@ class ExactMoments(_State):
             correction = correction_of(correction, "ExactMoments")
         return float(self._state.answer(which, correction, rounding, _float_code(dtype, "ExactMoments")))
 
-    def sum(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The sum, rounded once."""
+    def sum(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The sum, rounded once.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([1e16, 1.0, -1e16]).sum()
+        1.0
+        """
         return self._answer("sum", rounding, dtype)
 
-    def mean(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The mean, rounded once; NaN of nothing."""
+    def mean(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The mean, rounded once; NaN of nothing.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([1.0, 2.0]).mean()
+        1.5
+        """
         return self._answer("mean", rounding, dtype)
 
-    def sum_of_squares(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The sum of squares, rounded once."""
+    def sum_of_squares(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The sum of squares, rounded once.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([3.0, 4.0]).sum_of_squares()
+        25.0
+        """
         return self._answer("sum_of_squares", rounding, dtype)
 
-    def norm(self, *, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The root of the sum of squares, rounded once."""
+    def norm(self, *, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The root of the sum of squares, rounded once.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([1e200, 1.0]).norm()
+        1e+200
+        """
         return self._answer("norm", rounding, dtype)
 
-    def var(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The variance, rounded once; NaN where count - correction is not positive."""
+    def var(self, *, correction: float = 0, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The variance, rounded once; NaN where count - correction is not positive.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([1e9 + 1, 1e9 + 3]).var(correction=1)
+        2.0
+        """
         return self._answer("var", rounding, dtype, correction)
 
-    def std(self, *, correction: float = 0, rounding: str = "nearest", dtype: Any = "float64") -> float:
-        """The root of the variance, rounded once."""
+    def std(self, *, correction: float = 0, rounding: Rounding = "nearest", dtype: Any = "float64") -> float:
+        """The root of the variance, rounded once.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([1e9 + 1, 1e9 + 3]).std()
+        1.0
+        """
         return self._answer("std", rounding, dtype, correction)
 
     def as_fractions(self) -> tuple[Fraction, Fraction]:
         """The sum and the sum of squares themselves; ValueError if an element is infinite or NaN.
 
         The variance of n elements is (q - s**2 / n) / (n - correction), in fractions without any rounding.
+
+        Examples
+        --------
+        >>> import warpfold as wf
+        >>> wf.ExactMoments([0.5, 0.25]).as_fractions()
+        (Fraction(3, 4), Fraction(5, 16))
         """
         stored = self.to_bytes()  # a sum of 328 bytes, and one of squares
         if not self._state.finite():

@@ -187,6 +187,10 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     RuntimeError
         A device failed.
 
+    References
+    ----------
+    docs/ladder/README.md: the rungs, and what the figures mean.
+
     Examples
     --------
     >>> import warpfold as wf
@@ -255,6 +259,10 @@ def explain(what: str, *, vs: str | None = None, n: int | str | None = None, blo
         There is no program: wheels have it, and what ``pip install .`` makes where its libraries are.
     RuntimeError
         A kernel failed.
+
+    References
+    ----------
+    docs/lens.md: what is counted, and how.
 
     Examples
     --------

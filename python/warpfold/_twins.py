@@ -9,6 +9,7 @@ import sys
 from itertools import chain
 
 from . import _core
+from ._core import fmean as fmean, fsum as fsum  # in C++ from the first argument on: a list of one number takes no longer than by the standard library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def _of_array(name: str, x: Any) -> float:
     if name == "quotient":
         return _quotient(*x)
     if name == "fmean":
-        from .statistics import mean
-        return float(mean(x))
+        from .statistics import mean_of_array
+        return mean_of_array(x, "fmean")
     from ._inputs import F64, add_to, take
     view = _core.view_of_buffer(x)
     if view is not None and view.dtype == F64:  # without a state, where the answer is not to be looked into
@@ -72,7 +73,6 @@ def _values(x: Any, who: str) -> Any:
 
 
 _core.use_arrays(_of_array)
-fsum, fmean = _core.fsum, _core.fmean  # in C++ from the first argument on: a list of one number takes no longer than by the standard library
 fsum.__module__ = fmean.__module__ = __name__  # whose examples are tested
 
 
@@ -99,6 +99,10 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
         Arrays with nulls or masked elements.
     OverflowError
         An int beyond all floats, beside a float.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact, after R. Neal, "Fast exact summation using small and large superaccumulators" (2015).
 
     Examples
     --------

@@ -18,7 +18,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ._general import NEED_ELEMENTS, ONE_AXIS, axes_of
 from ._inputs import NAMES, is_floating, lies_on_gpu
 from ._modules import need
 from .states import OP_OF, Form
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 _array: Any = need("dask.array", "warpfold.dask", "dask[array]")
 
@@ -206,7 +209,7 @@ def _merge(parts: Any, *, axis: tuple[int, ...], keepdims: bool, form: Form, ski
     return states[0] if len(states) == 1 else form.merge(*states)
 
 
-def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: str, correction: float,
+def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: Rounding, correction: float,
            fewest: int | None, like: type | None) -> Any:
     found = form.values(states, rounding=rounding, correction=correction, fewest=fewest)
     answer = np.asarray(found if which is None else found[which])
@@ -214,7 +217,7 @@ def _value(states: Any, *, form: Form, axes: tuple[int, ...], keepdims: bool, wh
     return answer if like is None else _device.cupy_of(like).asarray(answer)
 
 
-def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdims: bool, rounding: str, like: type | None) -> Any:
+def _direct(x: Any, *, reduction: str, axes: tuple[int, ...], dtype: Any, keepdims: bool, rounding: Rounding, like: type | None) -> Any:
     """The answers of a block that has all of their elements: no states are made."""
     while isinstance(x, list):  # one for each axis that is reduced
         [x] = x
@@ -271,7 +274,7 @@ def _meta(like: type | None, rank: int, dtype: Any) -> Any:
     return (np if like is None else _device.cupy_of(like)).empty((0,) * rank, dtype)
 
 
-def _answer(form: Form, states: Array, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: str, correction: float,
+def _answer(form: Form, states: Array, axes: tuple[int, ...], keepdims: bool, which: int | None, rounding: Rounding, correction: float,
             fewest: int | None, like: type | None) -> Array:
     dtype = form.answers[which or 0]
     run = partial(_value, form=form, axes=axes, keepdims=keepdims, which=which, rounding=rounding, correction=correction, fewest=fewest, like=like)
@@ -280,7 +283,7 @@ def _answer(form: Form, states: Array, axes: tuple[int, ...], keepdims: bool, wh
                              token=f"warpfold-{form.reduction}-value")
 
 
-def _reduce(reduction: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, correction: float, rounding: str, split_every: Any,
+def _reduce(reduction: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, correction: float, rounding: Rounding, split_every: Any,
             skip_nans: bool = False, fewest: int | None = None) -> Any:
     who = ("nan" if skip_nans else "") + reduction
     x = _as_array(x, who)
@@ -350,17 +353,29 @@ _PARAMETERS = """
         Elements or a `dtype` that the function does not take.
     ValueError, numpy.exceptions.AxisError
         Axes that the array does not have; chunks of unknown sizes for `argmin` and `argmax`.
+
+    References
+    ----------
+    docs/distributed.md: states of chunks, and why the bits are the same.
+
+    Examples
+    --------
+    >>> import dask.array, numpy
+    >>> import warpfold as wf
+    >>> x = dask.array.arange(12, chunks=5)
+    >>> numpy.array_equal(dask.compute(wf.dask.NAME(x))[0], wf.NAME(numpy.arange(12)))
+    True
 """
 
 
 def _document(f: Any) -> Any:
     if f.__doc__ is not None:
-        f.__doc__ += "\n" + _PARAMETERS
+        f.__doc__ += "\n" + _PARAMETERS.replace("NAME", f.__name__)
     return f
 
 
 @_document
-def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
         split_every: Any = None) -> Array:
     """The sum: the true one, rounded once; of integers modulo 2^64."""
     return _reduce("sum", x, axis, dtype, keepdims, 0, rounding, split_every)
@@ -373,28 +388,28 @@ def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fa
 
 
 @_document
-def mean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def mean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
          split_every: Any = None) -> Array:
     """The mean: the true sum divided by the number of elements, rounded once."""
     return _reduce("mean", x, axis, dtype, keepdims, 0, rounding, split_every)
 
 
 @_document
-def var(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def var(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         split_every: Any = None) -> Array:
     """The variance, from the exact sum and the exact sum of squares, rounded once."""
     return _reduce("var", x, axis, None, keepdims, correction, rounding, split_every)
 
 
 @_document
-def std(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def std(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         split_every: Any = None) -> Array:
     """The standard deviation: the root of the variance, rounded once."""
     return _reduce("std", x, axis, None, keepdims, correction, rounding, split_every)
 
 
 @_document
-def mean_var(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def mean_var(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
              split_every: Any = None) -> tuple[Array, Array]:
     """Mean and variance from the same states."""
     found: tuple[Array, Array] = _reduce("mean_var", x, axis, None, keepdims, correction, rounding, split_every)
@@ -402,19 +417,19 @@ def mean_var(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction
 
 
 @_document
-def sum_of_squares(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: str = "nearest", split_every: Any = None) -> Array:
+def sum_of_squares(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: Rounding = "nearest", split_every: Any = None) -> Array:
     """The sum of squares, of complex numbers of |x|²: exact products, rounded once."""
     return _reduce("sum_of_squares", x, axis, None, keepdims, 0, rounding, split_every)
 
 
 @_document
-def norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: str = "nearest", split_every: Any = None) -> Array:
+def norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: Rounding = "nearest", split_every: Any = None) -> Array:
     """The Euclidean norm: the correctly rounded root of the exact sum of squares."""
     return _reduce("norm", x, axis, None, keepdims, 0, rounding, split_every)
 
 
 @_document
-def norm1(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: str = "nearest", split_every: Any = None) -> Array:
+def norm1(x: Any, /, *, axis: Axis = None, keepdims: bool = False, rounding: Rounding = "nearest", split_every: Any = None) -> Array:
     """The sum of magnitudes, rounded once."""
     return _reduce("norm1", x, axis, None, keepdims, 0, rounding, split_every)
 
@@ -475,21 +490,21 @@ def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False, split
 
 
 @_document
-def nansum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def nansum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
            split_every: Any = None) -> Array:
     """The sum of what is not NaN."""
     return _reduce("sum", x, axis, dtype, keepdims, 0, rounding, split_every, True)
 
 
 @_document
-def nanmean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def nanmean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
             split_every: Any = None) -> Array:
     """The mean of what is not NaN."""
     return _reduce("mean", x, axis, dtype, keepdims, 0, rounding, split_every, True)
 
 
 @_document
-def nanvar(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def nanvar(x: Any, /, *, axis: Axis = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
            split_every: Any = None) -> Array:
     """The variance of what is not NaN."""
     return _reduce("var", x, axis, None, keepdims, correction, rounding, split_every, True)
@@ -578,14 +593,14 @@ def _merge_of_groups(grouped: Any, *, reduction: str) -> Any:
     return _cells(form, form.merge_labels(states, labels[labels >= 0], len(index)), index, grouped.obj.name)
 
 
-def _finish_of_groups(cells: Any, *, reduction: str, rounding: str, correction: float) -> Any:
+def _finish_of_groups(cells: Any, *, reduction: str, rounding: Rounding, correction: float) -> Any:
     form, states = _of_cells(cells.to_numpy(), reduction)
     if form is None:
         return _series(np.empty(0), cells.index, cells.name)
     return _series(form.values(states, rounding=rounding, correction=correction, fewest=0), cells.index, cells.name)
 
 
-def aggregation(reduction: str, /, *, skip_nans: bool = True, rounding: str = "nearest", correction: float = 0) -> Any:
+def aggregation(reduction: str, /, *, skip_nans: bool = True, rounding: Rounding = "nearest", correction: float = 0) -> Any:
     """For `agg` of a groupby of `dask.dataframe`: the same bits for any partitions, scheduler and number of workers.
 
     Parameters

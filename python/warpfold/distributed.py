@@ -20,7 +20,7 @@ import hashlib
 import sys
 import weakref
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from ._inputs import BF16, NAMES, Source, code_of, is_integer, one_piece, take
 from ._modules import need
 from ._states import ExactMoments, ExactSum
 from .states import OP_OF, Form
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 __all__ = ["Pending", "all_reduce", "answer", "argmax", "argmin", "clip_grad_norm_", "grad_norm", "max", "mean", "min", "norm",
            "reduce", "std", "sum", "var"]
@@ -898,7 +901,7 @@ def _elements(x: Any, ranks: _Mpi | _Torch, op: str) -> Pending:
 # ---- From arrays to answers.
 
 def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False,
-           correction: float = 0, rounding: str = "nearest", skip_nans: bool = False) -> Any:
+           correction: float = 0, rounding: Rounding = "nearest", skip_nans: bool = False) -> Any:
     """The answer of a reduction of all ranks' pieces together, on each rank.
 
     Parameters
@@ -951,31 +954,31 @@ def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype:
     return tuple(given(f) for f in found) if isinstance(found, tuple) else given(found)
 
 
-def sum(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def sum(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
     """The true sum of all ranks' pieces, rounded once; see `answer`."""
     return answer("sum", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
 
 
-def mean(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def mean(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
          skip_nans: bool = False) -> Any:
     """The true mean of all ranks' pieces, rounded once; see `answer`."""
     return answer("mean", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
 
 
-def var(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def var(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
     """The true variance of all ranks' pieces, rounded once; see `answer`."""
     return answer("var", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
 
 
-def std(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: str = "nearest",
+def std(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
     """The root of the true variance, rounded once; see `answer`."""
     return answer("std", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
 
 
-def norm(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, rounding: str = "nearest",
+def norm(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
          skip_nans: bool = False) -> Any:
     """The Euclidean norm of all ranks' pieces, rounded once; see `answer`."""
     return answer("norm", x, comm, axis=axis, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)

@@ -8,9 +8,9 @@ indexes are int32 or uint32 (modulo 2^32) and means of integers float32.
 `sum`, `mean`, `var`, `std`, `norm`, `sum_of_squares`, `logsumexp` and `dot` of real numbers have derivatives: by JAX's own arithmetic, from
 exact values. Under `jax.vmap` rows are reduced one after the other; `axis=` is the quicker way.
 
->>> import jax.numpy as jnp  # doctest: +SKIP
->>> from warpfold import jax as wfj  # doctest: +SKIP
->>> float(jax.jit(wfj.sum)(jnp.array([1e8, 1.0, -1e8])))  # doctest: +SKIP
+>>> import jax
+>>> from warpfold import jax as wfj
+>>> float(jax.jit(wfj.sum)(jax.numpy.array([1e8, 1.0, -1e8])))
 1.0
 """
 
@@ -20,7 +20,8 @@ import ctypes
 import functools
 import importlib
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from ._compile import load
 from ._fractional import fraction_of
 from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, VARIANCES, axes_of, correction_of, plan_of
 from ._inputs import BF16, NAMES, code_of, is_complex
+
+if TYPE_CHECKING:
+    from ._functions import Accuracy, Rounding
 
 try:
     _jax: Any = importlib.import_module("jax")
@@ -107,7 +111,7 @@ def _type_of_answer(op: int, element: int, who: str) -> tuple[int, Any]:
     return code, _jnp.bfloat16 if code == BF16 else np.dtype(name)
 
 
-def _reduce(op: int, arrays: tuple[Any, ...], axis: Any, keepdims: bool, correction: Any, accuracy: str, rounding: str) -> Any:
+def _reduce(op: int, arrays: tuple[Any, ...], axis: Any, keepdims: bool, correction: Any, accuracy: Accuracy, rounding: Rounding) -> Any:
     who = PUBLIC[_core.op_names[op]]
     given = [_jnp.asarray(x) for x in arrays]
     if len(given) == 2:
@@ -154,13 +158,13 @@ def _number(x: Any, axis: Any) -> int:
     return math.prod(x.shape[d] for d in axes_of(axis, x.ndim, "warpfold.jax"))
 
 
-def sum(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def sum(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The true sum, rounded once."""
     return _with_tangent(lambda a: _reduce(OP["sum"], (a,), axis, keepdims, 0, accuracy, rounding),
                          lambda p, t, y: _jnp.sum(t[0], axis=axis, keepdims=keepdims), x)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The true mean, rounded once."""
     return _with_tangent(lambda a: _reduce(OP["mean"], (a,), axis, keepdims, 0, accuracy, rounding),
                          lambda p, t, y: _jnp.mean(t[0], axis=axis, keepdims=keepdims), x)
@@ -171,27 +175,27 @@ def _var_tangent(x: Any, t: Any, axis: Any, keepdims: bool, correction: float) -
     return 2 * _jnp.sum(centred * t, axis=axis, keepdims=keepdims) / (_number(x, axis) - correction)
 
 
-def var(x: Any, /, *, axis: Any = None, keepdims: bool = False, correction: float = 0, accuracy: str = "exact",
-        rounding: str = "nearest") -> Any:
+def var(x: Any, /, *, axis: Any = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest") -> Any:
     """The variance, rounded once."""
     return _with_tangent(lambda a: _reduce(OP["var"], (a,), axis, keepdims, correction, accuracy, rounding),
                          lambda p, t, y: _var_tangent(p[0], t[0], axis, keepdims, correction), x)
 
 
-def std(x: Any, /, *, axis: Any = None, keepdims: bool = False, correction: float = 0, accuracy: str = "exact",
-        rounding: str = "nearest") -> Any:
+def std(x: Any, /, *, axis: Any = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy = "exact",
+        rounding: Rounding = "nearest") -> Any:
     """The standard deviation, rounded once."""
     return _with_tangent(lambda a: _reduce(OP["std"], (a,), axis, keepdims, correction, accuracy, rounding),
                          lambda p, t, y: _var_tangent(p[0], t[0], axis, keepdims, correction) / (2 * y), x)
 
 
-def sum_of_squares(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def sum_of_squares(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The sum of squares, rounded once."""
     return _with_tangent(lambda a: _reduce(OP["sum_of_squares"], (a,), axis, keepdims, 0, accuracy, rounding),
                          lambda p, t, y: 2 * _jnp.sum(p[0] * t[0], axis=axis, keepdims=keepdims), x)
 
 
-def norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The Euclidean norm, rounded once. Its derivative at 0 is taken to be 0."""
     def tangent(p: Any, t: Any, y: Any) -> Any:
         return _jnp.sum(p[0] * t[0], axis=axis, keepdims=keepdims) / _jnp.where(y == 0, 1, y)  # all are 0 where it is
@@ -204,19 +208,19 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
                          lambda p, t, y: _jnp.sum(_jnp.exp(p[0] - _kept(y, axis, keepdims, p[0])) * t[0], axis=axis, keepdims=keepdims), x)
 
 
-def dot(x: Any, y: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def dot(x: Any, y: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The true sum of products, rounded once; nothing is conjugated."""
     x, y = _jnp.broadcast_arrays(x, y)
     return _with_tangent(lambda a, b: _reduce(OP["dot"], (a, b), axis, keepdims, 0, accuracy, rounding),
                          lambda p, t, z: _jnp.sum(p[0] * t[1] + p[1] * t[0], axis=axis, keepdims=keepdims), x, y)
 
 
-def norm1(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: str = "exact", rounding: str = "nearest") -> Any:
+def norm1(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accuracy = "exact", rounding: Rounding = "nearest") -> Any:
     """The sum of magnitudes, rounded once."""
     return _reduce(OP["norm1"], (x,), axis, keepdims, 0, accuracy, rounding)
 
 
-def _plain(name: str, doc: str) -> Any:
+def _plain(name: str, doc: str) -> Callable[..., Any]:
     def f(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         return _reduce(OP[name], (x,), axis, keepdims, 0, "exact", "nearest")
     f.__name__ = f.__qualname__ = name
@@ -224,12 +228,75 @@ def _plain(name: str, doc: str) -> Any:
     return f
 
 
-all = _plain("all", "Whether every element is other than zero.")
-any = _plain("any", "Whether an element is other than zero.")
-argmax = _plain("argmax", "The index of the first greatest element, or of the first NaN; `axis` is one, or None.")
-argmin = _plain("argmin", "The index of the first least element, or of the first NaN; `axis` is one, or None.")
-count_nonzero = _plain("count_nonzero", "How many elements are other than zero.")
-max = _plain("max", "The greatest element; a NaN if there is one.")
-min = _plain("min", "The least element; a NaN if there is one.")
-norm_inf = _plain("norm_inf", "The largest magnitude.")
-prod = _plain("prod", "The product, by f64 in C order.")
+all: Callable[..., Any] = _plain("all", "Whether every element is other than zero.")
+any: Callable[..., Any] = _plain("any", "Whether an element is other than zero.")
+argmax: Callable[..., Any] = _plain("argmax", "The index of the first greatest element, or of the first NaN; `axis` is one, or None.")
+argmin: Callable[..., Any] = _plain("argmin", "The index of the first least element, or of the first NaN; `axis` is one, or None.")
+count_nonzero: Callable[..., Any] = _plain("count_nonzero", "How many elements are other than zero.")
+max: Callable[..., Any] = _plain("max", "The greatest element; a NaN if there is one.")
+min: Callable[..., Any] = _plain("min", "The least element; a NaN if there is one.")
+norm_inf: Callable[..., Any] = _plain("norm_inf", "The largest magnitude.")
+prod: Callable[..., Any] = _plain("prod", "The product, by f64 in C order.")
+
+
+_SECTIONS = {
+    "x": """x : array_like
+    What `jax.numpy.asarray` takes, of the types that `warpfold` takes; also what `jax.jit` traces.""",
+    "y": """y : array_like
+    The other factors, broadcast against x.""",
+    "axis": """axis : int, tuple of ints or None
+    The axes to reduce over, one alone for `argmax` and `argmin`; None: all. It is no traced value.""",
+    "keepdims": """keepdims : bool
+    Reduced axes stay, with length 1.""",
+    "correction": """correction : int or float
+    The sum of squared differences is divided by n - correction. It is no traced value.""",
+    "accuracy": """accuracy : {"exact", "fast"}
+    The true answer, rounded once; or native arithmetic.""",
+    "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
+    How the true answer is rounded.""",
+}
+
+
+def _document(name: str) -> None:
+    f = globals()[name]
+    if f.__doc__ is None:  # under -OO
+        return
+    parameters = ["x", *["y"] * (name == "dot"), *f.__kwdefaults__]
+    sources = "docs/exact.md: how the answer is exact." if "rounding" in parameters else "docs/reductions.md: what is answered of nothing, of NaNs and of too large an answer."
+    given = "x, x" if name == "dot" else "x"
+    f.__doc__ += f"""
+
+Parameters
+----------
+{chr(10).join(_SECTIONS[n] for n in parameters)}
+
+Returns
+-------
+jax.Array
+    Of the type that `warpfold.{name}` gives, narrowed where JAX has no types of 64 bits, and the shape of x without the axes that are reduced.
+
+Raises
+------
+TypeError
+    Elements of other types, a traced value where none may be; at derivatives, complex numbers.
+ValueError, numpy.exceptions.AxisError
+    Axes that the array does not have, names that are none; no elements for what needs some.
+warpfold.CompileError, FileNotFoundError
+    The adapter cannot be compiled: there is no C++ compiler.
+
+References
+----------
+{sources}
+
+Examples
+--------
+>>> import jax
+>>> import warpfold as wf
+>>> x = jax.numpy.array([3.0, 1.0, 2.0], "float32")
+>>> bool(jax.jit(wf.jax.{name})({given}) == wf.{name}({given}))
+True
+"""
+
+
+for _name in __all__:
+    _document(_name)

@@ -3,8 +3,8 @@
 
 `sum`, `prod`, `mean`, `var`, `std`, `min`, `max`, `argmin`, `argmax`, `any`, `all`, `count_nonzero`, `nansum`, `nanmean`, `nanvar`, `nanstd`, `nanmin` and `nanmax`
 stand here with NumPy's parameters and this package's answers; every other name is NumPy's own. `exact(x)` is a view of an array for which
-`numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do what slices and
-ufuncs make of it. What calls `numpy.add.reduce` is not reached.
+`numpy.sum(x)`, ``x.sum()`` and the like come here (NEP 18), so that code which knows NumPy alone gives exact answers; so do slices of it, and
+arrays that ufuncs and other functions of NumPy's make of it. What calls `numpy.add.reduce` is not reached.
 
 >>> import numpy, warpfold.numpy
 >>> x = warpfold.numpy.exact([1e16, 1.0, -1e16, 1.0])
@@ -17,13 +17,16 @@ ufuncs make of it. What calls `numpy.add.reduce` is not reached.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
 from . import _functions
 from ._general import into
-from ._inputs import CODES, NAMES, code_of, is_complex, is_floating
+from ._inputs import CODES, NAMES, code_of, holds_nulls, is_complex, is_floating
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 __all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "exact", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar",
            "ndarray", "prod", "std", "sum", "var"]
@@ -40,22 +43,65 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_np)})
 
 
-class ndarray(_np.ndarray):
-    """A NumPy array whose reductions are exact, made by `exact`."""
+class ndarray(_np.ndarray[Any, Any]):
+    """A NumPy array whose reductions are exact, made by `exact`; what NumPy's functions make of it is one, too.
+
+    References
+    ----------
+    NEP 18, by which NumPy's functions come here.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import warpfold as wf
+    >>> x = wf.numpy.exact([1e16, 1.0, -1e16])
+    >>> type(numpy.where(x > 0, x, 0)) is wf.numpy.ndarray, float(x.sum())
+    (True, 1.0)
+    """
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         ours = _OURS.get(func)
-        return super().__array_function__(func, types, args, kwargs) if ours is None else ours(*args, **kwargs)
+        if ours is not None:
+            return ours(*args, **kwargs)
+        made = super().__array_function__(func, types, args, kwargs)
+        return made.view(ndarray) if type(made) is _np.ndarray else made  # as of where() and concatenate()
 
 
 def exact(x: Any, /) -> ndarray:
-    """`x` as an array whose reductions are exact: a view where it is an array."""
-    if isinstance(x, _np.ma.MaskedArray) and _np.ma.getmaskarray(x).any():
+    """`x` as an array whose reductions are exact: a view where it is an array.
+
+    Parameters
+    ----------
+    x : array_like
+        What NumPy reads as an array.
+
+    Returns
+    -------
+    warpfold.numpy.ndarray
+        Of the same shape and type.
+
+    Raises
+    ------
+    TypeError
+        An array that masks some of its elements.
+
+    References
+    ----------
+    NEP 18, by which NumPy's functions come here.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import warpfold as wf
+    >>> float(numpy.sum(wf.numpy.exact([1e16, 1.0, -1e16])))
+    1.0
+    """
+    if isinstance(x, _np.ma.MaskedArray) and holds_nulls(x):
         raise TypeError("exact: a masked array, whose mask would be lost; the functions of warpfold and warpfold.numpy leave out what it masks")
     return _np.asarray(x).view(ndarray)
 
 
-def _nanstd(x: Any, /, *, axis: Any = None, keepdims: Any = False, correction: Any = 0, rounding: str = "nearest", where: Any = None, out: Any = None) -> Any:
+def _nanstd(x: Any, /, *, axis: Any = None, keepdims: Any = False, correction: Any = 0, rounding: Rounding = "nearest", where: Any = None, out: Any = None) -> Any:
     return _functions._reduce(_functions._STD, x, axis, None, keepdims, correction or None, "exact", rounding, where, out, None, True)
 
 
@@ -121,7 +167,38 @@ def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
             raise TypeError(f"{name}: {sorted(twice)[0]}= is given twice")
         return _answer(name, a, {**given, **kwargs})
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"`numpy.{name}` with answers as `warpfold.{name.removeprefix('nan')}` gives them: exact, or rounded once."
+    plain = name.removeprefix("nan")
+    f.__doc__ = f"""`numpy.{name}` with answers as `warpfold.{plain}` gives them: exact, or rounded once.
+
+Parameters
+----------
+a : array_like
+    Of numbers; dates, text and objects are reduced by NumPy.
+{", ".join(parameters)}
+    As `numpy.{name}` has them, but ``initial`` and ``mean``; by name also what else `warpfold.{plain}` takes, as ``rounding``.
+
+Returns
+-------
+scalar or array
+    Of NumPy's shape, and of its type but that the true answer is rounded to it once.
+
+Raises
+------
+TypeError
+    Elements that no type here holds, ``initial`` and ``mean``, a ``dtype`` that would cut something off.
+ValueError, numpy.exceptions.AxisError
+    Axes that the array does not have; no elements for what needs some.
+
+References
+----------
+docs/reductions.md, and docs/exact.md: as of `warpfold.{plain}`.
+
+Examples
+--------
+>>> import warpfold as wf
+>>> bool(wf.numpy.{name}([3.0, 1.0, 2.0]) == wf.{plain}([3.0, 1.0, 2.0]))
+True
+"""
     return f
 
 

@@ -13,7 +13,7 @@ import math
 import re
 import struct
 import zlib
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from . import _core
 from ._fractional import fraction_of
 from ._general import NEED_ELEMENTS, ONE_AXIS, OP, PUBLIC, VARIANCES, Answers, Room, axes_of, both_masks, converted, correction_of
 from ._inputs import BF16, CODES, DTYPES, F64, NAMES, Source, code_of, lies_on_gpu, mask_of, one_piece, take
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 __all__ = ["Form"]
 
@@ -74,6 +77,12 @@ class Form:
     >>> form.dtype.names[0]
     'warpfold 2: sum of float64'
     """
+
+    op: int
+    reduction: str
+    element: int
+    wide: bool
+    dtype: np.dtype[Any]
 
     def __init__(self, reduction: str, dtype: Any, *, answer: Any = None) -> None:
         if not isinstance(reduction, str) or reduction not in OP_OF:
@@ -270,7 +279,7 @@ class Form:
         """How many elements each state is of."""
         return self.words(states)[..., 0].copy()
 
-    def values(self, states: Any, /, *, rounding: str = "nearest", correction: float = 0, fewest: int | None = None) -> Any:
+    def values(self, states: Any, /, *, rounding: Rounding = "nearest", correction: float = 0, fewest: int | None = None) -> Any:
         """The answers of states, as the function of the reduction gives them; a tuple for `mean_var` and `minmax`.
 
         `fewest`: floats of fewer elements than that are NaN. Without it `min`, `max` and their like of no elements are a

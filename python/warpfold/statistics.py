@@ -26,12 +26,12 @@ from ._twins import _is_array, fmean
 __all__ = ["StatisticsError", "fmean", "mean", "pstdev", "pvariance", "stdev", "variance"]
 
 
-def _moments(data: Any) -> tuple[Any, Any]:
+def _moments(data: Any, who: str) -> tuple[Any, Any]:
     """(a state, the data) of arrays and lists of floats; else (None, the data)."""
     state = _core.Moments()
     if _is_array(data):
         from ._inputs import add_to, take
-        add_to(state, take(data, "statistics"), "statistics")
+        add_to(state, take(data, who), who)
         return state, data
     values = data if type(data) is list else list(data)
     return (state if _core.moments_all(state, values) else None), values
@@ -48,22 +48,23 @@ def _whole(values: Any) -> Any:
 
 _OPS = {name: _core.op_names.index(name) for name in ("mean", "var", "std")}
 _F64 = (_core.dtype_names.index("f64"), 1)
+_COMPLEX = (_core.dtype_names.index("c64"), _core.dtype_names.index("c128"))  # whose variances are real, here; the standard library takes real numbers
 
 
 def _of_array(data: Any, which: str, correction: int) -> float:
     """The answer of an array that lies in a buffer, by the kernels for it; NaN where it has none, or another type of answer."""
     view = _core.view_of_buffer(data)
-    if view is None or _core.answer_of(_OPS[which], view.dtype) != _F64:
+    if view is None or view.dtype in _COMPLEX or _core.answer_of(_OPS[which], view.dtype) != _F64:
         return math.nan
     return float(_core.reduce(_OPS[which], data, None, None, False, correction or None, "exact", "nearest", None, None, None, False))
 
 
-def _answer(data: Any, which: str, correction: int, least: int, other: Any) -> Any:
+def _answer(data: Any, who: str, which: str, correction: int, least: int, other: Any) -> Any:
     if _is_array(data):
         quick = _of_array(data, which, correction)
         if math.isfinite(quick):
             return quick
-    state, values = _moments(data)
+    state, values = _moments(data, who)
     if state is None or state.count < least:
         return other(_whole(values) if state is None else [])  # whose words they are
     answer = state.answer(which, correction, "nearest", 3)
@@ -78,15 +79,42 @@ def _root(variance_of: Any, root_of: Any, values: Any, *middle: Any) -> Any:
         return math.sqrt(variance_of(values, *middle))
 
 
+def mean_of_array(data: Any, who: str) -> float:
+    return float(_answer(data, who, "mean", 0, 1, standard.mean))
+
+
 def mean(data: Iterable[Any]) -> Any:
     """The mean, as `statistics.mean`.
 
+    Parameters
+    ----------
+    data : iterable of numbers, or array
+        Floats and ints beside them, and arrays, are answered from exact sums; others by the standard library.
+
+    Returns
+    -------
+    float, or what the standard library gives
+        Rounded once.
+
+    Raises
+    ------
+    statistics.StatisticsError
+        Fewer than one of the data.
+    TypeError
+        Data that are no numbers, or complex.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact.
+
+    Examples
+    --------
     >>> from warpfold import statistics
     >>> statistics.mean([-1.0, 2.5, 3.25, 5.75])
     2.625
     """
     if _is_array(data):
-        return _answer(data, "mean", 0, 1, standard.mean)
+        return mean_of_array(data, "mean")
     values = data if type(data) is list else list(data)
     state = _core.Sum()
     if _core.sum_all(state, values):
@@ -99,46 +127,146 @@ def mean(data: Iterable[Any]) -> Any:
 def variance(data: Iterable[Any], xbar: Any = None) -> Any:
     """The variance of a sample, as `statistics.variance`.
 
+    Parameters
+    ----------
+    data : iterable of numbers, or array
+        Floats and ints beside them, and arrays, are answered from exact sums; others by the standard library.
+    xbar : number, optional
+        The mean, where it is known; the standard library answers then.
+
+    Returns
+    -------
+    float, or what the standard library gives
+        Rounded once.
+
+    Raises
+    ------
+    statistics.StatisticsError
+        Fewer than two of the data.
+    TypeError
+        Data that are no numbers, or complex.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact.
+
+    Examples
+    --------
     >>> from warpfold import statistics
     >>> statistics.variance([1.0, 2.0, 3.0])
     1.0
     """
     if xbar is not None:
         return standard.variance(_whole(list(data)), xbar)
-    return _answer(data, "var", 1, 2, standard.variance)
+    return _answer(data, "variance", "var", 1, 2, standard.variance)
 
 
 def pvariance(data: Iterable[Any], mu: Any = None) -> Any:
     """The variance of a population, as `statistics.pvariance`.
 
+    Parameters
+    ----------
+    data : iterable of numbers, or array
+        Floats and ints beside them, and arrays, are answered from exact sums; others by the standard library.
+    mu : number, optional
+        The mean, where it is known; the standard library answers then.
+
+    Returns
+    -------
+    float, or what the standard library gives
+        Rounded once.
+
+    Raises
+    ------
+    statistics.StatisticsError
+        Fewer than one of the data.
+    TypeError
+        Data that are no numbers, or complex.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact.
+
+    Examples
+    --------
     >>> from warpfold import statistics
     >>> statistics.pvariance([0.0, 2.0])
     1.0
     """
     if mu is not None:
         return standard.pvariance(_whole(list(data)), mu)
-    return _answer(data, "var", 0, 1, standard.pvariance)
+    return _answer(data, "pvariance", "var", 0, 1, standard.pvariance)
 
 
 def stdev(data: Iterable[Any], xbar: Any = None) -> Any:
     """The standard deviation of a sample, as `statistics.stdev`.
 
+    Parameters
+    ----------
+    data : iterable of numbers, or array
+        Floats and ints beside them, and arrays, are answered from exact sums; others by the standard library.
+    xbar : number, optional
+        The mean, where it is known; the standard library answers then.
+
+    Returns
+    -------
+    float, or what the standard library gives
+        Rounded once.
+
+    Raises
+    ------
+    statistics.StatisticsError
+        Fewer than two of the data.
+    TypeError
+        Data that are no numbers, or complex.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact.
+
+    Examples
+    --------
     >>> from warpfold import statistics
     >>> statistics.stdev([1.0, 2.0, 3.0])
     1.0
     """
     if xbar is not None:
         return _root(standard.variance, standard.stdev, _whole(list(data)), xbar)
-    return _answer(data, "std", 1, 2, functools.partial(_root, standard.variance, standard.stdev))
+    return _answer(data, "stdev", "std", 1, 2, functools.partial(_root, standard.variance, standard.stdev))
 
 
 def pstdev(data: Iterable[Any], mu: Any = None) -> Any:
     """The standard deviation of a population, as `statistics.pstdev`.
 
+    Parameters
+    ----------
+    data : iterable of numbers, or array
+        Floats and ints beside them, and arrays, are answered from exact sums; others by the standard library.
+    mu : number, optional
+        The mean, where it is known; the standard library answers then.
+
+    Returns
+    -------
+    float, or what the standard library gives
+        Rounded once.
+
+    Raises
+    ------
+    statistics.StatisticsError
+        Fewer than one of the data.
+    TypeError
+        Data that are no numbers, or complex.
+
+    References
+    ----------
+    docs/exact.md: how the answer is exact.
+
+    Examples
+    --------
     >>> from warpfold import statistics
     >>> statistics.pstdev([0.0, 2.0])
     1.0
     """
     if mu is not None:
         return _root(standard.pvariance, standard.pstdev, _whole(list(data)), mu)
-    return _answer(data, "std", 0, 1, functools.partial(_root, standard.pvariance, standard.pstdev))
+    return _answer(data, "pstdev", "std", 0, 1, functools.partial(_root, standard.pvariance, standard.pstdev))

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact reductions of PyTorch's tensors: as operators with derivatives, and as a mode that makes PyTorch's own exact.
 
-``torch.ops.warpfold.sum``, ``mean``, ``var``, ``norm`` and ``logsumexp`` take a tensor, ``dim`` and ``keepdim`` (`var` also ``correction``, all but
-`logsumexp` also ``rounding``). They have fake implementations and derivatives, so `torch.compile` and autograd go through them.
+``torch.ops.warpfold.sum``, ``mean``, ``var``, ``norm`` and ``logsumexp`` take a tensor, ``dim`` and ``keepdim`` (`var` also ``correction``, which may be
+a fraction, all but `logsumexp` also ``rounding``). They have fake implementations and derivatives, so `torch.compile` and autograd go through
+them. Derivatives are those of `backward`: PyTorch's operators of this kind have none in forward mode, which is refused.
 
->>> import torch, warpfold.torch  # doctest: +SKIP
->>> x = torch.tensor([1e8, 1.0, -1e8], requires_grad=True)  # doctest: +SKIP
->>> torch.ops.warpfold.sum(x)  # doctest: +SKIP
-tensor(1., grad_fn=...)
->>> with warpfold.torch.exact():  # doctest: +SKIP
-...     x.sum()
-tensor(1., grad_fn=<SumBackward0>)
+>>> import torch, warpfold.torch
+>>> x = torch.tensor([1e8, 1.0, -1e8], requires_grad=True)
+>>> torch.ops.warpfold.sum(x).item()
+1.0
+>>> with warpfold.torch.exact():
+...     x.sum().item()
+1.0
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from typing import Any, Optional, Sequence
+from typing import Any
 
 from . import _core, _functions
-from ._general import OP
+from ._general import OP, PUBLIC, axes_of
 from ._inputs import NAMES
 
 try:
     _torch: Any = importlib.import_module("torch")
     _modes: Any = importlib.import_module("torch.utils._python_dispatch")
     _library: Any = importlib.import_module("torch.library")
+    _forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
+    _transforms: Any = importlib.import_module("torch._functorch.eager_transforms")
     _library.custom_op
 except (ImportError, AttributeError) as e:
     raise ModuleNotFoundError(f"warpfold.torch needs PyTorch 2.4 or later: {e}") from None
@@ -43,6 +46,15 @@ def _code(x: Any, who: str) -> int:
     if code is None:
         raise TypeError(f"{who}: elements of type {x.dtype}; they may be {', '.join(NAMES)}")
     return code
+
+
+def _check_no_tangent(x: Any, who: str) -> None:
+    """A derivative in forward mode, which PyTorch would take to be 0."""
+    if _forward_ad._current_level < 0:
+        return
+    # torch.func.jvp shows nothing here but that it runs.
+    if getattr(_transforms, "JVP_NESTING", 0) or _forward_ad.unpack_dual(x).tangent is not None:
+        raise NotImplementedError(f"warpfold::{who}: derivatives in forward mode; there are those of backward()")
 
 
 def _readable(x: Any) -> Any:
@@ -65,8 +77,7 @@ def _axes(dim: Any, x: Any) -> tuple[int, ...] | None:
 
 def _empty_answer(name: str, x: Any, dim: Any, keepdim: bool) -> Any:
     """What a fake tensor is answered by."""
-    axes = _axes(dim, x)
-    reduced = set(range(x.ndim) if axes is None else (d % x.ndim for d in axes))
+    reduced = axes_of(_axes(dim, x), x.ndim, PUBLIC[name])
     shape = [1 if d in reduced else n for d, n in enumerate(x.shape) if keepdim or d not in reduced]
     code, _ = _core.answer_of(OP[name], _code(x, name))
     return x.new_empty(shape, dtype=getattr(_torch, NAMES[code]))
@@ -89,54 +100,59 @@ def _count(x: Any, dim: Any) -> int:
     return int(x.numel()) if axes is None else math.prod(x.shape[d] for d in axes)
 
 
+def _answer(name: str, x: Any, dim: Any, keepdim: bool, **more: Any) -> Any:
+    _check_no_tangent(x, name)
+    return getattr(_functions, name)(_readable(x), axis=_axes(dim, x), keepdims=keepdim, **more)
+
+
 def _sum(x: Any, dim: Any = None, keepdim: bool = False, rounding: str = "nearest") -> Any:
-    return _functions.sum(_readable(x), axis=_axes(dim, x), keepdims=keepdim, rounding=rounding)
+    return _answer("sum", x, dim, keepdim, rounding=rounding)
 
 
 def _mean(x: Any, dim: Any = None, keepdim: bool = False, rounding: str = "nearest") -> Any:
-    return _functions.mean(_readable(x), axis=_axes(dim, x), keepdims=keepdim, rounding=rounding)
+    return _answer("mean", x, dim, keepdim, rounding=rounding)
 
 
-def _var(x: Any, dim: Any = None, correction: int = 1, keepdim: bool = False, rounding: str = "nearest") -> Any:
-    return _functions.var(_readable(x), axis=_axes(dim, x), keepdims=keepdim, correction=correction, rounding=rounding)
+def _var(x: Any, dim: Any = None, correction: float = 1.0, keepdim: bool = False, rounding: str = "nearest") -> Any:
+    divide = int(correction) if correction.is_integer() else correction  # whole numbers take the quick path
+    return _answer("var", x, dim, keepdim, correction=divide, rounding=rounding)
 
 
 def _norm(x: Any, dim: Any = None, keepdim: bool = False, rounding: str = "nearest") -> Any:
-    return _functions.norm(_readable(x), axis=_axes(dim, x), keepdims=keepdim, rounding=rounding)
+    return _answer("norm", x, dim, keepdim, rounding=rounding)
 
 
 def _logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return _functions.logsumexp(_readable(x), axis=_axes(dim, x), keepdims=keepdim)
+    return _answer("logsumexp", x, dim, keepdim)
 
 
-def _of_sum(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: int) -> Any:
+def _of_sum(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: float) -> Any:
     return _kept(g, x, dim, keepdim).expand(x.shape)
 
 
-def _of_mean(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: int) -> Any:
+def _of_mean(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: float) -> Any:
     return (_kept(g, x, dim, keepdim) / _count(x, dim)).expand(x.shape)
 
 
-def _of_var(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: int) -> Any:
+def _of_var(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: float) -> Any:
     centred = x - _torch.ops.warpfold.mean(x, dim, True)
-    return _kept(g, x, dim, keepdim) * centred * (2 / (_count(x, dim) - correction))
+    divide = _count(x, dim) - correction
+    return _kept(g, x, dim, keepdim) * centred * (2 / divide if divide > 0 else math.nan)  # as the variance is
 
 
-def _of_norm(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: int) -> Any:
+def _of_norm(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: float) -> Any:
     length = _kept(y, x, dim, keepdim)
     return _kept(g, x, dim, keepdim) * x / length.masked_fill(length == 0, 1)  # 0 where all are
 
 
-def _of_logsumexp(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: int) -> Any:
+def _of_logsumexp(g: Any, x: Any, y: Any, dim: Any, keepdim: bool, correction: float) -> Any:
     return _kept(g, x, dim, keepdim) * (x - _kept(y, x, dim, keepdim)).exp()
 
 
 def _register(name: str, op: str, run: Callable[..., Any], gradient: Callable[..., Any]) -> None:
-    # What PyTorch makes its schema of.
-    kinds = {"x": _Tensor, "dim": Optional[Sequence[int]], "keepdim": bool, "correction": int, "rounding": str, "return": _Tensor}
-    run.__annotations__ = {parameter: kinds[parameter] for parameter in run.__annotations__}
-    made = _library.custom_op(f"warpfold::{name}", run, mutates_args=(), device_types=("cpu", "cuda"))
-    takes_correction = name == "var"
+    takes_correction, rounds = name == "var", name != "logsumexp"
+    schema = "(Tensor x, int[1]? dim=None, " + "float correction=1, " * takes_correction + "bool keepdim=False" + ', str rounding="nearest"' * rounds + ") -> Tensor"
+    made = _library.custom_op(f"warpfold::{name}", run, mutates_args=(), device_types=("cpu", "cuda"), schema=schema)
 
     def fake(x: Any, dim: Any = None, *rest: Any) -> Any:
         keepdim = rest[1 if takes_correction else 0] if len(rest) > int(takes_correction) else False
@@ -151,7 +167,7 @@ def _register(name: str, op: str, run: Callable[..., Any], gradient: Callable[..
         x, y = ctx.saved_tensors
         if x.is_complex() and name not in ("sum", "mean"):
             raise TypeError(f"warpfold::{name}: derivatives are of real numbers")
-        return (gradient(g, x, y, ctx.dim, ctx.keepdim, ctx.correction), *[None] * (4 if takes_correction else 3 if name != "logsumexp" else 2))
+        return (gradient(g, x, y, ctx.dim, ctx.keepdim, ctx.correction), *[None] * (2 + takes_correction + rounds))
 
     _library.register_fake(f"warpfold::{name}", fake)
     made.register_autograd(backward, setup_context=remember)
@@ -231,10 +247,14 @@ class exact(_modes.TorchDispatchMode):  # type: ignore[misc]
         A tensor on another device than the CPU or CUDA, or of a type that cannot be summed exactly; on CUDA also where the package was built
         without it.
 
+    References
+    ----------
+    docs/python.md: what the mode reaches.
+
     Examples
     --------
-    >>> import torch, warpfold.torch  # doctest: +SKIP
-    >>> with warpfold.torch.exact():  # doctest: +SKIP
+    >>> import torch, warpfold.torch
+    >>> with warpfold.torch.exact():
     ...     torch.tensor([1e8, 1.0, -1e8]).sum()
     tensor(1.)
     """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from . import _device, _general
 from ._inputs import lies_on_gpu, take
 from ._modules import need
 from .states import OP_OF, Form
+
+if TYPE_CHECKING:
+    from ._functions import Rounding
 
 _xarray: Any = need("xarray", "warpfold.xarray", "xarray")
 
@@ -32,7 +35,7 @@ Dims = Any  # a name, several, ..., or None
 
 
 def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, keepdims: bool = False, dtype: Any = None,
-            correction: float = 0, rounding: str = "nearest", min_count: int | None = None) -> Any:
+            correction: float = 0, rounding: Rounding = "nearest", min_count: int | None = None) -> Any:
     """The answers for what a variable holds, a NumPy or a Dask array; NaN where fewer elements count than `min_count`."""
     if isinstance(axis, (tuple, list)) and not axis and (reduction in _UNCHANGED or x.dtype.kind not in "fciub"):
         return x  # a Dataset's variable without the dimension, as xarray leaves it
@@ -56,7 +59,7 @@ def _reduce(x: Any, axis: Any = None, *, reduction: str, skipna: bool | None, ke
     return np.where(np.asarray(count[0]) < fewest, np.asarray(np.nan, with_nans.dtype), with_nans)[()]
 
 
-def _by_states(x: Any, axis: Any, reduction: str, skip: bool, keepdims: bool, dtype: Any, correction: float, rounding: str, fewest: int | None) -> Any:
+def _by_states(x: Any, axis: Any, reduction: str, skip: bool, keepdims: bool, dtype: Any, correction: float, rounding: Rounding, fewest: int | None) -> Any:
     """The answers of CuPy's array by states that are made on its GPU, of what is no NaN if `skip`; CuPy's too."""
     form = Form(reduction, x.dtype, answer=dtype)
     axes = _general.axes_of(axis, x.ndim, reduction)
@@ -82,31 +85,31 @@ class _Reductions:
         return self._of.reduce(_reduce, dim, keep_attrs=keep_attrs, keepdims=keepdims, reduction=reduction, skipna=skipna, **of_set, **more)
 
     def sum(self, dim: Dims = None, *, skipna: bool | None = None, min_count: int | None = None, dtype: Any = None,
-            rounding: str = "nearest", keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
+            rounding: Rounding = "nearest", keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true sum, rounded once; NaN where fewer than `min_count` elements count."""
         return self._run("sum", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding, min_count=min_count)
 
-    def mean(self, dim: Dims = None, *, skipna: bool | None = None, dtype: Any = None, rounding: str = "nearest",
+    def mean(self, dim: Dims = None, *, skipna: bool | None = None, dtype: Any = None, rounding: Rounding = "nearest",
              keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true mean, rounded once."""
         return self._run("mean", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding)
 
-    def var(self, dim: Dims = None, *, skipna: bool | None = None, ddof: int = 0, rounding: str = "nearest",
+    def var(self, dim: Dims = None, *, skipna: bool | None = None, ddof: float = 0, rounding: Rounding = "nearest",
             keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true variance, rounded once."""
         return self._run("var", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
 
-    def std(self, dim: Dims = None, *, skipna: bool | None = None, ddof: int = 0, rounding: str = "nearest",
+    def std(self, dim: Dims = None, *, skipna: bool | None = None, ddof: float = 0, rounding: Rounding = "nearest",
             keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The root of the true variance, rounded once."""
         return self._run("std", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
 
-    def norm(self, dim: Dims = None, *, skipna: bool | None = None, rounding: str = "nearest", keep_attrs: bool | None = None,
+    def norm(self, dim: Dims = None, *, skipna: bool | None = None, rounding: Rounding = "nearest", keep_attrs: bool | None = None,
              keepdims: bool = False) -> Any:
         """The Euclidean norm, rounded once."""
         return self._run("norm", dim, skipna, keep_attrs, keepdims, rounding=rounding)
 
-    def sum_of_squares(self, dim: Dims = None, *, skipna: bool | None = None, rounding: str = "nearest",
+    def sum_of_squares(self, dim: Dims = None, *, skipna: bool | None = None, rounding: Rounding = "nearest",
                        keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true sum of squares, rounded once."""
         return self._run("sum_of_squares", dim, skipna, keep_attrs, keepdims, rounding=rounding)

@@ -135,7 +135,7 @@ struct kernel_table {
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
   // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
   void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);
-  /// The same for rows of n integers of up to 32 bits, up to 4096; the others are null.
+  /// The same for rows of n integers, up to 4096: with elements of up to 32 bits, without them of 32 bits; the others are null.
   void (*square_rows[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* at, std::int64_t apart);
   void (*exact_square_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);  // [f64?][values?]
   void (*round_squares[2][2])(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain);  // [f64?][root?]

@@ -391,6 +391,7 @@ struct columns_of_squares {
       f(to, certain);
     }
   }
+  /// For integers; norms of those of 8 and 16 bits are faster with a state each.
   static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
     alignas(64) double sums[arrays * most];
     for (std::int64_t i = 0; i < rows; i += most) {
@@ -500,7 +501,7 @@ struct columns_of_squares {
     }
   }
   static constexpr cpu::column_fold states{most, 128, begin, add_to_state, merge_states, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, integer<T> ? rows : nullptr, half ? nullptr : &states};
+  static constexpr cpu::column_fold functions{most, 128, begin, add, merge, finish, integer<T> && (Spread || sizeof(T) == 4) ? rows : nullptr, half ? nullptr : &states};
 };
 
 template <class R, class T>

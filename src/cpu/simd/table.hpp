@@ -16,7 +16,7 @@
 #include "keys.hpp"
 #include "round_columns.hpp"
 #include "square_columns.hpp"
-#include "sum_floats.hpp"
+#include "sum_columns.hpp"
 
 namespace wf::cpu::WF_TARGET {
 
@@ -54,7 +54,7 @@ const kernel_table& table() {
                   {WF_CERTIFY(d, adding::anchored), WF_CERTIFY(d, adding::scaled)}},
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
-      .sum_columns = {{sum_whole_columns<f, false>, sum_whole_columns<f, true>}, {sum_whole_columns<d, false>, sum_whole_columns<d, true>}},
+      .sum_columns = {{sum_columns<f, false>, sum_columns<f, true>}, {sum_columns<d, false>, sum_columns<d, true>}},
       .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
       .certify_half_rows = {{certify_rows<lane_f16, false>, certify_rows<lane_f16, true>}, {certify_rows<lane_bf16, false>, certify_rows<lane_bf16, true>}},
       .integer_rows = WF_INTEGERS(integer_rows),
@@ -66,7 +66,7 @@ const kernel_table& table() {
                          WF_SQUARES(std::uint8_t), WF_SQUARES(std::uint16_t), WF_WIDE_SQUARES(std::uint32_t), {}, {}, {}, WF_SQUARES(f), WF_SQUARES(d)},
 #undef WF_WIDE_SQUARES
 #undef WF_SQUARES
-#define WF_SQUARE_ROWS(type) {square_rows<type, false>, square_rows<type, true>}
+#define WF_SQUARE_ROWS(type) {sizeof(type) == 4 ? square_rows<type, false> : nullptr, square_rows<type, true>}
       .square_rows = {WF_SQUARE_ROWS(std::int8_t), WF_SQUARE_ROWS(std::int16_t), WF_SQUARE_ROWS(std::int32_t), {}, WF_SQUARE_ROWS(std::uint8_t), WF_SQUARE_ROWS(std::uint16_t),
                       WF_SQUARE_ROWS(std::uint32_t), {}, {}, {}, {}, {}},
 #undef WF_SQUARE_ROWS

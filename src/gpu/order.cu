@@ -30,17 +30,16 @@ struct extremes_apart : extremes_fold<T> {
   }
 };
 
-/// What tells zero from other values is the same for many types.
+/// What tells zero from other values is the same for many types: elements of one size are integers of it, of which those that are floats say so.
 template <class T>
 struct same_zero { using type = T; };
-template <integer T>
+template <class T>
+  requires(integer<T> || floating<T>)
 struct same_zero<T> {
   using type = std::conditional_t<sizeof(T) == 1, std::uint8_t,
                std::conditional_t<sizeof(T) == 2, std::uint16_t,
                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 };
-template <>
-struct same_zero<bf16> { using type = f16; };
 
 /// The answer, or the state, whose own word is not needed beside n.
 __global__ void write_count(std::int64_t n, bool state, std::int64_t* out) {
@@ -60,7 +59,7 @@ enqueue_function find_order(op o, dtype t, accuracy) {
     if (state == state_kind::nonzeros ||
         (std::is_same_v<T, bool> && (o == op::sum || o == op::norm1 || o == op::sum_of_squares))) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
-        return enqueue_order<nonzero_fold<zero>, zero>({r.what}, r, w, stream);
+        return enqueue_order<nonzero_fold<zero>, zero>({r.what, floating<T>}, r, w, stream);
       };
     }
     if constexpr (real<T>) {

@@ -26,7 +26,7 @@ __device__ __forceinline__ void write_as(void* out, To value) {
   *static_cast<To*>(out) = value;
 }
 
-/// How many elements are not zero: count_nonzero, any, all, and the sum of bool.
+/// How many elements are not zero: count_nonzero, any, all, and the sum of bool. Elements of an integer's type may be floats of its size.
 template <class T>
 struct nonzero_fold {
   using state = std::int64_t;
@@ -34,6 +34,7 @@ struct nonzero_fold {
   static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
   static constexpr bool packs = true;
   op what;
+  bool floats = !integer<T>;  ///< of floats the sign does not count
 
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }
@@ -70,16 +71,15 @@ struct nonzero_fold {
 
  private:
   /// A bit for each element of a word that is not zero.
-  static __device__ __forceinline__ std::uint32_t marks(std::uint32_t w) {
+  __device__ __forceinline__ std::uint32_t marks(std::uint32_t w) const {
     if constexpr (item_size == 1) return nonzero_bytes(w);
     const std::uint32_t m = (w & 0x7fff7fffu) + 0x7fff7fffu;
-    return (floating<T> ? m : m | w) & 0x80008000u;
+    return (floats ? m : m | w) & 0x80008000u;
   }
   /// Which bits of word j of an element tell it from zero: not the signs of floats.
-  static __device__ __forceinline__ std::uint32_t significant(int j) {
-    constexpr bool whole = integer<T>;
+  __device__ __forceinline__ std::uint32_t significant(int j) const {
     constexpr int signs_every = complex_number<T> ? item_size / 8 : item_size / 4;  // words
-    return !whole && j % signs_every == signs_every - 1 ? 0x7fffffffu : 0xffffffffu;
+    return floats && j % signs_every == signs_every - 1 ? 0x7fffffffu : 0xffffffffu;
   }
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file states_table.hpp
-/// States of every operation: arrays cut at random, each piece reduced on the CPU or on a machine, the states merged in
+/// States of every operation: arrays cut at random, each piece reduced on the CPU or on a machine, or on a second one, the states merged in
 /// random trees and taken out of one another again. The bytes are those of the whole array on the CPU.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -158,7 +159,8 @@ struct states_of_type {
     std::vector<std::vector<unsigned char>> pieces;
     for (std::int64_t at = 0; at < n || pieces.empty();) {
       const std::int64_t count = std::min<std::int64_t>(n - at, static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n / 3 + 2)));
-      pieces.push_back(random() % 2 != 0 ? on_cpu(f, at, count) : on_machine(f, at, count));
+      const auto where = random() % (beside == nullptr ? 2 : 3);
+      pieces.push_back(where == 1 ? on_cpu(f, at, count) : (where == 0 ? *this : *beside).on_machine(f, at, count));
       at += count;
     }
     check_work(f, pieces);
@@ -220,14 +222,17 @@ struct states_of_type {
     counters_of_minus_zero(alone);
     EXPECT_EQ(rest, alone) << "what is left after all other pieces were taken out";
   }
+  states_of_type* beside = nullptr;  ///< the same elements on another machine
   std::string family_;
   bool every_order_;  ///< every order of the elements gives the same bits
 };
 
-/// For all operations, unless some are named.
+/// For all operations, unless some are named. Pieces go to the CPU, the first machine and, where there is one, the second.
 inline void check_states(const machine& m, const wf::device_place& place, wf::dtype t, const std::string& family, std::int64_t n,
-                         std::uint64_t seed, const std::vector<wf::op>& some = {}) {
+                         std::uint64_t seed, const std::vector<wf::op>& some = {}, const machine* second = nullptr, const wf::device_place* there = nullptr) {
   states_of_type s(m, place, t, family, n, seed);
+  std::optional<states_of_type> other;
+  if (second != nullptr) s.beside = &other.emplace(*second, *there, t, family, n, seed);
   for (int k = 0; k < wf::op_count; ++k) {
     if (!some.empty() && std::find(some.begin(), some.end(), static_cast<wf::op>(k)) == some.end()) continue;
     for (const auto a : {wf::accuracy::exact, wf::accuracy::fast}) {

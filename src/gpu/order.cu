@@ -59,7 +59,7 @@ enqueue_function find_order(op o, dtype t, accuracy) {
     if (state == state_kind::nonzeros ||
         (std::is_same_v<T, bool> && (o == op::sum || o == op::norm1 || o == op::sum_of_squares))) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
-        return enqueue_order<nonzero_fold<zero>, zero>({r.what, floating<T>}, r, w, stream);
+        return enqueue_order<nonzero_fold<zero>, zero>({r.what, !integer<T>}, r, w, stream);
       };
     }
     if constexpr (real<T>) {

@@ -839,7 +839,7 @@ class Tune(ProgramTest):
                 self.assertIn("why", json.loads(self.ok("info", "--json", env=env))["tuning"])
 
     def test_there_is_nothing_to_tune_without_a_gpu(self):
-        self.refused("tune", "--device", "simt", says="simt is no GPU", status=3)
+        self.refused("tune", "--device", "simt", says="simt is not a GPU", status=3)
         places = {place["place"]: place for place in json.loads(self.ok("info", "--json"))["places"]}
         if not places["gpu"]["available"]:
             with tempfile.TemporaryDirectory() as folder:

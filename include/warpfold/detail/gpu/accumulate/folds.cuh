@@ -34,7 +34,7 @@ struct nonzero_fold {
   static constexpr int inputs = 1, item_size = static_cast<int>(sizeof(T)), loads = 4;
   static constexpr bool packs = true;
   op what;
-  bool floats = !integer<T>;  ///< of floats the sign does not count
+  bool floats = !integer<T>;  ///< the elements are floats, whose signs do not count
 
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }

@@ -38,9 +38,10 @@ TEST_P(types, lengths_addresses_strides_and_families) {
 TEST_P(types, states_merge_and_are_taken_out_again) {
   const wf::gpu place;
   const wf::simulated_gpu simulated;
+  const wf::device_place& second = simulated;
   const auto families = families_of(GetParam());
   for (const auto& family : families) {
-    check_states(gpu_machine(), place, GetParam(), family, 4099, 60, {}, &simt_machine(), &simulated);
+    check_states(gpu_machine(), place, GetParam(), family, 4099, 60, {}, &simt_machine(), &second);
     check_states(gpu_machine(), place, GetParam(), family, 300007, 61);
   }
   if (!wf::is_floating(GetParam())) return;

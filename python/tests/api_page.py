@@ -68,7 +68,7 @@ def page():
     told += [f"- `{text[0]}`: {' '.join(text[1:])}" for text in ([line.strip() for line in shared.splitlines()] for shared in SHARED)]
     told += ["", "**Raises**", "", f"- `TypeError`: {COMMON[0]}", f"- `ValueError`, `numpy.exceptions.AxisError`: {COMMON[1]} {COMMON[2]}", "",
              "**Returns**", "", SHAPES[0], "Those by segments, labels, keys lie in one dimension.", "",
-             "**References**", "", f"- {SOURCES[0]}", f"- Of functions that have `rounding`: {SOURCES[1]}", ""]
+             "**References**", "", f"- {SOURCES[0]}", f"- For functions with the parameter `rounding`: {SOURCES[1]}", ""]
     for name in sorted((n for n in wf.__all__ if n not in ("__version__", "statistics", "CompileError")), key=str.lower):
         it = getattr(wf, name)
         told += [f"## {name}", "", "```python", f"wf.{name}{signature_of(it)}", "```", "", body_of(inspect.getdoc(it)), ""]

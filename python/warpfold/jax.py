@@ -273,7 +273,7 @@ Parameters
 Returns
 -------
 jax.Array
-    Of the type that `warpfold.{name}` gives, narrowed where JAX has no types of 64 bits, and the shape of x without the axes that are reduced.
+    The type is that of `warpfold.{name}`, narrowed where JAX has no types of 64 bits. The shape is that of x without the axes that are reduced.
 
 Raises
 ------

@@ -78,7 +78,7 @@ def exact(x: Any, /) -> ndarray:
     Returns
     -------
     warpfold.numpy.ndarray
-        Of the same shape and type.
+        It has the shape and type of `x`.
 
     Raises
     ------

@@ -10,6 +10,7 @@
 
 #include <cuda_runtime.h>
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -167,7 +168,10 @@ __device__ __forceinline__ std::uint64_t for_each_aligned(const arrays<Inputs>& 
 template <class Accumulator>
 inline constexpr int packs_ahead = 0;
 template <class Accumulator>
-  requires requires { Accumulator::ahead; }
+concept reads_ahead = requires {
+  { Accumulator::ahead } -> std::convertible_to<int>;
+};
+template <reads_ahead Accumulator>
 inline constexpr int packs_ahead<Accumulator> = Accumulator::ahead;
 
 /// Feeds this thread's share to add(packs, v) and add_item(i): Loads packs of each input in flight. The blocks 0 … workers - 1 call it.

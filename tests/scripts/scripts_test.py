@@ -153,7 +153,7 @@ grep -q '^build cli/warpfold: CXX_EXECUTABLE_LINKER' "$2/build.ninja" && [[ "$3 
         cache = (self.sources / "build/quickstart/CMakeCache.txt").read_text()
         for line in ("CMAKE_BUILD_TYPE:STRING=Release", "WARPFOLD_CUDA:STRING=OFF", "WARPFOLD_BUILD_TESTS:BOOL=OFF"):
             expect(line in cache, f"it does not set {line}")
-        block = re.search(r"ends like this:\n\n```console\n(.*?)^```", (self.source / "README.md").read_text(), re.M | re.S)[1]
+        block = re.search(r"its output has these lines:\n\n```console\n(.*?)^```", (self.source / "README.md").read_text(), re.M | re.S)[1]
         commands = re.findall(r"^\$ (.*)$", said, re.M)
         summed = 'build/quickstart-python/bin/python -c "import warpfold as wf; print(wf.sum([1e16, 1.0, -1e16]))"'
         expect(commands == ["warpfold info", *re.findall(r"^\$ (.*)$", block, re.M), summed], f"it runs {commands}")

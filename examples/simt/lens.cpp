@@ -42,13 +42,6 @@ static void launch_my_kernel() {
 }
 
 int main() {
-  // [fault]
-  cudaLaunchConfig_t config{};
-  config.gridDim = 4;
-  config.blockDim = 64;
-  cudaLaunchKernelEx(&config, half_barrier);   // cudaErrorLaunchFailure
-  std::puts(simt::last_fault().text.c_str());  // half_barrier(), block 0, thread 0, …: divergent barrier: 16 of 64 threads wait here, thread 16 has ended
-  // [/fault]
   // [races]
   simt::race_detector races;
   simt::current_options().watch = &races;   // for this host thread's launches
@@ -60,7 +53,16 @@ int main() {
   const std::vector<lens::kernel_counts> all = lens::count([&] { launch_my_kernel(); });
   std::uint64_t conflicts = all[0].total.shared_load.conflicts();  // and by source line: all[0].lines
   // [/counts]
-  const std::string& fault = simt::last_fault().text;
+
+  // The last thing, since no kernel starts after a fault.
+  // [fault]
+  cudaLaunchConfig_t config{};
+  config.gridDim = 4;
+  config.blockDim = 64;
+  cudaLaunchKernelEx(&config, half_barrier);   // cudaErrorLaunchFailure
+  std::puts(simt::last_fault().text.c_str());  // half_barrier(), block 0, thread 0, …: divergent barrier: 16 of 64 threads wait here, thread 16 has ended
+  // [/fault]
+  const std::string fault = simt::last_fault().text;
   const bool is_told = fault.starts_with("half_barrier(), block 0, thread 0, ") &&
                        fault.ends_with(": divergent barrier: 16 of 64 threads wait here, thread 16 has ended");
   return is_told && races.races().size() == 1 && conflicts == 2 * 31 ? 0 : 1;

@@ -70,6 +70,8 @@ def check(pages, examples, kernels):
             fence = re.match(r"^( *)```(.*)$", lines[k])
             k += 1
             if not fence:
+                if re.match(r" {4}.*(?:#include *[<\"]|__global__|\bwf::\w+\()|~~~|<pre>", lines[k - 1]):
+                    wrong.append(f"{page}:{k}: code that is in no block")
                 continue
             at, language = k, fence[2].strip()
             while k < len(lines) and not re.match(r"^ *```\s*$", lines[k]):
@@ -98,7 +100,7 @@ def check(pages, examples, kernels):
             new += [block, *lines[k:k + 1]]
             k += 1
         renewed[page] = "".join(new)
-        if len(re.findall(MARK, text)) != len(re.findall(rf"^ *{MARK}\n *```", text, re.M)):
+        if len(re.findall(rf"^ *{MARK}$", text, re.M)) != len(re.findall(rf"^ *{MARK}\n *```", text, re.M)):
             wrong.append(f"{page}: names an example where no block is")
     wrong += [f"{name}: no page shows part {part}" for name in parts for part in parts[name] if (name, part) not in shown]
     return wrong, renewed, count
@@ -112,7 +114,7 @@ def own():
     says = {"": right, "p.md:5: shows `f();  // its`": two, "there is no examples/b.cpp": gone, "has no part on": right.replace(": one", ": on"),
             "p.md:5: shows `no more`": right.replace("f();  // it\n", ""), "names no example": right.replace("<!-- examples/a.cpp: one -->\n", ""),
             "no page shows part one": "# Page\n", "a kernel that": right.replace("\nk\n", "\nl\n"), "of c++, which": right + "```c++\n```\n",
-            "says that it is none": right + code, "names an example where": right + "<!-- examples/a.cpp: one -->\n", "of text that names": right + "<!-- examples/a.cpp: one -->\n```text\n```\n"}
+            "says that it is none": right + code, "in no block": right + "\n    wf::sum(x);\n", "names an example where": right + "<!-- examples/a.cpp: one -->\n", "of text that names": right + "<!-- examples/a.cpp: one -->\n```text\n```\n"}
     for what, text in says.items():
         wrong, renewed, _ = check({"p.md": text}, example, "k\n")
         if what not in "\n".join(wrong) or bool(wrong) != bool(what):

@@ -12,7 +12,10 @@
 #include <cuda_runtime.h>
 
 #include <warpfold/gpus.hpp>
+// [ranks]
 #include <warpfold/nccl.hpp>
+
+// [/ranks]
 
 namespace {
 
@@ -66,6 +69,7 @@ void a_rank() {
 
   float answers[3];
   {  // places end before their streams do
+    // [ranks]
     wf::gpu place{stream};
     wf::nccl::sum(place, comm, std::span(device_values, n), device_out);   // all ranks' values; on each rank
     wf::nccl::all_reduce(place, comm, request);                            // anything else that can be asked
@@ -73,6 +77,7 @@ void a_rank() {
     wf::nccl::mean(place, comm, matrix, device_out + 2, wf::axis{0});      // a matrix whose rows are spread
     wf::nccl::sum_elements(place, comm, std::span(device_values, n), device_values);   // a tensor that each rank has
     wf::nccl::wait(place, comm, std::chrono::seconds(30));                 // a rank that is lost is an error, and no hang
+    // [/ranks]
     const wf::device_place any(wf::cuda_library(), stream);                // requests that are made at run time, by all kernels
     any.run(request);
     wf::nccl::norm(place, comm, std::span(device_values, n), device_out + 200);

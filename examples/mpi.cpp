@@ -10,7 +10,10 @@
 #include <span>
 #include <vector>
 
+// [answers]
 #include <warpfold/mpi.hpp>
+
+// [/answers]
 
 namespace {
 
@@ -49,20 +52,26 @@ int main(int argc, char** argv) {
     const std::int64_t first = n * rank / ranks, last = n * (rank + 1) / ranks;
     const std::vector<double> x = piece(first, last - first);
 
+    // [answers]
     // From the pieces to the answer.
     double sum = wf::mpi::sum(comm, x);               // exact: rounded once
     auto [mean, var] = wf::mpi::mean_var(comm, x);
     std::int64_t at = wf::mpi::argmin(comm, x);       // the place in the whole array
     auto rises = wf::all_reduce(comm, x, count_rises{});
+    // [/answers]
 
-    // What was built up by and by.
+    // [built up]
+    // A sum that was built up step by step.
     wf::exact_sum acc;
     for (double v : x) acc.add(v);
     wf::all_reduce(comm, acc);
+    // [/built up]
 
-    // States, from wherever they come.
+    // [states]
+    // States of any origin.
     wf::state_form form = wf::form_of_states(wf::op::norm2, wf::dtype::f64);
     std::vector<std::byte> state(form.bytes);
+    // [/states]
     wf::request r;
     r.what = wf::op::norm2;
     r.inputs.data[0] = x.data();
@@ -72,13 +81,17 @@ int main(int argc, char** argv) {
     r.out = state.data();
     wf::cpu_backend().run(r);
     std::vector<std::byte> again = state;
+    // [states]
     wf::all_reduce(comm, form, state);                // or wf::reduce(comm, root, form, state)
 
-    // The same often, or while something else is done.
+    // The same all-reduce many times, or while other work is done.
     wf::mpi::plan plan(comm, form);                   // ranks agree on the form, once
     plan.start(again);                                // MPI_Iallreduce
+    // [/states]
     double other_work = wf::sum(x);
+    // [states]
     plan.wait(again);
+    // [/states]
     double norm = 0;
     wf::finish_states(form, {}, again.data(), 1, &norm);
 

@@ -13,6 +13,7 @@
 namespace {
 
 std::vector<std::byte> state_of(std::span<const double> values, const wf::state_form& form) {
+  // [state]
   wf::request r;  // a sum of f64, unless told otherwise
   r.inputs.data[0] = values.data();
   r.inputs.shape = {static_cast<std::int64_t>(values.size())};
@@ -21,6 +22,7 @@ std::vector<std::byte> state_of(std::span<const double> values, const wf::state_
   std::vector<std::byte> state(form.bytes);
   r.out = state.data();
   wf::cpu_backend().run(r);  // or wf::gpu(stream).run(r), with device memory
+  // [/state]
   return state;
 }
 

@@ -47,8 +47,11 @@ int main() {
   const dim3 block(tile, rows), grid((width + tile - 1) / tile, (height + tile - 1) / tile);
   for (const auto& k : kernels) {
     CHECK(cudaMemset(to, 0, in.size() * sizeof(float)));
+    // [launch]
     k.function<<<grid, block>>>(to, from, width, height);
-    CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());       // could it start?
+    CHECK(cudaDeviceSynchronize());  // did it end well? Not in a finished program: it waits for the GPU
+    // [/launch]
     CHECK(cudaMemcpy(out.data(), to, in.size() * sizeof(float), cudaMemcpyDeviceToHost));
     int wrong = 0;
     for (int y = 0; y < height; ++y)

@@ -24,4 +24,7 @@ int main() {
       const int warps = blocks * threads / 32;
       std::printf("%7d %12d %8d %7d %6d%%\n", threads, kib, blocks, warps, 100 * warps / 64);
     }
+  // [carve out]
+  cudaFuncSetAttribute(keep, cudaFuncAttributePreferredSharedMemoryCarveout, 50);  // percent of the most
+  // [/carve out]
 }

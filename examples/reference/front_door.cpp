@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+// [front door]
 #include <warpfold/warpfold.hpp>
+// [/front door]
 
 #include "expect.hpp"
 
@@ -30,6 +32,30 @@ void functions() {
   const wf::mean_var_result<double> moments = wf::mean_var(x);
   expect(moments.mean == wf::mean(x) && moments.var == wf::var(x) && wf::std_dev(x) == std::sqrt(moments.var));
   static_assert(std::is_same_v<wf::result<wf::op::mean_var, wf::c64>, wf::mean_var_result<wf::c64, float>>);  // the variance is real
+}
+
+void as_in_readme() {
+  const std::vector<double> values{1, 2, 3, 4}, chunk{5, 6};
+  const wf::view<const double> matrix(values.data(), {2, 2});
+  wf::exact_sum other;
+  other.add(7);
+  // [front door]
+
+  double s = wf::sum(values);            // exact: rounded once, whatever the order
+  auto rows = wf::sum(matrix, wf::axis{1});
+  wf::exact_sum acc;                     // a state that can be stored, sent and merged
+  acc.add(chunk);
+  acc.merge(other);
+  double total = acc.value();
+  // [/front door]
+  expect(s == 10 && rows.values == std::vector<double>{3, 7} && total == 18);
+}
+
+void by_axes(const wf::view<const double>& matrix) {
+  // [rows]
+  wf::array<double> s = wf::sum(matrix, wf::axis{1});    // or wf_run() in C, with a request
+  // [/rows]
+  expect(s.values == std::vector<double>{-1, 12});
 }
 
 void settings() {
@@ -97,6 +123,8 @@ void versions() {
 
 int main() {
   functions();
+  as_in_readme();
+  by_axes({x.data(), {2, 2}});
   settings();
   overflow();
   of_functions();

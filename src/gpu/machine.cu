@@ -55,7 +55,7 @@ launch_choices table_choices() {
 
 void choose(void* scratch, const launch_choices& c) { static_cast<workspace*>(scratch)->choose(c); }
 
-/// The scratch has the choices of the tuning file, if there is a good one.
+/// Makes the scratch memory. It has the choices of the tuning file, if that is valid for this device.
 void* make_scratch() {
   auto w = std::make_unique<workspace>();
   if (has_tuning()) {  // a device's name takes a millisecond
@@ -102,7 +102,7 @@ void free_scratch(void* scratch, void* stream) noexcept {
 /// What a device's pool keeps when a thread waits: the memory of a tensor that is under way over ranks.
 constexpr std::uint64_t kept_bytes = std::uint64_t{320} << 20;
 
-/// The pool of the current device, of which memory is lent; null where there is none. CUDA's default pool gives all back to the system whenever a thread waits,
+/// The pool of the current device, from which memory is lent; null where there is none. CUDA's default pool gives all memory back to the system whenever a thread waits,
 /// and has it made anew: 0.7 µs a MiB.
 cudaMemPool_t own_pool() {
   static auto& pools = *new std::map<int, cudaMemPool_t>;  // to the end, as devices are
@@ -147,7 +147,7 @@ struct stage {
   std::mutex entry;
   std::byte* memory = nullptr;
 
-  /// Whether it is there.
+  /// Whether the pinned memory is there; it is made where it is not.
   bool ready() {
     cudaPointerAttributes of{};  // cudaDeviceReset() takes it away
     if (memory != nullptr && cudaPointerGetAttributes(&of, memory) == cudaSuccess && of.type == cudaMemoryTypeHost) return true;
@@ -186,7 +186,7 @@ struct staged_on_stream {
   int wait(int lane, int buffer) { return static_cast<int>(cudaEventSynchronize(event(lane, buffer))); }
 };
 
-/// Returns when all has been read, unless the memory is pinned: that is read when the stream gets there.
+/// Returns when all of the host's memory has been read, unless it is pinned: that is read when the stream gets there.
 void copy_in(void* to, const void* from, std::size_t bytes, void* stream) {
   const auto s = static_cast<cudaStream_t>(stream);
   static auto& kept = *new stage;  // to the end, as devices are

@@ -16,7 +16,7 @@ cudaError_t enqueue_order(const Fold& fold, const device_request& r, workspace& 
                               stream, {0, 0}, {r.states, r.first});
 }
 
-/// Extremes, of which minmax may have its second answer elsewhere than behind the first.
+/// Answers extremes; the second answer of minmax may go elsewhere than behind the first.
 template <class T>
 struct extremes_apart : extremes_fold<T> {
   T* greatest = nullptr;
@@ -30,7 +30,7 @@ struct extremes_apart : extremes_fold<T> {
   }
 };
 
-/// What tells zero from other values is the same for many types: elements of one size are integers of it, of which those that are floats say so.
+/// What tells zero from other values is the same for many types: elements are taken as integers of their size, with a note where they are floats.
 template <class T>
 struct same_zero { using type = T; };
 template <class T>
@@ -41,7 +41,7 @@ struct same_zero<T> {
                std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 };
 
-/// The answer, or the state, whose own word is not needed beside n.
+/// Writes the answer, or the state, which needs no word of its own beside n.
 __global__ void write_count(std::int64_t n, bool state, std::int64_t* out) {
   out[0] = n;
   if (state) out[1] = n;

@@ -9,7 +9,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-/// What is compiled of an operation and a type.
+/// What is compiled for an operation and a type.
 struct functions {
   enqueue_function whole;
   rows_function rows;

@@ -22,7 +22,7 @@ cudaError_t order_labels(const std::int64_t* labels, std::int64_t n, std::int64_
 /// allocated and freed in stream order. Elements whose label no answer has are left out. Refuses 2^32 - 1 elements or answers and more.
 cudaError_t enqueue_rows_by_label(rows_function segments, const rows_request&, workspace&, cudaStream_t);
 
-/// Rows of what is neither sums nor moments of floats, by a kernel that learns operation and type when it runs (rows_any.cuh): states too.
+/// Answers and states of rows that are neither sums nor moments of floats, by a kernel that learns operation and type when it runs (rows_any.cuh).
 cudaError_t enqueue_any_rows(const rows_request&, workspace&, cudaStream_t);
 
 /// Rows and segments by a function, and with it labels.
@@ -31,10 +31,10 @@ cudaError_t or_by_label(const rows_request& r, workspace& w, cudaStream_t stream
   return r.labels != nullptr ? enqueue_rows_by_label(Rows, r, w, stream) : Rows(r, w, stream);
 }
 
-/// Null where rows are not reduced so: what whole arrays take on a device, rows take.
+/// The function for rows of this operation, or null. Rows take what whole arrays take on a device.
 rows_function find_rows(op, dtype, accuracy);
 
-/// The same of answers in a wf::checked.
+/// The same for answers in a wf::checked.
 rows_function find_checked_rows(op, dtype);
 
 // Null where a family has no such reduction.

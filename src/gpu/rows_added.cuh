@@ -22,7 +22,7 @@ inline constexpr int adder_threads = 256, adder_loads = 4;
 inline constexpr std::int64_t added_answers = 1 << 14;
 
 inline constexpr std::uint32_t no_word = ~0u;  ///< a lane adds nothing
-/// What the lanes that name one word have together, in the first of them; whether this lane is it. All lanes call it.
+/// Adds up what the lanes that name one word have, in the first of them. Whether this lane is that one. All lanes call it.
 template <class V, int N>
 __device__ __forceinline__ bool sum_of_peers(std::uint32_t word, V (&sum)[N]) {
   const auto lane = static_cast<std::uint32_t>(lane_index());
@@ -42,7 +42,7 @@ __device__ __forceinline__ bool sum_of_peers(std::uint32_t word, V (&sum)[N]) {
   }
   return first;
 }
-/// Onto the words that each lane names its number, modulo 2^64, and `beside` onto the word behind it where a slot has two; nothing if `word` is no_word. All lanes call it.
+/// Adds each lane's number to the word that it names, modulo 2^64, and `beside` to the word behind it where a slot has two; nothing if `word` is no_word. All lanes call it.
 template <bool Two>
 __device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32_t word, std::int64_t sum, std::int64_t beside) {
   unsigned long long both[Two ? 2 : 1] = {static_cast<unsigned long long>(sum)};
@@ -51,7 +51,7 @@ __device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32
   if constexpr (!Two) {
     if (word != no_word) atomicAdd(to + word, both[0]);
   } else {
-    // Even lanes add first words and odd ones second words, those of the even lane and then those of the odd one, so that a request has both.
+    // Even lanes add first words and odd lanes second words: first those of the even lane, then those of the odd one, so that one request has both words.
     const bool odd = (lane_index() & 1) != 0;
     const std::uint32_t other = __shfl_xor_sync(all_lanes, word, 1);
     const unsigned long long given = __shfl_xor_sync(all_lanes, odd ? both[0] : both[1], 1), kept = odd ? both[1] : both[0];
@@ -62,7 +62,7 @@ __device__ __forceinline__ void add_to_words(unsigned long long* to, std::uint32
   }
 }
 
-/// Onto sums[label] each element, as atomic operations of integers are exact in any order.
+/// Adds each element to sums[label]: atomic operations of integers are exact in any order.
 template <class V>
 __global__ void __launch_bounds__(adder_threads) add_labelled_kernel(const unsigned char* x, std::int64_t stride, std::uint64_t sign, const std::int64_t* labels,
                                                                       std::uint32_t n, std::uint32_t answers, unsigned long long* sums) {

@@ -35,7 +35,7 @@ struct slot_range {
     below = max(below, count - first);
     end = max(end, last + 1);
   }
-  /// Tells those of all lanes to `to`.
+  /// Tells the ranges of all lanes to `to`.
   __device__ __forceinline__ void tell(slot_range& to) const {
     __syncwarp();
     const std::uint32_t all_below = warp_max(below), all_end = warp_max(end);
@@ -51,12 +51,12 @@ struct label_notes {
   std::uint64_t missed;     ///< elements of slots that are not zeroed at first
   std::uint64_t full;       ///< whether a float had no room for a sum
 };
-/// Elements that are listed, at most, where their slots were not zeroed; all are looked at again where there are more.
+/// How many elements are listed, at most, where their slots were not zeroed; if there are more, all elements are looked at again.
 inline constexpr std::uint32_t most_missed = 1 << 20;
-/// Elements of the sample; and words of all slots from which on it is taken.
+/// How many elements the sample has; and how many words all slots must have for it to be taken.
 inline constexpr std::uint32_t label_sample = 1 << 16;
 inline constexpr std::uint64_t sampled_words = 1 << 20;
-/// What a slot is. Of words: the sum's; two of it, or its and a count.
+/// What a slot is: one word of the sum; two words of it, or one and a count; or floats.
 enum class slot_kind { word, words, floats };
 /// Blocks of a multiprocessor.
 template <slot_kind Kind>
@@ -68,7 +68,7 @@ struct float_digits {
   int low, each;
 
   int bits() const { return low + 3 * each; }
-  /// For most groups of so many elements on average, whose labels come in no order, with bits for numbers as wide as 64.
+  /// Digits with room for most groups of so many elements on average, whose labels come in no order, with bits for numbers as wide as 64.
   static float_digits of(std::uint64_t average) {
     std::uint64_t root = 0;
     while (root * root < average) ++root;
@@ -80,7 +80,7 @@ struct float_digits {
   }
 };
 
-/// Where the slots of answers lie: slot j of answer k is word (j · answers + k) · width, as elements of one array have few slots, which so lie together.
+/// Where the slots of answers lie: slot j of answer k is word (j · answers + k) · width. Elements of one array use few slots, which lie together in this way.
 template <class T>
 struct label_slots {
   using format = exact::format<T>;
@@ -89,7 +89,7 @@ struct label_slots {
   static constexpr int most_spacing = 28;
   /// An element of f64 has too many bits for a word: its lower `low` bits go to the first one of its slot, the others to the second.
   static constexpr int pieces = mantissa > 24 ? 2 : 1;
-  /// Slots of floats are no nearer to each other than this.
+  /// Units of neighbouring slots of floats are at least this many powers of 2 apart.
   static constexpr int least_spacing = 8;
 
   std::uint32_t answers, n;
@@ -109,7 +109,7 @@ struct label_slots {
   std::uint32_t* counts;  ///< for elements that are in no slot's count; null where nobody asks
   std::uint32_t* missed;  ///< elements whose slots were not zeroed, up to most_missed
 
-  /// n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62. Or in digits of floats, where they have room.
+  /// Slots for n elements below 2^mantissa units, moved up by less than `spacing`, in one piece or two: sums of pieces are below 2^62. Or digits of floats, where they have room.
   static label_slots of(std::int64_t elements, std::int64_t many, bool counted, bool floats) {
     label_slots s{};
     s.n = static_cast<std::uint32_t>(elements);
@@ -141,7 +141,7 @@ struct label_slots {
     divisor = 65536u / static_cast<unsigned>(spacing) + 1;
   }
 };
-/// Where slots begin, from the sample: with the greatest place that it has, a slot ends, so that as many elements as may be have one slot, and L2 room for it. And which slots are zeroed before
+/// Tells from the sample where slots begin: a slot ends with the sample's greatest place, so that as many elements as possible share one slot, and L2 has room for it. It also tells which slots are zeroed before
 /// elements are added: those of places that the sample has and of a few below, as the least elements are seldom in it.
 struct slot_frame {
   std::uint32_t offset;
@@ -164,7 +164,7 @@ struct slot_frame {
 };
 enum kind_bits : std::uint32_t { kind_nan = 1, kind_above = 2, kind_below = 4, kind_minus_zero = 8, kind_doubt = 16 };
 
-/// The elements of `each` lanes' loads, and their labels; of those that no answer has, `answers`. The first `n` of all, or of a list.
+/// Loads `each` elements and their labels, `answers` where no answer has the label: among the first `n` of all elements, or of a list.
 template <class T>
 __device__ __forceinline__ void load_labelled(const label_slots<T>& s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, std::uint64_t at, std::uint32_t n,
                                               const std::uint32_t* list, typename exact::format<T>::bits (&value)[adder_loads], std::uint32_t (&label)[adder_loads]) {
@@ -180,7 +180,7 @@ __device__ __forceinline__ void load_labelled(const label_slots<T>& s, const uns
   }
 }
 
-/// Places of some elements.
+/// The places of some elements.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) sample_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride) {
   using format = exact::format<T>;
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(adder_threads) sample_labelled_floats_kernel(l
   seen.tell(s.notes->seen);
 }
 
-/// Zeroes the slots of the sample; or, of a second launch, others that have elements; or, where all is added again, all that have.
+/// Zeroes the slots of the sample; in a second launch the others that have elements; and where all is added again, all that have elements.
 template <class T>
 __global__ void __launch_bounds__(adder_threads) clear_labelled_floats_kernel(label_slots<T> s, bool second) {
   const auto count = static_cast<std::uint32_t>(s.count);
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(adder_threads) clear_labelled_floats_kernel(la
   }
 }
 
-/// Lists the elements first + 32 j of the bits j in `missed`. Whether the list had room.
+/// Lists the elements first + 32 j for the bits j in `missed`. Returns whether the list had room.
 __device__ __attribute__((noinline)) inline bool list_missed(label_notes* notes, std::uint32_t* list, std::uint32_t first, std::uint32_t missed) {
   bool room = true;
   for (unsigned j = 0; j < adder_loads; ++j, missed >>= 1) {
@@ -233,7 +233,7 @@ __device__ __attribute__((noinline)) inline bool list_missed(label_notes* notes,
   return room;
 }
 
-/// Four floats onto four, which are whole numbers below 2^24.
+/// Adds four floats to four others; all are whole numbers below 2^24.
 __device__ __forceinline__ void add_floats(float* to, const float (&v)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   atomicAdd(reinterpret_cast<float4*>(to), make_float4(v[0], v[1], v[2], v[3]));
@@ -242,7 +242,7 @@ __device__ __forceinline__ void add_floats(float* to, const float (&v)[4]) {
 #endif
 }
 
-/// Each element onto its answer's slot; of a second launch, those whose slots were not zeroed before the first one.
+/// Adds each element to its answer's slot; a second launch adds those whose slots were not zeroed before the first one.
 template <class T, slot_kind Kind>
 __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, adder_blocks<Kind>)) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
   if constexpr (Kind == slot_kind::floats && !has_bulk_copies) return;  // nor vector reductions
@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, 
         sum = static_cast<std::int64_t>(m << up);
         if constexpr (Kind == slot_kind::floats) {
           if (negative) sum = -sum;
-          // Digits of both signs: what each is less than its bits is added to all of them first.
+          // Digits have either sign: the difference between a digit and its bits is added to all of them first.
           const int low = s.digits.low, each = s.digits.each, top = low + 2 * each;
           const std::int64_t half = std::int64_t{1} << (each - 1);
           const std::int64_t lower = (sum & ((std::int64_t{1} << top) - 1)) + (half << low) + (half << (low + each)) - half;
@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, 
   if (!second) used.tell(s.notes->used);
 }
 
-/// The leading 64 bits of a whole number that is given from its highest digits on, and whether there are others below them.
+/// The leading 64 bits of a whole number whose digits are given from the highest on, and whether there are bits below them.
 struct leading_window {
   std::uint64_t bits = 0;
   int below = 0;  ///< bits that were given and are not in `bits`
@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(adder_threads) answer_labelled_floats_kernel(l
   const slot_range used = s.notes->used;
   const std::uint64_t mask = (std::uint64_t{1} << s.spacing) - 1;
   const auto offset = static_cast<int>(slot_frame::of(s).offset);
-  // Slots that have elements, and digits of what they have.
+  // Which slots have elements, and which digits their sums take.
   const int last = static_cast<int>(used.end), first = last == 0 ? 0 : static_cast<int>(used.begin(static_cast<std::uint32_t>(s.count)));
   const int end = last == 0 ? 0 : last + s.digits_beyond();
   // Sums of slots in one number, where it has room for all of them.

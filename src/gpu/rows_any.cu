@@ -17,7 +17,7 @@ cudaError_t enqueue_any_rows(const rows_request& r, workspace& w, cudaStream_t s
   return enqueue_rows(any_rows<1>::of(r), r, w, stream);
 }
 
-/// States, and answers of rows whose elements do not count from 0, go by the kernel that learns its operation when it runs.
+/// The kernel that learns its operation when it runs makes states, and answers of rows whose elements do not count from 0.
 template <class Acc>
 cudaError_t enqueue_native_rows(const rows_request& r, workspace& w, cudaStream_t stream) {
   if (r.state_bytes != 0 || r.first != 0) return enqueue_any_rows(r, w, stream);

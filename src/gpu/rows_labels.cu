@@ -24,7 +24,7 @@ namespace wf::device::inline WF_BUILD {
 namespace {
 
 constexpr int label_threads = 512, label_warps = label_threads / warp_lanes;
-constexpr int label_items = 16;  ///< a thread's in a tile
+constexpr int label_items = 16;  ///< each thread's in a tile
 constexpr std::uint32_t label_tile = label_threads * label_items, warp_tile = warp_lanes * label_items;
 constexpr int label_blocks = 2;  ///< on a multiprocessor: 64 registers a thread
 constexpr int label_bits = 10;   ///< at most in a pass: a tile has runs of 8 elements of a digit, and they are written side by side
@@ -46,7 +46,7 @@ struct label_pass {
     const auto label = static_cast<std::uint64_t>(__ldcs(reinterpret_cast<const long long*>(given) + i));
     return label < answers ? static_cast<std::uint32_t>(label) : answers;
   }
-  /// Those of elements i, i + step, …: all are loaded before one is waited for.
+  /// Loads the labels of elements i, i + step, …: all loads are on their way before one is waited for.
   template <int Count>
   __device__ __forceinline__ void load(std::uint32_t i, std::uint32_t step, std::uint32_t (&to)[Count]) const {
     if (given == nullptr) {
@@ -73,7 +73,7 @@ struct label_value {
   std::int64_t stride;     ///< bytes
   int align;
 
-  /// Those of elements i, i + 32, …, where j · 32 < rest.
+  /// Loads what goes along with elements i, i + 32, …, those with j · 32 < rest.
   template <int Count>
   __device__ __forceinline__ void load(std::uint32_t i, int rest, V (&to)[Count]) const {
     if constexpr (sizeof(V) == 4) {
@@ -102,7 +102,7 @@ struct label_value {
   }
 };
 
-/// Where a pass writes.
+/// The arrays that a pass writes.
 template <class V>
 struct label_target {
   std::uint32_t* labels;  ///< null: nobody needs them
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(count_threads) count_labels_kernel(label_pass 
   }
 }
 
-/// Each count of a digit becomes the sum of those of the blocks before, and of_digit[digit] that of all; a warp a digit.
+/// Each count of a digit becomes the sum of the earlier blocks' counts, and of_digit[digit] the sum of all; one warp per digit.
 __global__ void __launch_bounds__(copy_threads) sum_labels_kernel(std::uint32_t* counts, std::uint32_t digits, std::uint32_t blocks, std::uint32_t* of_digit) {
   const std::uint32_t d = blockIdx.x * (copy_threads / warp_lanes) + static_cast<unsigned>(warp_index()), lane = static_cast<unsigned>(lane_index());
   if (d >= digits) return;
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(copy_threads) sum_labels_kernel(std::uint32_t*
   if (lane == 0) of_digit[d] = before;
 }
 
-/// The sum of the values of the threads before this one. Two barriers.
+/// The sum of the values of the threads before this one. It has two barriers.
 __device__ __forceinline__ std::uint32_t sum_of_threads_before(std::uint32_t mine, std::uint32_t (&of_warp)[label_warps]) {
   const auto lane = static_cast<unsigned>(lane_index());
   std::uint32_t up_to = mine;
@@ -173,13 +173,13 @@ __device__ __forceinline__ std::uint32_t sum_of_threads_before(std::uint32_t min
   return warp_before + up_to - mine;
 }
 
-/// Bytes of shared memory that a pass takes: two words a digit, and a count of each digit for each warp, or a label or value for each element.
+/// How many bytes of shared memory a pass takes: two words per digit, and a count of each digit for each warp, or a label or value for each element.
 constexpr std::size_t label_shared(int bits, int value) {
   const std::size_t digits = std::size_t{1} << bits, counts = digits * label_warps * 4, items = std::size_t{label_tile} * static_cast<unsigned>(value < 4 ? 4 : value);
   return digits * 8 + (counts > items ? counts : items);
 }
 
-/// How often this thread's two digits come in all elements, counted by the only block of a launch in label_warps words a digit of shared memory: lanes that
+/// How often this thread's two digits come in all elements, counted by the only block of a launch in label_warps words of shared memory per digit: lanes that
 /// have the same digit add to different words. Two barriers.
 __device__ __forceinline__ void count_alone(const label_pass& p, std::uint32_t* room, std::uint32_t (&count)[2]) {
   const std::uint32_t digits = p.digits(), copy = threadIdx.x % label_warps, mine = 2 * threadIdx.x;
@@ -337,7 +337,7 @@ __global__ void __launch_bounds__(label_threads, resident_blocks(label_threads, 
   }
 }
 
-/// offsets[k]: elements with labels below k, of sorted ones that lie `stride` words apart.
+/// offsets[k] becomes the number of elements with labels below k. Sorted labels lie `stride` words apart.
 __global__ void __launch_bounds__(copy_threads) offsets_of_labels_kernel(const std::uint32_t* sorted, int stride, std::uint32_t n, std::uint32_t* offsets,
                                                                          std::uint32_t count) {
   for (std::uint64_t k = blockIdx.x * std::uint64_t{copy_threads} + threadIdx.x; k < count; k += std::uint64_t{gridDim.x} * copy_threads) {
@@ -351,7 +351,7 @@ __global__ void __launch_bounds__(copy_threads) offsets_of_labels_kernel(const s
   }
 }
 
-/// Elements side by side, in the order of their labels; `stride` in bytes.
+/// Writes elements side by side, in the order of their labels; `stride` is in bytes.
 __global__ void __launch_bounds__(copy_threads) gather_labelled_kernel(const labelled* sorted, std::uint32_t n, const unsigned char* x,
                                                                         std::int64_t stride, int size, int align, unsigned char* to) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{copy_threads} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * copy_threads) {
@@ -367,7 +367,7 @@ __global__ void __launch_bounds__(copy_threads) gather_labelled_kernel(const lab
   }
 }
 
-/// Sorted values, and where each label's begin.
+/// Sorted values, and where those of each label begin.
 template <class V>
 struct sorted_by_label {
   void* memory = nullptr;  ///< holds all of it
@@ -375,7 +375,7 @@ struct sorted_by_label {
   std::uint32_t* offsets = nullptr;
 };
 
-/// Whether a multiprocessor has the shared memory to sort them, by a bit a pass less than most at worst.
+/// Whether a multiprocessor has the shared memory to sort them, by at worst one bit per pass less than the most.
 template <class V>
 bool sorts_by_label(const workspace& scratch) {
   return label_shared(label_bits - 1, sizeof(V)) <= scratch.block_shared_bytes();

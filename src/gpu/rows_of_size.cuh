@@ -9,7 +9,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// States, and answers of rows whose elements do not count from 0, go by the kernel that learns its operation when it runs.
+/// The kernel that learns its operation when it runs makes states, and answers of rows whose elements do not count from 0.
 template <template <int> class Acc, int Size>
 cudaError_t enqueue_rows_of_size(const rows_request& r, workspace& w, cudaStream_t stream) {
   if (r.state_bytes != 0 || r.first != 0) return enqueue_any_rows(r, w, stream);

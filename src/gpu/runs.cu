@@ -59,13 +59,13 @@ __device__ __forceinline__ void copy_parts(unsigned char* to, const unsigned cha
   for (int at = 0; at < bytes; at += Part) *reinterpret_cast<part_of<Part>*>(to + at) = *reinterpret_cast<const part_of<Part>*>(from + at);
 }
 
-/// What a warp looks at at once: runs_rows rows of a pack a lane. Size: bytes of keys that lie side by side, many to a pack; 0: keys
+/// The keys that a warp looks at together: runs_rows rows of one pack per lane. Size: bytes of keys that lie side by side, many to a pack; 0: keys
 /// that lie apart, each a pack of its own.
 template <int Size>
 struct key_tile {
   static constexpr int in_pack = Size == 0 ? 1 : 16 / Size;
   static constexpr std::uint32_t row = warp_lanes * in_pack, keys = runs_rows * row;
-  static constexpr int words = Size == 0 ? 4 : (Size + 3) / 4;  ///< the last ones of a pack that hold its last key
+  static constexpr int words = Size == 0 ? 4 : (Size + 3) / 4;  ///< how many words at the end of a pack hold its last key
   static_assert(keys <= 1u << 16);
 
   pack p[runs_rows];
@@ -76,7 +76,7 @@ struct key_tile {
     return a.x + static_cast<std::int64_t>(place) * (Size == 0 ? a.stride : Size);
   }
 
-  /// Before the first tile of a share.
+  /// Called before the first tile of a share.
   __device__ __forceinline__ void start(const key_array& a, std::uint64_t tile) {
 #pragma unroll
     for (int w = 0; w < words; ++w) before[w] = 0;
@@ -86,7 +86,7 @@ struct key_tile {
     for (int w = 0; w < words; ++w) before[w] = key.word[w] << (Size == 1 || Size == 2 ? 32 - 8 * Size : 0);
   }
 
-  /// Tiles one after the other: this one is behind the one before, or behind start().
+  /// Looks at one tile after the other: the first one behind start().
   __device__ __forceinline__ void look(const key_array& a, std::uint64_t tile) {
     load(a, tile);
     const int lane = lane_index();
@@ -116,7 +116,7 @@ struct key_tile {
   static __device__ __forceinline__ bool is_edge(const key_array& a, std::uint64_t tile) {
     return (tile == 0 && a.lead != 0) || (tile + 1) * keys > a.lead + a.n;
   }
-  /// Which places of the pack that begins at one have a key.
+  /// Which places of the pack that begins at `place` have a key.
   static __device__ __forceinline__ std::uint32_t there(const key_array& a, std::uint64_t place) {
     constexpr std::uint32_t all = (1u << in_pack) - 1;
     const std::uint64_t end = a.lead + a.n;
@@ -157,7 +157,7 @@ struct key_tile {
     }
   }
 
-  /// Keys of a pack that are not those before them.
+  /// Which keys of a pack differ from the key before them.
   static __device__ __forceinline__ std::uint32_t begins_in(const pack& p, const std::uint32_t (&last)[words]) {
     const std::uint32_t(&w)[4] = p.word;
     if constexpr (words == 4) {
@@ -185,7 +185,7 @@ struct key_tile {
   }
 };
 
-/// Key k of `to` from a place of `from`.
+/// Writes key k of `to` from a place of `from`.
 template <int Size>
 __device__ __forceinline__ void copy_key(unsigned char* to, std::uint32_t k, const unsigned char* from, std::uint32_t place, const key_array& a) {
   if constexpr (Size != 0) {
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(adding_threads) sum_runs_kernel(std::uint64_t*
   }
 }
 
-/// Keys and beginnings of the first `room` runs; behind them, where there are fewer, segments of nothing.
+/// Writes keys and beginnings of the first `room` runs; where there are fewer, empty segments follow.
 template <int Size>
 __global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, runs_resident))
     write_runs_kernel(key_array a, const std::uint64_t* counts, unsigned char* unique, std::int64_t* offsets, std::uint64_t room) {
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, ru
 #pragma unroll 1
   for (; tile < end && run < stop; ++tile) {
     t.look(a, tile);
-    // Beginnings before this lane's in each row: two counts to a word.
+    // How many runs begin before this lane's in each row: two counts per word.
     static_assert(runs_rows == 4 && tile_type::row < 1u << 16);
     std::uint32_t up_to[2];
 #pragma unroll

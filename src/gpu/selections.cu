@@ -26,7 +26,7 @@ __device__ __forceinline__ std::uint32_t bits_of_bytes(std::uint32_t w) {
   return ((nonzero_bytes(w) >> 7) * 0x10204080u) >> 28;
 }
 
-/// A tile of a warp: `rows` rows of an element a lane.
+/// A tile of a warp: `rows` rows of one element per lane.
 template <class T, bool Flat>
 struct selected_tile {
   static constexpr int rows = !Flat || sizeof(T) > 8 ? 4 : sizeof(T) > 4 ? 8 : 16;
@@ -35,7 +35,7 @@ struct selected_tile {
   std::uint32_t counts[rows];  ///< bit k: that of lane k counts
   bool only_bits = false;      ///< counts[0] is each lane's own part
 
-  /// Elements from `first` on, those before `end`.
+  /// Looks at elements from `first` on, those before `end`.
   __device__ __forceinline__ void look(const selection& s, std::uint64_t first, std::uint64_t end) {
     const bool reads = s.to != nullptr || s.infinity != ~std::uint64_t{0};
     const std::uint64_t mine = first + static_cast<unsigned>(lane_index());
@@ -95,7 +95,7 @@ struct selected_tile {
   }
 };
 
-/// One grid counts the elements of each warp's share, where `s.to` is null; the next writes them. Of one block, which writes, the counts are its own.
+/// One grid counts the elements of each warp's share, where `s.to` is null; the next writes them. A block that is alone writes, and counts by itself.
 template <class T, bool Flat>
 __global__ void __launch_bounds__(select_threads, resident_blocks(select_threads, select_resident)) select_kernel(selection s, std::uint64_t* counts) {
   using tile = selected_tile<T, Flat>;
@@ -184,7 +184,7 @@ cudaError_t enqueue_select(const array_selection& r, workspace& scratch, cudaStr
   return for_size(r, [&]<class T>(T) { return flat ? enqueue_selection_of<T, true>(s, scratch, stream) : enqueue_selection_of<T, false>(s, scratch, stream); });
 }
 
-/// An element that a thread has at once, and its neighbours up to 16 bytes.
+/// The elements that a thread has at once: neighbours, up to 16 bytes of them.
 template <class T>
 struct alignas(16) elements_of_pack {
   static constexpr unsigned count = 16 / sizeof(T);
@@ -262,7 +262,7 @@ struct sums_of_floats {
   std::int64_t count;
 
   __device__ __forceinline__ std::uint64_t minus_zero() const { return std::uint64_t{1} << (8 * size - 1); }
-  /// No sum is this NaN: a note that an element of the sum counts.
+  /// A note that an element of the sum counts: a NaN that no sum is.
   __device__ __forceinline__ std::uint64_t note() const { return size == 8 ? 0x7ff4000000000123u : size == 4 ? 0x7fa00123u : 0x7f8bu; }
   __device__ __forceinline__ std::uint64_t bits(std::int64_t k) const {
     return size == 8 ? static_cast<const volatile std::uint64_t*>(at)[k] : size == 4 ? static_cast<const volatile std::uint32_t*>(at)[k] : static_cast<const volatile std::uint16_t*>(at)[k];
@@ -272,7 +272,7 @@ struct sums_of_floats {
     else if (size == 4) static_cast<volatile std::uint32_t*>(at)[k] = static_cast<std::uint32_t>(bits);
     else static_cast<volatile std::uint16_t*>(at)[k] = static_cast<std::uint16_t>(bits);
   }
-  /// All numbers of sum k are -0, the first of them maybe a note.
+  /// Whether all numbers of sum k are -0; the first of them may be a note.
   __device__ __forceinline__ bool is_minus_zero(std::int64_t k, bool noted) const {
     if (bits(k * parts) != (noted ? note() : minus_zero())) return false;
     for (int j = 1; j < parts; ++j)
@@ -281,7 +281,7 @@ struct sums_of_floats {
   }
 };
 
-/// Elements of a sum.
+/// Where the elements of a sum lie.
 struct rows_of_sums {
   const void* starts;
   int bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements that count, one behind the other, where those of one answer lie far apart and those of neighbouring answers side by side, as along axis 0 of a matrix. A warp takes 32 neighbouring answers, an
-// answer a lane, and reads a row of theirs at once; what counts is brought together in shared memory, where it lies answer by answer, and written from there. First the same warps count, and two small kernels turn
+// The elements that count, one behind the other, where those of one answer lie far apart and those of neighbouring answers side by side, as along axis 0 of a matrix. A warp takes 32 neighbouring answers, one
+// answer per lane, and reads a row of their elements at once; what counts is brought together in shared memory, where it lies answer by answer, and written from there. First the same warps count, and two small kernels turn
 // the counts, in the order of answers and of shares of rows, into the places where each warp's part of an answer begins.
 #include <cuda_runtime.h>
 
@@ -30,7 +30,7 @@ struct across {
   std::uint64_t shares, each;            ///< for an answer's elements
 };
 
-/// Where element r of an answer and its part of the mask lie behind the first one's.
+/// How far element r of an answer, and its part of the mask, lie behind those of the first element.
 template <class Number>
 __device__ __forceinline__ two_places place_in_answer(const across& a, Number r) {
   two_places at{0, 0};
@@ -48,7 +48,7 @@ __device__ __forceinline__ two_places place_in_answer(const across& a, Number r)
   return at;
 }
 
-/// Rows of 32 answers as a warp has them: of those from `first` on an element a lane, and its part of the mask. All loads are on their way before any of them is looked at; lanes and rows that are not there take
+/// Rows of 32 answers as a warp has them: one element per lane of the rows from `first` on, and its part of the mask. All loads are on their way before any of them is looked at; lanes and rows that are not there take
 /// their neighbours', which nobody counts.
 template <class T, int Rows, bool Reads>
 struct rows_across {
@@ -81,7 +81,7 @@ struct rows_across {
   }
 };
 
-/// `starts` has a number for each share of each answer: that of elements that count, which the first kernel writes, and then where they go. What counts no NaNs out has elements of one byte, which are not read.
+/// `starts` has a number for each share of each answer: the number of elements that count, which the first kernel writes, and then the place where they go. A kernel that looks for no NaNs has elements of one byte, which are not read.
 template <class T, bool Writes>
 __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads, across_resident)) across_kernel(across a, std::uint64_t* starts) {
   constexpr bool reads = Writes || sizeof(T) > 1;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(across_threads, resident_blocks(across_threads
   if (!Writes && inside) starts[answer * a.shares + share] = at;
 }
 
-/// The sum of a number of each thread of a block, in all threads.
+/// The sum of the numbers of a block's threads, in all threads.
 __device__ __forceinline__ std::uint64_t scan_block_add(std::uint64_t v, std::uint64_t* of_warp) {
   v = warp_add_wide(v);
   __syncthreads();
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(scan_threads) parts_kernel(const std::uint64_t
   if (threadIdx.x == 0) sums[blockIdx.x] = mine;
 }
 
-/// In place of each number the sum of those before it. `offsets`, which may be where the numbers are, has that of each answer's first share, and of all.
+/// Writes the sum of the numbers before it in place of each number. `offsets`, which may be where the numbers are, gets the sum before each answer's first share, and the sum of all.
 __global__ void __launch_bounds__(scan_threads) starts_kernel(std::uint64_t* numbers, std::uint64_t n, std::uint64_t each, const std::uint64_t* sums, std::uint64_t shares, std::int64_t* offsets) {
   __shared__ std::uint64_t of_warp[scan_warps];
   const std::uint64_t first = blockIdx.x * each, end = min(n, first + each);
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(scan_threads) starts_kernel(std::uint64_t* num
   if (end == n && first < end && threadIdx.x == 0) offsets[n / shares] = static_cast<std::int64_t>(before);
 }
 
-/// How answers lie; false: not as these kernels want it.
+/// Tells how answers lie; false if these kernels cannot take them.
 bool lies_across(const array_selection& r, across& a) {
   const selection& s = a.s;
   std::int64_t row = 1;

@@ -14,7 +14,7 @@
 
 namespace wf::staged {
 
-inline constexpr std::size_t least_bytes = std::size_t{8} << 20;  ///< the least array that is copied so: less is copied at once
+inline constexpr std::size_t least_bytes = std::size_t{8} << 20;  ///< smaller arrays are copied at once, without pinned memory
 inline constexpr std::size_t piece_bytes = std::size_t{2} << 20;
 inline constexpr int most_lanes = 4, buffers = 2;                 ///< a lane is a thread with two pieces: one that it fills, one that is read
 
@@ -24,7 +24,7 @@ concept device = requires(D& d, void* to, std::size_t bytes, int lane, int buffe
   d.begin(lane);                           ///< this thread is the lane from now on
   d.pinned(lane, buffer);                  ///< piece_bytes of pinned memory
   d.enqueue(to, bytes, lane, buffer);      ///< copies what lies there, later
-  d.wait(lane, buffer);                    ///< until it is copied
+  d.wait(lane, buffer);                    ///< waits until it is copied
 };
 
 /// Copies [from, from + bytes). When it returns, the caller may change that memory, and the pinned memory is free; the device may not have

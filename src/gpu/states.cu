@@ -22,7 +22,7 @@ cudaError_t answer_rows(const states_request& r, cudaStream_t stream) {
                   static_cast<Out*>(r.out));
 }
 
-/// Elements have parts of type T. Squares of complex numbers are sums of both parts' in one row.
+/// Elements have parts of type T. Squares of complex numbers are sums over both parts in one row.
 template <class T, int Parts = 1>
 cudaError_t answer_floats(const states_request& r, cudaStream_t stream) {
   using f = exact::format<T>;
@@ -96,7 +96,7 @@ cudaError_t run(const states_request& r, cudaStream_t stream) {
 
 constexpr unsigned spread_threads = 32;
 
-/// A thread a state, since few ask.
+/// One thread per state, since few callers ask for spreads.
 __global__ void __launch_bounds__(spread_threads) spreads_kernel(const std::int64_t* states, std::int64_t words, std::int64_t count, exact::spread_of_states q, dtype type, void* out) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * spread_threads + threadIdx.x;
   if (k >= count) return;

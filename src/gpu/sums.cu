@@ -9,7 +9,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-/// As kernels of sums know f16 and bf16.
+/// The types of f16 and bf16 that kernels of sums use.
 template <class T>
 struct kernel_type { using type = T; };
 template <>
@@ -17,7 +17,7 @@ struct kernel_type<f16> { using type = __half; };
 template <>
 struct kernel_type<bf16> { using type = __nv_bfloat16; };
 
-/// The state of a long array of floats comes as its answer does, and by bins where special values spoil it; other states by bins alone.
+/// Makes states: that of a long array of floats as its answer is made, and by bins where special values spoil it; other states by bins alone.
 template <class T>
 cudaError_t enqueue_state(const device_request& r, workspace& w, cudaStream_t stream) {
   const auto n = static_cast<std::uint64_t>(r.n);
@@ -46,7 +46,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
     const auto* const x = static_cast<const K*>(r.x[0]);
     auto* const out = static_cast<K*>(r.out);
     const auto n = static_cast<std::uint64_t>(r.n);
-    if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data come at the speed of reading
+    if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data take no longer than reading
       if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
       const std::uint64_t bytes = n * sizeof(T);
       if (w.block_shared_bytes() >= 227 * 1024 && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {

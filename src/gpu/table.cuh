@@ -30,7 +30,7 @@ using built_kernels = cuda_kernels;
     return f(r, *static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream));                     \
   }
 
-/// f.template operator()<T>() for the element type: an enqueue_function, or null of what kernels do not take (has_kernels()).
+/// f.template operator()<T>() for the element type: an enqueue_function, or null for types that kernels do not take (has_kernels()).
 template <class F>
 enqueue_function for_dtype(dtype t, F f) {
   switch (t) {

@@ -37,7 +37,7 @@ constexpr std::array<field, 5> fields{{{"reduce_threads", &launch_choices::reduc
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr int most_levels = 8;  // what is written has 3; writing the others' back recurses
 
-/// A value in a message, in ASCII and not long.
+/// A value as messages show it: in ASCII, and not long.
 std::string shown(const json& value) {
   if (value.is_structured()) return value.is_array() ? "an array" : "an object";
   const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -116,7 +116,7 @@ std::optional<launch_choices> read_tuning(std::string_view gpu) {
 
 namespace {
 
-/// What places last found, and in which file.
+/// The choices that places found last, and in which file.
 struct found {
   std::mutex mutex;
   std::string path, gpu, problem;

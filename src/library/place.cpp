@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that take any request. A program that makes none links nothing of this.
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include <warpfold/backend.hpp>
 #include <warpfold/detail/gpu/states.hpp>
@@ -59,12 +61,22 @@ namespace {
 
 std::size_t bytes_of(const state_form& form, std::int64_t n) { return form.bytes * static_cast<std::size_t>(n); }
 
-/// States that no kernel merges or answers, which come to the host.
-std::vector<std::byte> on_the_host(const device_stream& place, const void* states, std::size_t bytes) {
-  std::vector<std::byte> here(bytes);
-  place.machine().copy_back(here.data(), states, bytes, place.stream());
-  return here;
-}
+/// Memory of the host for states and answers: few of them lie on the stack.
+class host_memory {
+ public:
+  explicit host_memory(std::size_t bytes) : many_(bytes > few_.size() ? new std::byte[bytes] : nullptr), size_(bytes) {}
+  /// States that no kernel merges or answers, which come to the host.
+  host_memory(const device_stream& place, const void* states, std::size_t bytes) : host_memory(bytes) {
+    place.machine().copy_back(data(), states, bytes, place.stream());
+  }
+  std::byte* data() { return many_ ? many_.get() : few_.data(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::array<std::byte, detail::most_state_bytes> few_;
+  std::unique_ptr<std::byte[]> many_;
+  std::size_t size_;
+};
 
 void look_at_states(const device_stream& place, const void* to, const void* other, std::int64_t n, op what) {
   cpu::operands read;
@@ -79,9 +91,18 @@ void device_place::clear(const state_form& form, void* states, std::int64_t n) c
   check_states_call(form.what, n, {{states, "states"}});
   if (n == 0) return;
   look_at_states(*this, states, nullptr, n, form.what);
-  std::vector<std::byte> none(bytes_of(form, n));
-  clear_states(form, none.data(), n);
-  machine().copy_in(states, none.data(), none.size(), stream());
+  std::array<std::byte, detail::most_state_bytes> some;
+  const std::int64_t fit = std::min(n, static_cast<std::int64_t>(some.size() / form.bytes));
+  clear_states(form, some.data(), fit);
+  auto* const to = static_cast<std::byte*>(states);
+  const std::size_t bytes = bytes_of(form, n);
+  std::size_t done = bytes_of(form, fit);
+  machine().copy_in(to, some.data(), done, stream());
+  while (done < bytes) {  // the device copies what it has, twice as much each time
+    const std::size_t more = std::min(done, bytes - done);
+    machine().copy_in(to + done, to, more, stream());
+    done += more;
+  }
 }
 
 void device_place::fold(const state_form& form, void* to, const void* later, std::int64_t n, bool take_out) const {
@@ -90,8 +111,7 @@ void device_place::fold(const state_form& form, void* to, const void* later, std
   look_at_states(*this, to, later, n, form.what);
   const bool own = operation_of(form.what).state == state_kind::own;
   if (!form.canonical || (take_out && own)) {
-    std::vector<std::byte> here = on_the_host(*this, to, bytes_of(form, n));
-    const std::vector<std::byte> others = on_the_host(*this, later, here.size());
+    host_memory here(*this, to, bytes_of(form, n)), others(*this, later, here.size());
     (take_out ? unmerge_states : merge_states)(form, here.data(), others.data(), n);
     machine().copy_in(to, here.data(), here.size(), stream());
     return;
@@ -121,8 +141,7 @@ void device_place::finish(const state_form& form, const options& o, const void* 
   if (n == 0) return;
   look_at_states(*this, out, states, n, form.what);
   if (!form.canonical) {
-    const std::vector<std::byte> here = on_the_host(*this, states, bytes_of(form, n));
-    std::vector<std::byte> answers(builtin(form.what, form.element, form.accuracy).result_size * static_cast<std::size_t>(n));
+    host_memory here(*this, states, bytes_of(form, n)), answers(builtin(form.what, form.element, form.accuracy).result_size * static_cast<std::size_t>(n));
     finish_states(form, o, here.data(), n, answers.data());
     machine().copy_in(out, answers.data(), answers.size(), stream());
     return;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lessons of docs/lessons: every command runs and prints what the page shows, every H100 time is that of
-bench/results, and so on the ladder's pages, every quoted kernel is the file's, every link leads somewhere. The commands of README and of other pages, too.
+bench/results, and so on the ladder's pages, every link leads somewhere. The commands of README and of other pages, too.
 A command with --svg draws what the page shows, to the letter; done as arithmetic the drawing gives what the command prints (drawing_replay.py).
 
     lessons_test.py SOURCE_DIR WARPFOLD FOLDER_OF_LESSON_PROGRAMS [--statuses-only] [--some] [PAGE…]
@@ -154,15 +154,6 @@ def check_times(page, text):
         fail(page, "a mark of H100 times without its table")
 
 
-kernels = "".join(p.read_text() for folder in ("examples/lessons", "ladder") for p in sorted((root / folder).glob("*.cu*")))
-
-
-def check_quotes(page, text):
-    for quote in blocks(text, "cuda"):
-        if quote not in kernels:
-            fail(page, "quotes what is in no file:\n" + quote)
-
-
 def check_links(page, text):
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.S)):
         if re.match(r"https?://|#", target):
@@ -204,7 +195,6 @@ def main():
         text = page.read_text()
         commands += check_commands(page, text)
         check_times(page, text)
-        check_quotes(page, text)
         check_links(page, text)
         check_parts(page, text)
         check_advice(page, text)

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <warpfold/backend.hpp>
+#include <warpfold/detail/gpu/states.hpp>
 #include <warpfold/gpu.hpp>
 #include <warpfold/results.hpp>
 #include <warpfold/warpfold.h>
@@ -392,9 +394,14 @@ const wf::device_library& device_of_counters() {
     made.name = "simt";
     made.make_scratch = []() -> void* { return &enqueued; };
     made.free_scratch = [](void*, void*) noexcept {};
-    made.fail = [](int, const char*) { std::abort(); };
+    made.fail = [](int code, const char*) {
+      if (code != 0) std::abort();
+    };
     made.reads = [](const void*) { return true; };
     const wf::run_kernel run = [](const wf::device_request&, void*, void*) { return ++enqueued, 0; };
+    made.copy_in = [](void* to, const void* from, std::size_t n, void*) { std::memcpy(to, from, n); };
+    made.copy_back = made.copy_in;
+    made.states = [](const wf::states_request&, void*) { return ++enqueued, 0; };
     made.kernels = {{run, run}, run, [](const wf::rows_request&, void*, void*) { return ++enqueued, 0; }};
     return made;
   }();
@@ -435,6 +442,40 @@ TEST(allocations, on_the_way_to_kernels_are_none) {
   });
   EXPECT_GT(done, 2000);
   wf_close(by_c);
+}
+
+// What no kernel merges comes to the host, to the stack while it is no more than 4096 bytes.
+TEST(allocations, of_work_with_states_on_a_place_are_none_for_a_few) {
+  const wf::device_place place(device_of_counters(), nullptr);
+  int on_device = 0, on_the_stack = 0, on_the_heap = 0;
+  for_all([&](question q) {
+    if (q.wanted != wf::output::states) return;
+    const wf::state_form f = wf::form_of_states(q.what, q.element, q.accuracy);
+    ASSERT_LE(f.bytes, wf::detail::most_state_bytes) << q.name();
+    for (const std::int64_t count : {1, 3, 2000}) {
+      const auto size = static_cast<std::size_t>(count) * f.bytes;
+      std::vector<std::byte> to(size, std::byte{0x5a}), later(size), want(size), out(64 * static_cast<std::size_t>(count));
+      wf::clear_states(f, want.data(), count);
+      const int before = enqueued;
+      EXPECT_EQ(taken_by([&] { place.clear(f, to.data(), count), place.clear(f, later.data(), count); }), nothing) << q.name() << ", " << count;
+      EXPECT_EQ(to, want) << q.name() << ", " << count;
+      const taken by_merge = taken_by([&] { place.merge(f, to.data(), later.data(), count); });
+      const taken by_finish = taken_by([&] { place.finish(f, {}, to.data(), count, out.data()); });
+      const taken by_unmerge = f.adds ? taken_by([&] { place.unmerge(f, to.data(), later.data(), count); }) : nothing;
+      EXPECT_EQ(to, want) << q.name() << ", " << count;
+      const bool kernels = enqueued != before, few = size <= 4096;
+      EXPECT_EQ(by_merge, kernels || few ? nothing : (taken{2, 2 * static_cast<std::int64_t>(size)})) << q.name() << ", " << count;
+      if (kernels || few) {
+        EXPECT_EQ(by_finish, nothing) << q.name() << ", " << count;
+        EXPECT_EQ(by_unmerge, nothing) << q.name() << ", " << count;
+      }
+      EXPECT_EQ(kernels, f.canonical) << q.name();
+      ++(kernels ? on_device : few ? on_the_stack : on_the_heap);
+    }
+  });
+  EXPECT_GT(on_device, 500);
+  EXPECT_GT(on_the_stack, 50);
+  EXPECT_GT(on_the_heap, 20);
 }
 
 /// The front door to simt takes what the family that it calls does, and no more.

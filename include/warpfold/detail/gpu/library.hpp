@@ -99,7 +99,7 @@ struct device_machine {
   // For calls that wait; all but give_back throw wf::error.
   void* (*take)(std::size_t bytes, void* stream);                  ///< memory of the device, in the stream's order
   void (*give_back)(void*, void* stream) noexcept;                 ///< in the stream's order
-  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< copies from the host, which may then change the source, to memory that the device writes
+  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream);    ///< copies from the host, which may then change the source, or from the device's memory, to memory that the device writes
   void (*copy_back)(void* to, const void* from, std::size_t bytes, void* stream);  ///< copies memory that the device reads to the host; waits for the stream
   bool (*reads)(const void*);                                      ///< whether kernels of the current device can read there
   // For several devices (gpus.hpp); all but end_stream throw wf::error.

@@ -4,10 +4,10 @@
 /// all-reduce of their words (nccl.hpp), and what a place does with states (backend.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <warpfold/backend.hpp>
 #include <warpfold/context.hpp>
@@ -18,6 +18,9 @@
 namespace wf {
 
 namespace detail {
+
+/// No form's state has more.
+inline constexpr std::size_t most_state_bytes = 4096;
 
 /// The request for states of a form, without pointers. Throws wf::error (unsupported) for states that depend on the order of additions:
 /// no device merges them.
@@ -36,9 +39,9 @@ inline states_request states_of(const state_form& told, const options& o, std::i
   r.words = static_cast<std::int64_t>(form.bytes / 8);
   r.count = n;
   r.adds = form.adds;
-  std::vector<std::int64_t> nothing(form.bytes / 8);
+  std::array<std::int64_t, most_state_bytes / 8> nothing;
   clear_states(form, nothing.data(), 1);
-  for (std::size_t k = 0; k < 2 && k + 1 < nothing.size(); ++k) r.nothing[k] = nothing[k + 1];
+  for (std::size_t k = 0; k < 2 && k + 1 < form.bytes / 8; ++k) r.nothing[k] = nothing[k + 1];
   return r;
 }
 

@@ -35,7 +35,7 @@ struct anchored_doubles {
     std::uint32_t greatest_of_warp[warps];
   };
 
-  /// All threads of the block call it, with the packs that a thread has already loaded, the first `present`: the anchor is common.
+  /// All threads of the block call it, each with the packs that it has already loaded, the first `present` of `first`: the block has one anchor.
   __device__ __forceinline__ void start(bool doubles, room& r, const pack (&first)[Loads], int present) {
     ordinary_ = 0;
     used_ = false;
@@ -65,7 +65,7 @@ struct anchored_doubles {
     if (static_cast<int>(warp_add(static_cast<std::uint32_t>(outside))) > 0) upper_ = 0;
   }
 
-  /// Those of a thread's packs that are there: the first `present`. They may be moved.
+  /// Adds a thread's packs, of which the first `present` are there. They may be moved.
   __device__ __forceinline__ void add(pack (&p)[Loads], int present) {
     if (upper_ == 0) {
       all_to_rest(p, present);
@@ -90,7 +90,7 @@ struct anchored_doubles {
   }
   __device__ __forceinline__ std::uint32_t kinds() const { return (used_ ? rest_.kinds(0) : 0u) | (ordinary_ != 0 ? special::ordinary : 0u); }
 
-  /// To carry-save digits in the first warp, PerLane a lane.
+  /// Adds the block's sums up to carry-save digits in the first warp, PerLane per lane.
   template <int PerLane>
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t (&v)[PerLane]) {
     constexpr int per_lane = PerLane, halves = 2 * levels;
@@ -132,7 +132,7 @@ struct anchored_doubles {
   /// Packs that are looked at together: one branch for all, and their additions overlap where threads are few.
   static constexpr int group = Loads < 4 ? Loads : 4;
   static_assert(Loads % group == 0 && Loads <= 32 && Loads <= Rest::loads);
-  /// |element| < 2^limit; how many binades below it are taken.
+  /// Elements are below 2^limit; `depth` says how many binades below it are taken.
   static constexpr int reach = 41 + 42, depth = reach - f::mantissa_bits;
   static constexpr int least_limit = -800, most_limit = 1007;  // 1.5·2^(… + 11) is finite
   static_assert(least_limit >= f::min_exponent + reach);
@@ -144,8 +144,8 @@ struct anchored_doubles {
   int limit_, block_limit_;
   std::uint32_t ordinary_;  ///< any bit that -0 has not
   std::int64_t* sums_;  ///< what s came to before, in units of its last places: of level l sums[l·Threads]
-  int adds_;  ///< no fewer than since s was last emptied: at most 1000
-  int misses_;  ///< those of them that go to the rest
+  int adds_;  ///< at least the number of additions since s was last emptied; at most 1000
+  int misses_;  ///< those of the additions that go to the rest
   std::uint32_t greatest_miss_;  ///< since the last review or move
   int moves_;
   bool used_;  ///< the rest
@@ -166,7 +166,7 @@ struct anchored_doubles {
     return z;
   }
   static __device__ __forceinline__ std::uint32_t finite(std::uint32_t size) { return size < infinite ? size : 0u; }
-  /// So that what is up to four times as large is taken as well.
+  /// The limit for elements of this size: elements up to four times as large are taken as well.
   static __device__ __forceinline__ int limit_of(std::uint32_t size) {
     return min(max(static_cast<int>(size >> fraction) - bias + 3, least_limit), most_limit);
   }
@@ -183,7 +183,7 @@ struct anchored_doubles {
 #pragma unroll
     for (int l = 0; l < levels; ++l) s_[l] = anchor_of(l);
   }
-  /// A pack, inside the bounds.
+  /// Adds a pack whose elements lie inside the bounds.
   __device__ __forceinline__ void take(const pack& p) {
 #pragma unroll
     for (int i = 0; i < items; ++i) {
@@ -196,7 +196,7 @@ struct anchored_doubles {
 #pragma unroll
     for (int j = 0; j < 4; ++j) ordinary_ |= p.word[j] ^ (j % 2 == 1 ? 0x80000000u : 0u);
   }
-  /// A group of packs that all are inside the bounds, or nothing.
+  /// Adds a group of packs if all of them lie inside the bounds, else nothing.
   __device__ __forceinline__ bool fits(const pack* p) {
     sizes z = {0, 0xffffffffu};
 #pragma unroll
@@ -209,7 +209,7 @@ struct anchored_doubles {
     for (int u = 0; u < group; ++u) take(p[u]);
     return true;
   }
-  /// Packs that were left, each in the place of the first: their code is there once, away from that of ordinary ones. An index known at
+  /// Adds the packs that were left, each moved to the place of the first: so their code is there once, away from that of ordinary packs. An index known at
   /// run time would move the packs to local memory.
   __device__ __forceinline__ void one_by_one(pack (&p)[Loads], std::uint32_t left) {
 #pragma unroll 1
@@ -223,7 +223,7 @@ struct anchored_doubles {
       for (int j = 1; j < Loads; ++j) p[j - 1] = p[j];
     }
   }
-  /// The first `present` packs, where nothing is taken any more.
+  /// Adds the first `present` packs to the rest, where nothing is taken any more.
   __device__ __forceinline__ void all_to_rest(const pack (&p)[Loads], int present) {
     use_rest();
 #pragma unroll
@@ -260,7 +260,7 @@ struct anchored_doubles {
     if (adds_ > 1000 - batch || (misses_ > 96 && mostly_missed())) review();
   }
   __device__ __forceinline__ bool mostly_missed() const { return misses_ > adds_ / 4 * 3; }
-  /// s differs from its anchor by a whole number of its last places.
+  /// Empties s, which differs from its anchor by a whole number of its last places.
   __device__ __forceinline__ void empty() {
 #pragma unroll
     for (int l = 0; l < levels; ++l) {
@@ -269,7 +269,7 @@ struct anchored_doubles {
       s_[l] = from;
     }
   }
-  /// Once in a thousand additions, or where most elements of a thread's first hundred miss, so that most others will: a bucket of sums for each
+  /// Called once in a thousand additions, or where most of a thread's first hundred elements miss, since most others will miss too: a bucket of sums for each
   /// thread is quick.
   __device__ __forceinline__ void review() {
     const bool most_missed = mostly_missed();

@@ -35,7 +35,7 @@ struct anchored_warp {
     extent = certified::extent::nothing();
   }
   static __device__ __forceinline__ std::uint32_t extent_of(const pack (&p)[packs], int i) { return p[i / 2].word[2 * (i % 2) + 1] * 2; }
-  /// Twice the upper bits of the greatest, of the least magnitude of a batch.
+  /// Twice the upper bits of the greatest magnitude of a batch; below, of the least.
   static __device__ __forceinline__ std::uint32_t greatest_of(const pack (&p)[packs]) {
     std::uint32_t g = extent_of(p, 0);
 #pragma unroll
@@ -63,7 +63,7 @@ struct anchored_warp {
 #pragma unroll
     for (int u = 0; u < packs; ++u) add(p[u]);
   }
-  /// The extent of a batch. Upper bits that are 0 are those of zero, or of a number below 2^-1042.
+  /// Notes the extent of a batch. Upper bits that are 0 belong to zero, or to a number below 2^-1042.
   __device__ __forceinline__ void see(const pack (&p)[packs], std::uint32_t greatest, std::uint32_t least) {
     if (least != 0) {
       extent.greatest = max(extent.greatest, greatest);
@@ -99,7 +99,7 @@ struct anchored_warp {
   }
 };
 
-/// Two elements of an array, 2·at and the next one; what is behind the array is -0. It has `whole` pairs, and `count` with the last half of one.
+/// Elements 2·at and 2·at + 1 of an array; -0 stands for elements behind its end. The array has `whole` pairs, and `count` with a last pair of which it has half.
 __device__ __forceinline__ pack two_at(const arrays<1>& a, std::uint64_t at, std::uint64_t whole, std::uint64_t count) {
   const unsigned char* const x = a.x[0] + static_cast<std::int64_t>(2 * at) * a.stride[0];
   std::uint64_t b[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
@@ -108,7 +108,7 @@ __device__ __forceinline__ pack two_at(const arrays<1>& a, std::uint64_t at, std
   return {{static_cast<std::uint32_t>(b[0]), static_cast<std::uint32_t>(b[0] >> 32), static_cast<std::uint32_t>(b[1]), static_cast<std::uint32_t>(b[1] >> 32)}};
 }
 
-/// All lanes of a warp call it: their shares of an array, of the blocks 0 … workers - 1. Lane 0 has the warp's state.
+/// Adds a warp's share of an array that blocks 0 … workers - 1 share. All lanes call it; lane 0 has the warp's state.
 __device__ __forceinline__ certified_state<certified_traits<double, terms::moments>> anchored_share(const arrays<1>& a, int bits, std::uint32_t workers) {
   using running_type = anchored_warp<anchored_packs>;
   constexpr int packs = running_type::packs;

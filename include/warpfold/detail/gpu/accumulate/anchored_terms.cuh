@@ -18,13 +18,13 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What a thread adds to: levels above 2^unit, which all terms are multiples of; all are below 2^(unit + reach).
+/// The levels that a thread adds to. All terms are multiples of 2^unit, and below 2^(unit + reach).
 struct anchored_sums {
   static constexpr int width = 40, levels = 7, reach = width * levels;
   static constexpr int always = 4;  ///< levels that are there in any case
-  /// Terms that a thread may add.
+  /// How many terms a thread may add.
   static constexpr int most_terms = (1 << (51 - width)) - 8;
-  /// Words that the warps of a block tell each other: of each level the lower 27 bits of its sum, and the rest.
+  /// Words that the warps of a block tell each other: for each level the lower 27 bits of its sum, and the rest.
   static constexpr int words = 2 * levels, low_bits = 27;
 
   double s[levels];
@@ -35,7 +35,7 @@ struct anchored_sums {
 #pragma unroll
     for (int j = 0; j < levels; ++j) s[j] = __builtin_bit_cast(double, (static_cast<std::uint64_t>(unit + width * (levels - 1 - j) + 52 + 1023) << 52) + (std::uint64_t{1} << 51));
   }
-  /// `all`: terms may reach the first levels. Diagonals: with more additions on their way at once, for loops that have nothing but these.
+  /// `all`: terms may reach the first levels. Diagonals: more additions are on their way at once, for loops that do nothing else.
   template <bool Diagonals, int Count>
   __device__ __forceinline__ void add(double (&x)[Count], bool all) {
     if constexpr (Diagonals) {
@@ -73,7 +73,7 @@ struct anchored_sums {
       }
     }
   }
-  /// Term i at level d - i: what is done for a diagonal's terms does not depend on one another, and each step is made for all of them before the next.
+  /// Diagonal d has term i at level d - i. Its terms do not depend on one another, and each step is made for all of them before the next step.
   template <int First, int Count>
   __device__ __forceinline__ void add_in_diagonals(double (&x)[Count]) {
 #pragma unroll
@@ -104,9 +104,9 @@ struct anchored_terms {
   using traits = certified_traits<E, Terms>;
   using layout = binned_layout<E, Terms>;
   using number = typename traits::number;
-  /// Where a certificate's extent tells the range.
+  /// Whether a certificate's extent tells the range.
   static constexpr bool serves = Terms == terms::sum || Terms == terms::moments;
-  /// Terms that an element brings to a row, at most: a square of f64 is two doubles.
+  /// `each`: terms that an element brings to a row, at most; a square of f64 is two doubles.
   static constexpr int of_square = traits::wide ? 2 : 1, each = traits::squares ? (traits::complex ? 2 : 1) * of_square : 1;
 
   static __device__ __forceinline__ bool of_squares(int row) { return traits::squares && row == layout::rows - 1; }
@@ -122,13 +122,13 @@ struct anchored_terms {
   static __device__ __forceinline__ int unit_of_row(int row) { return row == 0 ? layout::unit0 : row == 1 ? layout::unit1 : layout::unit2; }
   static __device__ __forceinline__ int first_digit(int row) { return row == 0 ? 0 : row == 1 ? layout::digits0 : layout::digits0 + layout::digits1; }
 
-  /// What no sum feels, and what is not seen to be there.
+  /// An element that changes no sum and leaves no trace: what takes the place of elements that are not there.
   static __device__ __forceinline__ E absent() {
     const number minus_zero = exact::format<number>::from_bits(exact::format<number>::sign_mask);
     if constexpr (traits::complex) return {minus_zero, minus_zero};
     else return minus_zero;
   }
-  /// kept_bits: of the upper word of a term, without the sign for norm1.
+  /// kept_bits: the bits of a term's upper word that count; for norm1 all but the sign.
   static __device__ __forceinline__ void terms_of(int row, std::uint32_t kept_bits, const E& x, double* t) {
     if constexpr (traits::complex) {
       const double re = to_double(x.re), im = to_double(x.im);

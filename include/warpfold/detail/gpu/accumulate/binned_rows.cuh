@@ -23,18 +23,18 @@ struct binned_layout {
   using f = exact::format<number>;
   static constexpr bool complex = !std::is_same_v<T, number>, sums = Terms == terms::sum || Terms == terms::moments;
   static constexpr bool squares = Terms == terms::squares || Terms == terms::moments;
-  static constexpr bool has_quotients = sums, has_roots = squares;  ///< means of sums, norms and deviations of squares
+  static constexpr bool has_quotients = sums, has_roots = squares;  ///< quotients are means of sums, roots are norms and deviations of squares
   static constexpr int watches = complex && Terms != terms::squares ? 2 : 1, rows = watches + (Terms == terms::moments ? 1 : 0);
   static constexpr int digits0 = sums ? f::digits : f::product_digits, unit0 = sums ? f::min_exponent : 2 * f::min_exponent;
   static constexpr int digits1 = rows < 2 ? 0 : complex ? digits0 : f::product_digits;
   static constexpr int unit1 = complex ? unit0 : 2 * f::min_exponent;
   static constexpr int digits2 = f::product_digits, unit2 = 2 * f::min_exponent;
   static constexpr int digits = digits0 + digits1 + (rows > 2 ? digits2 : 0), bins = 2 * digits;
-  /// Additions to a bin of an element, at most.
+  /// How often an element adds to one bin, at most.
   static constexpr int adds = complex && Terms != terms::sum ? 2 : 1;
 };
 
-/// Copies of the bins: as many as a block has room for beside another of its kind.
+/// Copies of the bins: as many as a block has room for where another one of its kind is beside it.
 template <class T, terms Terms>
 inline constexpr int bin_copies = binned_layout<T, Terms>::bins * 32 * 4 <= 36 * 1024 ? 32 : 16;
 
@@ -59,7 +59,7 @@ struct binned_rows : binned_layout<T, Terms> {
     for (int j = static_cast<int>(threadIdx.x); j < count; j += static_cast<int>(blockDim.x)) reinterpret_cast<words*>(bin)[j] = words{};
     if (threadIdx.x < layout::watches) kinds[threadIdx.x] = 0;
   }
-  /// What a thread knows of special values.
+  /// The special values that a thread has seen.
   struct watch {
     special_watch<number> of[layout::watches];
     bool finite_only;  ///< the digits are to be those of the finite elements: for a state, not an answer
@@ -69,7 +69,7 @@ struct binned_rows : binned_layout<T, Terms> {
       for (int w = 0; w < layout::watches; ++w) of[w].start();
     }
   };
-  /// An element; its magnitude where that is asked for.
+  /// Adds an element, or its magnitude where `magnitudes` says so.
   __device__ __forceinline__ void add(watch& w, bool magnitudes, const T& x) {
     if constexpr (layout::complex) {
       add_number(w, 0, false, x.re, 0);
@@ -78,7 +78,7 @@ struct binned_rows : binned_layout<T, Terms> {
       add_number(w, 0, magnitudes, x, 0);
     }
   }
-  /// The product of two.
+  /// Adds the product of two elements.
   __device__ __forceinline__ void add(watch& w, bool, const T& x, const T& y) {
     if constexpr (layout::complex) {
       const number minus = f::from_bits(static_cast<typename f::bits>(f::to_bits(x.im) ^ f::sign_mask));
@@ -98,7 +98,7 @@ struct binned_rows : binned_layout<T, Terms> {
       if (lane_index() == 0 && k != 0) atomicOr(kinds + i, k);
     }
   }
-  /// Called by all threads of the block, between barriers: the bins go to carry-save digits, of all rows one after the other.
+  /// Called by all threads of the block, between barriers. It adds the bins to the carry-save digits `to`, of all rows one after the other.
   __device__ __forceinline__ void flush(std::int64_t* to) {
     for (int k = static_cast<int>(threadIdx.x); k < layout::digits; k += static_cast<int>(blockDim.x)) {
       std::int64_t low = 0, high = 0;
@@ -143,7 +143,7 @@ struct binned_rows : binned_layout<T, Terms> {
     if constexpr (sizeof(number) == 8) return exact::u128{a} * b;
     else return std::uint64_t{static_cast<std::uint32_t>(a)} * static_cast<std::uint32_t>(b);
   }
-  /// m·2^p more, to the row that begins with this digit.
+  /// Adds ±m·2^p to the row that begins with this digit.
   template <int Bits, class M>
   __device__ __forceinline__ void add_parts(M m, int p, bool negative, int first_digit) {
     constexpr int parts = (Bits + 15 + 15) / 16;

@@ -21,7 +21,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What of the terms of elements of T (an element as kernels know it: parts<P> of complex numbers) is kept.
+/// What is kept of the terms of elements of T. (T is an element as kernels know it: parts<P> for complex numbers.)
 template <class T, terms Terms>
 struct certified_traits {
   using number = number_of<T>;
@@ -38,9 +38,9 @@ struct certified_traits {
   static constexpr int inputs = products ? 2 : 1;
   static constexpr int numbers = static_cast<int>(sizeof(T) / sizeof(number));  ///< an element's
   static constexpr int items = 16 / static_cast<int>(sizeof(T));                ///< a pack's
-  /// Running sums of a thread, side by side; of complex numbers every other one is of the imaginary parts.
+  /// How many running sums a thread has; for complex numbers every other one is of the imaginary parts.
   static constexpr int lanes = wide || (products && !chains) ? 2 : 4;
-  /// Additions to one of them that a pack brings.
+  /// How many additions a pack brings to one of them.
   static constexpr int adds_of_pack = products ? items * numbers * numbers / lanes : 16 / static_cast<int>(sizeof(number)) / lanes;
 
   /// The range of the terms.
@@ -51,7 +51,7 @@ struct certified_traits {
   }
 };
 
-/// What threads tell each other.
+/// The state that threads tell each other.
 template <class Traits>
 struct certified_state {
   certified::pair pair[Traits::pairs];  ///< the sums, then the squares'
@@ -142,7 +142,7 @@ struct certified_state {
   // As words for a mailbox, none of which is zero: complements of doubles, and the extent with a mark.
   static constexpr int words = 2 * Traits::pairs + (Traits::sums ? 1 : 0) + (Traits::chains ? 1 : 0);
   static constexpr int extent_word = 2 * Traits::pairs;
-  /// `mark` comes with the extent, where there is one.
+  /// `mark` goes into the word of the extent, where there is one.
   __device__ __forceinline__ void to_words(std::uint64_t (&w)[words], bool mark) const {
 #pragma unroll
     for (int i = 0; i < Traits::pairs; ++i) {
@@ -192,8 +192,8 @@ struct certified_running {
   lane_type sum[lanes];
   square_type square[lanes];
   certified::extent extent;
-  std::uint32_t greatest_two, least_two;  ///< for f16 and bf16 in packs, the extent's upper halves: of the elements in lower and in upper halves of words
-  std::uint32_t kept_bits;  ///< those of the upper word of a double: without the sign for norm1
+  std::uint32_t greatest_two, least_two;  ///< for packs of f16 and bf16: the extents of the elements in the lower and in the upper halves of words
+  std::uint32_t kept_bits;  ///< the bits of a double's upper word that count; for norm1 all but the sign
 
   __device__ __forceinline__ void start(op what) {
 #pragma unroll
@@ -232,7 +232,7 @@ struct certified_running {
     }
   }
   __device__ __forceinline__ void add_item(const T& x) { add_item_to(x, 0); }
-  /// To the running sum of the i-th of several elements, which is known where it is called.
+  /// Adds the i-th of several elements to its running sum; the compiler knows i.
   __device__ __forceinline__ void add_item_to(const T& x, int i) {
     if constexpr (traits::complex) {
       add_number(x.re, 2 * i % lanes);
@@ -243,7 +243,7 @@ struct certified_running {
   }
   __device__ __forceinline__ void add_item(const T& x, const T& y) { add_product(x, y, 0); }
 
-  /// `length`: of the longest chain of additions.
+  /// `length`: how many additions the longest chain has.
   __device__ __forceinline__ state total(std::uint64_t length) {
     state s = state::nothing();
     if constexpr (traits::sums) {
@@ -268,7 +268,7 @@ struct certified_running {
  private:
   static __device__ __forceinline__ certified::pair as_pair(const certified::pair& p) { return p; }
   static __device__ __forceinline__ certified::pair as_pair(double s) { return {s, 0}; }
-  /// Lane i goes to part i mod Parts, by halves: a merge takes 50 cycles.
+  /// Merges running sum i into part i mod Parts, by halves, since a merge takes 50 cycles.
   template <int Parts, class Lane>
   static __device__ __forceinline__ void merge_lanes(const Lane (&lane)[lanes], certified::pair* to) {
     certified::pair p[lanes];
@@ -340,7 +340,7 @@ struct certified_running {
   }
 };
 
-/// A question, and what answers to it need that the host can say.
+/// A question, and numbers for its answer that the host computes.
 struct certified_question {
   certified::question q;
   std::uint64_t length;  ///< the longest chain of additions to one number
@@ -397,7 +397,7 @@ __device__ __forceinline__ void known_sums(const certified_state<certified_trait
 /// for that, and of products of f64 the extent does not tell where they end.
 template <class T, terms Terms>
 inline constexpr bool may_lose_nothing = certified_traits<T, Terms>::sums && !certified_traits<T, Terms>::squares && !(certified_traits<T, Terms>::products && certified_traits<T, Terms>::wide);
-/// What the extent says of it; chains of doubles have a loss of their own.
+/// Whether pairs lose nothing, as the extent tells; chains of doubles have a loss of their own.
 template <class T, terms Terms>
 __device__ __forceinline__ bool pairs_lose_nothing(const certified::extent& extent, const loss_factors& factors) {
   using traits = certified_traits<T, Terms>;
@@ -414,7 +414,7 @@ __device__ __forceinline__ bool loses_nothing(const certified_state<certified_tr
   return pairs & (!certified_traits<T, Terms>::chains | (s.loss == 0));
 }
 
-/// What infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point says it. False where
+/// Writes the answer that infinities and NaNs decide, where nothing else is infinite on the way: a sum in floating point tells it. False where
 /// all is finite.
 template <class T, terms Terms, class Out>
 __device__ __forceinline__ bool special_sums(const certified_state<certified_traits<T, Terms>>& s, op what, Out* out) {

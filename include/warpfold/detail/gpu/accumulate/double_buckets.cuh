@@ -48,7 +48,7 @@ struct doubles_in_buckets {
       adds = 0;
     }
   }
-  /// v·2^place more, in units of the row; v within ±2^62.
+  /// Adds v·2^place, in units of the row; v within ±2^62.
   __device__ __forceinline__ void add_scaled(int, std::int64_t v, int place) {
     bucket.add_scaled(v, place);
     ++adds;

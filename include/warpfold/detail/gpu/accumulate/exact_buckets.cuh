@@ -62,7 +62,7 @@ struct slot_buckets {
     }
   }
 
-  /// v·2^place more; v within ±2^62. Counts as one addition.
+  /// Adds v·2^place, v within ±2^62. It counts as one addition.
   __device__ __forceinline__ void add_scaled(std::int64_t v, int place) {
     const int slot = place / Spacing;
     const std::uint64_t m = v < 0 ? 0u - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
@@ -167,7 +167,7 @@ struct decoded {
   }
 };
 
-/// What special values there were, of a sum of elements of T. Of elements up to 32 bits the greatest bit
+/// The special values that a sum of elements of T has had. For elements up to 32 bits the greatest bit
 /// patterns, as signed and as unsigned numbers, tell: two operations per element.
 template <class T>
 struct special_watch {

@@ -26,12 +26,12 @@ concept keeps_shared = requires(const F& f, unsigned char* shared) {
   f.fill(shared);
   { f.start(static_cast<const unsigned char*>(shared)) } -> std::same_as<typename F::running>;
 };
-/// A fold whose answer has the index of the first element in it.
+/// A fold whose answer holds an index, so that it needs the index of the first element.
 template <class F>
 concept writes_places = requires(const F& f, const typename F::state& s, std::uint64_t n, std::int64_t first, void* out) {
   f.write(s, n, first, out);
 };
-/// A fold whose state is written otherwise than word by word (backend.hpp).
+/// A fold that writes its state itself (backend.hpp); the states of others are written word by word.
 template <class F>
 concept writes_words = requires(const F& f, const typename F::state& s, std::uint64_t n, std::int64_t first, std::uint64_t* words) {
   f.write_state(s, n, first, words);

@@ -26,7 +26,7 @@ __device__ __forceinline__ void write_as(void* out, To value) {
   *static_cast<To*>(out) = value;
 }
 
-/// How many elements are not zero: count_nonzero, any, all, and the sum of bool. Elements of an integer's type may be floats of its size.
+/// Counts elements that are not zero, for count_nonzero, any, all, and the sum of bool. An integer's type also stands for floats of its size.
 template <class T>
 struct nonzero_fold {
   using state = std::int64_t;
@@ -182,7 +182,7 @@ struct integer_fold {
   }
 };
 
-/// Keys of `wide` as unsigned words in the same order, and back; keys beyond them, as those of no element, are the greatest of them.
+/// Turns keys of `wide` into unsigned words in the same order, and back. Keys that are beyond them, as those of no element are, become the greatest.
 template <class Wide>
 __device__ __forceinline__ auto order_of_key(std::int64_t key) {
   if constexpr (sizeof(Wide) == 8) return static_cast<std::uint64_t>(key) ^ std::uint64_t{1} << 63;
@@ -276,7 +276,7 @@ struct extremes_fold {
       write_as<T>(out, what == op::max ? greatest : least);
     }
   }
-  /// Keys as the host has them, which of unsigned numbers below 64 bits are the numbers; NaNs leave no others.
+  /// Writes keys as the host has them: for unsigned numbers below 64 bits the numbers themselves. Where there was a NaN, no other key is left.
   __device__ __forceinline__ void write_state(const state& s, std::uint64_t n, std::int64_t, std::uint64_t* words) const {
     std::int64_t least, greatest;
     const bool nan = n != 0 && keys::has_nan(s.least, s.greatest);
@@ -303,7 +303,7 @@ template <class T>
 struct arg_fold {
   using keys = pack_keys<T>;
   using wide = typename keys::wide;
-  /// The least key so far, flipped for argmax; NaNs are below all. Of equal ones the lower index.
+  /// The least key so far, flipped for argmax; NaNs are below all others. Of equal keys the lower index counts.
   struct state {
     std::int64_t key, index;
   };

@@ -43,7 +43,7 @@ struct complex_product : native_complex<P> {
   }
 };
 
-/// The fold of operation O on elements of T: of those that are not asked of a row set (row_terms).
+/// The fold of operation O on elements of T, for operations that are not asked of a row set (row_terms).
 template <op O, class T>
 constexpr auto fold_of_operation() {
   constexpr bool flags = std::is_same_v<T, bool> && (O == op::sum || O == op::norm1 || O == op::sum_of_squares);
@@ -60,7 +60,7 @@ constexpr auto fold_of_operation() {
   else return native_product_fold<T>{};
 }
 
-/// Folds that differ in their last step alone: of several a thread keeps one state.
+/// Folds that differ in their last step alone: a thread keeps one state for all of them.
 template <class Fold>
 inline constexpr bool has_many_answers = false;
 template <class T>
@@ -87,7 +87,7 @@ struct placed_fold : Fold {
   }
 };
 
-/// Two folds of the same elements of T; of more, the second one is such a pair again.
+/// Two folds of the same elements of T; where there are more, the second is such a pair again.
 template <class T, class A, class B>
 struct pair_fold {
   struct state {

@@ -15,7 +15,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Loads of a thread before its chain of doubles is cut: a certificate is the surer the shorter chains are.
+/// How many loads a thread adds before its chain of doubles is cut: the shorter the chains, the surer a certificate.
 inline constexpr unsigned rounds_of_chain = 128;
 
 /// An accumulator that keeps a certificate: its answer may be uncertain, and exactly(room, …) then adds the row again, by a warp or
@@ -31,7 +31,7 @@ concept deciding_accumulator = A::proves && requires { requires A::decides; };
 /// Whether an answer may be uncertain.
 template <class A>
 inline constexpr bool may_doubt = A::proves && !deciding_accumulator<A>;
-/// What may be wanted of a row that is added exactly: each kernel has a copy of the code for it, and so of no more than it may be asked for.
+/// What may be wanted of a row that is added exactly. Each kernel has a copy of the code, without the code for what it is never asked for.
 enum class wanted {
   nearest,  ///< answers, rounded to nearest
   answers,  ///< rounded in any mode
@@ -49,19 +49,19 @@ concept own_accumulator = requires { requires A::own; };
 /// An accumulator that keeps little of a row (rows_quick.cuh).
 template <class A>
 concept quick_accumulator = requires { requires A::quick; };
-/// An accumulator to which an element of these bits changes nothing, of 1 or 2 bytes: packs that cover a row have such beside it (rows_stream.cuh). Wider elements come fast enough one
+/// An accumulator to which an element of these bits changes nothing, for elements of 1 or 2 bytes: in packs that cover a row, such elements stand for its neighbours' (rows_stream.cuh). Wider elements come fast enough one
 /// at a time.
 template <class A>
 concept covering_accumulator = requires(const A& acc) {
   { acc.neutral() } -> std::convertible_to<std::uint32_t>;  // repeated
 } && A::fixed_size <= 2;
-/// An accumulator that an element changes but once: the last one may come again.
+/// An accumulator that an element changes only once: it may be given the last element again.
 template <class A>
 concept repeatable_accumulator = requires { requires A::repeatable; };
-/// An accumulator whose rows go by four packs a lane, where they have so many (rows_kernel.cuh).
+/// An accumulator that adds rows by four packs per lane, where they have so many (rows_kernel.cuh).
 template <class A>
 concept quad_accumulator = requires { requires A::quads; };
-/// An accumulator by which a lane adds a short row exactly without the others of its warp.
+/// An accumulator with which a lane adds a short row exactly by itself.
 template <class A>
 concept alone_accumulator = requires { requires A::alone_elements != 0; };
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
@@ -73,10 +73,10 @@ concept packs_adder = requires(const A& acc, typename A::running& r, const pack 
 /// An accumulator that adds neighbouring columns of several loads at once.
 template <class A, int Columns, int Loads>
 concept column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1]) { acc.add_columns(r, p); };
-/// The same of one that needs to know where those elements are: from index i on, `step` apart.
+/// The same for an accumulator that needs the elements' indices: from i on, `step` apart.
 template <class A, int Columns, int Loads>
 concept placed_column_adder = requires(const A& acc, typename A::running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t i) { acc.add_columns(r, p, i, i); };
-/// The first kind, which then keeps something of two neighbouring columns in the first one's registers, until part_columns(r) gives each its own.
+/// The first kind, where the first of two neighbouring columns keeps something of both in its registers until part_columns(r) gives each its own.
 template <class A, int Columns>
 concept parts_columns = requires(const A& acc, typename A::running (&r)[Columns]) { acc.part_columns(r); };
 /// An accumulator whose states a whole warp puts together by a way of its own.
@@ -84,12 +84,12 @@ template <class A>
 concept merges_by_warp = requires(const A& acc, const typename A::state& s) {
   { acc.warp_together(s) } -> std::convertible_to<typename A::state>;
 };
-/// The same of the first lanes of a warp.
+/// The same for the first lanes of a warp.
 template <class A>
 concept merges_first_lanes = requires(const A& acc, const typename A::state& s) {
   { acc.template first_lanes_together<5>(s) } -> std::convertible_to<typename A::state>;
 };
-/// An accumulator that keeps rows of several pieces by another one, `streamed`, into whose states its own are lengthened.
+/// An accumulator that keeps rows of several pieces by another one, `streamed`: lengthened() turns its states into states of that.
 template <class A>
 concept lengthens_rows = requires(const A& acc, const typename A::state& s, std::uint64_t n) {
   { acc.lengthened(s, n) } -> std::convertible_to<typename A::streamed::state>;

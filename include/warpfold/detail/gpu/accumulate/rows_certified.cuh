@@ -44,7 +44,7 @@ struct row_facts {
   }
 };
 
-/// A sum, its errors, and whether those lost anything: ties of numbers with few digits, and rows that cancel to little, are decided so. Number: float where elements have few bits, as its
+/// A sum, its errors, and whether those lost anything. It decides ties of numbers with few digits, and rows that cancel to little. Number: float where elements have few bits, as its
 /// operations take a fraction of a double's.
 template <class Number>
 struct exact_look {
@@ -76,7 +76,7 @@ struct exact_look {
     add(other);
     add_error(errors);
   }
-  /// The lane's whose index differs in the bits of `mask`.
+  /// Merges the sum of the lane whose index differs in the bits of `mask`.
   __device__ __forceinline__ void merge_beside(int mask) {
     merge(__shfl_xor_sync(all_lanes, s, mask), __shfl_xor_sync(all_lanes, c, mask));
     lost = __shfl_xor_sync(all_lanes, lost ? 1 : 0, mask) != 0 || lost;
@@ -109,7 +109,7 @@ struct exact_look {
   }
 };
 
-/// T: an element as kernels know it. Of real numbers sums of squares come with their sums, as moments.
+/// T: an element as kernels know it. For real numbers sums of squares are kept beside the sums, as moments.
 template <class T, terms Terms>
 struct certified_rows {
   using traits = certified_traits<T, Terms>;
@@ -160,9 +160,9 @@ struct certified_rows {
     r.start(q.what);
     return r;
   }
-  /// All items of a pack.
+  /// Adds all items of a pack.
   __device__ __forceinline__ void add(running& r, const pack (&p)[inputs], std::uint64_t) const { r.add(p); }
-  /// The first item of a pack, onto one chain.
+  /// Adds the first item of a pack to one chain.
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[inputs], std::uint64_t) const {
     if constexpr (inputs == 2) r.add_item(item_of<T>(p[0], 0), item_of<T>(p[1], 0));
     else r.add_item(item_of<T>(p[0], 0));
@@ -175,7 +175,7 @@ struct certified_rows {
     if constexpr (traits::chains) s.loss = 0;
     return s;
   }
-  /// `chain`: terms that were added, at most. The loss is computed from the thread's own range, as for whole arrays: the range of all
+  /// `chain`: how many terms were added one after the other, at most. The loss is computed from the thread's own range, as for whole arrays: the range of all
   /// elements of a long row is too wide to say that nothing was.
   __device__ __forceinline__ state total(const running& r, std::uint64_t chain) const {
     state s = identity();
@@ -247,7 +247,7 @@ struct certified_rows {
     return certified::answer<1, true, false>({q.what, rounding_of<Wanted>(), q.correction}, sum, certified::uncertain(), n, out);
   }
 
-  /// What the exact way needs of shared memory: digits, and beside them bins.
+  /// Shared memory for the exact way: digits, and beside them bins.
   struct exact_room {
     std::int64_t digits[bins::digits + spread_digits<bins> > 32 ? bins::digits + spread_digits<bins> : 32];
     std::uint32_t kinds[bins::watches];
@@ -255,7 +255,7 @@ struct certified_rows {
   struct room : exact_room {
     bins rows;
   };
-  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. Not inlined either.
+  /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. This is not inlined either.
   template <wanted Wanted = wanted::states>
   __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                     unsigned char* out) const {
@@ -269,7 +269,7 @@ struct certified_rows {
     });
     answer_exactly<Wanted>(shared, v, row, by_block, out);
   }
-  /// n elements into digits: add(watch, first, end, step) adds first, first + step, … below `end` to the bins.
+  /// Adds n elements to the digits: add(watch, first, end, step) adds first, first + step, … below `end` to the bins.
   template <class Add>
   __device__ __forceinline__ void add_exactly(room& shared, std::uint64_t n, bool by_block, const Add& add) const {
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
@@ -303,7 +303,7 @@ struct certified_rows {
     sync();
   }
 
-  /// Elements first, first + step, … below `end` of a row that begins at p, into bins.
+  /// Adds elements first, first + step, … below `end` of a row that begins at p to bins.
   template <class Bins>
   __device__ __forceinline__ void add_range(Bins& b, typename Bins::watch& watch, const row_view<inputs>& v, const unsigned char* const (&p)[inputs],
                                             std::uint64_t first, std::uint64_t end, unsigned step) const {
@@ -313,7 +313,7 @@ struct certified_rows {
       else b.add(watch, q.what == op::norm1, x);
     }
   }
-  /// The answer or the state of digits that hold the whole row; by all threads of the block, or one warp.
+  /// Writes the answer or the state from digits that hold the whole row. All threads of the block, or one warp, call it.
   template <wanted Wanted = wanted::states>
   __device__ __attribute__((noinline)) void answer_exactly(exact_room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
                                                            unsigned char* out) const {
@@ -357,7 +357,7 @@ struct certified_rows {
     }
     sync();
   }
-  /// The answer of digits that hold the whole row; by all threads of the block, or one warp.
+  /// Writes the answer from digits that hold the whole row. All threads of the block, or one warp, call it.
   template <wanted Wanted = wanted::answers>
   __device__ __forceinline__ void answer_of_digits(exact_room& shared, std::uint64_t n, bool by_block, unsigned char* out) const {
     const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
@@ -378,7 +378,7 @@ struct certified_rows {
       answer_of_rows<bins>(shared.digits, shared.kinds, n, {what, rounding_of<Wanted>(), q.correction}, reinterpret_cast<number*>(out));
     }
   }
-  /// One step of carrying.
+  /// Makes one step of carrying.
   template <class Sync>
   static __device__ __forceinline__ void settle(std::int64_t* digits, unsigned thread, unsigned threads, Sync sync) {
     constexpr int each = (bins::digits + warp_lanes - 1) / warp_lanes;
@@ -397,7 +397,7 @@ struct certified_rows {
     sync();
   }
 
-  /// What a look adds of real numbers.
+  /// The type in which a look adds real numbers.
   using look_number = std::conditional_t<std::is_same_v<T, bf16>, float, double>;
   static __device__ __forceinline__ look_number magnitude_of(look_number x) {
     if constexpr (sizeof(look_number) == 8) return certified::magnitude(x);

@@ -71,7 +71,7 @@ struct fold_part {
   __device__ __forceinline__ running start() const { return fold.start(); }
   template <class V>
   __device__ __forceinline__ void add(running& s, std::uint64_t i, const V& x) const { fold.add_item(s, i, __builtin_bit_cast(U, x)); }
-  /// What was added item by item is never looked for in the array again.
+  /// Elements that were added item by item are never looked for in the array again.
   __device__ __forceinline__ state total(const running& s, std::uint64_t) const { return fold.total(s, {}); }
   __device__ __forceinline__ state identity() const { return fold.identity(); }
   __device__ __forceinline__ state combine(const state& a, const state& b) const { return fold.combine(a, b); }
@@ -115,7 +115,7 @@ struct any_part {
   }
 };
 
-/// Exact sums of floats, of which `Count` answers are made, each by its own certificate. E: an element as kernels know it.
+/// Exact sums of floats, from which `Count` answers are made, each by its own certificate. E: an element as kernels know it.
 template <class E, terms Terms, int Count>
 struct sums_part {
   using rows = certified_rows<E, Terms>;
@@ -140,7 +140,7 @@ struct sums_part {
     for (int k = 0; k < Count; ++k) sure = asked(k).answer(s, n, f, to[k].of(row)) && sure;
     return sure;
   }
-  /// give(i, g) calls g with what is to be added of element i.
+  /// give(i, g) calls g with the values of element i that are to be added.
   template <class Give>
   __device__ __forceinline__ void exactly(room& shared, std::uint64_t n, std::uint64_t row, bool by_block, const Give& give) const {
 #pragma unroll 1
@@ -165,7 +165,7 @@ struct sums_part {
   }
 };
 
-/// Two parts of the same values; of more, the second one is such a pair again.
+/// Two parts of the same values; where there are more, B is such a pair again.
 template <class A, class B>
 struct both_parts {
   struct state {
@@ -249,7 +249,7 @@ struct own_rows {
     }
   }
 
-  /// `elements` elements of a row from its element `index` on, by 2^log2 lanes of which this is number `member`. If the order is
+  /// Adds `elements` elements of a row from its element `index` on, by 2^log2 lanes of which this is number `member`. If the order is
   /// kept, lanes have neighbouring pieces, and only a warp more than a tile.
   __device__ __forceinline__ state add_part(const row_view<inputs>& v, std::uint64_t row, std::uint64_t elements, std::uint64_t index,
                                             unsigned member, int log2) const {
@@ -271,7 +271,7 @@ struct own_rows {
       return s;
     }
   }
-  /// Elements first, first + step, … below `end` of a row, by this thread. Chains of doubles are cut.
+  /// Adds elements first, first + step, … below `end` of a row, by this thread. Chains of doubles are cut.
   __device__ __forceinline__ state walk(const row_view<inputs>& v, std::uint64_t row, std::uint64_t first, std::uint64_t end, unsigned step) const {
     const row_begin b = begin(v, row);
     running r = start();
@@ -345,7 +345,7 @@ struct own_rows {
       give(x, [&](const auto& value) { parts.add(r, i, value); });
     }
   }
-  /// g of the value that is reduced.
+  /// Calls g with the value that is reduced.
   template <class G>
   __device__ __forceinline__ void give(const loaded& x, const G& g) const {
     if constexpr (std::is_same_v<F, no_function>) g(x.x);

@@ -75,13 +75,13 @@ __device__ __forceinline__ bool quotient(const certified::exact_sum_of& x, doubl
   return certified::add(t.sum, certified::subtract(t.error, e)) == t.sum && certified::add(t.sum, certified::add(t.error, e)) == t.sum;
 }
 
-/// How an accumulator's elements are added in prefix sums, if they are. `each`: elements of a lane.
+/// How prefix sums add an accumulator's elements, if they do. `each`: how many elements a lane has.
 template <class Acc>
 struct prefix_of {
   static constexpr bool there = false;
 };
 
-/// Sums of integers modulo 2^64; of a tile of small ones 32 bits hold them.
+/// Sums of integers modulo 2^64; those of a tile of small integers fit 32 bits.
 template <int Size>
 struct prefix_of<whole_sum_rows<Size>> {
   static constexpr bool there = true;
@@ -97,7 +97,7 @@ struct prefix_of<whole_sum_rows<Size>> {
   static constexpr std::size_t answer_bytes = 8;
   static bool fits(const acc&) { return true; }
   static WF_HD prefix_of of(const acc& x) { return {x}; }
-  /// The first `many` items of a pack, or all, with what is known of those.
+  /// Adds the first `many` items of a pack, or all of them, with the facts about them.
   __device__ __forceinline__ number sum_of(const pack& p, unsigned many) const {
     number s = 0;
     if constexpr (Size == 1) {
@@ -170,7 +170,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     }
     return s[0];
   }
-  /// The first `many` items of a pack, 1 at least.
+  /// Adds the first `many` items of a pack, at least one.
   __device__ __forceinline__ double sum_of(pack p, unsigned many, bool finite = false) const {
     if constexpr (sizeof(T) == 2) {
 #pragma unroll
@@ -184,7 +184,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     for (int i = 0; i < base::items; ++i) s[i] = static_cast<double>(__uint_as_float(bits_of(p, i, finite)));
     return sum_of_items(s);
   }
-  /// All items of a pack, with what is known of them.
+  /// Adds all items of a pack, with the facts about them.
   __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
     double s[base::items];
     if constexpr (packed) {
@@ -243,7 +243,7 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   /// Whether sums of a tile of finite elements may lose something: a tile of f16 has fewer than 2^13.
   static constexpr bool may_be_inexact = !half;
   static_assert(each * warp_lanes <= 1u << 13);
-  /// Whether a tile may have infinities or NaNs.
+  /// Whether a tile may hold infinities or NaNs.
   static __device__ __forceinline__ bool is_infinite(const facts& f) { return (__float_as_uint(f.magnitudes) & 0x7f800000u) == 0x7f800000u; }
   /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
   /// 2^-53 of the tile's magnitudes, and the rest of that is more than what a float's sum of these lost.
@@ -306,7 +306,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
     const std::uint32_t high = static_cast<std::uint32_t>(__double2hiint(x)) & base::kept();
     return finite && (high & 0x7ff00000u) == 0x7ff00000u ? 0 : __hiloint2double(static_cast<int>(high), __double2loint(x));
   }
-  /// The first `many` items of a pack, or both, with what is known of those.
+  /// Adds the first `many` items of a pack, or both, with the facts about them.
   __device__ __forceinline__ number sum_of(const pack& p, unsigned many, bool finite = false) const {
     const double x = item_at(p, 0, finite);
     if (many == 1) return {x, 0};
@@ -340,7 +340,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
   static constexpr int near_bits = 13;
   static __device__ __forceinline__ bool is_near(const facts& f) { return high_of(f) > 200 && high_of(f) < 2000; }
   static __device__ __forceinline__ double near_error(const facts& f) { return __hiloint2double((high_of(f) + 1 + near_bits - 106 + tile_bits) << 20, 0); }
-  /// Elements whose sum this is, exactly or nearly. The second half is then below 2^-53 of the first, as if it were one term. Where it is near, the extent is made so great that certified::loss_of_pairs
+  /// The state of elements whose sum this is, exactly or nearly. The second half is then below 2^-53 of the first, as if it were one term. Where it is near, the extent is made so great that certified::loss_of_pairs
   /// allows for what it lost: of n elements that are n pieces at most, n · 2^14 · 2^-106 times a power of 2 that is 2^(10 + 1) times that above the greatest.
   __device__ __forceinline__ typename acc::state state_of(const number& x, const facts& f, bool near = false) const {
     const certified::exact_sum_of t = x.rounded();

@@ -17,7 +17,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Rows of no more elements than this, and a thread's share of them, are short. Of rows of more bytes than `quick_bytes`, where blocks take turns along a row, and of
+/// Rows of no more elements than this, and no longer shares of a thread, are short. For rows of more bytes than `quick_bytes`, where blocks take turns along a row, and for
 /// columns of more elements than `quick_column`, a thread would have too many totals.
 inline constexpr std::uint64_t quick_elements = 1 << 13, quick_length = 1 << 10, quick_bytes = std::uint64_t{1} << 31, quick_column = 1 << 22;
 
@@ -25,10 +25,10 @@ struct quick_facts {
   double loss;      ///< times the magnitudes' sum, or a power of 2 above the greatest: no sum of a thread differs by more from what is exact
   double pairs;     ///< likewise: what pairs lose
   double room;      ///< f32: nothing is lost of pairs below this many times 2^53 units; 0: never certain
-  double most;      ///< f32: no sum of magnitudes is greater
+  double most;      ///< f32: the most that a sum of magnitudes may be
   double by[2];     ///< 1 / n
   double shift;     ///< 1 / n where that is a power of 2, or 1 where no quotient is asked for; 0: a quotient need not be exact
-  int span;         ///< powers of 2 between the greatest and the least magnitude, at most, where nothing is lost
+  int span;         ///< how many powers of 2 may lie between the greatest and the least magnitude where nothing is lost
   std::uint64_t chain;
 };
 
@@ -53,7 +53,7 @@ struct half_quick_pair {
 };
 struct narrow_quick_pair {
   certified::pair s;
-  float magnitudes, lossy;  ///< lossy: of threads whose sums may have lost something
+  float magnitudes, lossy;  ///< lossy: the magnitudes of threads whose sums may have lost something
   std::uint32_t least;
 };
 struct packed_quick_pair {
@@ -86,7 +86,7 @@ struct quick_rows {
   static constexpr bool decides = half;
   using state = std::conditional_t<wide, wide_quick_sum, std::conditional_t<half, half_quick_sum, std::conditional_t<packed, packed_quick_sum, narrow_quick_sum>>>;
   using running = state;
-  /// What rows go by of which a thread has several totals; and those that come by copies, where registers are few.
+  /// The accumulator of rows of which a thread has several totals, and of those that come by copies, where registers are few.
   using longer = quick_long_rows<T, Packed>;
   using streamed = std::conditional_t<wide, quick_rows, longer>;
   using long_state = std::conditional_t<wide, wide_quick_pair, std::conditional_t<half, half_quick_pair, std::conditional_t<packed, packed_quick_pair, narrow_quick_pair>>>;
@@ -146,7 +146,7 @@ struct quick_rows {
       add_number(r, item_of<T>(p[0], 0));
     }
   }
-  /// Neighbouring columns of bf16, two a word of each load: their magnitudes are looked at two at a time.
+  /// Adds neighbouring columns of bf16, two per word of each load: their magnitudes are looked at two at a time.
   template <int Columns, int Loads>
   __device__ __forceinline__ void add_columns(running (&r)[Columns], const pack (&p)[Loads][1]) const
     requires(packed && Columns % 2 == 0)
@@ -225,7 +225,7 @@ struct quick_rows {
     }
     return s;
   }
-  /// A plain sum of `length` elements at most as that of a longer row.
+  /// Turns a plain sum of `length` elements at most into that of a longer row.
   __device__ __forceinline__ long_state lengthened(const state& s, std::uint64_t length) const {
     if constexpr (wide) return {s, static_cast<std::uint32_t>(__double2hiint(s.s.c)) & 0x7fffffffu, !is_whole(s, 52 - 2 * certified::log2_of(length))};
     else if constexpr (half) return {{s.s, 0}};
@@ -272,15 +272,15 @@ struct quick_rows {
     }
   }
 
-  /// Whether rows of `Elements` side by side in 16 bytes go by within(): of f16 and bf16, and two elements of any type.
+  /// Whether rows of `Elements`, side by side in 16 bytes, are answered by within(): rows of f16 and bf16, and of two elements of any type.
   template <int Elements>
   static constexpr bool has_bounds = size == 2 || Elements == 2;
-  /// Two sums of floats of f16 or bf16: by additions rounded down, and rounded up. The true sum lies between them.
+  /// Two sums of f16 or bf16 in floats: one by additions that round down, one by additions that round up. The true sum lies between them.
   struct bounds {
     float low, high;
   };
   __device__ __forceinline__ bounds no_bounds() const { return {-0.0f, -0.0f}; }
-  /// A row's elements from `first` on, in a pack.
+  /// Adds a row's elements in a pack, from `first` on.
   template <int Elements>
   __device__ __forceinline__ void bound(bounds& b, const pack& p, int first) const
     requires(size == 2)
@@ -295,7 +295,7 @@ struct quick_rows {
       b.high = __fadd_ru(b.high, x);
     }
   }
-  /// The answer, where both bounds round to it, or are one: so are zeros of two signs, whose sum is +0, as `high` is. False where they do not, and of NaNs. `f.shift` is not 0.
+  /// Writes the answer where both bounds round to it, or are equal: zeros of two signs are, whose sum is +0, as `high` is. False where they differ, and for NaNs. `f.shift` is not 0.
   __device__ __forceinline__ bool within(const bounds& b, const quick_facts& f, void* to) const
     requires(size == 2)
   {
@@ -335,7 +335,7 @@ struct quick_rows {
   using format = exact::format<T>;
   static constexpr int greatest_place = (1 << format::exponent_bits) - 3;
   using slots_type = slot_buckets<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
-  /// Elements of a row that a lane may add alone: below what a slot takes without carrying. f64 have no slots, since those would be too many: their sums' errors are kept. 0: nothing is
+  /// How many elements of a row a lane may add alone: fewer than a slot takes without carrying. f64 has no slots, since it would need too many: the errors of its sums are kept. 0: nothing is
   /// uncertain.
   static constexpr unsigned alone_elements = narrow || packed ? 256 / size : wide ? 64 : 0;
   static constexpr bool has_slots = narrow || packed;
@@ -344,7 +344,7 @@ struct quick_rows {
     typename full::room rest;
     std::int64_t buckets[has_slots ? slots_type::slots * warp_lanes : 1];
   };
-  /// A row's sum by slots, from what `for_each` gives: all of it, of any exponents, but for what a double and its errors cannot hold in the end.
+  /// A row's sum by slots, from the elements that `for_each` gives. It loses nothing, whatever the exponents, except what a double and its errors cannot hold in the end.
   template <class ForEach>
   __device__ __forceinline__ exact_look<double> by_slots(room& shared, const ForEach& for_each) const
     requires(has_slots)
@@ -375,7 +375,7 @@ struct quick_rows {
     return look;
   }
   using look_type = exact_look<typename full::look_number>;
-  /// What `lanes` lanes add of a row that begins at p, of which this is number `member`.
+  /// What this lane adds of a row that begins at p: it is number `member` of `lanes`.
   __device__ __forceinline__ look_type look_at(const row_view<1>& v, const unsigned char* p, unsigned member, unsigned lanes) const {
     const auto n = static_cast<unsigned>(v.n);
     using number = typename full::look_number;
@@ -415,7 +415,7 @@ struct quick_rows {
   }
   /// A row's answer, if what was added lost nothing and that decides it.
   __device__ __forceinline__ bool answer_of(const look_type& l, std::uint64_t n, const quick_facts& f, unsigned char* out) const { return !l.lost && round(l.known(), true, n, f, out); }
-  /// The same of a row by its slots, by one lane, beside others that do so for other rows.
+  /// Answers a row by its slots, by one lane, while other lanes answer other rows.
   __device__ __forceinline__ bool answer_by_slots(room& shared, const row_view<1>& v, std::uint64_t row, const quick_facts& f, unsigned char* out) const
     requires(has_slots)
   {
@@ -442,7 +442,7 @@ struct quick_rows {
       return true;
     }
     if constexpr (wide) {
-      // A normal number: the quotient of a power of 2 is one, too.
+      // A normal number: its quotient by a power of 2 is normal, too.
       if (whole && f.shift != 0 && certified::magnitude(k.h) > 0x1p-900) {
         *out = certified::multiply(k.h, f.shift);
         return true;
@@ -493,11 +493,11 @@ struct quick_rows {
   static __device__ __forceinline__ std::uint32_t top_of(std::uint32_t two) { return max(greatest_of(two) >> 7, 1u); }
   /// The least magnitude's bits less 1.
   static __device__ __forceinline__ std::uint32_t least_of(std::uint32_t two) { return (__vmins2(two, two >> 16) & 0xffff) ^ 0x8000u; }
-  /// Whether exponents are no farther apart than `span`: bits are not, of one power of 2 less.
+  /// Whether exponents are no farther apart than `span`: it compares bits with one power of 2 less.
   static __device__ __forceinline__ bool is_whole(std::uint32_t greatest, std::uint32_t least, int span) {
     return static_cast<int>(greatest_of(greatest)) - static_cast<int>(least_of(least)) <= (span - 1) * 128;
   }
-  /// f64. Exponents, biased. Below the least upper word there are 32 bits: sums lose nothing of those either, unless they are too many.
+  /// The same for f64, by biased exponents. Below the least upper word there are 32 more bits: sums lose nothing of these either, unless there are too many elements.
   static __device__ __forceinline__ bool is_whole(const wide_quick_sum& s, int span) {
     const std::uint32_t low = max(s.least >> 20, 1u);
     return s.greatest == 0 || (s.greatest >> 20 < 0x7fe && static_cast<int>(s.greatest >> 20) - static_cast<int>(low) <= span);
@@ -526,9 +526,9 @@ struct quick_rows {
   }
   /// 2^(unit + 53), where all magnitudes are multiples of 2^unit: the least of them is 2^(unit + 23) or more, or a multiple of the least number.
   static __device__ __forceinline__ double units(std::uint32_t least) { return __hiloint2double(static_cast<int>(((least >> 24) + 1023 - 127 + 29) << 20), 0); }
-  /// What of an element's upper word, or of two elements, counts: not the sign, for norm1.
+  /// Which bits of an element's upper word, or of two elements, count: for norm1 all but the sign.
   __device__ __forceinline__ std::uint32_t kept() const { return what == op::norm1 ? packed ? 0x7fff7fffu : 0x7fffffffu : ~0u; }
-  /// Two of bf16.
+  /// Sees two elements of bf16.
   __device__ __forceinline__ void add_two(running& r, std::uint32_t two) const {
     const std::uint32_t kept_two = two & kept(), signs = two | 0x80008000u;
     r.s = certified::add(r.s, static_cast<double>(__uint_as_float(kept_two << 16)));
@@ -621,7 +621,7 @@ struct quick_long_rows : quick_rows<T, Packed> {
   }
 };
 
-/// What short rows of an accumulator go by instead of it, if they do.
+/// The accumulator that an accumulator's short rows are added by, if there is another one for them.
 template <class Acc>
 struct quick_of {
   static constexpr bool there = false;

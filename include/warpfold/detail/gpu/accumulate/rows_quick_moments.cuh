@@ -20,9 +20,9 @@ namespace wf::device::inline WF_BUILD {
 struct moments_facts {
   reciprocals by;
   double n;            ///< elements
-  double sum_loss;     ///< times a bound of Σ|x|: what sums of threads lose
-  double square_loss;  ///< times Σx²: what it loses
-  double pairs;        ///< times a bound of Σ|x|: what merges of pairs lose
+  double sum_loss;     ///< times a bound of Σ|x|: the most that sums of threads lose
+  double square_loss;  ///< times Σx²: the most that it loses
+  double pairs;        ///< times a bound of Σ|x|: the most that merges of pairs lose
   double room;         ///< pairs lose nothing of magnitudes below this many times 2^53 units
   std::uint64_t chain;
 };
@@ -93,7 +93,7 @@ struct quick_moments {
     if constexpr (packed) look_at(r, p[0].word[0] & 0xffffu);
   }
   __device__ __forceinline__ state total(const running& r, std::uint64_t) const { return r; }
-  /// A plain sum of `length` elements at most as that of a longer row.
+  /// Turns a plain sum of `length` elements at most into that of a longer row.
   __device__ __forceinline__ quick_moments_pair lengthened(const state& s, std::uint64_t length) const {
     const double all = magnitudes(s.q, static_cast<double>(length));
     return {{s.s, 0}, s.q, all < units(s.least) || s.q == 0 ? 0 : __double2float_ru(all), s.least};
@@ -133,7 +133,7 @@ struct quick_moments {
     if constexpr (!packed) r.least = min(r.least, 2 * __float_as_uint(narrow) - 1);
   }
   static __device__ __forceinline__ double power(int e) { return __hiloint2double((e + 1023) << 20, 0); }
-  /// What Σ|x| of n numbers is at most, whose squares add up to q.
+  /// The most that Σ|x| can be, for n numbers whose squares add up to q.
   static __device__ __forceinline__ double magnitudes(double q, double n) {
     const int e = ((static_cast<int>(static_cast<std::uint32_t>(__double2hiint(q)) & 0x7fffffffu) >> 20) - (__double2hiint(n) >> 20)) >> 1;
     return certified::multiply(certified::multiply_add(q, power(-e), certified::multiply(n, power(e))), 0.5 * (1 + 0x1p-20));
@@ -171,7 +171,7 @@ struct quick_moments {
     if (answer_quickly<1, true, true>(what, sums, squares, n, f.by, out)) return true;
     return answer_slowly(sum, squares, n, out);
   }
-  /// Ties and what is nearly one, and zeros. Not inlined: few come here.
+  /// Answers ties and near ties, and zeros. Not inlined: few rows come here.
   __device__ __attribute__((noinline)) bool answer_slowly(certified::known sum, certified::known squares, std::uint64_t n, T* out) const {
     const certified::known sums[1] = {sum};
     return certified::answer<1, true, true>({what, wf::rounding::nearest, correction}, sums, squares, n, out);

@@ -29,7 +29,7 @@ struct word_rows {
   WF_HD facts_type facts(std::uint64_t, std::uint64_t, std::uint64_t) const { return {}; }
 };
 
-/// Sums of integers modulo 2^64: of x + 2^(bits - 1) where they have a sign, so that none has.
+/// Sums of integers modulo 2^64. Where integers have a sign, x + 2^(bits - 1) is added, which has none.
 template <int Size>
 struct whole_sum_rows : word_rows<Size> {
   using base = word_rows<Size>;
@@ -38,7 +38,7 @@ struct whole_sum_rows : word_rows<Size> {
   using typename base::word;
   static constexpr std::size_t answer_size = 8;
   static constexpr bool any_order = true;
-  std::uint64_t lift;  ///< what each element is greater by; 0, or the sign's bit
+  std::uint64_t lift;  ///< how much is added to each element: 0, or the sign's bit
 
   std::size_t result_size() const { return 8; }
   static whole_sum_rows of(const rows_request& r) {
@@ -102,7 +102,7 @@ template <int Size>
 struct word_keys {
   using key = std::conditional_t<Size == 8, std::int64_t, std::int32_t>;
   key flip, top;
-  key most;  ///< for floats the infinity's key: NaNs lie beyond it, and beyond its complement; of integers the greatest there is
+  key most;  ///< for floats the infinity's key, beyond which, and beyond whose complement, NaNs lie; for integers the greatest key
 
   static word_keys of(dtype t) {
     constexpr int bits = 8 * Size;
@@ -206,7 +206,7 @@ struct extreme_rows : word_rows<Size> {
       }
     }
   }
-  /// In place where it is an element, in a function of its own where it is anything else.
+  /// Writes the answer in place where it is an element, and in a function of its own where it is anything else.
   __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const typename base::facts_type&, void* out) const {
     if (n == 0 || s.least < ~keys.most || s.greatest > keys.most || (what != op::min && what != op::max)) return answer_apart(s, n, out);
     *static_cast<word*>(out) = keys.word(what == op::min ? s.least : s.greatest);
@@ -226,7 +226,7 @@ struct extreme_rows : word_rows<Size> {
     if constexpr (Size == 1) return w ^ turn;
     else return w ^ turn ^ (w >> 15 & 0x00010001u) * static_cast<std::uint32_t>(keys.flip);
   }
-  /// The least and the greatest of the halves of words. Of 1 byte a half's upper one is looked at, and what is below it decides among equal ones.
+  /// The least and the greatest of the halves of words. For elements of 1 byte the upper one of a half is compared, and the lower one decides between equal ones.
   struct halves {
     std::uint32_t least = ~0u, greatest = 0;
     __device__ __forceinline__ void take(std::uint32_t w) {
@@ -239,13 +239,13 @@ struct extreme_rows : word_rows<Size> {
   };
 };
 
-/// Where the best of a row is, and its rank, the least of which is the best.
+/// The rank of a row's best element, and where it is. The least rank is the best.
 template <int Size>
 struct place_of {
   std::int64_t index;  ///< -1: none
   typename word_keys<Size>::key rank;
 };
-/// The same of elements of 1 and 2 bytes: the rank, without a sign, in the upper 16 bits, and the index below; of no element all are set. No array of such has 2^48 elements.
+/// The same of elements of 1 and 2 bytes: the rank, without a sign, is in the upper 16 bits, and the index below it; for no element all bits are set. No array of such elements has 2^48 of them.
 struct narrow_place {
   std::uint64_t bits;
 };
@@ -280,7 +280,7 @@ struct arg_rows : word_rows<Size> {
     else return {-1, static_cast<key>(~std::uint64_t{0} >> (65 - 8 * sizeof(key)))};
   }
   __device__ __forceinline__ running start() const { return identity(); }
-  /// What has no element has the last rank, and an index that is beyond all without a sign.
+  /// A state without elements has the last rank, and an index that is beyond all others as an unsigned number.
   __device__ __forceinline__ state combine(const state& a, const state& b) const {
     if constexpr (narrow) return {min(a.bits, b.bits)};
     else return b.rank < a.rank || (b.rank == a.rank && static_cast<std::uint64_t>(b.index) < static_cast<std::uint64_t>(a.index)) ? b : a;
@@ -381,7 +381,7 @@ struct arg_rows : word_rows<Size> {
     const key k = is_float ? rank_of<true>(w) : rank_of<false>(w);
     if (k < r.rank || r.index < 0) r = {static_cast<std::int64_t>(i), k};
   }
-  /// Where the best of all loads is, is looked for only where it is better than what there was.
+  /// Looks for the place of the loads' best element only where that is better than the best so far.
   template <bool Float, int Columns, int Loads>
   __device__ __forceinline__ void add_columns_of(running (&r)[Columns], const pack (&p)[Loads][1], std::uint64_t first, std::uint64_t step) const {
 #pragma unroll
@@ -403,7 +403,7 @@ struct arg_rows : word_rows<Size> {
   }
   // Elements of 1 and 2 bytes: their ranks without a sign, of which the least is the best.
   static constexpr std::uint32_t mask = Size == 1 ? 0xffu : 0xffffu, every = Size == 1 ? 0x01010101u : 0x00010001u;
-  /// Ranks with their places in as many bits below: of a word's elements at even places, and at odd ones. Of 1 byte two to a word.
+  /// Ranks, with their places in as many bits below: those of a word's elements at even places, and at odd ones; for elements of 1 byte two to a word.
   struct placed {
     std::uint32_t even, odd;
   };

@@ -17,7 +17,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// ±m·2^place more to carry-save digits.
+/// Adds ±m·2^place to carry-save digits.
 __device__ inline void add_at(std::int64_t* digits, int place, std::uint64_t m, bool negative) {
   const std::uint64_t low = (m & 0xffffffffu) << (place & 31), high = (m >> 32) << (place & 31);
   const std::uint64_t part[3] = {low & 0xffffffffu, (low >> 32) + (high & 0xffffffffu), high >> 32};
@@ -35,7 +35,7 @@ __device__ __forceinline__ certified::range range_of_word(std::uint32_t w) {
   return {static_cast<int>(w >> 14 & 0x3fff) - 8192, static_cast<int>(w & 0x3fff) - 8192, w >> 31 != 0};
 }
 
-/// All threads of a block call it: what thread 0 gives.
+/// The word of thread 0, for all threads of a block, which all call it.
 __device__ __forceinline__ std::uint32_t word_of_block(std::uint32_t word) {
   __shared__ std::uint32_t of_block;
   if (threadIdx.x == 0) of_block = word;
@@ -65,7 +65,7 @@ struct anchored_room {
     for (int k = static_cast<int>(threadIdx.x); k < layout::digits; k += static_cast<int>(blockDim.x)) digits[k] = 0;
     if (threadIdx.x < layout::watches) kinds[threadIdx.x] = special::ordinary;
   }
-  /// A lane's word of a row to its digits. -0 alone makes -0.
+  /// Adds a lane's word of a row to the row's digits. -0 alone makes -0.
   __device__ __forceinline__ void put(int row, int unit, int word, std::int64_t value) {
     using of_terms = anchored_terms<E, Terms>;
     if (word == kinds_word) {
@@ -77,7 +77,7 @@ struct anchored_room {
   }
 };
 
-/// All threads of a block call it, with a turn that differs from the last call's: elements first … end - 1, fewer than 2^31, to a row, and take(word, value) by lanes of warp 0. There
+/// Adds elements first … end - 1, fewer than 2^31, to a row, and calls take(word, value) in lanes of warp 0. All threads of a block call it, with a turn that differs from the last call's. There
 /// is one barrier in it, and `before` is called before that.
 template <terms Terms, class E, class Before, class Take>
 __device__ __forceinline__ void add_row_again(const arrays<1>& a, std::uint64_t first, std::uint64_t end, int row, const certified::range& r, bool magnitudes,
@@ -143,7 +143,7 @@ __device__ __forceinline__ void add_row_again(const arrays<1>& a, std::uint64_t 
   take(word, value);
 }
 
-/// All threads of a block that is alone call it. The first warp calls answer(digits, kinds).
+/// Adds an array again by one block, whose threads all call it. The first warp calls answer(digits, kinds).
 template <terms Terms, class E, class Answer>
 __device__ __forceinline__ void add_few_again(const arrays<1>& a, bool magnitudes, const certified::range& range, Answer answer) {
   using of_terms = anchored_terms<E, Terms>;

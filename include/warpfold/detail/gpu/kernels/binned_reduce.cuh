@@ -34,7 +34,7 @@ struct binned_board {
   }
 };
 
-/// The first warp of a block calls it: what is asked of an array, from its digits in shared memory. Not inlined, since a kernel has several ways that end here.
+/// Answers the question about an array from its digits in shared memory. The first warp of a block calls it. Not inlined, since several ways of a kernel end here.
 template <terms Terms, class Out, class T>
 __device__ __attribute__((noinline)) void answer_of_digits(std::int64_t* digits, const std::uint32_t* kinds, std::uint64_t n, const exact_question& q, Out* out) {
   answer_of_rows<binned_layout<T, Terms>>(digits, kinds, n, q, out);
@@ -70,7 +70,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) block.digits[k] = 0;
   typename bins::watch watch;
   watch.start(finite_only);
-  // Rounds in which the block's threads may add before the bins must be emptied, of packs and of elements.
+  // How many rounds the block's threads may add before the bins must be emptied: rounds of packs, and of elements.
   constexpr int each_copy = binned_threads / bin_copies<E, Terms>;
   constexpr int rounds = bins::most_elements / each_copy / (items * loads), item_rounds = bins::most_elements / each_copy;
   static_assert(rounds > 0);
@@ -160,7 +160,7 @@ __device__ __forceinline__ std::uint32_t add_by_bins_of(const arrays<1 + sizeof.
   __syncwarp();
   rows.tell(watch);
   flush();
-  // What all blocks add up: after a step of carrying, so that digits are small enough.
+  // All blocks add their digits up: after a step of carrying, so that these are small enough.
   for (int k = static_cast<int>(threadIdx.x); k < bins::digits; k += static_cast<int>(threads)) {
     const std::int64_t d = settled<bins>(block.digits, k);
     if (d != 0) add_word(board.digits + k, static_cast<std::uint64_t>(d));
@@ -206,7 +206,7 @@ __device__ __attribute__((noinline)) std::uint32_t add_by_bins(const arrays<1 + 
       });
 }
 
-/// All threads of a block that is alone call it: n elements, few enough for bins that are emptied once. load(i, x) puts element i, or what the inputs have there, into x. The first warp
+/// Adds n elements by one block, whose threads all call it: so few that bins are emptied once. load(i, x) puts element i, or the inputs' values there, into x. The first warp
 /// calls answer(digits, kinds).
 template <terms Terms, class E, int Inputs, class Load, class Answer>
 __device__ __forceinline__ void add_few_by_bins(std::uint64_t n, bool magnitudes, Load load, Answer answer) {

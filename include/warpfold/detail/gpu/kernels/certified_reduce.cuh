@@ -30,7 +30,7 @@ inline constexpr int certified_threads = 512;
 template <class T, terms Terms>
 using certified_room = shared_place<certified_state<certified_traits<T, Terms>>>;
 
-/// This thread's share of the arrays by loads; of the blocks 0 … workers - 1.
+/// Adds this thread's share of the arrays by loads, for a thread of the blocks 0 … workers - 1.
 template <int Ahead, terms Terms, class T, class... Ts>
 __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified_share(const arrays<1 + sizeof...(Ts)>& a, const certified_question& q,
                                                                                        std::uint32_t workers) {
@@ -42,25 +42,25 @@ __device__ __forceinline__ certified_state<certified_traits<T, Terms>> certified
   return running.total(q.length);
 }
 
-/// Whether moments are anchored, but where packs come by bulk copies.
+/// Whether moments are anchored, except where packs come by bulk copies.
 template <class T, terms Terms>
 inline constexpr bool has_anchored_moments = std::is_same_v<T, double> && Terms == terms::moments;
 
-/// Packs that one block takes, whose numbers do not overflow bins, and those of a thread: as few warps as can be, since one needs no others, and a second one costs 0.15 µs.
+/// How many packs one block takes, so that bins do not overflow, and how many a thread: the fewer warps the better, since one alone waits for no other, and a second one costs 0.15 µs.
 inline constexpr std::uint64_t certified_small_packs = 2048;
 inline constexpr int certified_small_packs_each = 4;
-/// Threads of one block. Those of anchored moments hold all packs at once: an array of 2^12 elements takes 2.36 µs, with half of the threads and two rounds 2.9.
+/// How many threads one block has. Those of anchored moments hold all packs at once: an array of 2^12 elements takes 2.36 µs, with half of the threads and two rounds 2.9.
 template <class T, terms Terms>
 inline constexpr int certified_small_threads = has_anchored_moments<T, Terms> ? static_cast<int>(certified_small_packs) / certified_small_packs_each : 256;
 
-/// What blocks that add again must know of a state.
+/// The range of a state as a word, for blocks that add again.
 template <class T, terms Terms>
 __device__ __forceinline__ std::uint32_t range_word_of(const certified_state<certified_traits<T, Terms>>& s) {
   if constexpr (anchored_terms<T, Terms>::serves) return word_of_range(certified_traits<T, Terms>::range_of(s.extent));
   else return 0;
 }
 
-/// All threads of the one block call it, thread 0 with the extent of all: the array once more, in anchored sums, or in bins where its range needs them.
+/// Adds the array once more, in anchored sums, or in bins where its range needs them. All threads of the one block call it, thread 0 with the extent of all elements.
 template <terms Terms, class Out, class T, class... Ts>
 __device__ __attribute__((noinline)) void add_small_again(const arrays<1 + sizeof...(Ts)>& a, const certified_question& asked, certified::extent extent, Out* out) {
   const exact_question q{asked.q.what, asked.q.rounding, asked.q.correction};
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(certified_small_threads<T, Terms>)
   add_small_again<Terms, Out, T, Ts...>(a, q, s.extent, out);
 }
 
-/// The states of blocks, to those that decide: words that are never zero, those of a kind side by side, `stride` of them.
+/// Where blocks leave their states for those that decide: words that are never zero, `stride` of each kind side by side.
 template <class State>
 struct certified_mailbox {
   static constexpr int words = State::words;
@@ -130,9 +130,9 @@ struct certified_mailbox {
   }
   enum class found { all_lost_nothing, some_lost, too_late };
   static constexpr std::uint32_t always = ~0u;
-  /// All lanes of a warp call it: boxes first + lane, first + step + lane, … below `count` into s, which are emptied if `empties`. It goes this way once at
+  /// Merges boxes first + lane, first + step + lane, … below `count` into s, and empties them if `empties`. All lanes of a warp call it. It looks once at
   /// least, so that a rehearsal does. told(box, state) is called for each state that has arrived. After `looks` more than one the warp gives up, unless that is
-  /// `always`. What this lane found.
+  /// `always`. Returns what this lane found.
   template <class Told>
   __device__ __forceinline__ found collect(std::uint32_t first, std::uint32_t step, std::uint32_t count, bool empties, std::uint32_t looks, State& s, Told told) const {
     found what = found::all_lost_nothing;
@@ -170,7 +170,7 @@ struct certified_mailbox {
   }
 };
 
-/// Where a block of a kernel of certificates leaves what others must know.
+/// Where a block of a kernel of certificates tells others what they must know.
 struct certified_desk {
   std::uint64_t* boxes;
   std::uint32_t* verdict;  ///< 1 if *out is the answer, else 0: to the kernel behind
@@ -181,7 +181,7 @@ struct certified_desk {
   std::uint32_t trust;     ///< launch_word
 };
 
-/// What kernels of arrays in L2 know of those before them on the same scratch memory. Bit 0: the last one's array was added again; bits 1 to 31: how many there were. The upper half
+/// What kernels of arrays in L2 know of earlier kernels on the same scratch memory. Bit 0: the last one's array was added again; bits 1 to 31: how many kernels there were. The upper half
 /// has the range of what is to be added again, or else: bit 32, whether blocks that lose something may leave; bits 33 to 63, how many launches lost something
 /// since one was added again.
 ///
@@ -194,7 +194,7 @@ struct launch_word {
   __device__ __forceinline__ bool again() const { return (word & 1) != 0; }
   __device__ __forceinline__ std::uint32_t range() const { return static_cast<std::uint32_t>(word >> 32); }
   __device__ __forceinline__ bool trusts() const { return (word & 1) == 0 && (word >> 32 & 1) != 0; }
-  /// That of the launch behind it: whether it is added again, and in which range, or whether it lost something.
+  /// The word for the launch behind this one: whether this one's array is added again, and in which range, or whether it lost something.
   __device__ __forceinline__ launch_word next(bool added_again, std::uint32_t range_of_it, bool lost_something, std::uint32_t trust) const {
     const std::uint32_t count = (static_cast<std::uint32_t>(word) + 2) & ~1u;
     std::uint32_t in_vain = again() ? 0 : range() >> 1;
@@ -204,7 +204,7 @@ struct launch_word {
   }
 };
 
-/// v·2^scale more to carry-save digits, whose first one's unit is 2^unit: a multiple of that.
+/// Adds v·2^scale, a multiple of 2^unit, to carry-save digits, the first of which has the unit 2^unit.
 __device__ inline void add_to_digits(std::int64_t* digits, int unit, double v, int scale) {
   const auto b = __builtin_bit_cast(std::uint64_t, v);
   const int field = static_cast<int>(b >> 52 & 0x7ff);
@@ -218,7 +218,7 @@ __device__ inline void add_to_digits(std::int64_t* digits, int unit, double v, i
   add_at(digits, place, m, b >> 63 != 0);
 }
 
-/// All threads of a block call it: the answer from the states of `count` blocks that lost nothing; only the rounding of their sum was uncertain.
+/// Writes the answer from the states of `count` blocks that lost nothing: only the rounding of their sum was uncertain. All threads of a block call it.
 /// The digits are in shared memory behind `told`.
 template <class T, terms Terms, class Out>
 __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* told, std::uint32_t count, const exact_question& q, std::uint64_t n, Out* out) {
@@ -241,7 +241,7 @@ __device__ __attribute__((noinline)) void answer_of_told(const certified::pair* 
 /// The largest grid whose blocks all look at all messages: so many looks at so few lines of L2 take 1 µs where there are twice as many blocks.
 inline constexpr std::uint32_t certified_seeing_blocks = 132;
 
-/// For thread 0 of a block that has sent its state, in larger grids: whether the last block says that the array is to be added again, and its range.
+/// Whether the last block says that the array is to be added again, and in which range. Thread 0 of a block that has sent its state calls it, in larger grids.
 __device__ __forceinline__ bool await_verdict(std::uint64_t* launches, const launch_word& before, std::uint32_t looks, std::uint32_t& range) {
   for (std::uint32_t i = 0; i < looks; ++i) {
     const launch_word seen{load_word(launches)};
@@ -335,15 +335,15 @@ __device__ __forceinline__ bool certified_decision(const certified_room<T, Terms
   return false;
 }
 
-/// The blocks that are still there, the last one among them, call it with all their threads: the array once more, in anchored sums.
+/// Adds the array once more, in anchored sums. The blocks that are still there, the last one among them, call it with all their threads.
 template <terms Terms, class Out, class T>
 __device__ __attribute__((noinline)) void add_again(const arrays<1>& a, const exact_question& q, const certified::range& range, const anchored_board& board, Out* out) {
   add_again_of<Terms, T>(a, q.what == op::norm1, range, board,
                          [&](std::int64_t* digits, const std::uint32_t* kinds) { answer_of_digits<Terms, Out, T>(digits, kinds, a.n, q, out); });
 }
 
-/// Whether a block leaves even if it lost something: blocks of so many threads fill a multiprocessor by two, and the next kernel finds no room while both stay.
-/// (Asked of what is known: a parameter that nobody has read yet comes before the post.)
+/// Whether a block leaves even if it lost something: two blocks of so many threads fill a multiprocessor, and the next kernel finds no room while both stay.
+/// (It asks values that are in registers: a parameter that nobody has read yet would be loaded before the post.)
 __device__ __forceinline__ bool leaves_room() { return blockDim.x == certified_threads && 2 * blockIdx.x >= gridDim.x; }
 
 /// All threads of each block call it: `add` gives a worker's state, in thread 0, and there what pairs_lose_nothing() says. A worker that lost nothing has sent all that is needed, and leaves; of arrays in L2
@@ -403,7 +403,7 @@ __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<
   }
 }
 
-/// Blocks of half the threads that a multiprocessor is to hold, of arrays beyond L2: more where loads wait for arithmetic of two arrays.
+/// How many blocks of half the threads a multiprocessor is to hold, for arrays beyond L2: more where loads wait for arithmetic of two arrays.
 template <class T, terms Terms>
 inline constexpr int certified_blocks = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide ? 3 : 2;
 
@@ -469,11 +469,11 @@ struct certified_shape {
   std::uint32_t workers, threads;
 };
 
-/// Products of f32 are pairs of terms that are converted first: they want more threads a pack.
+/// Products of f32 are pairs of terms that are converted first: they want more threads per pack.
 template <class T, terms Terms>
 inline constexpr bool certified_pairs = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide && !certified_traits<T, Terms>::chains;
 
-/// Blocks and threads of an array of several blocks. In L2 (`near`): few blocks of few threads while messages take most of the time, at most two blocks
+/// How many blocks and threads an array of several blocks has. In L2 (`near`): few blocks of few threads while messages take most of the time, at most two blocks
 /// per multiprocessor. Beyond L2: `far` blocks per multiprocessor, of half the threads.
 constexpr certified_shape certified_shape_for(std::uint64_t work, bool pairs, bool near, bool bulk, std::uint32_t far, std::uint32_t sm) {
   if (bulk) return {false, true, sm - 1, certified_bulk_threads};

@@ -54,7 +54,7 @@ struct bin_rows {
     }
   }
   __device__ __forceinline__ void after_batch() {}
-  /// v·2^place more, in units of the row; v within ±2^62.
+  /// Adds v·2^place, in units of the row; v within ±2^62.
   __device__ __forceinline__ void add_scaled(int, std::int64_t v, int place) {
     add_parts(v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v), place, v < 0);
   }
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(Threads)
   answer_of_doubles<Threads>(a, room, kinds_of_warp, all == 0, out, tallies);
 }
 
-/// The same by way of shared memory, see bulk.cuh.
+/// The same by way of shared memory (bulk.cuh).
 template <int Threads, int Stages, class To>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(aligned_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
@@ -215,7 +215,7 @@ cudaError_t exact_doubles_by_buckets(const double* x, std::uint64_t n, To out, w
   return exact_doubles_shaped<doubles_in_buckets<Threads>, Threads, 4>(x, n, out, scratch, stream, at_most(divide_up(packs, 4 * Threads), most));
 }
 
-/// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of buckets a multiprocessor, and the largest by way of shared
+/// Arrays of more than 65536 packs where a block has 227 KiB of shared memory: two blocks of buckets per multiprocessor, and the largest by way of shared
 /// memory, where the buckets of a thread leave room for 384 threads.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
@@ -226,8 +226,8 @@ cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, works
   return exact_doubles_by_buckets<256>(x, n, out, scratch, stream, 2);
 }
 
-/// One block, then blocks that have bins, then as many blocks with buckets as a multiprocessor has room for. A template, as the one above: who does not call it has none of
-/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory a block, a sum_to<double>.
+/// Takes one block, then blocks that have bins, then as many blocks with buckets as multiprocessors have room for. It is a template, as the one above: a program that does not call it has none of
+/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory per block, a sum_to<double>.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   constexpr bool answers = std::is_same_v<To, double*>;

@@ -20,7 +20,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// What else is made of the elements that a row set is fed with: here nothing.
+/// What else is made of the elements that a row set gets: here nothing.
 struct nothing_beside {
   template <int Inputs>
   __device__ __forceinline__ void add(const pack (&)[Inputs], std::uint64_t) const {}
@@ -28,7 +28,7 @@ struct nothing_beside {
   __device__ __forceinline__ void add_item(std::uint64_t, const T&...) const {}
 };
 
-/// This thread's share of the arrays into a row set, and to what is beside it.
+/// Gives this thread's share of the arrays to a row set, and to what is beside it.
 template <plain_row_set Rows, class Beside, class... T>
 __device__ __forceinline__ void feed(Rows& rows, const arrays<sizeof...(T)>& a, const exact_question& q, const Beside& beside) {
   rows.start(q.what);
@@ -56,7 +56,7 @@ struct rows_block {
   std::uint32_t kinds_of_warp[Threads / 32][Rows::watches], kinds[Rows::watches];
 };
 
-/// What the threads of a block have fed: into its digits and kinds, for all threads to read.
+/// Adds up what the threads of a block were given, in digits and kinds that all threads can read.
 template <plain_row_set Rows, int Threads>
   requires sums_over_block<Rows>
 __device__ __forceinline__ void sum_rows_of_block(Rows& rows, rows_block<Rows, Threads>& block) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
   }
 }
 
-/// Blocks of a row set that a multiprocessor is to hold: fewer than the set asks for if their shared memory is large.
+/// How many blocks of a row set a multiprocessor is to hold: fewer than the set asks for if their shared memory is large.
 template <plain_row_set Rows, int Threads>
 inline constexpr int exact_resident = [] {
   constexpr int by_threads = Rows::resident_threads / Threads;

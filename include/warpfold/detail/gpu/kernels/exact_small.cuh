@@ -151,7 +151,7 @@ struct small_bins {
     }
   }
 
-  /// The bits of an f32 are added: an infinity or a NaN spoils bins that nobody will read. Narrow: the
+  /// Adds an f32 by its bits: an infinity or a NaN spoils bins that nobody will read. Narrow: the
   /// lower half of the bits are zeros.
   template <bool Narrow>
   __device__ __forceinline__ void add(std::uint32_t b) {
@@ -163,7 +163,7 @@ struct small_bins {
     if constexpr (!Narrow) atomicAdd(to, v & 0xffff);
     atomicAdd(to + 2, v >> 16);
   }
-  /// v·2^p, |v| < 2^57; not many.
+  /// Adds v·2^p, |v| < 2^57, of which there may be few.
   __device__ __forceinline__ void add_word(std::int64_t v, int p) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ struct small_bins {
   __device__ __forceinline__ std::int32_t* own() { return bin + lane_index() % Copies * bins; }
 };
 
-/// The sum over the warp of multiples of 2^(unit - 150) below 2^51 of them, in their number.
+/// The sum over the warp of multiples of 2^(unit - 150), as a number of these units; each lane's is below 2^51.
 __device__ __forceinline__ std::int64_t word_of_doubles(double d, std::uint32_t unit) {
   // An anchor as in anchored_doubles.cuh, whose last place is the unit.
   const double anchor = __hiloint2double(static_cast<int>((unit + 925) << 20 | 0x80000u), 0);

@@ -42,7 +42,7 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
   answer_of_blocks<Accumulator::unit>(v, kinds, out, rows);
 }
 
-/// Collects: the last block may be one that adds nothing. Others have no code for it: f16 of 2^22 took 1.04 of the time with.
+/// Collects: the last block may be one that adds nothing. Other kernels have no code for that, with which 2^22 elements of f16 took 1.04 of the time.
 template <class T, thread_sum Accumulator, pack_domain<T> Domain, int MinBlocks, bool Collects, class To>
 __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, MinBlocks))
     exact_sum_kernel(aligned_part<T> part, To out, std::uint64_t* rows) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threa
   answer_of_accumulators<Domain::threads>(a, shared.room, shared.kinds_of_warp, part.empty(), out, rows);
 }
 
-/// So much shared memory a block, and `least` at least, that a multiprocessor holds no more than `each` blocks. Else blocks of the next kernel come while this
+/// So much shared memory per block, and at least `least`, that a multiprocessor holds no more than `each` blocks. Otherwise blocks of the next kernel come while this
 /// one's last block is at work, and a multiprocessor that has one too many takes longest: 2^23 floats in L2 took 1.1 times as long.
 inline std::size_t shared_for_blocks(const workspace& scratch, std::uint32_t each, std::size_t least) {
   const std::size_t share = (scratch.block_shared_bytes() + 1024) / (each + 1) - 1023;
@@ -95,7 +95,7 @@ cudaError_t exact_sum_near(const float* x, std::uint64_t n, float* out, workspac
   using accumulator = float_buckets<Threads, true>;
   const std::uint64_t packs = n / pack_items<float>;
   const std::uint32_t rows = packs == 0 ? 1 : divide_up(packs, Threads);
-  // An element or three before the packs, and behind them, are a thread's too.
+  // A thread also has up to three elements before the packs, and up to three behind them.
   const std::uint32_t each = at_most(divide_up(rows, workers), (accumulator::most_adds - pack_items<float>) / pack_items<float>);
   const std::uint32_t blocks = divide_up(rows, each) + 1;
   if (blocks > workspace::most_blocks) return cudaErrorInvalidValue;
@@ -121,11 +121,11 @@ cudaError_t exact_sum_bulk(const T* x, std::uint64_t n, To out, workspace& scrat
 /// Packs that one block takes in one batch.
 inline constexpr std::uint64_t most_small_parts = 2048;
 
-/// What an exact sum of T is answered as: T, and 64 bits for int (modulo 2^64).
+/// The type of an exact sum of T: T, and 64 bits for int (modulo 2^64).
 template <class T>
 using exact_t = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
 
-/// The exact sum of what takes more than a block's batch, or its state: `out` is a T* or a sum_to<T>.
+/// The exact sum of more than one block's batch, or its state: `out` is a T* or a sum_to<T>.
 template <class T, class To>
 cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   const std::uint64_t bytes = n * sizeof(T);
@@ -138,7 +138,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
                                          std::conditional_t<buckets, bf16_buckets<256>, half_registers<256>>>;
   if constexpr (std::is_same_v<To, float*>) {
     if (bytes <= l2 / 4 * 3) {
-      // Few loads at once where few packs are a thread's: it is a longer way from the last load to the answer otherwise.
+      // Few loads at once where a thread has few packs: otherwise the way from the last load to the answer is longer.
       const std::uint32_t one = sm > 1 ? sm - 1 : 1, two = 2 * sm - 1;
       if (packs <= 65536) return exact_sum_near<256, 2, 4>(x, n, out, scratch, stream, one);
       if (packs <= std::uint64_t{7} * 256 * two) return exact_sum_near<256, 4, 4>(x, n, out, scratch, stream, packs <= 131072 ? one : two);
@@ -168,7 +168,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
     else return out;
   }();
   if constexpr (std::is_same_v<T, float>) {
-    // 768 threads, one block a multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
+    // 768 threads, one block per multiprocessor, 147 KiB on their way: 0.99 of CUB's time of 2^30, six blocks with loads 1.01.
     constexpr int each = 4, stages = 3;
     if (bytes > 16 * l2 && scratch.bulk_copies() && scratch.block_shared_bytes() >= 227 * 1024) {
       return exact_sum_bulk<T, float_buckets<768>, 768, each, stages, 1>(x, n, to, scratch, stream, sm, bulk_kept(bytes, l2));

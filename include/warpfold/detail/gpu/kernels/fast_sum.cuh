@@ -33,7 +33,7 @@ template <>
 struct fast_of<int> {
   using type = std::int64_t;
 };
-/// What a fast sum of T is accumulated in and answered as.
+/// The types in which a fast sum of T is accumulated and answered.
 template <class T>
 using fast_t = typename fast_of<T>::type;
 
@@ -46,7 +46,7 @@ struct fast_fold {
 
   __device__ __forceinline__ void start() {
     for (int i = 0; i < pack_items<T>; ++i) {
-      chain[i] = std::is_integral_v<value> ? value(0) : value(-0.0);  // -0 is what sums do not feel
+      chain[i] = std::is_integral_v<value> ? value(0) : value(-0.0);  // -0 changes no sum
     }
   }
   __device__ __forceinline__ void add(const pack& p) {
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threa
   answer_of_sums<Domain::threads, Readers>(sum, part.last == 0 && part.rest == 0, out, boxes);
 }
 
-/// One block, at most Loads packs a thread.
+/// One block, at most Loads packs per thread.
 template <class T, int Threads, int Loads, bool Aligned>
 __global__ void __launch_bounds__(Threads) fast_sum_small_kernel(array_part<T> part, fast_t<T>* out) {
   await_stream();
@@ -182,14 +182,14 @@ cudaError_t fast_sum_small(const T* x, std::uint64_t n, fast_t<T>* out, const wo
   return launch(kernel, {1, Threads, 0, stream, scratch.overlaps()}, cut_array(x, n, Threads), out);
 }
 
-/// Two blocks a multiprocessor for large arrays: of 1024 threads where the chains of a thread fit 32
+/// Two blocks per multiprocessor for large arrays: of 1024 threads where the chains of a thread fit 32
 /// registers, else of 512.
 template <class T>
 inline constexpr int large_threads = std::is_same_v<T, float> ? 1024 : 512;
 template <class T>
 inline constexpr int large_readers = std::is_same_v<T, float> ? 1024 : 32;
 
-/// *out = the sum of x[0 … n), accumulated in fast_t<T>, of the order given by n and the device alone:
+/// *out = the sum of x[0 … n), accumulated in fast_t<T>, in an order that n and the device alone decide:
 /// the same bits from run to run and for any address. No elements give +0.
 ///
 /// x and out are device memory (or host memory that the device can read and write); x at any multiple
@@ -224,7 +224,7 @@ cudaError_t fast_sum(const T* x, std::uint64_t n, fast_t<T>* out, workspace& scr
       return fast_sum_shaped<T, 512, walk<4, false, cache::keep>, 32>(x, n, out, scratch, stream,
                                                                       s.workers, true);
     case fast_kind::share:
-      // One block a multiprocessor: with two of them, 2^24 floats take 0.81 of CUB's time, not 0.71.
+      // One block per multiprocessor: with two of them, 2^24 floats take 0.81 of CUB's time, not 0.71.
       return fast_sum_shaped<T, 512, walk<4, false, cache::share>, 32>(x, n, out, scratch, stream, s.workers,
                                                                        false, s.kept);
     case fast_kind::stream: break;

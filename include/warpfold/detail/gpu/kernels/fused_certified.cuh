@@ -27,7 +27,7 @@ namespace wf::device::inline WF_BUILD {
 
 inline constexpr int fused_threads = 256;
 
-/// What is asked of one set of sums: what a certificate needs beside `of_rows`, and `of_rows` where it is uncertain.
+/// The questions about one set of sums: beside `of_rows` what a certificate needs. `of_rows` is for uncertain answers.
 template <int Count>
 struct certified_asked {
   fused_question<Count> of_rows;
@@ -40,7 +40,7 @@ struct certified_asked {
 template <>
 struct certified_asked<0> {};
 
-/// The sums of elements of E, and Σ|x| beside them if `Norms`.
+/// Running sums of elements of E, and of their magnitudes if `Norms`.
 template <class E, terms Terms, bool Norms>
 struct fused_sums {
   using sum_state = certified_state<certified_traits<E, Terms>>;
@@ -89,7 +89,7 @@ struct fused_sums<E, Terms, true> {
   };
 };
 
-/// The states of the sums and of the fold beside them as one, for what blocks and the grid do with states.
+/// The states of the sums and of the fold beside them as one state, for what blocks and the grid do with states.
 template <class Sums, class Fold>
 struct sums_and_fold {
   struct state {
@@ -118,7 +118,7 @@ struct sums_and_fold<Sums, no_fold> {
   }
 };
 
-/// All lanes of a warp call it with the same state: a lane answers an operation. Whether all answers are certain.
+/// Answers operations, one per lane, and returns whether all answers are certain. All lanes of a warp call it, with the same state.
 template <class E, terms Terms, class Out, int Count>
 __device__ __attribute__((noinline)) bool certified_answers(const certified_state<certified_traits<E, Terms>> s, std::uint64_t n, const certified_asked<Count>& q) {
   using traits = certified_traits<E, Terms>;
@@ -147,7 +147,7 @@ __device__ __attribute__((noinline)) bool certified_answers(const certified_stat
   return __all_sync(all_lanes, sure) != 0;
 }
 
-/// All threads of a block call it: the sums of a small array once more, in bins.
+/// Adds the sums of a small array once more, in bins. All threads of a block call it.
 template <class E, terms Terms, class Out, int Count, class Map, class... T>
 __device__ __attribute__((noinline)) void add_fused_again(const arrays<sizeof...(T)>& a, const Map& map, const fused_question<Count>& q) {
   add_few_by_bins<Terms, E, 1>(
@@ -156,7 +156,7 @@ __device__ __attribute__((noinline)) void add_fused_again(const arrays<sizeof...
       [&](std::int64_t* digits, const std::uint32_t* kinds) { answers_of_rows<binned_layout<E, Terms>, E, Out>(digits, kinds, a.n, q); });
 }
 
-/// This thread's share into the sums and the fold, in any order.
+/// Adds this thread's share to the sums and the fold, in any order.
 template <class Sums, class U, class Fold, class Map, class... T>
 __device__ __forceinline__ typename sums_and_fold<Sums, Fold>::state feed_fused(const Fold& fold, const Map& map, const arrays<sizeof...(T)>& a, op what, std::uint64_t length) {
   constexpr bool plain = std::is_same_v<Map, as_they_are>, alone = std::is_same_v<Fold, no_fold>, packs = all_packable<T...>;

@@ -35,7 +35,7 @@ inline constexpr op operation_of_part = [] {
   }
 }();
 
-/// What is to be added up, for all that is asked of exact sums. norm1: Σ|x| too, beside other sums.
+/// Which exact sums answer all that is asked. norm1: Σ|x| too, beside other sums.
 struct row_plan {
   bool any, norm1;
   terms what;
@@ -54,7 +54,7 @@ constexpr row_plan plan_rows(std::initializer_list<op> all) {
   if (spread || (squares && (sums || whole))) return {true, norm1, terms::moments};
   return {true, norm1, squares ? terms::squares : terms::sum};
 }
-/// Whether the plan's sums answer an operation. Sums of integers modulo 2^64 too, where it is there anyway.
+/// Whether the plan's sums answer an operation. They also answer sums of integers modulo 2^64 where they are there anyway.
 template <class T>
 constexpr bool from_rows(op o, const row_plan& p) {
   if (!p.any) return false;
@@ -63,7 +63,7 @@ constexpr bool from_rows(op o, const row_plan& p) {
   return o == op::sum || o == op::mean || o == op::sum_of_squares || o == op::norm2 || is_spread(o);
 }
 
-/// A fold's share of what a row set is fed with. T is the element type as the fold knows it.
+/// Gives a fold the elements that a row set gets. T is the element type as the fold knows it.
 template <class Fold, class T>
 struct fold_beside {
   const Fold& fold;
@@ -131,7 +131,7 @@ __device__ __forceinline__ typename Fold::state feed_in_order(Rows& rows, const 
   return lane_index() == 0 ? s : fold.identity();
 }
 
-/// Dynamic shared memory of a block: that of the row set, which then makes room for one state per warp; and behind it what the
+/// Dynamic shared memory of a block: that of the row set, whose place one state per warp takes later; and behind it what the
 /// fold keeps there.
 template <plain_row_set Rows, class Fold, int Threads>
 inline constexpr std::size_t fused_room = [] {
@@ -207,7 +207,7 @@ struct fusion {
     }(std::index_sequence_for<F...>());
   }
 
-  /// What is asked of the digits of the sums, or of those of Σ|x| apart from them.
+  /// The questions about the digits of the sums, or about those of Σ|x| where they are apart.
   template <bool Apart = false>
   fused_question<(Apart ? norms : numbers)> question(const options& told) const {
     fused_question<(Apart ? norms : numbers)> q{};
@@ -292,7 +292,7 @@ struct fusion {
     if constexpr (!is_fold<K> || !wf::detail::names_operation<part<K>>) return false;
     else return std::is_same_v<Fold, decltype(fold_of_operation<operation_of_part<part<K>>, T>())>;
   }
-  /// Among the first `End` parts.
+  /// The same among the first `End` parts.
   template <class Fold, std::size_t End>
   static constexpr int count_same() {
     return []<std::size_t... K>(std::index_sequence<K...>) {
@@ -301,7 +301,7 @@ struct fusion {
   }
 };
 
-/// Enqueues what answers all parts; of user's reductions alone reduce.cuh's.
+/// Enqueues the kernels that answer all parts; for reductions of the user alone, that of reduce.cuh.
 template <class T, class... F>
 cudaError_t fused_reduce(const std::tuple<F...>& parts, const std::array<void*, sizeof...(F)>& out, const options& told,
                          const void* x, std::int64_t stride, std::uint64_t n, workspace& scratch, cudaStream_t stream) {

@@ -64,12 +64,12 @@ struct mapped_fold {
   __device__ __forceinline__ void add_item(running& s, std::uint64_t i, const T&... x) const {
     fold.add_item(s, i, __builtin_bit_cast(U, f(x...)));
   }
-  /// What was added item by item is never looked for in the array again.
+  /// Elements that were added item by item are never looked for in the array again.
   __device__ __forceinline__ state total(const running& s, const arrays<inputs>&) const { return fold.total(s, {}); }
   __device__ __forceinline__ void write(const state& s, std::uint64_t n, void* out) const { fold.write(s, n, out); }
 };
 
-/// What F makes of elements, as kernels know it.
+/// F's value for elements, as kernels know it.
 template <class F, class U>
 struct mapped_elements {
   F f;

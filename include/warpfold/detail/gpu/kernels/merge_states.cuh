@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file merge_states.cuh
-/// States in the device's memory: sums of their words brought to canonical form, other states merged, and answers made of them. A warp a
+/// States in the device's memory: sums of their words brought to canonical form, other states merged, and answers made of them. A warp has one
 /// state: its words are read at once into shared memory, where one lane carries from digit to digit.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace wf::device::inline WF_BUILD {
 /// Words of the longest state, which is of moments of c128.
 inline constexpr int most_state_words = 1 + 2 * (68 + 5 + 134);
 
-/// What the kernels know of a form.
+/// How the words of a form are laid out, for kernels.
 struct form_words {
   int words, sums, digits, squares, terms;
 };
 
-/// One thread does it.
+/// Carries from digit to digit. One thread calls it.
 __device__ __forceinline__ void carry_digits(std::int64_t* d, int count) {
   std::int64_t carry = 0;
   for (int k = 0; k < count - 1; ++k) {
@@ -36,7 +36,7 @@ __device__ __forceinline__ void carry_digits(std::int64_t* d, int count) {
   d[count - 1] += carry;
 }
 
-/// Sums of words to canonical form; before that, other states are added to them, or taken out, where there are any.
+/// Brings sums of words to canonical form. Where there are other states, it first adds them, or takes them out.
 __global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, const std::int64_t* from, bool take_out, form_words f) {
   __shared__ std::int64_t room[most_state_words];
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * f.words;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(32) settle_kernel(std::int64_t* states, const 
 /// How states that are not added merge.
 enum class state_merge : int { extremes, first_least, first_greatest, products };
 
-/// The states of all sets, in their order, a thread a state. `into`: those that `to` has are before them.
+/// Merges the states of all sets in their order, one state per thread. `into`: the states in `to` come before them.
 __global__ void __launch_bounds__(128) merge_sets_kernel(std::int64_t* to, const std::int64_t* from, std::int64_t sets, std::int64_t count, int words,
                                                          state_merge how, std::int64_t nothing0, std::int64_t nothing1, bool into) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(128) merge_sets_kernel(std::int64_t* to, const
   state[3] = c;
 }
 
-/// Rows of digits of states: Σ of each part of the elements, and Σ|x|² behind them. In a state, the squares of a part are behind its sum.
+/// Rows of digits of states: Σx for each part of the elements, and Σ|x|² behind them. In a state the squares of a part are behind the part's sum.
 template <class F, bool Products, bool Moments, int Parts = 1, int Digits = Products ? F::product_digits : F::digits>
 struct rows_in_states {
   static constexpr int rows = Parts + (Moments ? 1 : 0), watches = Parts;
@@ -109,7 +109,7 @@ struct rows_in_states {
   static constexpr int part_words = Digits + 5 + squares;
 };
 
-/// Answers of sums, products and moments, a warp a state.
+/// Answers sums, products and moments, one state per warp.
 template <class Rows, class Out>
 __global__ void __launch_bounds__(32) answer_states_kernel(const std::int64_t* states, int words, exact_question q, int values, Out* out) {
   __shared__ std::int64_t room[all_digits<Rows> + spread_digits<Rows> + 1];
@@ -139,7 +139,7 @@ struct key_answer {
   std::int64_t nan;   ///< bits of the NaN
 };
 
-/// The answers of states of one word or of keys, a thread a state.
+/// Answers states of one word or of keys, one state per thread.
 __global__ void __launch_bounds__(128) answer_words_kernel(const std::int64_t* states, std::int64_t count, int words, key_answer q, unsigned char* out) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (k >= count) return;

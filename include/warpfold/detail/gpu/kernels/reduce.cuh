@@ -37,13 +37,13 @@ __device__ __forceinline__ unsigned char* prepare(const Fold& fold) {
   return wf_dynamic_shared + fold_bytes<Fold>;
 }
 
-/// What is to be written of a fold's state. `first`: the index of the first element.
+/// What to write of a fold's state. `first`: the index of the first element.
 struct written {
   bool state = false;
   std::int64_t first = 0;
 };
-/// The answer, or the words that the host's reduction keeps (backend.hpp): the number of elements, then the state's own,
-/// those of the fold itself where it has no write_state(state, n, first, words).
+/// Writes the answer, or the words that the host's reduction keeps (backend.hpp): the number of elements, then the state's own words,
+/// which are those of the fold itself where it has no write_state(state, n, first, words).
 template <class Fold>
 __device__ __forceinline__ void write_fold(const Fold& fold, const typename Fold::state& s, std::uint64_t n, const written& w, void* out) {
   if (!w.state) {
@@ -140,7 +140,7 @@ struct reduce_shape {
 };
 
 /// For `packs` packs (or elements that lie apart): one block of few threads, then blocks of 256 with a
-/// pack a thread while they fit beside each other, then what the launch choices say.
+/// pack per thread while they fit beside each other, then what the launch choices say.
 constexpr reduce_shape reduce_shape_for(std::uint64_t packs, std::uint32_t sm, const launch_choices& c) {
   if (packs <= 2048) {
     const std::uint32_t t = divide_up(packs, 32) * 32;
@@ -168,7 +168,7 @@ cudaError_t reduce_with(const Fold& fold, const void* const* x, const std::int64
     shape = reduce_shape_for(keeps_order<Fold> ? work / 4 : work, scratch.multiprocessors(), scratch.choices());
     if (fold_bytes<Fold> != 0 && shape.threads < 256) shape.threads = 256;  // which fill in less time
   }
-  // A state a warp in shared memory, a state a block in the mailbox: large ones have few of both.
+  // There is one state per warp in shared memory, and one per block in the mailbox: where states are large, there are few of both.
   std::size_t room = scratch.block_shared_bytes() - 1024;
   if (fold_bytes<Fold> + sizeof(state) > room) return cudaErrorInvalidValue;
   room -= fold_bytes<Fold>;

@@ -17,7 +17,7 @@ namespace wf::device::inline WF_BUILD {
 
 inline constexpr int again_threads = 512, again_warps = again_threads / warp_lanes;
 
-/// Verdicts are `count` words: 0, or a row + 1 that is to be answered.
+/// A verdict is a word: 0, or 1 more than a row that is to be answered. There are `count` of them.
 template <class Acc>
 __global__ void __launch_bounds__(again_threads, resident_blocks(again_threads, 2))
     rows_again_kernel(const __grid_constant__ row_view<Acc::inputs> v, const __grid_constant__ Acc acc, const std::uint64_t* verdicts,
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(again_threads, resident_blocks(again_threads, 
   }
 }
 
-/// The verdicts are on `count` rows, or on segments that begin in `count` shares.
+/// Enqueues the kernel. There are verdicts on `count` rows, or on segments that begin in `count` shares.
 template <class Acc>
 cudaError_t enqueue_again(const Acc& acc, const row_view<Acc::inputs>& v, std::uint32_t count, const rows_request& r, workspace& scratch,
                           cudaStream_t stream) {

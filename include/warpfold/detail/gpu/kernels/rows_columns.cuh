@@ -15,23 +15,23 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int columns_threads = 256, columns_warps = columns_threads / warp_lanes;
-/// Merges in a block, at most, that an element goes through: of lanes, of warps, and of warps twice more where blocks share a column.
+/// How many merges of a block an element goes through, at most: those of lanes, those of warps, and twice more those of warps where blocks share a column.
 inline constexpr int merges_of_columns = 5 + 3 * columns_warps;
 
-/// An accumulator whose threads load 8 bytes of neighbouring columns; those of 1 and 2 bytes only where there is much to load.
+/// An accumulator whose threads load 8 bytes of neighbouring columns; for elements of 1 and 2 bytes only where there is much to load.
 template <class Acc>
 concept wide_accumulator = requires { requires Acc::wide_columns; };
 inline constexpr std::uint64_t wide_least_bytes = 1 << 19;  ///< for each multiprocessor
-/// Bytes that a thread loads of neighbouring columns: 8 of sums that keep little of a column, so that as much is on its way as where elements are wider.
+/// How many bytes of neighbouring columns a thread loads: 8 for sums that keep little of a column, so that as much is on its way as with wider elements.
 template <class Acc>
 inline constexpr int columns_bytes = wide_accumulator<Acc> || (unordered_accumulator<Acc> && sizeof(typename Acc::state) <= 16 && Acc::fixed_size < 4) ? 8 : 4;
-/// Columns of a thread that loads `Bytes` of them.
+/// How many columns a thread has that loads `Bytes` bytes of them.
 template <class Acc, int Bytes>
 inline constexpr int columns_each = own_accumulator<Acc> || Acc::fixed_size >= Bytes ? 1 : Bytes / Acc::fixed_size;
 /// Columns of fewer bytes side by side are loaded 4 bytes at once: 2^24 × 16 of f16 took 1.1 times as long by 8.
 inline constexpr std::uint64_t narrow_columns = 64;
 
-/// Blocks that a multiprocessor is to hold: fewer where what threads keep would not fit into their registers. (Of f32 the fourth block is worth more than those.)
+/// Blocks that a multiprocessor is to hold: fewer where what threads keep would not fit into their registers. (For f32 the fourth block is worth more than the registers.)
 template <class Acc>
 inline constexpr int columns_blocks = Acc::proves && (Acc::fixed_size == 8 || (Acc::fixed_size == 2 && !quick_accumulator<Acc>)) ? 3 : 4;
 
@@ -41,14 +41,14 @@ struct column_walk {
   std::uint64_t tiles;        ///< for `lanes · columns_each` columns
   std::uint64_t each;         ///< elements of a column that a block takes
   std::uint32_t parts;        ///< blocks along a column
-  std::uint32_t bunch;        ///< how many put together what they have, before all do
+  std::uint32_t bunch;        ///< how many blocks put their states together before all do
   int lanes_log2;             ///< lanes side by side
-  bool aligned;               ///< what a lane loads is
+  bool aligned;               ///< how many bytes a lane loads
   bool words;                 ///< words of it are
   std::size_t answer_bytes;
 };
 
-/// Whether this block is the last of `parts` that say so, to all of its threads. What the others have written is seen.
+/// Whether this block is the last of `parts` to call it, for all of its threads. The last one sees what the others have written.
 __device__ __forceinline__ bool last_to_come(std::uint32_t* ticket, std::uint32_t parts) {
   __shared__ bool last;
   __threadfence();
@@ -75,7 +75,7 @@ __device__ __forceinline__ pack column_item(const pack& p, int c) {
   return one;
 }
 
-/// What threads have of their columns becomes answers: those of a block by way of `shared`, those of the blocks of a tile by the last of them.
+/// Makes answers from the states of threads: a block's are put together in `shared`, and those of a tile's blocks by the last of them.
 /// take(c): what this thread has of its column c.
 template <int Each, class Acc, class Take>
 __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, const column_walk& w,
@@ -94,7 +94,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
     shared[c][warp][lane] = s;
   }
   __syncthreads();
-  // A warp for each column of a lane.
+  // There is one warp for each column of a lane.
   const bool mine = warp < each && lane < lanes && column + warp < w.columns;
   state s = acc.identity();
   if (mine) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
       for (unsigned todo = uncertain[c]; todo != 0; todo &= todo - 1) {
         const auto at = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
         const std::uint64_t again = outer * w.columns + (tile * lanes + at) * each + static_cast<unsigned>(c);
-        acc.template exactly<wanted::answers>(room, v, again, true, out + again * w.answer_bytes);  // states are not walked so
+        acc.template exactly<wanted::answers>(room, v, again, true, out + again * w.answer_bytes);  // states are not reduced in this way
       }
     }
   }
@@ -317,7 +317,7 @@ template <class Acc>
 inline constexpr int front_blocks = Acc::proves ? 2 : 4;
 /// Bytes of bf16 that go by front_columns_kernel, at least.
 inline constexpr std::uint64_t front_least_bytes = 12 << 20;
-/// Totals that come together in a column, at most: a certificate's bound grows with them.
+/// How many totals are merged in a column, at most: a certificate's bound grows with them.
 inline constexpr std::uint64_t most_totals = 1 << 12;
 
 /// Columns of elements of so few bytes may begin anywhere; they have so many bytes side by side then.
@@ -415,7 +415,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
         }
       }
     }
-    // What is no whole round, half as many loads at once.
+    // What is left of whole rounds comes by half as many loads at once.
     constexpr int rest = ahead / 2;
 #pragma unroll 1
     while (i < v.n) {
@@ -464,7 +464,7 @@ inline std::uint64_t front_parts(std::uint64_t groups, std::uint64_t resident) {
   return parts;
 }
 
-/// Blocks of a bunch, of `parts` of each of `groups`: about as many as there are bunches, where there are tickets for them.
+/// How many of the `parts` blocks of each of `groups` are a bunch: about as many as there are bunches, where there are tickets for them.
 inline std::uint32_t bunch_of(std::uint64_t groups, std::uint32_t parts) {
   if (parts <= 32) return parts;
   std::uint32_t bunch = 8;
@@ -501,7 +501,7 @@ cudaError_t enqueue_columns_by(const Acc& acc, const row_view<Acc::inputs>& v, c
   w.aligned = all % bytes == 0;
   w.words = all % 4 == 0;
   const std::uint64_t groups = w.tiles * (v.rows / w.columns);
-  // Blocks for all multiprocessors, but each with some steps to do, and with a place for what it has to tell.
+  // As many blocks as keep all multiprocessors busy, each with some steps to do and with a place for its states.
   const std::uint64_t step = columns_warps * (32 >> w.lanes_log2);
   const std::uint64_t resident = std::uint64_t{columns_blocks<Acc>} * scratch.multiprocessors(), wanted = 2 * resident;
   const std::uint64_t most = workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), fit = v.n / (step * 16);
@@ -539,7 +539,7 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
   const std::uint64_t wide = std::uint64_t{each} << w.lanes_log2, round = std::uint64_t{columns_warps} * (warp_lanes >> w.lanes_log2) * front_ahead<Acc>;
   w.tiles = (w.columns + wide - 1) / wide;
   const std::uint64_t groups = w.tiles * (v.rows / w.columns), resident = std::uint64_t{front_blocks<Acc>} * scratch.multiprocessors();
-  // Blocks for all multiprocessors, each with 16 loads of a thread to do, and with a place for what it has to tell.
+  // As many blocks as keep all multiprocessors busy, each with 16 loads of a thread to do and with a place for its states.
   std::uint64_t parts = front_parts(groups, resident);
   const std::uint64_t some = round / front_ahead<Acc> * 16;
   for (const std::uint64_t limit : {workspace::row_bytes / (groups * wide * sizeof(typename Acc::state)), v.n / some}) {

@@ -26,13 +26,13 @@ inline constexpr int rows_threads = 128, rows_warps = rows_threads / warp_lanes;
 /// anywhere, and then as many units as all of them have lie behind the first such multiple, and elements at both ends.
 struct row_walk {
   int group_log2;               ///< lanes of a row
-  int steps;                    ///< rows of a group in a batch
+  int steps;                    ///< how many rows a group has in a batch
   bool whole;                   ///< a unit is 16 bytes
-  bool skip;                    ///< nothing is added on the way: states come of the exact way alone
+  bool skip;                    ///< nothing is added on the way: the exact way alone makes the states
   bool single;                  ///< a row has no more units than a group has lanes, and rows lie evenly
   bool quads;                   ///< a row has four units for each lane, and rows lie evenly
   std::int64_t step_bytes[2];   ///< from a unit of a line to the next
-  std::uint64_t units, lines;   ///< a line's; a row's
+  std::uint64_t units, lines;   ///< units of a line; lines of a row
   std::uint64_t uneven;         ///< elements of a line that begins and ends anywhere; else 0
   std::size_t answer_bytes;
 };
@@ -44,13 +44,13 @@ __device__ __forceinline__ pack load_unit(const Acc& acc, const unsigned char* p
   else if constexpr (Whole) return load_bytes(p, 16);
   else return load_element(p, Acc::fixed_size, Acc::fixed_align);
 }
-/// Onto r; `index` is that of its first element.
+/// Adds a unit to r; `index` is that of its first element.
 template <bool Whole, class Acc>
 __device__ __forceinline__ void add_unit(const Acc& acc, typename Acc::running& r, const pack (&p)[Acc::inputs], std::uint64_t index) {
   if constexpr (Whole) acc.add(r, p, index);
   else acc.add_item(r, p, index);
 }
-/// Elements of a unit.
+/// How many elements a unit has.
 template <bool Whole, class Acc>
 inline constexpr unsigned items_of_unit = 1;
 template <class Acc>
@@ -66,14 +66,14 @@ __device__ __forceinline__ void by_unit(bool whole, F f) {
   }
   f.template operator()<false>();
 }
-/// Loads of an input on their way at once: of whole packs half as many; few where adding an element is much code.
+/// How many loads of an input are on their way at once: half as many of whole packs, and few where adding an element is much code.
 template <bool Whole, class Acc>
 inline constexpr int loads_ahead = Acc::fixed_size == 0 ? 2 : (Whole ? 4 : 8) / Acc::inputs;
 
 template <class Acc>
 using facts_of = decltype(std::declval<const Acc&>().facts(0, 0, 0));
 
-/// Nothing, where there is no exact way.
+/// Stands for shared memory where there is no exact way.
 struct no_room {};
 template <class Acc>
 struct room_of { using type = no_room; };
@@ -81,14 +81,14 @@ template <proving_accumulator Acc>
   requires may_doubt<Acc>
 struct room_of<Acc> { using type = typename Acc::room; };
 
-/// What a thread's registers come to.
+/// The state that a thread's registers amount to.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state total_of(const Acc& acc, const typename Acc::running& r, const facts_of<Acc>& facts) {
   if constexpr (Acc::proves) return acc.total(r, facts.chain);
   else return acc.total(r);
 }
 
-/// The first one goes, the others move up.
+/// Drops the first load, and moves the others up.
 template <int Loads, int Inputs>
 __device__ __forceinline__ void shift_units(pack (&p)[Loads][Inputs]) {
 #pragma unroll
@@ -98,8 +98,8 @@ __device__ __forceinline__ void shift_units(pack (&p)[Loads][Inputs]) {
   }
 }
 
-/// Units first, first + step, … below `end` of a line that begins at `from`, onto r; `index` is that of the line's first element in its row. Or, where
-/// Far, one unit of as many lines, which lie step_bytes and `each` elements apart. Times: as many loads of packs at once.
+/// Adds units first, first + step, … below `end` of a line that begins at `from` to r; `index` is that of the line's first element in its row. Or, where
+/// Far, one unit of as many lines, which lie step_bytes and `each` elements apart. Times: how many times as many packs are loaded at once.
 template <bool Whole, bool Far = false, int Times = 1, class Acc>
 __device__ __forceinline__ void add_line(const Acc& acc, typename Acc::running& r, const unsigned char* const (&from)[Acc::inputs],
                                          const std::int64_t (&step_bytes)[2], std::uint64_t first, unsigned step, std::uint64_t end,
@@ -163,8 +163,8 @@ __device__ __forceinline__ std::uint64_t first_of_line(const row_walk& w, std::u
   }
   return line * w.units;
 }
-/// The elements of a line that are in none of its units, by `step` lanes. How many elements of the line its units begin behind. This comes before the
-/// units: what were kept for later would take registers from loads that are to be on their way.
+/// Adds the elements of a line that are in none of its units, by `step` lanes; returns how many elements of the line come before its units. This comes before the
+/// units: elements kept for later would take registers from loads that are to be on their way.
 template <class Acc>
 __device__ __forceinline__ unsigned add_edges(const Acc& acc, typename Acc::running& r, const row_walk& w, const unsigned char* const (&from)[Acc::inputs],
                                               std::uint64_t line, unsigned member, unsigned step, bool mine) {
@@ -187,7 +187,7 @@ __device__ __forceinline__ unsigned add_edges(const Acc& acc, typename Acc::runn
   return 0;
 }
 
-/// Rows of one unit a lane: those of `ahead` steps at once, from row `row` on, `groups` apart; give(state) is called with each.
+/// Reduces rows of one unit per lane, `ahead` rows at once, from row `row` on, `groups` apart; it calls give(state) with the state of each.
 template <bool Whole, class Acc, class Give>
 __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, std::uint64_t row,
                                                 unsigned groups, unsigned steps, bool mine, const std::int64_t (&step_bytes)[2],
@@ -217,7 +217,7 @@ __device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<A
   }
 }
 
-/// Rows of four units of 16 bytes a lane, one after the other: those of the next one come while a row is reduced.
+/// Reduces rows of four units of 16 bytes per lane, one after the other: the next row's units come while a row is reduced.
 template <class Acc, class Give>
 __device__ __forceinline__ void add_quad_rows(const Acc& acc, const row_view<1>& v, std::uint64_t row, unsigned groups, unsigned steps, unsigned lanes,
                                               unsigned member, Give give) {
@@ -248,14 +248,14 @@ __device__ __forceinline__ void add_quad_rows(const Acc& acc, const row_view<1>&
   }
 }
 
-/// The states of each group of 2^log2 lanes in order, in its first lane. In a loop: combining states is much code.
+/// Combines the states of each group of 2^log2 lanes in order, in its first lane. It is a loop, since combining states is much code.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state lanes_total(const Acc& acc, typename Acc::state s, int log2) {
 #pragma unroll 1
   for (unsigned m = 1; m < 1u << log2; m *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(m)));
   return s;
 }
-/// The states of all threads of a block of 2^log2 warps in order, in thread 0; `room` has one for each warp. One barrier.
+/// Combines the states of all threads of a block of 2^log2 warps in order, in thread 0; `room` has one for each warp. There is one barrier.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typename Acc::state s, typename Acc::state* room, int log2) {
   s = lanes_total(acc, s, 5);
@@ -269,17 +269,17 @@ __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typen
   return s;
 }
 
-/// The rows that a lane has to do, row b at bit b. All kernels use one type, so functions that take it are compiled once.
+/// Says that bit b stands for row b. All kernels use this one type, so functions that take it are compiled once.
 struct each_bit {
   __device__ __forceinline__ unsigned operator()(unsigned bit) const { return bit; }
 };
 
-/// A warp's lanes add rows alone if so many of them have one: alone a lane takes some five times as long as the warp.
+/// The lanes of a warp add rows alone if at least so many of them have one: a lane alone takes some five times as long as the warp.
 inline constexpr int least_alone = 6;
 
-/// Bytes of a row that a lane adds, where few lanes add a row.
+/// How many bytes of a row one lane adds, where few lanes add a row.
 inline constexpr std::uint64_t settled_bytes = 128;
-/// Short rows of settle_rows, by a lane each, or by a few, so that each load of the warp reads much side by side; which are left. Not inlined, so that kernels whose rows are certain keep their registers.
+/// Answers the short rows of settle_rows by one lane each, or by a few, so that each load of the warp reads much side by side. Returns the rows that are left. Not inlined, so that kernels whose rows are certain keep their registers.
 template <class Acc, class At>
 __device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
                                                            const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
@@ -328,8 +328,8 @@ __device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const
   return left;
 }
 
-/// The rows that lanes are not sure of, by the warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
-/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them (settle_alone); a kernel that has no such rows is the faster for not having the call.
+/// Answers the rows that lanes are not sure of by the whole warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
+/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them (settle_alone); a kernel that has no such rows is faster without the call.
 template <bool Alone = true, class Acc, class At>
 __device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first,
                                             unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
@@ -354,7 +354,7 @@ __device__ __attribute__((noinline)) void settle_all(const Acc& acc, const facts
                                                      std::size_t answer_bytes, unsigned char* out) {
   settle_rows(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
 }
-/// The same by one call, of kernels in which little outlives it: rows of 8 floats took 0.85 of the time. (rows_stream.cuh took 1.4 times as long by it.)
+/// The same by one call, for kernels in which few registers must survive it: rows of 8 floats took 0.85 of the time. (rows_stream.cuh took 1.4 times as long by it.)
 template <class Acc, class At>
 __device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
                                              unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
@@ -363,7 +363,7 @@ __device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>
   }
 }
 
-/// Blocks that a multiprocessor is to hold. Kernels that prove long rows have fewer, so that their threads have registers for all loads that are to be on
+/// How many blocks a multiprocessor is to hold. Kernels that prove long rows have fewer, so that their threads have registers for all loads that are to be on
 /// their way: with fewer registers ptxas moves loads behind additions.
 template <class Acc>
 inline constexpr int rows_blocks = Acc::proves && !quick_accumulator<Acc> ? 6 : 8;

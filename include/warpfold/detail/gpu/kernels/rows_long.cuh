@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file rows_long.cuh
-/// Long rows: a block a row, or several blocks where rows are few, or where they fit the multiprocessors better. The last block of a row that is done puts the parts together.
+/// Long rows: one block per row, or several blocks where rows are few, or where they fit the multiprocessors better. The last block of a row that is done puts the parts together.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,23 +14,23 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int long_threads = 256, long_warps_log2 = 3;
-/// Merges in a block, at most, that an element goes through: of its lanes and warps, and once more where blocks share a row.
+/// How many merges of a block an element goes through, at most: those of lanes and warps, and as many once more where blocks share a row.
 inline constexpr int merges_of_block = 2 * (5 + long_warps_log2);
-/// Rows of no more bytes have half as many threads, of which more blocks are on their way at once.
+/// Rows of no more bytes have blocks of half as many threads, of which more are resident at once.
 template <class Acc>
 inline constexpr std::uint64_t half_block_bytes = Acc::proves ? 1 << 15 : 1 << 14;
-/// Loads of packs at once, times those of other kernels, of certificates and of sums that are a word; and the blocks that a multiprocessor is to hold, so few that threads have
+/// How many times as many packs as in other kernels are loaded at once, for certificates and for sums that are a word; and how many blocks a multiprocessor is to hold: so few that threads have
 /// registers for all of these loads. (Of 128 MiB of f32 in rows of 128 KiB, sums took 0.78 of the time of 4 blocks and half as many loads, norms of f64 0.79; argmax of few rows took 1.05 to 1.12.)
 template <class Acc>
 inline constexpr int long_times = Acc::proves || (unordered_accumulator<Acc> && !repeatable_accumulator<Acc> && sizeof(typename Acc::state) <= 8) ? 2 : 1;
 template <class Acc>
 inline constexpr int long_blocks = long_times<Acc> == 1 ? 4 : Acc::proves && Acc::fixed_size != 2 ? 2 : 3;
-/// Bytes of a row that a block has at least, where several share it: fewer if multiprocessors would have nothing to do, and a row is of
-/// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is shared by all blocks then: of 256 × 2^20 doubles that were floats some sums are ties, and a block alone with a row
+/// How many bytes of a row a block has at least, where several share it: fewer if multiprocessors would have nothing to do, and a row is of
+/// `split_bytes`. A row of more than `alone_bytes` whose answer is uncertain is then shared by all blocks: of 256 × 2^20 doubles that were floats some sums are ties, and a block alone with a row
 /// took 0.4 ms.
 inline constexpr std::uint64_t long_share_bytes = 1 << 16, least_share_bytes = 1 << 14, split_bytes = 1 << 17, alone_bytes = 1 << 19;
 
-/// Units that a thread has of a line, at most, where it takes one of several lines at once.
+/// How many units of a line a thread has, at most, where it takes one unit of several lines at once.
 inline constexpr unsigned far_units = 4;
 
 struct long_walk {
@@ -41,14 +41,14 @@ struct long_walk {
   int warps_log2;      ///< a block's
 };
 
-/// Which row a block has, which part of it, of how many; of how many warps the block is.
+/// Which row a block has, which part of it, how many parts there are, and how many warps the block has.
 struct long_place {
   std::uint64_t row;
   std::uint32_t part, parts;
   int warps_log2;
 };
 
-/// What threads have of their row becomes its answer: that of a block by way of `of_warp`, that of the blocks of a row by the last of them. Where there are verdicts, rows_again.cuh adds what
+/// Makes the answer of a row from the states of its threads: `of_warp` holds those of a block's warps, and the last block of a row puts the blocks' together. Where there are verdicts, rows_again.cuh adds what
 /// is uncertain.
 template <class Acc>
 __device__ __forceinline__ void end_long_row(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, const long_place& at, typename Acc::state s,
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   state s = acc.identity();
   unsigned rounds = 0;
   const std::uint64_t most = std::uint64_t{rounds_of_chain} * step, last = one ? end : w.row.units;
-  // Few units of each line: several lines at once, for each unit again.
+  // There are few units in each line: a thread takes several lines at once, and does so for each unit.
   const bool far = !one && w.row.uneven == 0 && v.dims - v.kept == 2 && w.row.units <= far_units * side;
   if (far) {
     const unsigned apart_lines = blockDim.x >> w.side_log2;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, lo
   end_long_row(acc, facts, v, {row, part, w.parts, w.warps_log2}, acc.combine(s, total_of(acc, r, facts)), of_warp, room, out + row * w.row.answer_bytes, partials, tickets, verdicts);
 }
 
-/// Whether rows whose answers are uncertain are shared among all blocks then.
+/// Whether all blocks then share the rows whose answers are uncertain.
 template <class Acc>
 bool is_shared_again(std::uint64_t rows, std::uint64_t bytes) {
   return may_doubt<Acc> && bytes > alone_bytes && rows <= workspace::row_tickets;
@@ -183,7 +183,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
   long_walk w{rows, 0, 1, 0, bytes <= half_block_bytes<Acc> ? long_warps_log2 - 1 : long_warps_log2};
   const unsigned threads = static_cast<unsigned>(warp_lanes) << w.warps_log2;
   while ((1u << w.side_log2) < threads && (one || (std::uint64_t{1} << w.side_log2) < rows.units)) ++w.side_log2;
-  // Parts so that all multiprocessors have as much to do.
+  // As many parts as give all multiprocessors equally much to do.
   const std::uint64_t resident = std::uint64_t{long_blocks<Acc>} * scratch.multiprocessors(), wanted = 2 * resident, pieces = one ? rows.units : rows.lines;
   const std::uint64_t most = workspace::row_bytes / (v.rows * sizeof(typename Acc::state));
   std::uint64_t limit = bytes / long_share_bytes;
@@ -211,7 +211,7 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
 /// thread has 8 packs on their way, with registers for all of them; more warps, or packs by bulk copies, took 1.01 to 1.05 of the time of 16384 × 16384 numbers, as long_rows_kernel 1.13 to 1.17.
 inline constexpr int front_rows_ahead = 8, front_rows_blocks = 2;
 inline constexpr std::uint64_t front_round = std::uint64_t{16} * long_threads * front_rows_ahead;  ///< bytes
-/// Rows of fewer bytes are a block's for so short a time that what it does at their end counts; of elements of 2 bytes in L2, which take longer to add than to load, more warps were better up to 128 KiB.
+/// A block has rows of fewer bytes for so short a time that its work at their end counts; for elements of 2 bytes in L2, which take longer to add than to load, more warps were better up to 128 KiB.
 template <class Acc>
 constexpr std::uint64_t front_row_bytes(bool in_l2) {
   return (Acc::fixed_size < 4 && in_l2 ? 8 : 2) * front_round;
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, fr
       r = acc.start();
     }
   }
-  // What is no whole round is one block's.
+  // One block has what is left of whole rounds.
   pack some[ahead - 1];
 #pragma unroll
   for (int j = 0; j < ahead - 1; ++j) {

@@ -20,13 +20,13 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// A part's answers, on the host.
+/// Where a part's answers go, on the host.
 struct answers_to {
   void* out;
   std::size_t bytes;  ///< one has so many
 };
 
-/// The parts of reductions F… of elements of U: those of the library's that are exact sums of floats share one.
+/// The parts for reductions F… of elements of U: those reductions of the library that are exact sums of floats share one part.
 template <class U, class... F>
 struct row_fusion {
   static constexpr bool exact = floating<U> || complex_number<U>;
@@ -91,7 +91,7 @@ struct row_fusion {
   }
 };
 
-/// Many rows or columns of few elements: a thread reduces each, in order.
+/// Rows or columns of no more elements: where there are many, a thread reduces each, in order.
 inline constexpr std::uint64_t own_lone_elements = 64;
 template <class Acc>
 __global__ void __launch_bounds__(lone_threads)

@@ -36,7 +36,7 @@ bool are_uneven(const row_view<Inputs>& v, int item_size) {
   return apart % 16 == 0;
 }
 
-/// Lanes of a row: where rows are short as many as it has loads; those of a whole line where it is long enough; then a warp.
+/// How many lanes a row gets: where rows are short as many as it has loads; those of a whole line where it is long enough; then a warp.
 inline int group_log2_of(std::uint64_t units, int unit_bytes) {
   const std::uint64_t most = units * static_cast<unsigned>(unit_bytes) > 2048 ? 32 : unit_bytes >= 16 ? 8 : 16;
   int log2 = 0;

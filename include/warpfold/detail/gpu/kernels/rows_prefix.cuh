@@ -25,7 +25,7 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Blocks that a multiprocessor of 228 KiB holds, and whose threads have registers enough: where a loop would put some of them into memory, fewer blocks are faster.
+/// How many blocks a multiprocessor of 228 KiB holds, such that their threads have enough registers: where a loop would put some values into memory, fewer blocks are faster.
 template <class Acc>
 inline constexpr int prefix_resident = [] {
   constexpr int room = (224 << 10) / (ragged_warps * (prefix_room<Acc>::bytes + sizeof(typename room_of<Acc>::type) + sizeof(prefix_share<Acc>)) + 1408);
@@ -33,11 +33,11 @@ inline constexpr int prefix_resident = [] {
   return room < most ? room : most;
 }();
 
-/// Floats' warps take shares one after the other (rows_prefix_shares.cuh). Integers, which wait for memory alone, lose by that what it costs: a warp has one share.
+/// Floats' warps take shares one after the other (rows_prefix_shares.cuh). Integers wait for memory alone, so they would only pay for that: a warp of theirs has one share.
 template <class Acc>
 inline constexpr bool takes_shares = Acc::proves;
 
-/// The share of a warp that has only one, found by the warp: `next`, with its first tile and ends on their way. False if it is empty.
+/// Finds the share of a warp that has only one, and makes it `next`, with its first tile and ends on their way. False if it is empty.
 template <class Acc>
 __device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share) {
   const auto lane = static_cast<unsigned>(lane_index());
@@ -76,7 +76,7 @@ __device__ __forceinline__ bool only_share(const Acc& acc, const row_view<1>& v,
   return active;
 }
 
-/// Counts: answers may ask how many elements a segment has. Of floats sums have a kernel that does not, and takes 0.93 to 0.97 of the other's time.
+/// Counts: answers may ask how many elements a segment has. Sums of floats have a kernel without that, which takes 0.93 to 0.97 of the other's time.
 template <class Acc, bool Counts>
 __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads, prefix_resident<Acc>))
     prefix_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ ragged_walk w, const __grid_constant__ Acc acc, const __grid_constant__ prefix_shares s,
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   facts_type carry_facts{};
 #pragma unroll 1
   while (working || more) {
-    // Nothing but what the share keeps is needed here; what comes between two rounds takes no registers from them.
+    // Nothing is needed here but what the share keeps, so the code between two rounds takes no registers from them.
     if (!working) {
       if (lane == 0) static_cast<prefix_stretch&>(share) = share.next;
       __syncwarp();
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     const unsigned many = share.many, stop = share.stop;
     const bool cut = share.cut;
     if constexpr (takes) {
-      if (!asked_share && tile + 2 * tile_size >= stop) {  // as late as it comes before it is asked for
+      if (!asked_share && tile + 2 * tile_size >= stop) {  // as late as possible, but before it is needed
         asked_share = true;
         if (lane == 0) ticket = atomicAdd(s.next(), 1u);
       }
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       number before{};
       if (at != 0) before = sum_of(at);
       bool beginning = true;  // no segment ended in this tile yet
-      // `elements` elements of segment k, whose sum is `value`, are the next that it has.
+      // Adds the next `elements` elements of segment k, whose sum is `value`.
       const auto add_to_carry = [&](const sum& value, unsigned elements) {
         if (elements == 0) return;
         carry = carried ? carry + value : value;
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
         }
         if constexpr (Acc::proves && Counts) {
           if (__any_sync(all_lanes, apart)) {
-            // One that began in an earlier tile may have more elements than are added apart.
+            // A segment that began in an earlier tile may have more elements than are added apart.
             if (__shfl_sync(all_lanes, apart && longer, 0)) acc.template exactly<wanted::answers>(rooms[warp], v, here + k, false, out + (here + k) * sums::answer_bytes);
             answer_apart(acc, v, w, share, rooms[warp], here + k, apart && !longer, out);
           }
@@ -357,7 +357,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   }
 }
 
-/// Units of a warp at least, and of all.
+/// The least units of a warp, and of all warps.
 inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 
 /// The shares of `units` units.

@@ -40,10 +40,10 @@ struct prefix_share : prefix_stretch {
   std::uint32_t pending_shares, pending_index;  ///< how many shares; one of them
   std::uint64_t low;               ///< the array's first element
   std::uint64_t quantum;           ///< units of a share of weight 1
-  std::uint64_t each, merges;      ///< units of a share, and states that meet one after another in it, at most
-  std::uint64_t run, run_merges;   ///< the same of shares that `pending` has
+  std::uint64_t each, merges;      ///< units of a share, and how many states are merged one after another in it, at most
+  std::uint64_t run, run_merges;   ///< the same for the shares that `pending` holds
   prefix_stretch next;
-  // Where the warp is, while it does what most tiles do not ask for.
+  // Where the warp is while it does work that most tiles do not need.
   state ended;                                ///< a segment that ended and had more than an exact sum
   std::uint64_t ended_segment;                ///< that segment; or none, all bits
   unsigned there;                             ///< for segment_ends
@@ -53,7 +53,7 @@ struct prefix_share : prefix_stretch {
   typename prefix_of<Acc>::facts facts;       ///< the carry's; in a tile that is not exact, its own
 };
 
-/// Elements of segment k by a warp, `many` of them from its element `index` on: with all that may lie in them. Not inlined: most tiles have none.
+/// Adds `many` elements of segment k from its element `index` on, by a warp, whatever values they have. Not inlined: most tiles need it for no segment.
 template <class Acc>
 __device__ __attribute__((noinline)) typename Acc::state add_by_warp(const Acc& acc, const row_view<1>& v, const ragged_walk& w, std::uint64_t k, std::uint64_t index, std::uint64_t many) {
   const typename Acc::state t = add_part_of_segment(acc, v, w, v.first_of(k), many, index, static_cast<unsigned>(lane_index()), 5);
@@ -61,7 +61,7 @@ __device__ __attribute__((noinline)) typename Acc::state add_by_warp(const Acc& 
   return lanes_total(acc, t, 5);
 }
 
-/// Segments batch + lane of `mine`, which lie in one tile, by the warp, one after the other. Not inlined: most tiles have none.
+/// Answers segments batch + lane of `mine`, which lie in one tile, by the warp, one after the other. Not inlined: most tiles have no such segment.
 template <class Acc>
 __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_share<Acc>& share,
                                                        typename room_of<Acc>::type& room, std::uint64_t batch, bool mine, unsigned char* out) {
@@ -77,7 +77,7 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
   __syncwarp();
 }
 
-/// One lane's segment, which lies in a tile from `from` to `end`, added from shared memory: false if that does not decide its answer. Not inlined: most tiles have none.
+/// Adds one lane's segment, which lies in a tile from `from` to `end`, from shared memory: false if that does not decide its answer. Not inlined: most tiles have no such segment.
 template <class Acc>
 __device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
   using lone = typename lone_of<Acc>::type;
@@ -90,7 +90,7 @@ __device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, const
   return a.answer(total_of(a, r, facts), n, facts, to);
 }
 
-/// Whether all elements of a tile from `from` to `end` are -0: of a warp.
+/// Whether all elements of a tile from `from` to `end` are -0. All lanes of a warp call it.
 template <class Acc>
 __device__ __forceinline__ bool are_minus_zeros(const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end) {
 #pragma unroll 1
@@ -126,20 +126,20 @@ __device__ __forceinline__ void end_open(const Acc& acc, prefix_share<Acc>& shar
     share.open = joined_rows<Acc>{acc}.identity();
   }
 }
-/// An exact sum of elements onto `open`.
+/// Adds an exact sum of elements to `open`.
 template <class Acc>
 __device__ __forceinline__ void keep_sum(const Acc& acc, prefix_share<Acc>& share, typename prefix_of<Acc>::sum s, const typename prefix_of<Acc>::facts& f) {
   using joins = joined_rows<Acc>;
   if (lane_index() == 0) share.open = joins{acc}.combine(share.open, joins::known(prefix_of<Acc>::of(acc).state_of(s, f), s));
 }
-/// Elements `from` to `end`, counted from the share's origin, of segment k onto `open`: with all that may lie in them.
+/// Adds elements `from` to `end` of segment k, counted from the share's origin, to `open`, whatever values they have.
 template <class Acc>
 __device__ __forceinline__ void keep_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share, std::uint64_t k, unsigned from, unsigned end) {
   const typename Acc::state s = add_by_warp(acc, v, w, k, share.origin + from - v.first_of(k), end - from);
   if (lane_index() == 0) share.open = joined_rows<Acc>{acc}.combine(share.open, joined_rows<Acc>::near(s));
 }
 
-/// Shares that a warp has one after the other of a segment, before it puts what it has of it where others find it.
+/// How many shares of a segment a warp takes one after the other before it leaves their state where others find it.
 inline constexpr std::uint32_t pending_most = 16;
 
 /// Whether a share from `a` to `b` has nothing.
@@ -169,7 +169,7 @@ __device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, cons
   if (lane_index() == 0) share.next = t;
   __syncwarp();
 }
-/// The same of share k, or if that has nothing of the next one that has: false if there is no more.
+/// The same for share k or, if that is empty, for the next one that is not: false if there is none.
 template <class Acc>
 __device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
                                                         unsigned stage, unsigned waiting, unsigned turn) {
@@ -186,7 +186,7 @@ __device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, co
   return true;
 }
 
-/// Parts of a segment that others wait for, from `shares` shares of which `index` is one: the last warp to come answers it. All lanes call it.
+/// Leaves parts of a segment that other warps share, from `shares` shares of which `index` is one: the last warp to come answers the segment. All lanes call it.
 template <class Acc>
 __device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, const prefix_share<Acc>& share,
                                                    typename room_of<Acc>::type& room, const typename joined_rows<Acc>::state& part, std::uint64_t segment, std::uint32_t index,
@@ -278,7 +278,7 @@ __device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_vi
   __syncwarp();
 }
 
-/// What the warps of a block have left, once all are done. All lanes of each call it.
+/// Puts together what the warps of a block have left, once all are done. All lanes of each call it.
 template <class Acc>
 __device__ __attribute__((noinline)) void put_pending(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc> (&all)[ragged_warps],
                                                       typename room_of<Acc>::type& room, unsigned char* out) {

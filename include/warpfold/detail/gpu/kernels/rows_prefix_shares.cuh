@@ -27,17 +27,17 @@ struct alignas(16) prefix_border {
   std::uint64_t element;  ///< the first; `cut`: segment `segment` has elements before
 };
 
-/// The shares of a launch; made by the host. Share k is one of level k / warps; of one level all are as long.
+/// The shares of a launch; made by the host. Share k belongs to level k / warps; all shares of one level have one length.
 struct prefix_shares {
-  std::uint64_t weights;          ///< how long shares are, beside each other: a byte a level
+  std::uint64_t weights;          ///< how long shares are in relation to each other: one byte per level
   std::uint32_t warps, all;       ///< warps, and shares
-  std::uint32_t weight;           ///< that of a warp's shares of all levels
-  std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: a byte a level
+  std::uint32_t weight;           ///< the weight of a warp's shares of all levels together
+  std::uint64_t uncut;            ///< a segment that is no longer than 1 / so much of a share is not cut: one byte per level
   std::uint32_t size, tile;       ///< bytes of an element, and elements of a tile
   std::uint32_t verdict_room;
   prefix_border* borders;         ///< `all` + 1, of which the first `warps` are not used
-  unsigned char* boxes;           ///< two states a share
-  std::uint32_t* tickets;         ///< one a share; behind them the next share, and how many verdicts there are
+  unsigned char* boxes;           ///< two states per share
+  std::uint32_t* tickets;         ///< one per share; behind them the next share, and how many verdicts there are
   std::uint64_t* verdicts;        ///< may be null; those of rows_again.cuh
 
   WF_HD std::uint32_t weight_of(std::uint32_t level) const { return static_cast<std::uint32_t>(weights >> (8 * level)) & 0xff; }
@@ -48,7 +48,7 @@ struct prefix_shares {
     const std::uint64_t parts = std::uint64_t{warps} * weight;
     return (units + parts - 1) / parts;
   }
-  /// The first unit of share k; beyond the last unit there may be shares too.
+  /// The first unit of share k. There may be shares beyond the last unit.
   __device__ __forceinline__ std::uint64_t begin(std::uint64_t quantum, std::uint32_t k) const {
     std::uint64_t before = 0;
     std::uint32_t level = 0;
@@ -68,7 +68,7 @@ struct prefix_shares {
 
 inline constexpr int border_threads = 256, border_lanes_log2 = 4, border_lanes = 1 << border_lanes_log2;
 
-/// Where share k begins, found by 16 lanes that search the offsets; all lanes of a warp call it. Units: of a segment, beside its elements. Tells the units of a share of weight 1.
+/// Finds where share k begins, by 16 lanes that search the offsets, and tells the units of a share of weight 1. All lanes of a warp call it. Units: how many a segment has beside its elements.
 template <std::uint64_t Units>
 __device__ __forceinline__ prefix_border find_border(const row_view<1>& v, std::uint64_t segments, const prefix_shares& s, std::uint32_t k, std::uint64_t& quantum) {
   const auto lane = static_cast<unsigned>(lane_index()), member = lane % border_lanes, shift = lane - member;
@@ -79,7 +79,7 @@ __device__ __forceinline__ prefix_border find_border(const row_view<1>& v, std::
     first = v.first_of(min(place, high));
   };
   const std::uint64_t base = v.first_of(0), end = v.first_of(segments);
-  look();  // while what follows waits for those two
+  look();  // the code below waits for those two meanwhile
   const std::uint64_t units = end - base + segments * Units;
   quantum = s.quantum(units);
   const std::uint64_t at = min(units, s.begin(quantum, min(k, s.all)));
@@ -107,7 +107,7 @@ __device__ __forceinline__ prefix_border find_border(const row_view<1>& v, std::
   return {low, (begin + inside - (share >= s.tile && less < inside ? less : 0)) | prefix_border::cut};
 }
 
-/// Finds where all but the first shares of warps begin. The kernel behind it comes to the multiprocessors as soon as there is room, for it waits only where it asks for what is found here:
+/// Finds where all but the first shares of warps begin. The kernel behind it comes to the multiprocessors as soon as there is room, for it waits only where it needs what is found here:
 /// what the stream had to do before is done by then.
 template <std::uint64_t Units>
 __global__ void __launch_bounds__(border_threads) prefix_borders_kernel(const __grid_constant__ row_view<1> v, std::uint64_t segments, const __grid_constant__ prefix_shares s) {

@@ -47,7 +47,7 @@ __device__ __forceinline__ void end_of_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/// Until all copies of this thread are there but those behind the last `Left` end_of_copies().
+/// Waits until all copies of this thread are there but those behind the last `Left` end_of_copies().
 template <int Left>
 __device__ __forceinline__ void await_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -69,8 +69,8 @@ struct prefix_room {
   unsigned char* room;
 
   __device__ __forceinline__ unsigned char* stage(unsigned k) const { return room + k * stage_bytes; }
-  __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< what lies before a pack in its lane; a column a lane
-  __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< what lies before each lane
+  __device__ __forceinline__ number* within() const { return reinterpret_cast<number*>(room + prefix_stages * stage_bytes); }  ///< the sum before a pack in its lane; one column per lane
+  __device__ __forceinline__ number* before() const { return within() + packs; }                                               ///< the sum before each lane
   __device__ __forceinline__ std::uint32_t* ends() const { return reinterpret_cast<std::uint32_t*>(before() + warp_lanes); }  ///< where segments end, by their number
   /// Bits of each lane's elements: which are +inf or NaN; behind 32 words, which are -inf or NaN.
   __device__ __forceinline__ std::uint64_t* specials() const { return reinterpret_cast<std::uint64_t*>(ends() + prefix_ends); }
@@ -85,7 +85,7 @@ struct prefix_room {
     return j * warp_lanes * 16 + (place(lane) ^ turn * 16);
   }
   static __device__ __forceinline__ unsigned place_of_lane(unsigned j, unsigned lane) { return place(lane_packs * lane) ^ j * 16; }
-  /// Prefix sums, where sum(pack) is that of a pack's items. The sum of all. Seldom: the code of a pack is there once.
+  /// Makes the prefix sums, and returns the sum of all; sum(pack) adds a pack's items. Seldom: the code of a pack is there once.
   template <bool Seldom = false, class Sum>
   __device__ __forceinline__ number scan(unsigned k, Sum sum) const {
     const auto lane = static_cast<unsigned>(lane_index());
@@ -110,7 +110,7 @@ struct prefix_room {
       const number below = number_from_below(up, m);
       if (lane >= m) up += below;
     }
-    if constexpr (std::is_same_v<number, prefix_pair>) {  // a difference would have lost what both have
+    if constexpr (std::is_same_v<number, prefix_pair>) {  // a difference of two pairs would lose what they have in common
       const number below = number_from_below(up, 1);
       before()[lane] = lane == 0 ? number{} : below;
     } else {
@@ -118,7 +118,7 @@ struct prefix_room {
     }
     return number_of_lane(up, warp_lanes - 1);
   }
-  /// The sum of the tile's first `many` elements, where sum(pack, n) is that of a pack's first n items.
+  /// The sum of the tile's first `many` elements, where sum(pack, n) adds a pack's first n items.
   template <class Sum>
   __device__ __forceinline__ number sum_of(unsigned k, unsigned many, Sum sum) const {
     if (many == 0) return {};
@@ -142,7 +142,7 @@ struct prefix_room {
     specials()[lane] = above;
     specials()[warp_lanes + lane] = below;
   }
-  /// Which there are from element `from` to `end`: 1 for +inf, 2 for -inf, both for what adds up to a NaN.
+  /// Which special values there are from element `from` to `end`: 1 for +inf, 2 for -inf, both where they add up to a NaN.
   __device__ __forceinline__ unsigned specials_of(unsigned from, unsigned end) const {
     bool above = false, below = false;
     while (from < end) {
@@ -167,7 +167,7 @@ struct prefix_room {
   }
 };
 
-/// Asks for a tile of the elements from `origin` + `at` on. Behind `stop`, where the share ends, are zeros: so much less is read. Cut: the tile may reach before `low`, the array's first element.
+/// Asks for a tile of the elements from `origin` + `at` on. Behind `stop`, where the share ends, zeros come that are not read. Cut: the tile may reach before `low`, the array's first element.
 template <class Acc>
 __device__ __forceinline__ void ask_tile(const row_view<1>& v, const prefix_room<Acc>& room, unsigned stage, std::uint64_t origin, unsigned at, unsigned stop, bool cut,
                                          const std::uint64_t& low) {

@@ -21,16 +21,16 @@
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr int ragged_threads = 128, ragged_warps_log2 = 2, ragged_warps = 1 << ragged_warps_log2;
-/// Units of a segment, beside its elements: an offset is read, an answer made and written. An accumulator may have its own.
+/// How many units a segment counts beside its elements, for an offset that is read and an answer that is made and written. An accumulator may have its own number.
 template <class Acc>
 inline constexpr std::uint64_t segment_units = 8;
 template <weighs_segments Acc>
 inline constexpr std::uint64_t segment_units<Acc> = Acc::segment_units;
-/// Elements of a segment that a lane adds alone, and that 8 lanes do.
+/// How many elements of a segment a lane adds alone, and how many 8 lanes add.
 inline constexpr std::uint64_t lane_elements = 8, group_elements = 64;
-/// Elements side by side that a lane loads and adds by packs, of a segment that it has whole.
+/// How many elements of a whole segment a lane loads by packs, where they lie side by side.
 inline constexpr std::uint64_t lone_elements = 48;
-/// Elements of such a segment that 8 lanes add.
+/// How many elements of such a segment 8 lanes add.
 inline constexpr std::uint64_t group_most = 512;
 
 /// Whether long rows have kernels of their own (rows_long.cuh); else those of segments have them, too (rows_plan.cuh), but for what is quick.
@@ -99,7 +99,7 @@ struct unit_line {
   }
 };
 
-/// Terms that a lane adds one after the other to a segment of n elements, of which it gets `here` at most: before its chain is cut, and how often
+/// How many terms a lane adds one after the other to a segment of n elements, of which it gets `here` at most: before its chain is cut, and how often
 /// that is.
 template <class Acc>
 __device__ __forceinline__ void ragged_chain(std::uint64_t n, std::uint64_t here, std::uint64_t& length, std::uint64_t& cuts) {
@@ -181,7 +181,7 @@ __device__ __forceinline__ typename Acc::state add_piece(const Acc& acc, const r
   return acc.combine(s, total());
 }
 
-/// The same of elements of a segment, which begins behind `before` others, from its element `index` on.
+/// The same for elements of a segment, which begins behind `before` others, from its element `index` on.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state add_part_of_segment(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t before, std::uint64_t elements,
                                                                    std::uint64_t index, unsigned member, int log2) {
@@ -191,7 +191,7 @@ __device__ __forceinline__ typename Acc::state add_part_of_segment(const Acc& ac
   return add_piece(acc, w, p, elements, index, member, log2);
 }
 
-/// The same of a row, or of a segment.
+/// The same for a row, or for a segment.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state add_part(const Acc& acc, const row_view<Acc::inputs>& v, const ragged_walk& w, std::uint64_t row,
                                                         std::uint64_t before, std::uint64_t elements, std::uint64_t index, unsigned member, int log2) {
@@ -244,7 +244,7 @@ struct lone_of<Acc> {
   static __device__ __forceinline__ type of(const Acc& a) { return quick_of<Acc>::items_of(a); }
 };
 
-/// What lies in [begin, end) of the 16 bytes from `at` on. Not inlined: only an array's ends ask for it.
+/// Loads those of the 16 bytes from `at` on that lie in [begin, end). Not inlined: only an array's ends need it.
 template <int Size>
 __device__ __attribute__((noinline)) pack load_within(const unsigned char* at, const unsigned char* begin, const unsigned char* end) {
   pack p{};
@@ -255,7 +255,7 @@ __device__ __attribute__((noinline)) pack load_within(const unsigned char* at, c
   return p;
 }
 
-/// `elements` elements side by side by one lane: packs of 16 bytes, but where they reach beyond [begin, end).
+/// Adds `elements` elements that lie side by side, by one lane: by packs of 16 bytes, except where these reach beyond [begin, end).
 template <class Acc>
 __device__ __forceinline__ typename Acc::running add_lone(const Acc& acc, const unsigned char* from, unsigned elements, const unsigned char* begin,
                                                           const unsigned char* end) {
@@ -556,7 +556,7 @@ ragged_plan plan_segments(const Acc& acc, const row_view<Acc::inputs>& v, const 
   return plan;
 }
 
-/// `kernel` of segments, and behind it the one for what it leaves.
+/// Enqueues `kernel` for segments, and behind it the kernel for what that leaves.
 template <class Acc, class Kernel>
 cudaError_t enqueue_segments(Kernel kernel, std::size_t shared_bytes, const ragged_plan& plan, const Acc& acc, const row_view<Acc::inputs>& v, const rows_request& r,
                              workspace& scratch, cudaStream_t stream) {

@@ -17,17 +17,17 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Threads of a block at most; blocks that share a row at most, as a cluster.
+/// The most threads of a block, and the most blocks that share a row, as a cluster.
 inline constexpr int small_threads = 256, small_warps = small_threads / warp_lanes, small_cluster = 8;
-/// Packs of a thread, if there are threads enough; blocks of a multiprocessor, so that all are there at once.
+/// How many packs a thread has, if there are enough threads; how many blocks a multiprocessor holds, so that all are resident at once.
 inline constexpr std::uint32_t small_lane_packs = 4, small_blocks = 8;
-/// Bytes of a row; elements of one whose threads keep pairs.
+/// The most bytes of a row, and the most elements of a row whose threads keep pairs.
 inline constexpr std::uint64_t small_bytes = 1 << 18, small_long_elements = 1 << 16;
-/// Packs of a row from which on several blocks share it, if there are multiprocessors enough. A row alone of 2048, one launch after another: f64 2.20 → 1.68 µs, f32 2.16 → 1.63; behind a
+/// The packs of a row from which on several blocks share it, if there are multiprocessors enough. A row alone of 2048, one launch after another: f64 2.20 → 1.68 µs, f32 2.16 → 1.63; behind a
 /// kernel that does not let the next one in early, where a cluster comes late, 3.14 → 3.38 and 3.09 → 3.35.
 inline constexpr std::uint32_t small_shared_packs = 2048;
 
-/// Packs of a row from which on blocks that share it may be two a multiprocessor.
+/// The packs of a row from which on two of the blocks that share it may be on one multiprocessor.
 inline constexpr std::uint32_t small_twice_packs = 8192;
 
 /// How rows are walked; made by the host. Rows are made of packs.
@@ -41,7 +41,7 @@ struct small_walk {
   bool twice;                 ///< two blocks a multiprocessor share rows, with twice the loads on their way
 };
 
-/// An uncertain row, by a warp or a block.
+/// Answers an uncertain row, by a warp or a block.
 template <bool ByBlock, class Acc>
 __device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename room_of<Acc>::type& room, const small_walk& w, std::uint32_t row) {
   row_view<1> v;
@@ -58,7 +58,7 @@ __device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename 
   acc.exactly(room, v, row, ByBlock, w.out + std::uint64_t{row} * Acc::answer_size);
 }
 
-/// `Packs` packs of a row, `step` apart from each other; of what is not `mine` none.
+/// Loads `Packs` packs of a row, `step` apart from each other; none where it is not `mine`.
 template <unsigned Packs, class Acc>
 __device__ __forceinline__ typename Acc::state sum_few(const Acc& acc, const facts_of<Acc>& facts, const unsigned char* from, std::uint32_t step, bool mine) {
   typename Acc::running r = acc.start();
@@ -73,7 +73,7 @@ __device__ __forceinline__ typename Acc::state sum_few(const Acc& acc, const fac
   return total_of(acc, r, facts);
 }
 
-/// Packs u, u + step, … below `end` of a row that begins at `from`; `Most` loads at once, where that is asked for.
+/// Adds packs u, u + step, … below `end` of a row that begins at `from`, by `Most` loads at once where that is asked for.
 template <unsigned Most, class Acc>
 __device__ __forceinline__ typename Acc::state sum_packs(const Acc& acc, const facts_of<Acc>& facts, const unsigned char* from, std::uint32_t u,
                                                          std::uint32_t step, std::uint32_t end, [[maybe_unused]] bool most = false) {
@@ -110,14 +110,14 @@ __device__ __forceinline__ typename Acc::state sum_packs(const Acc& acc, const f
   return total_of(acc, r, facts);
 }
 
-/// What this kernel waits for: the first part of await_stream().
+/// Waits for what this kernel needs: the first part of await_stream().
 __device__ __forceinline__ void await_stream_now() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Where warps of a block leave their states for its first warp; or those of a cluster, for that of its first block. These come with their own word that they are there (st.async), so that nobody
+/// Where the warps of a block leave their states for its first warp, or those of a cluster for the first warp of its first block. Those of a cluster tell by themselves that they have come (st.async), so that nobody
 /// waits for a barrier of the cluster once elements are read: an H100 takes 0.5 µs less.
 template <class State, bool Cluster>
 class cluster_box {
@@ -169,7 +169,7 @@ class cluster_box {
     if constexpr (Cluster) sync_cluster();
 #endif
   }
-  /// Until all states are there: threads of the first block.
+  /// Waits until all states are there. Threads of the first block call it.
   __device__ __forceinline__ void await() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     std::uint32_t done = 0;
@@ -186,14 +186,14 @@ class cluster_box {
 #endif
 };
 
-/// What a row's lanes have together, in the first of them; where all 32 lanes of a warp have states, or the first 2^Steps alone.
+/// Merges the states of a row's lanes into the first of them, where all 32 lanes of a warp have states, or the first 2^Steps alone.
 template <int Steps, class Acc>
 __device__ __forceinline__ typename Acc::state first_lanes_together(const Acc& acc, const typename Acc::state& s) {
   if constexpr (merges_first_lanes<Acc>) return acc.template first_lanes_together<Steps>(s);
   else return lanes_together(acc, s, Steps);
 }
 
-/// Rows of a lane or some lanes of a warp each.
+/// Reduces rows by one lane each, or by some lanes of a warp.
 template <unordered_accumulator Acc>
 __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 4))
     small_rows_kernel(const __grid_constant__ small_walk w, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts) {
@@ -218,18 +218,18 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
   if (mine && member == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   if constexpr (may_doubt<Acc>) {
     for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
-      // Counted again: a row's number that is kept for this call lies in memory, and is waited for by all.
+      // The row's number is counted again: one that was kept for this call would lie in memory, and all lanes would wait for it.
       const auto lane = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
       settle_small<false>(acc, rooms[warp_index()], w, (blockIdx.x * blockDim.x + (threadIdx.x & ~(warp_lanes - 1u)) + lane) >> w.lanes_log2);
     }
   }
 }
 
-/// Whether blocks may be two a multiprocessor, whose threads have registers for 8 loads.
+/// Whether a multiprocessor may hold two blocks, whose threads have registers for 8 loads.
 template <bool Cluster, class Acc>
 inline constexpr bool small_wide = Cluster && Acc::fixed_size >= 4;
 
-/// A row a block; or, where Cluster, `parts` blocks, which are a cluster: its first one has the states of all warps in its shared memory.
+/// Reduces one row per block; or, where Cluster, `parts` blocks, which are a cluster: its first one has the states of all warps in its shared memory.
 template <bool Cluster, unordered_accumulator Acc>
 __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, small_wide<Cluster, Acc> ? 2 : 4))
     small_blocks_kernel(const __grid_constant__ small_walk w, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts) {
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
 template <class Acc>
 concept long_quick_accumulator = quick_accumulator<Acc> && std::is_same_v<typename Acc::state, typename Acc::long_state>;
 
-/// Elements of a row, at most; longer ones have blocks enough by rows_long.cuh. What keeps pairs decides ties of longer rows.
+/// The most elements of a row: longer rows give rows_long.cuh enough blocks. An accumulator that keeps pairs decides ties of longer rows.
 template <class Acc>
 constexpr std::uint64_t small_elements() {
   if constexpr (!quick_accumulator<Acc>) return small_bytes / Acc::fixed_size;
@@ -301,7 +301,7 @@ bool enqueue_small_rows(const Acc& acc, const row_view<1>& v, workspace& scratch
   if constexpr (longer) {
     if (4 * v.rows > multiprocessors || packs < small_shared_packs) return false;  // not measured: rows_long.cuh has them
   } else if (packs <= (many ? 2 : 1) * small_lane_packs * warp_lanes) {
-    const std::uint32_t each = v.rows * packs <= 128 * multiprocessors ? 1 : small_lane_packs;  // a lane each, while that is not too many warps
+    const std::uint32_t each = v.rows * packs <= 128 * multiprocessors ? 1 : small_lane_packs;  // one lane per row, while that is not too many warps
     while (w.lanes_log2 < 5 && packs > each << w.lanes_log2) ++w.lanes_log2;
     const std::uint64_t lanes = v.rows << w.lanes_log2;
     if (lanes > small_blocks * 128 * multiprocessors) return false;

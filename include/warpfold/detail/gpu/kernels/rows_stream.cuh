@@ -30,12 +30,12 @@ constexpr std::uint32_t stream_waves(std::uint64_t row_bytes) {
 /// the time of rows_long.cuh.)
 template <class Acc>
 inline constexpr std::uint64_t stream_last_bytes = Acc::proves ? 1 << 15 : 0;
-/// Rows of no more bytes are a thread's in rows_thread.cuh. Threads have bounds of sums of bf16, which are faster there.
+/// A thread has rows of no more bytes (rows_thread.cuh). For sums of bf16 threads have bounds, which are faster there.
 template <class Acc>
 inline constexpr std::uint64_t stream_least_bytes = Acc::proves && Acc::fixed_size < 8 && !packed_accumulator<Acc> ? 48 : 64;
 template <weighs_lone_rows Acc>
 inline constexpr std::uint64_t stream_least_bytes<Acc> = Acc::lone_bytes;
-/// Elements of a tile that a lane adds, at most.
+/// How many elements of a tile a lane adds, at most.
 template <class Acc>
 inline constexpr std::uint64_t stream_items = stream_share / Acc::fixed_size + 8;
 using stream_ring = bulk_ring<stream_bytes, 2>;
@@ -44,10 +44,10 @@ using stream_ring = bulk_ring<stream_bytes, 2>;
 struct stream_walk {
   std::uint64_t all_bytes;
   std::uint32_t groups;       ///< groups of rows that come by one copy; rows, where a row has several pieces
-  std::uint32_t group_bytes;  ///< but for the last group
+  std::uint32_t group_bytes;  ///< every group's but the last one's
   std::uint32_t row_bytes, tile_rows, last_rows, pieces;  ///< rows of a group, and of the last one; pieces of a row
   std::uint32_t units;        ///< a row's, where it is one piece: packs, or elements where rows are not made of packs
-  std::uint32_t turn_mask;    ///< lanes begin a row at this many different packs, so that they meet no bank twice; less 1
+  std::uint32_t turn_mask;    ///< 1 less than the number of different packs at which lanes begin a row, so that they meet no bank twice
   int turn_shift, group_log2;
   bool whole;                 ///< a unit is a pack
   bool covered;               ///< rows begin and end anywhere: their units are the packs that are theirs alone, and what lies at both ends is read with what is beside it
@@ -55,7 +55,7 @@ struct stream_walk {
   std::size_t answer_bytes;
 };
 
-/// The state of the lane whose index differs in the bits of `mask`.
+/// The state of the lane whose index differs in the bits of `mask` from this lane's.
 template <class State>
 __device__ __forceinline__ State state_beside(const State& s, int mask) {
   auto w = state_words<State>::of(s);
@@ -66,7 +66,7 @@ __device__ __forceinline__ State state_beside(const State& s, int mask) {
   return t;
 }
 
-/// What a lane keeps a row of several pieces by.
+/// The accumulator by which a lane keeps a row of several pieces.
 template <class Acc>
 struct streamed_by { using type = Acc; };
 template <class Acc>
@@ -83,7 +83,7 @@ __device__ __forceinline__ typename streamed_by<Acc>::type::state lengthened(con
   else return acc.lengthened(s, length);
 }
 
-/// What all lanes of each group of 2^log2 have together, in each of them.
+/// Merges the states of all lanes of each group of 2^log2, in each of them.
 template <class Acc>
 __device__ __forceinline__ typename Acc::state lanes_together(const Acc& acc, typename Acc::state s, int log2) {
   if constexpr (merges_by_warp<Acc>) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ typename Acc::state lanes_together(const Acc& acc, ty
   return s;
 }
 
-/// Units member, member + lanes, … below `units` of what lies at `from` in shared memory, beginning with the turn-th of them where a lane has turn_mask + 1.
+/// Adds units member, member + lanes, … below `units` of the row at `from` in shared memory, beginning with the turn-th of them where a lane has turn_mask + 1.
 template <bool Whole, class Acc>
 __device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running& r, const unsigned char* from, unsigned member, int group_log2,
                                            unsigned units, unsigned turn, unsigned turn_mask) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void add_staged(const Acc& acc, typename Acc::running
   }
 }
 
-/// Rows that begin and end anywhere are read by packs if they have so many elements: of 25 halves what is added beside them costs more than loads of one at a time. They take longer than
+/// Rows that begin and end anywhere are read by packs if they have so many elements: for 25 halves the elements added beside them cost more than loads of one at a time. They take longer than
 /// their copies, so a warp is to have several tiles, of which one comes while it adds another.
 inline constexpr std::uint64_t covered_elements = 48;
 inline constexpr std::uint32_t covered_waves = 8;
@@ -132,8 +132,8 @@ inline constexpr std::uint32_t covered_waves = 8;
 /// The first `count` bytes of a word: none below 0, all from 4 on.
 __device__ __forceinline__ std::uint32_t bytes_below(int count) { return ~__funnelshift_lc(0, ~0u, static_cast<unsigned>(8 * max(count, 0))); }
 
-/// Adds onto r what of `bytes` bytes in shared memory shares a pack with what comes before or behind them: by the first lane and the second, in place of whose neighbours elements come
-/// that change nothing. `from` is then where the other packs begin; their number.
+/// Adds to r those of `bytes` bytes in shared memory that share a pack with bytes before or behind them. The first and the second lane do it, and take for the neighbours elements
+/// that change nothing. `from` is then where the other packs begin. Returns their number.
 template <covering_accumulator Acc>
 __device__ __forceinline__ unsigned add_ends(const Acc& acc, typename Acc::running& r, const unsigned char*& from, unsigned bytes, unsigned member, unsigned lanes) {
   const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
 
   place next{blockIdx.x * stream_warps + static_cast<unsigned>(my_warp), 0}, now = next;
   std::uint32_t asked = 0, taken = 0;
-  // Asks for what there is room for; what is not within the array is loaded by the lanes when its turn comes, which is first or last of all.
+  // Asks for as many tiles as there is room for. Lanes load what is not within the array when its turn comes, first or last of all.
   const auto ask = [&] {
     while (next.group < w.groups && asked < taken + 2) {
       const stretch s = stretch_of(next);
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
                     each_bit{}, w.answer_bytes, out);
         __syncwarp();
         written_before_copies();
-        // All rows so far are answered: a call is to keep none of this in registers that loops want.
+        // All rows so far are answered, so that a call need keep none of this in registers that loops want.
         kept = whole_row = longer_acc.identity();
         kept_row = none;
         filled = 0;

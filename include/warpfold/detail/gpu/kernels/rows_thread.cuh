@@ -42,7 +42,7 @@ __device__ __forceinline__ pack any_item(const pack& p, int j) {
   return one;
 }
 
-/// Item j of a pack that had none there.
+/// Puts item j into a pack that had none there.
 template <int Size>
 __device__ __forceinline__ void put_item(pack& p, int j, const pack& one) {
   if constexpr (Size == 8) {
@@ -53,7 +53,7 @@ __device__ __forceinline__ void put_item(pack& p, int j, const pack& one) {
   }
 }
 
-/// The last elements, fewer than a pack has.
+/// Loads the last elements, of which there are fewer than a pack has.
 template <int Size>
 __device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, int elements) {
   pack p{};
@@ -66,7 +66,7 @@ __device__ __attribute__((noinline)) pack lone_tail(const unsigned char* from, i
   return p;
 }
 
-/// What a thread keeps of neighbouring rows' answers, to be written at once; of accumulators whose answers have one size.
+/// Answers of neighbouring rows that a thread keeps, to be written at once; for accumulators whose answers have one size.
 template <class Acc, int Rows>
 struct lone_answers {
   static constexpr bool at_once = fixed_answers<Acc>;
@@ -90,7 +90,7 @@ struct lone_answers {
   }
   /// Whether a thread's answers take several stores of 16 bytes, so few that shared memory has room for a warp's.
   static constexpr bool staged = at_once && bytes > 16 && bytes <= lone_stage_bytes;
-  /// All answers of a warp, which lie side by side from a multiple of 16 bytes on: by shared memory, so that each store of the warp writes bytes side by side. All lanes call it.
+  /// Writes all answers of a warp, which lie side by side from a multiple of 16 bytes on, by way of shared memory, so that each store of the warp writes bytes side by side. All lanes call it.
   __device__ __forceinline__ void write_by_warp(uint4* stage) const {
     constexpr unsigned words = bytes / 16;
     const auto lane = static_cast<unsigned>(lane_index());
@@ -111,7 +111,7 @@ struct lone_answers {
     }
     __syncwarp();
   }
-  /// The first `rows` of them; words where all are wanted and they lie so.
+  /// Writes the first `rows` of them; by words where all are wanted and lie at multiples of a word.
   __device__ __forceinline__ void write(int rows) const {
     if constexpr (at_once) {
       constexpr std::size_t step = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : size;
@@ -136,7 +136,7 @@ struct lone_answers {
   }
 };
 
-/// A row of elements in a pack, from `first` on, whatever they are; whether the answer is sure.
+/// Answers a row in a pack, from element `first` on, whatever its values are. Returns whether the answer is sure.
 template <class Acc>
 __device__ __forceinline__ bool add_any_row(const Acc& acc, const facts_of<Acc>& facts, const pack& p, int first, int elements, std::uint64_t n, unsigned char* out) {
   typename Acc::running r = acc.start();
@@ -151,7 +151,7 @@ inline constexpr bool stages_answers = false;
 template <fixed_answers Acc>
 inline constexpr bool stages_answers<Acc> = Acc::items * Acc::answer_size > 32;
 
-/// The rows of a pack, each of 2^Log2 elements; a bit for each that is not sure. `stage`: shared memory, if all lanes have all of their rows.
+/// Answers the rows of a pack, each of 2^Log2 elements, and returns a bit for each that is not sure. `stage`: shared memory, if all lanes have all of their rows.
 /// Rows that bounds do not decide are added as longer rows are: here, or by settle_lone_rows() where that may be uncertain too.
 template <int Log2, class Acc>
 __device__ __forceinline__ unsigned add_rows_of_pack(const Acc& acc, const facts_of<Acc>& facts, const pack& p, std::uint64_t n, int rows, unsigned char* out,
@@ -218,7 +218,7 @@ struct lone_turns {
 /// A turn has one bit of 64, which is that of the 64th after it, too.
 __device__ __forceinline__ std::uint64_t next_turn(std::uint64_t turn) { return turn << 1 | turn >> 63; }
 
-/// Turns of which some answers are uncertain, once more: apart from the others, so that these have no calls, which would keep what outlives them in local memory.
+/// Makes turns once more in which some answers are uncertain. They are apart from other turns, which have no calls in this way: calls would keep values in local memory.
 template <class Acc>
 __device__ __attribute__((noinline)) void settle_lone_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<1>& v, const lone_walk& w,
                                                            std::uint64_t turns, unsigned char* out) {
@@ -384,7 +384,7 @@ template <class Acc>
 inline constexpr int lone_columns_bytes = Acc::fixed_size >= 4 ? 16 : 8;
 template <class Acc>
 inline constexpr int lone_columns_each = lone_columns_bytes<Acc> / Acc::fixed_size;
-/// Loads of a thread at once: twice as many by 8 bytes, of exact sums, extremes and their places.
+/// How many loads a thread makes at once: twice as many by 8 bytes for exact sums, extremes and their places.
 template <class Acc>
 inline constexpr int lone_columns_ahead = (Acc::proves || repeatable_accumulator<Acc>) && lone_columns_bytes<Acc> == 8 ? 8 : 4;
 
@@ -465,7 +465,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, each_bit{}, w.answer_bytes, out);
 }
 
-/// Blocks for so much work.
+/// How many blocks so much work takes.
 inline std::uint32_t lone_blocks(std::uint64_t work, std::uint32_t of_block, const workspace& scratch) {
   return at_most(divide_up(work, of_block), static_cast<std::uint32_t>(lone_waves * scratch.multiprocessors() * (2048 / lone_threads)));
 }

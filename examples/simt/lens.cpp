@@ -60,10 +60,10 @@ int main() {
   config.gridDim = 4;
   config.blockDim = 64;
   cudaLaunchKernelEx(&config, half_barrier);   // cudaErrorLaunchFailure
-  std::puts(simt::last_fault().text.c_str());  // half_barrier(), block 0, thread 0, …: divergent barrier: 16 of 64 threads wait here, thread 16 has ended
+  std::puts(simt::last_fault().text.c_str());  // half_barrier, block 0, thread 0, lens.cpp:22: divergent barrier: 16 of 64 threads wait here, thread 16 has ended
   // [/fault]
   const std::string fault = simt::last_fault().text;
-  const bool is_told = fault.starts_with("half_barrier(), block 0, thread 0, ") &&
-                       fault.ends_with(": divergent barrier: 16 of 64 threads wait here, thread 16 has ended");
+  const bool is_told = fault.starts_with("half_barrier, block 0, thread 0, ") &&
+                       fault.ends_with("lens.cpp:22: divergent barrier: 16 of 64 threads wait here, thread 16 has ended");
   return is_told && races.races().size() == 1 && conflicts == 2 * 31 ? 0 : 1;
 }

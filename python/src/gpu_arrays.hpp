@@ -29,6 +29,8 @@ using array_calls = wf::cuda_array_calls;
 
 [[noreturn]] void refuse(const std::string& what);
 void check(cudaError_t e, const char* who);
+/// Whether what is put on the stream goes into a graph.
+bool is_captured(void* stream);
 
 /// An array as it tells of itself; strides in bytes.
 struct device_array {
@@ -87,6 +89,15 @@ struct turn {
   wf::device_place place;
   std::mutex one_at_a_time;
 
+  /// Makes the place's scratch memory before the stream's first reduction. Where that one is captured into a graph, another stream makes it: in the graph it
+  /// would be there only while the graph runs, and only once.
+  void prepare() {
+    if (is_prepared_) return;
+    if (is_captured(place.stream())) prepare_elsewhere();
+    else check(static_cast<cudaError_t>(array_calls::prepare(place.scratch(), place.stream())), "stream");
+    is_prepared_ = true;
+  }
+
   /// Memory for what is put on the stream before the next call that asks for some. It stays, as the place's scratch memory does.
   void* memory(std::size_t bytes) {
     if (bytes > size_) {
@@ -101,6 +112,9 @@ struct turn {
   }
 
  private:
+  void prepare_elsewhere();
+
+  bool is_prepared_ = false;
   void* at_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -118,6 +132,7 @@ void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
   const on_device there(device, wf::op_names[static_cast<int>(what)]);
   turn& t = turn_of(device, stream);
   const std::lock_guard lock(t.one_at_a_time);
+  t.prepare();
   f(t);
 }
 inline void put(const wf::request& r, int device, std::uintptr_t stream) {

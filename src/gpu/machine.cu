@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/detail/gpu/tuning.hpp>
 #include <warpfold/error.hpp>
 #include <warpfold/executor.hpp>
@@ -255,5 +256,7 @@ static_assert(no_such_kernel == static_cast<int>(cudaErrorNotSupported));
 
 const device_machine& device::built_kernels::machine() { return device::functions; }
 const trial_device& device::built_kernels::trials() { return device::trial_functions; }
+
+int array_calls::prepare(void* scratch, void* stream) { return static_cast<device::workspace*>(scratch)->prepare(static_cast<cudaStream_t>(stream)); }
 
 }  // namespace wf

@@ -121,26 +121,6 @@ wf::extents broadcast_strides(const device_array& x, const wf::extents& shape) {
   return strides;
 }
 
-bool is_captured(void* stream) {
-  cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &now) != cudaSuccess || now != cudaStreamCaptureStatusNone;
-}
-
-void turn::prepare_elsewhere() {
-  constexpr const char* who = "stream";
-  // Captures forbid their thread, or all threads, to wait for a stream, unless the thread says that it knows better.
-  struct relaxed {
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    relaxed() { check(cudaThreadExchangeStreamCaptureMode(&mode), who); }
-    relaxed(const relaxed&) = delete;
-    ~relaxed() { cudaThreadExchangeStreamCaptureMode(&mode); }
-  } const meanwhile;
-  const auto end = [this](void* s) { place.machine().end_stream(s); };
-  const std::unique_ptr<void, decltype(end)> other(place.machine().make_stream(), end);
-  check(static_cast<cudaError_t>(array_calls::prepare(place.scratch(), other.get())), who);
-  check(cudaStreamSynchronize(static_cast<cudaStream_t>(other.get())), who);
-}
-
 turn& turn_of(int device, std::uintptr_t stream) {
   static auto& all = *new std::map<std::pair<int, std::uintptr_t>, turn>;
   static auto& entry = *new std::mutex;

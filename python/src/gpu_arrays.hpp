@@ -29,8 +29,6 @@ using array_calls = wf::cuda_array_calls;
 
 [[noreturn]] void refuse(const std::string& what);
 void check(cudaError_t e, const char* who);
-/// Whether what is put on the stream goes into a graph.
-bool is_captured(void* stream);
 
 /// An array as it tells of itself; strides in bytes.
 struct device_array {
@@ -89,12 +87,10 @@ struct turn {
   wf::device_place place;
   std::mutex one_at_a_time;
 
-  /// Makes the place's scratch memory before the stream's first reduction. Where that one is captured into a graph, another stream makes it: in the graph it
-  /// would be there only while the graph runs, and only once.
+  /// Makes the place's scratch memory before the stream's first reduction, which may be captured into a graph.
   void prepare() {
     if (is_prepared_) return;
-    if (is_captured(place.stream())) prepare_elsewhere();
-    else check(static_cast<cudaError_t>(array_calls::prepare(place.scratch(), place.stream())), "stream");
+    check(static_cast<cudaError_t>(array_calls::prepare(place.scratch(), place.stream())), "stream");
     is_prepared_ = true;
   }
 
@@ -112,8 +108,6 @@ struct turn {
   }
 
  private:
-  void prepare_elsewhere();
-
   bool is_prepared_ = false;
   void* at_ = nullptr;
   std::size_t size_ = 0;

@@ -340,7 +340,7 @@ bool library::converts_here(wf::op o, const asked& how, prepared& p) const {
   const auto want = wanted(how);
   const wf::dtype element = p.x.x.type;
   if (!want || (o != wf::op::sum && o != wf::op::mean && o != wf::op::prod) || how.stream != Py_None || type_object(*want) == Py_None || is_natural(o, element, how) ||
-      how.where != nullptr || how.skip_nans || p.x.x.size() > few || is_captured(stream_at(p.stream)))
+      how.where != nullptr || how.skip_nans || p.x.x.size() > few || is_captured(p.stream))
     return false;
   if (wf::is_integer(*want)) {
     if (*want == wf::dtype::boolean || !wf::is_integer(element) || o == wf::op::mean || how.out != Py_None || wf::info(*want).size == 8) return false;
@@ -352,6 +352,11 @@ bool library::converts_here(wf::op o, const asked& how, prepared& p) const {
   p.x.x.type = *want;
   without_gaps(p.x.x);
   return true;
+}
+
+bool library::is_captured(std::uintptr_t stream) {
+  cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream_at(stream), &now) != cudaSuccess || now != cudaStreamCaptureStatusNone;
 }
 
 std::optional<wf::dtype> library::wanted(const asked& how) const {

@@ -117,6 +117,7 @@ struct library : device_call {
   /// Whether a call for another type, of few elements, has them converted by kernels of this module, which take a third of the time of the library's own; then
   /// they stand in `p` as they are to be. Not into a graph, which would write to the stream's memory whenever it is launched.
   bool converts_here(wf::op o, const asked& how, prepared& p) const;
+  static bool is_captured(std::uintptr_t stream);
   std::optional<wf::dtype> wanted(const asked& how) const;
   bool is_natural(wf::op o, wf::dtype element, const asked& how) const;
   /// Sums of integers modulo less than 2^64, and answers of a type that holds all elements, by the library's own conversions, which are on its own stream. Not valid for other calls.

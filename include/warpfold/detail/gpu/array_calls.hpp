@@ -33,7 +33,7 @@ struct array_selection {
 
 /// These kernels of warpfold::gpu.
 struct cuda_array_calls {
-  /// Makes the scratch memory of a stream, unless it is there; in the order of the named stream, which may be another one.
+  /// Makes the scratch memory of a stream, unless it is there. Where the stream is captured into a graph, the memory is none of the graph's.
   WF_API static int prepare(void* scratch, void* stream);
   /// Carries out a request for minmax: min goes to `out`, max to `greatest`.
   WF_API static int extremes(const device_request&, void* greatest, void* scratch, void* stream);

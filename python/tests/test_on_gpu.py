@@ -764,18 +764,18 @@ def operators_in_graphs():
     for k in (1, 3, 5):
         there.copy_(torch.from_numpy(x * k))
         now = torch.from_numpy(x * k).cuda()
-        for graph, asked, found in graphs:
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # not from a graph, with the memory that the graphs use, and before any of them was launched
+            found = operators(now)
+        torch.cuda.current_stream().wait_stream(side)
+        for a, b in zip(found, operators(now), strict=True):
+            same(host(a), host(b))
+        for graph, asked, found in reversed(graphs):
             for _ in range(2):
                 graph.replay()
             torch.cuda.synchronize()
             for a, b in zip(found, asked(now), strict=True):
                 same(host(a), host(b))
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # not from a graph, with the memory that the graphs use
-            found = operators(now)
-        torch.cuda.current_stream().wait_stream(side)
-        for a, b in zip(found, operators(now), strict=True):
-            same(host(a), host(b))
 
 
 @pytest.mark.skipif("torch" not in REAL, reason="no PyTorch that finds a GPU")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib.util
 import math
 from fractions import Fraction
 
@@ -122,3 +124,12 @@ def answers_of(x, axis, f, dtype, keepdims=False):
     if keepdims:
         out = out.reshape([1 if d in axes else m for d, m in enumerate(x.shape)])
     return out
+
+
+def run_examples(module):
+    """The examples of a module's docstrings, but those of PyTorch where it is not installed: how many there were, and how many failed."""
+    runner = doctest.DocTestRunner()
+    for one in doctest.DocTestFinder().find(module):
+        if "import torch" not in one.docstring or importlib.util.find_spec("torch") is not None:
+            runner.run(one)
+    return runner.summarize()

@@ -2,7 +2,7 @@
 """What each rank runs for test_distributed.py: `ranks.py mpi`, or `ranks.py gloo RANK SIZE FILE`.
 
 Every answer of all ranks' pieces is compared with that of the whole array, byte by byte. With `lost` after the library's name
-rank 1 is killed between two calls, and the others say how that ends.
+rank 1 is killed between two calls, and the others say how that ends. `ranks.py mpi examples`: each rank runs the examples of the docstrings.
 """
 
 import datetime
@@ -55,6 +55,14 @@ if lost:
         os._exit(3)
     print(f"rank {rank} has an answer", flush=True)
     os._exit(0)
+
+
+if sys.argv[2:3] == ["examples"]:
+    from arrays import run_examples
+    found = run_examples(wfd)
+    assert found.failed == 0 and found.attempted > 50
+    print("examples are right", flush=True)
+    sys.exit()
 
 
 def refused(kind, match, f):

@@ -2,17 +2,21 @@
 """Ranks of mpi4py and of torch.distributed: the same bits for any number of them. What runs in each is ranks.py."""
 
 import importlib.util
+import inspect
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 
 import warpfold as wf
 import warpfold.distributed as wfd
+from arrays import run_examples
 
 SCRIPT = str(pathlib.Path(__file__).with_name("ranks.py"))
 
@@ -139,6 +143,41 @@ def test_async():
         with pytest.raises(ZeroDivisionError):
             broken.wait()
     assert broken.is_completed()
+
+
+def documents(of):
+    """What is public there with its own docstring: functions, classes and their methods."""
+    for name in of.__all__:
+        it = getattr(of, name)
+        yield name, it
+        if inspect.isclass(it):
+            yield from ((f"{name}.{n}", f) for n, f in inspect.getmembers(it, inspect.isfunction) if not n.startswith("_"))
+
+
+def test_everything_is_documented():
+    for name, it in documents(wfd):
+        doc = inspect.getdoc(it)
+        assert doc is not None and "\nExamples\n--------\n>>> " in doc, name
+        if inspect.isclass(it):
+            continue
+        assert "\nReturns\n-------\n" in doc, name
+        parameters = [p for p in inspect.signature(it).parameters if p != "self"]
+        assert not parameters or ("\nRaises\n------\n" in doc and "\nReferences\n----------\n" in doc), name
+        assert re.findall(r"^(\w+) : ", doc, re.M) == parameters, name
+
+
+def test_examples(monkeypatch):
+    """With the communicator above in the place of MPI's."""
+    fake = types.ModuleType("mpi4py")
+    fake.MPI = types.SimpleNamespace(COMM_SELF=One())
+    monkeypatch.setitem(sys.modules, "mpi4py", fake)
+    found = run_examples(wfd)
+    assert found.failed == 0 and found.attempted > 50
+
+
+def test_examples_by_mpi():
+    done = run_mpi(2, "examples")
+    assert done.returncode == 0 and done.stdout.count("examples are right") == 2, done.stdout + done.stderr
 
 
 def test_neither_library_is_imported():

@@ -4,6 +4,7 @@ no GPU, none of these libraries, or a package without CUDA."""
 
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -487,13 +488,14 @@ def both_masked(name, there, where, x, mask, **how):
 def test_corrections_that_are_fractions(library):
     on = REAL[library]
     for dtype in DTYPES[library]:
-        for shape in ((1000,), (700, 5), (3, 40_000)):
+        for shape, axes in (((1000,), (None, 0)), ((700, 5), (None, 0, 1)), ((3, 40_000), (None, 1))):
             x = elements(dtype, shape)
             there = on(x)
             for correction, rounding in ((0.5, "nearest"), (-2.25, "up"), (0.1, "down"), (1e-300, "away")):
                 for name in ("var", "std", "mean_var"):
-                    for axis in (None, *range(len(shape))):
+                    for axis in axes:
                         both(name, there, x, library, axis=axis, correction=correction, rounding=rounding)
+        both("std", there, x, library, axis=0, correction=0.1, rounding="down")  # once: 40,000 roots take the CPU 0.2 s
         same(host(wf.segment_var(on(elements(dtype, (1000,))), 7, correction=0.5)), wf.segment_var(elements(dtype, (1000,)), 7, correction=0.5))
 
 
@@ -728,6 +730,77 @@ def test_operators_and_mode_of_pytorch():
     compiled = torch.compile(lambda v: torch.ops.warpfold.sum(v * 2, [1]), backend="eager", fullgraph=True)
     z = torch.randn(30, 500, device="cuda")
     the_same(compiled(z), wf.sum(z.cpu() * 2, axis=1))
+
+
+@pytest.mark.skipif("torch" not in REAL, reason="no PyTorch that finds a GPU")
+def test_operators_in_graphs():
+    """In a process of its own, where a capture is the first to need what the package makes once."""
+    done = subprocess.run([sys.executable, "-c", "import test_on_gpu; test_on_gpu.operators_in_graphs()"], capture_output=True, text=True, cwd=os.path.dirname(__file__))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def operators_in_graphs():
+    """On a stream that was never reduced on, as that of `torch.cuda.graph` is: the graph's answers are those of what lies there when it is launched, again and again."""
+    torch = sys.modules["torch"]
+    import warpfold.torch  # noqa: F401
+    ops, side = torch.ops.warpfold, torch.cuda.Stream()
+    x, weight = elements("float32", (300, 1001)), torch.ones(1001, device="cuda", requires_grad=True)
+    there, labels = torch.from_numpy(x).cuda(), torch.arange(1001, device="cuda") % 7
+
+    def operators(v):
+        (slope,) = torch.autograd.grad(ops.norm(v * weight, [1]).sum(), weight)
+        return [ops.sum(v), ops.sum(v, [1]), ops.sum(v, [0], True), ops.mean(v, [1]), ops.var(v, [0]), ops.var(v, None, 0.5), ops.norm(v), ops.sum(v, [1], False, "up"), slope]
+
+    def functions(v):
+        return [wf.sum(v), wf.max(v, axis=1), *wf.mean_var(v), wf.mean(v, axis=0, where=v > 0), wf.sum_by_label(v[0], labels, 7), wf.sum(v, dtype="float64")]
+    ops.norm(there * weight, [1]).sum().backward()  # which makes what PyTorch keeps for derivatives
+    torch.cuda.synchronize()
+    graphs = []
+    for asked in (operators, functions):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            found = asked(there)
+        graphs.append((graph, asked, found))
+    for k in (1, 3, 5):
+        there.copy_(torch.from_numpy(x * k))
+        now = torch.from_numpy(x * k).cuda()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # not from a graph, with the memory that the graphs use, and before any of them was launched
+            found = operators(now)
+        torch.cuda.current_stream().wait_stream(side)
+        for a, b in zip(found, operators(now), strict=True):
+            same(host(a), host(b))
+        for graph, asked, found in reversed(graphs):
+            for _ in range(2):
+                graph.replay()
+            torch.cuda.synchronize()
+            for a, b in zip(found, asked(now), strict=True):
+                same(host(a), host(b))
+
+
+@pytest.mark.skipif("torch" not in REAL, reason="no PyTorch that finds a GPU")
+def test_compiled_functions_as_graphs():
+    torch = sys.modules["torch"]
+    pytest.importorskip("triton")
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        pytest.skip("no C compiler, which Triton needs")
+    import warpfold.torch  # noqa: F401
+    from torch._dynamo.utils import counters
+
+    def f(v):
+        w = v * 2
+        return torch.ops.warpfold.sum(w, [1]) + torch.ops.warpfold.mean(w), torch.ops.warpfold.norm(w, [0])
+    compiled = torch.compile(f, mode="reduce-overhead", fullgraph=True)
+    before = counters["inductor"]["cudagraph_skips"]
+    for k in range(5):  # it is run, captured, and then launched
+        x = torch.from_numpy(elements("float32", (60, 1001), k)).cuda()
+        torch.compiler.cudagraph_mark_step_begin()
+        for a, b in zip(compiled(x), f(x), strict=True):
+            same(host(a), host(b))
+    assert counters["inductor"]["cudagraph_skips"] == before
+    from torch._inductor import cudagraph_trees
+    manager = cudagraph_trees.get_manager(0, create_if_none_exists=False)
+    assert manager is not None and manager.new_graph_id().id > 0, "no graph was made"
 
 
 def test_jax_on_a_gpu():

@@ -86,7 +86,19 @@ def test_refusals():
 def test_examples():
     import doctest
     found = doctest.testmod(warpfold.xarray)
-    assert found.failed == 0 and found.attempted > 3
+    assert found.failed == 0 and found.attempted > 40
+
+
+def test_every_method_is_documented():
+    import inspect
+    import re
+    for name, f in inspect.getmembers(warpfold.xarray.DataArrayReductions, inspect.isfunction):
+        if not name.startswith("_"):
+            doc = inspect.getdoc(f)
+            for section in ("Returns\n-------\n", "Raises\n------\n", "References\n----------\n", "Examples\n--------\n>>> "):
+                assert section in doc, (name, section)
+            assert re.findall(r"^(\w+) : ", doc.partition("\nReturns\n")[0], re.M) == [p for p in inspect.signature(f).parameters if p != "self"], name
+            assert f"x.warpfold.{name}(" in doc
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "min", "max"])

@@ -11,6 +11,8 @@ ranks, as any collective operation is.
     wfd.all_reduce(tensor, comm)              # element by element
     wfd.all_reduce(tensor, comm, async_op=True).wait()
     wfd.clip_grad_norm_(model.parameters(), 1.0)
+
+The examples below use `MPI.COMM_SELF`, a communicator of one rank.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core, _device
+from ._documents import F, documented
 from ._functions import mean as _mean
 from ._functions import sum as _sum
 from ._general import ONE_AXIS, axes_of
@@ -525,6 +528,14 @@ class Pending:
 
     The arrays that were given must stay as they are until it is done. All ranks wait for theirs in the same order, since wait()
     may send more: an all-reduce of a long tensor is an exchange and a gathering.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import warpfold as wf, warpfold.distributed as wfd
+    >>> under_way = wfd.all_reduce(wf.ExactSum([1e16, 2.0]), MPI.COMM_SELF, async_op=True)
+    >>> under_way.wait().value()  # after other work
+    1.0000000000000002e+16
     """
 
     def __init__(self, ranks: _Mpi | _Torch, steps: Steps) -> None:  # private: calls make it
@@ -544,7 +555,21 @@ class Pending:
             self._error, self.is_done = e, True
 
     def step(self) -> None:
-        """Waits for what was started, and starts what comes next."""
+        """Waits for what was started, and starts what comes next; `wait` does so to the end.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import warpfold as wf, warpfold.distributed as wfd
+        >>> under_way = wfd.all_reduce(wf.ExactSum([1.0]), MPI.COMM_SELF, async_op=True)
+        >>> under_way.step()
+        >>> under_way.is_done
+        True
+        """
         try:
             self._ranks.wait(self._started)
         except BaseException as e:
@@ -553,11 +578,43 @@ class Pending:
         self._next()
 
     def is_completed(self) -> bool:
-        """Whether what is under way has come; wait() then waits for nothing, but may still send more."""
+        """Whether what is under way has come; wait() then waits for nothing, but may still send more.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import warpfold as wf, warpfold.distributed as wfd
+        >>> under_way = wfd.all_reduce(wf.ExactSum([1.0]), MPI.COMM_SELF, async_op=True)
+        >>> while not under_way.is_completed():
+        ...     pass  # other work
+        >>> under_way.wait().value()
+        1.0
+        """
         return self.is_done or self._ranks.has_come(self._started)
 
     def wait(self) -> Any:
-        """The result, as without `async_op`; a second call gives the same again. Raises what the call without it raises."""
+        """The result, as without `async_op`; a second call gives the same again.
+
+        Returns
+        -------
+        What the call without `async_op` returns.
+
+        Raises
+        ------
+        Exception
+            What the call without `async_op` raises.
+
+        Examples
+        --------
+        >>> from mpi4py import MPI
+        >>> import numpy, warpfold.distributed as wfd
+        >>> wfd.all_reduce(numpy.array([0.5, 2.0]), MPI.COMM_SELF, async_op=True).wait().tolist()
+        [0.5, 2.0]
+        """
         while not self.is_done:
             self.step()
         self._started = None
@@ -777,6 +834,19 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
         On every rank, if the ranks bring different things.
     TypeError
         What is none of these.
+
+    References
+    ----------
+    docs/distributed.md: what is sent. docs/states.md: why states merge in any order.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import numpy, warpfold as wf, warpfold.distributed as wfd
+    >>> wfd.all_reduce(wf.ExactSum([1e16, 1.0, -1e16]), MPI.COMM_SELF).value()
+    1.0
+    >>> wfd.all_reduce(numpy.array([[1.0, 2.0], [3.0, 4.0]]), MPI.COMM_SELF, op="mean").tolist()  # each over the ranks
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     found = None if async_op else _again(x, comm, op)
     if found is not None:
@@ -792,7 +862,41 @@ def all_reduce(x: Any, comm: Any = None, *, op: str = "sum", async_op: bool = Fa
 
 
 def reduce(x: Any, comm: Any = None, *, root: int = 0, async_op: bool = False) -> Any:
-    """All ranks' states merged, on one rank; None on the others. Parameters and errors are those of `all_reduce`."""
+    """All ranks' states merged, on one rank; None on the others.
+
+    Parameters
+    ----------
+    x : ExactSum, ExactMoments or array of states
+        Kind, type and shape are the same on each rank.
+    comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
+    root : int
+        The rank that gets the states.
+    async_op : bool
+        As `all_reduce` has it.
+
+    Returns
+    -------
+    The same kind of thing on the rank `root`, None on the others; or a `Pending` of that. `x` is left as it is.
+
+    Raises
+    ------
+    ValueError
+        On every rank, if the ranks bring different things; a `root` that there is not.
+    TypeError
+        What is none of these.
+
+    References
+    ----------
+    docs/distributed.md: what is sent. docs/states.md: why states merge in any order.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import warpfold as wf, warpfold.distributed as wfd
+    >>> merged = wfd.reduce(wf.ExactMoments([1.0, 2.0, 6.0]), MPI.COMM_SELF, root=0)
+    >>> merged.mean(), merged.var()
+    (3.0, 4.666666666666667)
+    """
     if not _is_states(x):
         raise TypeError(f"reduce: an object of type {type(x).__name__}; it takes an ExactSum, ExactMoments or an array of states")
     ranks = _ranks(comm, "reduce", async_op)
@@ -912,20 +1016,45 @@ def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype:
         This rank's piece, cut along a reduced axis; it may have no elements. For `argmin` and `argmax` the pieces lie in the
         order of the ranks, cut along `axis`, or along the first one.
     comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
-    axis, dtype, keepdims, correction, rounding
-        As the function of the reduction in `warpfold` has them.
+        None: the default group of torch.distributed.
+    axis : int, tuple of ints or None
+        The axes to reduce over; None: all.
+    dtype : data type, optional
+        The type of the answer, of sums and means; floats are rounded to it once, integers taken modulo its range.
+    keepdims : bool
+        Reduced axes stay, with length 1.
+    correction : int or float
+        Variances are divided by n - correction, n being the number of all ranks' elements.
+    rounding : {"nearest", "zero", "away", "up", "down"}
+        How the true answer is rounded.
     skip_nans : bool
         NaNs are left out.
 
     Returns
     -------
     scalar or array, or a tuple of two
-        What the function gives for the whole array.
+        What the function gives for the whole array: shape and type are those of its answers, the kind of array is that of `x`.
 
     Raises
     ------
     ValueError
-        On every rank, if the pieces are of different types, or their answers of different shapes.
+        On every rank, if the pieces are of different types, or their answers of different shapes; of no elements on any rank, `min` and its like.
+    numpy.exceptions.AxisError
+        Axes that the piece does not have.
+    TypeError
+        A reduction whose answer depends on the order; elements that are no numbers, or a `dtype` that would lose some of the answer; what is no communicator.
+
+    References
+    ----------
+    docs/distributed.md: what is sent. docs/reductions.md: what is answered of nothing, of NaNs, of too large an answer.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import warpfold.distributed as wfd
+    >>> piece = [[1e16, 5.0], [1.0, 6.0], [-1e16, 1.0]]
+    >>> wfd.answer("sum_of_squares", piece, MPI.COMM_SELF, axis=0, rounding="up").tolist()
+    [2e+32, 62.0]
     """
     ranks = _ranks(comm, reduction)
     source: Source = one_piece(take(x, reduction), reduction)
@@ -954,53 +1083,105 @@ def answer(reduction: str, x: Any, comm: Any = None, *, axis: Any = None, dtype:
     return tuple(given(f) for f in found) if isinstance(found, tuple) else given(found)
 
 
+_PARAMETERS = {
+    "x": """x : array_like
+    This rank's piece of the whole array; pieces may be of different lengths along a reduced axis, and empty.""",
+    "comm": """comm : mpi4py.MPI.Comm or torch.distributed.ProcessGroup, optional
+    None: the default group of torch.distributed.""",
+    "axis": """axis : int, tuple of ints or None
+    The axes to reduce over, of which one is that along which the pieces are cut; None: all. One axis for `argmin` and `argmax`.""",
+    "dtype": """dtype : data type, optional
+    The type of the answer; floats are rounded to it once, integers taken modulo its range.""",
+    "keepdims": """keepdims : bool
+    Reduced axes stay, with length 1.""",
+    "correction": """correction : int or float
+    The sum of squared differences is divided by n - correction, n being the number of all ranks' elements; NaN where that is not positive.""",
+    "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
+    How the true answer is rounded.""",
+    "skip_nans": """skip_nans : bool
+    NaNs are left out.""",
+}
+_SECTIONS = {
+    "Returns": """
+scalar or array
+    The same on each rank: what `warpfold.NAME` gives of the whole array, of that shape and type, in the kind of array that `x` is.""",
+    "Raises": """
+ValueError
+    On every rank, if the pieces are of different types, or their answers of different shapes; of no elements on any rank, where there is no answer of nothing.
+numpy.exceptions.AxisError
+    Axes that the piece does not have.
+TypeError
+    Elements that are no numbers, or a `dtype` that would lose some of the answer; what is no communicator.""",
+    "References": """
+docs/distributed.md: what is sent. docs/reductions.md: what is answered of nothing, of NaNs, of too large an answer.""",
+}
+
+
+def _as(call: str, answer: str) -> Callable[[F], F]:
+    return documented(_PARAMETERS, _SECTIONS, f"""
+>>> from mpi4py import MPI
+>>> import numpy, warpfold.distributed as wfd
+>>> piece = numpy.array([[1e16, 2.0], [1.0, 4.0], [-1e16, 9.0]])
+>>> wfd.{call}
+{answer}""")
+
+
+@_as("sum(piece, MPI.COMM_SELF, axis=0).tolist()", "[1.0, 15.0]")
 def sum(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
-    """The true sum of all ranks' pieces, rounded once; see `answer`."""
+    """The true sum of all ranks' pieces, rounded once."""
     return answer("sum", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
 
 
+@_as("mean(piece, MPI.COMM_SELF, axis=0).tolist()", "[0.3333333333333333, 5.0]")
 def mean(x: Any, comm: Any = None, *, axis: Any = None, dtype: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
          skip_nans: bool = False) -> Any:
-    """The true mean of all ranks' pieces, rounded once; see `answer`."""
+    """The true mean of all ranks' pieces, rounded once."""
     return answer("mean", x, comm, axis=axis, dtype=dtype, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
 
 
+@_as("var(piece, MPI.COMM_SELF, axis=0, correction=1).tolist()", "[1e+32, 13.0]")
 def var(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
-    """The true variance of all ranks' pieces, rounded once; see `answer`."""
+    """The true variance of all ranks' pieces, rounded once."""
     return answer("var", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
 
 
+@_as("std(piece[:, 1], MPI.COMM_SELF, correction=1).item()", "3.605551275463989")
 def std(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, correction: float = 0, rounding: Rounding = "nearest",
         skip_nans: bool = False) -> Any:
-    """The root of the true variance, rounded once; see `answer`."""
+    """The root of the true variance, rounded once."""
     return answer("std", x, comm, axis=axis, keepdims=keepdims, correction=correction, rounding=rounding, skip_nans=skip_nans)
 
 
+@_as("norm(piece[:, 1], MPI.COMM_SELF).item()", "10.04987562112089")
 def norm(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, rounding: Rounding = "nearest",
          skip_nans: bool = False) -> Any:
-    """The Euclidean norm of all ranks' pieces, rounded once; see `answer`."""
+    """The Euclidean norm of all ranks' pieces, rounded once."""
     return answer("norm", x, comm, axis=axis, keepdims=keepdims, rounding=rounding, skip_nans=skip_nans)
 
 
+@_as("min(piece, MPI.COMM_SELF, axis=0).tolist()", "[-1e+16, 2.0]")
 def min(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, skip_nans: bool = False) -> Any:
-    """The least element of all ranks' pieces; see `answer`."""
+    """The least element of all ranks' pieces."""
     return answer("min", x, comm, axis=axis, keepdims=keepdims, skip_nans=skip_nans)
 
 
+@_as("max(piece, MPI.COMM_SELF, axis=0, keepdims=True).tolist()", "[[1e+16, 9.0]]")
 def max(x: Any, comm: Any = None, *, axis: Any = None, keepdims: bool = False, skip_nans: bool = False) -> Any:
-    """The greatest element of all ranks' pieces; see `answer`."""
+    """The greatest element of all ranks' pieces."""
     return answer("max", x, comm, axis=axis, keepdims=keepdims, skip_nans=skip_nans)
 
 
+@_as("argmin(piece, MPI.COMM_SELF, axis=0).tolist()", "[2, 0]")
 def argmin(x: Any, comm: Any = None, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index in the whole array of the first least element; see `answer`."""
+    """The index in the whole array of the first least element."""
     return answer("argmin", x, comm, axis=axis, keepdims=keepdims)
 
 
+@_as("argmax(piece, MPI.COMM_SELF).item()", "0")
 def argmax(x: Any, comm: Any = None, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index in the whole array of the first greatest element; see `answer`."""
+    """The index in the whole array of the first greatest element."""
     return answer("argmax", x, comm, axis=axis, keepdims=keepdims)
 
 
@@ -1071,10 +1252,41 @@ def _norm_of_words(words: Array) -> float:
 def grad_norm(parameters: Iterable[Any], group: Any = None) -> float:
     """The Euclidean norm of all gradients, of which each rank holds other elements (its shards), rounded once to a float.
 
-    The same bits for any number of ranks and any way of cutting the gradients. `parameters` are tensors, of which `grad` counts:
-    the local part of a DTensor, as FSDP makes them; those without a gradient do not. What a DTensor's placements say several
-    ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank. Those
-    on a GPU are reduced there, by ranks of nccl; other groups copy them to the CPU.
+    The same bits for any number of ranks and any way of cutting the gradients. Those on a GPU are reduced there, by ranks of nccl; other groups copy them to the
+    CPU.
+
+    Parameters
+    ----------
+    parameters : torch.Tensor, or several
+        Their `grad` counts: the local part of a DTensor, as FSDP makes them; those without a gradient do not. What a DTensor's placements say several
+        ranks of `group` hold counts once; plain tensors that every rank holds whole would count once a rank. Elements are f16, bf16, f32 or f64.
+    group : torch.distributed.ProcessGroup or mpi4py.MPI.Comm, optional
+        None: the default group of torch.distributed.
+
+    Returns
+    -------
+    float
+        The same on each rank.
+
+    Raises
+    ------
+    TypeError
+        A gradient of another type.
+    ValueError
+        A DTensor's gradient whose sum over the ranks is not made yet; on every rank, if another one calls something else.
+
+    References
+    ----------
+    docs/distributed.md: ranks.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import torch, warpfold.distributed as wfd
+    >>> weight = torch.zeros(2, requires_grad=True)
+    >>> weight.grad = torch.tensor([3.0, 4.0])
+    >>> wfd.grad_norm([weight], MPI.COMM_SELF)
+    5.0
     """
     ranks = _ranks(group, "grad_norm")
     torch = need("torch", "warpfold.distributed", "torch")
@@ -1106,6 +1318,40 @@ def clip_grad_norm_(parameters: Iterable[Any], max_norm: float, group: Any = Non
 
     What each rank holds are shards, as for `grad_norm`; the factor, and so every gradient, has the same bits for any number of
     ranks.
+
+    Parameters
+    ----------
+    parameters : torch.Tensor, or several
+        As `grad_norm` has them; their gradients are changed.
+    max_norm : float
+        What the norm is to be at most.
+    group : torch.distributed.ProcessGroup or mpi4py.MPI.Comm, optional
+        None: the default group of torch.distributed.
+
+    Returns
+    -------
+    float
+        The norm before, the same on each rank.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grad_norm`.
+
+    References
+    ----------
+    docs/distributed.md: ranks.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> import torch, warpfold.distributed as wfd
+    >>> weight = torch.zeros(2, requires_grad=True)
+    >>> weight.grad = torch.tensor([3.0, 4.0])
+    >>> wfd.clip_grad_norm_([weight], 1.0, MPI.COMM_SELF)
+    5.0
+    >>> weight.grad
+    tensor([0.6000, 0.8000])
     """
     shards = list(parameters) if not hasattr(parameters, "grad") else [parameters]
     total = grad_norm(shards, group)

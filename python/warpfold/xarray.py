@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _device, _general
+from ._documents import F, documented
 from ._inputs import lies_on_gpu, take
 from ._modules import need
 from .states import OP_OF, Form
@@ -70,6 +71,48 @@ def _by_states(x: Any, axis: Any, reduction: str, skip: bool, keepdims: bool, dt
     return answer if xp is None else xp.asarray(answer)
 
 
+_PARAMETERS = {
+    "dim": """dim : str, several in a list, ``...`` or None
+    The dimensions to reduce over; None and ``...``: all.""",
+    "skipna": """skipna : bool, optional
+    Whether NaNs are left out; by default those of floats and complex numbers are.""",
+    "min_count": """min_count : int, optional
+    Answers of fewer elements are NaN, of floats and complex numbers.""",
+    "dtype": """dtype : data type, optional
+    The type of the answers; floats are rounded to it once, integers taken modulo its range.""",
+    "ddof": """ddof : int or float
+    The sum of squared differences is divided by n - ddof; NaN where that is not positive.""",
+    "rounding": """rounding : {"nearest", "zero", "away", "up", "down"}
+    How the true answer is rounded.""",
+    "keep_attrs": """keep_attrs : bool, optional
+    Whether answers have the attributes; by default as `xarray.set_options` says.""",
+    "keepdims": """keepdims : bool
+    Reduced dimensions stay, with length 1.""",
+}
+_SECTIONS = {
+    "Returns": """
+xarray.DataArray or xarray.Dataset
+    As it was asked of: without the reduced dimensions, or with ``keepdims`` with length 1 of each, with the coordinates that xarray keeps. Elements are of
+    the type that `warpfold.NAME` gives; they are Dask's where they were, of which nothing is computed yet, and CuPy's where they were.""",
+    "Raises": """
+ValueError
+    Dimensions that there are not; `min` and `max` of no elements.
+TypeError
+    A DataArray of no numbers, or a `dtype` that would lose some of the answer.""",
+    "References": """
+docs/distributed.md: xarray. docs/reductions.md: what is answered of nothing, of NaNs, of too large an answer.""",
+}
+_DATA = """
+>>> import numpy as np, xarray as xr
+>>> import warpfold.xarray
+>>> x = xr.DataArray(np.array([[1e16, 2.0], [1.0, 4.0], [-1e16, np.nan]]), dims=("time", "place"))
+"""
+
+
+def _as(call: str, answer: str) -> Callable[[F], F]:
+    return documented(_PARAMETERS, _SECTIONS, f"{_DATA}>>> x.warpfold.{call}\n{answer}")
+
+
 class _Reductions:
     """Reductions over dimensions; without any, over all.
 
@@ -84,52 +127,63 @@ class _Reductions:
         of_set = {"numeric_only": True} if isinstance(self._of, _xarray.Dataset) else {}
         return self._of.reduce(_reduce, dim, keep_attrs=keep_attrs, keepdims=keepdims, reduction=reduction, skipna=skipna, **of_set, **more)
 
+    @_as('sum("time").values.tolist()', "[1.0, 6.0]")
     def sum(self, dim: Dims = None, *, skipna: bool | None = None, min_count: int | None = None, dtype: Any = None,
             rounding: Rounding = "nearest", keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true sum, rounded once; NaN where fewer than `min_count` elements count."""
         return self._run("sum", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding, min_count=min_count)
 
+    @_as('mean("place").values.tolist()', "[5000000000000001.0, 2.5, -1e+16]")
     def mean(self, dim: Dims = None, *, skipna: bool | None = None, dtype: Any = None, rounding: Rounding = "nearest",
              keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true mean, rounded once."""
         return self._run("mean", dim, skipna, keep_attrs, keepdims, dtype=dtype, rounding=rounding)
 
+    @_as('var("time", ddof=1).values.tolist()', "[1e+32, 2.0]")
     def var(self, dim: Dims = None, *, skipna: bool | None = None, ddof: float = 0, rounding: Rounding = "nearest",
             keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true variance, rounded once."""
         return self._run("var", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
 
+    @_as('std("time", skipna=False).values.tolist()', "[8164965809277260.0, nan]")
     def std(self, dim: Dims = None, *, skipna: bool | None = None, ddof: float = 0, rounding: Rounding = "nearest",
             keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The root of the true variance, rounded once."""
         return self._run("std", dim, skipna, keep_attrs, keepdims, correction=ddof, rounding=rounding)
 
+    @_as('norm("place").values.tolist()', "[1e+16, 4.123105625617661, 1e+16]")
     def norm(self, dim: Dims = None, *, skipna: bool | None = None, rounding: Rounding = "nearest", keep_attrs: bool | None = None,
              keepdims: bool = False) -> Any:
         """The Euclidean norm, rounded once."""
         return self._run("norm", dim, skipna, keep_attrs, keepdims, rounding=rounding)
 
+    @_as('sum_of_squares("place").values.tolist()', "[1e+32, 17.0, 1e+32]")
     def sum_of_squares(self, dim: Dims = None, *, skipna: bool | None = None, rounding: Rounding = "nearest",
                        keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The true sum of squares, rounded once."""
         return self._run("sum_of_squares", dim, skipna, keep_attrs, keepdims, rounding=rounding)
 
+    @_as('min("time").values.tolist()', "[-1e+16, 2.0]")
     def min(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The least element; NaN where there are only NaNs."""
         return self._run("min", dim, skipna, keep_attrs, keepdims)
 
+    @_as('max("time", skipna=False).values.tolist()', "[1e+16, nan]")
     def max(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """The greatest element; NaN where there are only NaNs."""
         return self._run("max", dim, skipna, keep_attrs, keepdims)
 
+    @_as('any("place").values.tolist()', "[True, True, True]")
     def any(self, dim: Dims = None, *, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """Whether any element is other than zero."""
         return self._run("any", dim, False, keep_attrs, keepdims)
 
+    @_as('all("time", keepdims=True).values.tolist()', "[[True, True]]")
     def all(self, dim: Dims = None, *, keep_attrs: bool | None = None, keepdims: bool = False) -> Any:
         """Whether all elements are other than zero."""
         return self._run("all", dim, False, keep_attrs, keepdims)
 
+    @_as('count_nonzero("time").values.tolist()', "[3, 2]")
     def count_nonzero(self, dim: Dims = None, *, skipna: bool | None = None, keep_attrs: bool | None = None,
                       keepdims: bool = False) -> Any:
         """How many elements are other than zero."""

@@ -88,6 +88,7 @@ __global__ void fill_kernel(unsigned char* p, std::uint64_t n, dtype t, data kin
       case dtype::bf16: reinterpret_cast<wf::bf16*>(p)[i] = wf::bf16(x); break;
       case dtype::f32: reinterpret_cast<float*>(p)[i] = static_cast<float>(x); break;
       case dtype::f64: reinterpret_cast<double*>(p)[i] = x; break;
+      case dtype::i16: reinterpret_cast<std::uint16_t*>(p)[i] = static_cast<std::uint16_t>(r); break;
       case dtype::i32: reinterpret_cast<std::uint32_t*>(p)[i] = static_cast<std::uint32_t>(r); break;
       case dtype::i64: reinterpret_cast<std::uint64_t*>(p)[i] = r; break;
       default: p[i] = static_cast<unsigned char>(r);
@@ -513,7 +514,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   rows_bench b(s);
-  for (const dtype t : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i32, dtype::i64, dtype::i8, dtype::c64, dtype::c128}) {
+  for (const dtype t : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::i32, dtype::i64, dtype::i16, dtype::i8, dtype::c64, dtype::c128}) {
     if (listed(s.types, std::string(wf::info(t).name))) run_all(s, b, t);
   }
   if (b.failures() != 0) std::printf("%d cases are wrong\n", b.failures());

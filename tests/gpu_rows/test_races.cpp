@@ -59,7 +59,7 @@ TEST(anywhere_races, none) {
     for (const std::int64_t bytes : {46, 134, 1002, 4110}) {
       for (const bool columns : {false, true}) {
         const std::int64_t n = bytes / size;
-        const row_case c = columns ? columns_case(wf::op::sum, t, 20000 / bytes + 3, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 3), 1, k)
+        const row_case c = columns ? columns_case(wf::op::sum, t, (t == wf::dtype::i8 ? 100000 : 20000) / bytes + 3, n, static_cast<std::int64_t>(k % 2), static_cast<std::int64_t>(k % 3), 1, k)
                                    : rows_case(wf::op::sum, t, 50000 / bytes, n, static_cast<std::int64_t>(k % 3), k);
         expect_no_race(c, orders[k++ % 3], 1);
       }

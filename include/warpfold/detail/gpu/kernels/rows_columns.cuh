@@ -309,14 +309,16 @@ inline constexpr int front_bytes = 8;
 template <class Acc>
 inline constexpr bool has_front = unordered_accumulator<Acc>;
 
-/// Loads of a thread at once; blocks of a multiprocessor. Exact sums want many registers: with fewer blocks, whose threads have them and twice the loads, as much is on
-/// its way, and no register goes into memory.
+/// Loads of a thread at once; blocks of a multiprocessor. Exact sums, and threads that have several columns, want many registers: with fewer blocks, whose threads have them and twice the loads,
+/// as much is on its way, no register goes into memory, and fewer blocks have something to put together.
 template <class Acc>
-inline constexpr int front_ahead = Acc::proves ? 16 : 8;
+inline constexpr bool front_is_wide = Acc::proves || Acc::fixed_size < front_bytes;
 template <class Acc>
-inline constexpr int front_blocks = Acc::proves ? 2 : 4;
-/// Bytes of bf16 that go by front_columns_kernel, at least.
-inline constexpr std::uint64_t front_least_bytes = 12 << 20;
+inline constexpr int front_ahead = front_is_wide<Acc> ? 16 : 8;
+template <class Acc>
+inline constexpr int front_blocks = front_is_wide<Acc> ? 2 : 4;
+/// Bytes of bf16, and of integers of 1 and 2 bytes, that go by front_columns_kernel, at least.
+inline constexpr std::uint64_t front_least_bytes = 96 << 10;  ///< for each multiprocessor
 /// How many totals are merged in a column, at most: a certificate's bound grows with them.
 inline constexpr std::uint64_t most_totals = 1 << 12;
 
@@ -546,10 +548,16 @@ bool enqueue_front_columns(const Acc& acc, const row_view<1>& v, const rows_requ
     if (parts > limit) parts = limit;
   }
   if (parts < 1 || groups > workspace::row_tickets) parts = 1;
-  // columns_kernel has what are no two rounds of a thread, of f64 and bf16, and what is small, of bf16: 64 × 2^18 of f64 took 1.8 times as long by this one, 1000 × 1000 of bf16 1.4.
+  // columns_kernel has what are no two rounds of a thread, of f64 and bf16 (of integers, no round), and what is small, of bf16 and integers of 1 and 2 bytes: 64 × 2^18 of f64 took
+  // 1.8 times as long by this one, of i8 1.6; 1000 × 1000 of bf16 1.4, of i8 1.2.
   if constexpr (Acc::proves && (Acc::fixed_size == 8 || parts_columns<Acc, each>)) {
     if (parts == 1 && v.n < 2 * round) return false;
-    if (Acc::fixed_size == 2 && v.all * Acc::fixed_size < front_least_bytes) return false;
+  }
+  if constexpr (!Acc::proves && front_is_wide<Acc>) {
+    if (v.n < round) return false;
+  }
+  if constexpr (Acc::fixed_size <= 2 && (!Acc::proves || parts_columns<Acc, each>)) {
+    if (v.all * Acc::fixed_size < front_least_bytes * scratch.multiprocessors()) return false;
   }
   if (groups * parts >= (std::uint64_t{1} << 31)) return false;
   w.parts = static_cast<std::uint32_t>(parts);

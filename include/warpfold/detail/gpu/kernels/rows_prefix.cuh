@@ -364,7 +364,6 @@ inline constexpr std::uint64_t prefix_least = 1 << 11, prefix_units = 1 << 14;
 template <class Acc>
 prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, workspace& scratch) {
   constexpr std::uint64_t state_bytes = sizeof(typename joined_rows<Acc>::state), tile = prefix_room<Acc>::tile;
-  constexpr std::uint64_t least_tiles = 4;  // a share has: each may have a part of a tile, which takes as long as a whole one
   prefix_shares s{};
   if constexpr (!takes_shares<Acc>) {
     s.boxes = scratch.row_states();
@@ -374,8 +373,14 @@ prefix_shares prefix_shares_of(std::uint64_t units, const ragged_plan& plan, wor
   s.warps = plan.blocks * ragged_warps;
   const std::uint64_t each = units / s.warps;
   std::uint32_t levels = 0;
-  // Each share costs what a part of a tile and the way to the next one take, which is more beside tiles of 4096 bytes of small elements: of these a warp has fewer.
-  for (const std::uint64_t weights : {0x0101041aull, Acc::fixed_size == 2 ? 0x010full : 0x01020dull, 0x010205ull, 0x01ull}) {
+  struct kind_of_shares {
+    std::uint64_t weights, least_tiles;  ///< tiles of the smallest shares, at least: each may have a part of one, which takes as long as a whole one
+  };
+  constexpr bool half = Acc::fixed_size == 2;
+  // Each share costs what a part of a tile and the way to the next one take, which is more beside tiles of 4096 bytes of small elements: of these a warp has fewer, but in large
+  // arrays, where a warp that is late by 30 µs leaves the others something to take.
+  constexpr kind_of_shares kinds[] = {{half ? 0x01020416u : 0x0101041au, half ? 3 : 4}, {half ? 0x010fu : 0x01020du, 4}, {0x010205, 4}, {1, 4}};
+  for (const auto& [weights, least_tiles] : kinds) {
     if (Acc::fixed_size == 8 && weights == 0x010205) continue;  // slower than one share a warp
     s.weights = weights;
     for (s.weight = levels = 0; levels < 8 && s.weight_of(levels) != 0; ++levels) s.weight += s.weight_of(levels);

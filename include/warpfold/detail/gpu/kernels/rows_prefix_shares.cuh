@@ -66,7 +66,8 @@ struct prefix_shares {
   }
 };
 
-inline constexpr int border_threads = 256, border_lanes_log2 = 4, border_lanes = 1 << border_lanes_log2;
+/// Blocks as large as they can be: those of the kernel behind need nearly all registers of a multiprocessor, and come late where one of these is.
+inline constexpr int border_threads = 1024, border_lanes_log2 = 4, border_lanes = 1 << border_lanes_log2;
 
 /// Finds where share k begins, by 16 lanes that search the offsets, and tells the units of a share of weight 1. All lanes of a warp call it. Units: how many a segment has beside its elements.
 template <std::uint64_t Units>

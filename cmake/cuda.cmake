@@ -22,12 +22,14 @@ if(whose STREQUAL "CUDA architectures" AND named MATCHES "^(52|75)$")
   set(named "")
 endif()
 set(later "")
+set(WF_DEFAULT_ARCHITECTURES OFF)
 if("${named}" STREQUAL "")
   # One of each major version, whose later GPUs run its code too: 8.6 and 8.9 that of 8.0, at three quarters of the time that
   # the set would take with code of their own (docs/log/2026-11-25-default-architectures.md). 9.0 also as PTX, for what comes after all of them.
   set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
   # Code for these is made of that PTX, since kernels have nothing that 9.0 lacks: nvcc reads the files and optimizes three times, not five.
   set(later sm_100,sm_120)
+  set(WF_DEFAULT_ARCHITECTURES ON)
 endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 enable_language(CUDA)

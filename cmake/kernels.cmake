@@ -21,6 +21,10 @@ set(WF_KERNEL_GROUPS
 # Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Other rows would be slower so
 # by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md).
 set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
+# Files, by their first family, of which the default set has code for 8.0 made of the PTX for 7.5, so that nvcc reads and optimizes them twice, not three times. The two PTX
+# are the same but for one instruction, `redux.sync`, which 7.5 has not: where rows are added exactly, five shuffles do its work
+# (docs/log/2026-11-28-nvcc-default-set.md). Other files load and convert otherwise from 8.0 on.
+set(WF_KERNELS_OF_75_FOR_80 rows_integers rows_sums rows_moments rows_complex)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order native products moments"
   "integers integer_moments checked"
@@ -69,4 +73,23 @@ function(wf_kernel_sources out)
   endif()
   list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/gpu/\\1.cu")
   set(${out} ${sources} ${ARGN} PARENT_SCOPE)
+endfunction()
+
+# wf_kernel_architectures(TARGET SOURCE…): where TARGET is compiled for the default set of architectures, these of its files have their code for 8.0 by WF_KERNELS_OF_75_FOR_80.
+function(wf_kernel_architectures target)
+  get_target_property(architectures ${target} CUDA_ARCHITECTURES)
+  if(NOT WF_DEFAULT_ARCHITECTURES OR NOT "80-real" IN_LIST architectures OR WARPFOLD_KERNELS_TOGETHER)
+    return()
+  endif()
+  list(REMOVE_ITEM architectures 80-real)
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source STEM family)
+    string(REGEX REPLACE "_and_others$" "" family ${family})
+    set(of 80)
+    if(family IN_LIST WF_KERNELS_OF_75_FOR_80)
+      set(of 75)
+    endif()
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${of},code=[sm_80]>")
+  endforeach()
 endfunction()

@@ -347,7 +347,43 @@ void check_sums_of_rows() {
 TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
 TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
 
-/// The same of what draw_one draws.
+/// Rows whose elements lie apart, also backwards, are copied before they are added up.
+template <class T>
+void check_rows_with_gaps() {
+  generator random(draw() + 47);
+  for_each_target([&] {
+    for (int k = 0; k < trials(120); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), n = 30 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 300)),
+                         step = 1 + static_cast<std::int64_t>(random() % 3), stride = (n - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
+      const bool backwards = random() % 3 == 0;
+      std::vector<T> all(static_cast<std::size_t>(rows * stride - (stride - (n - 1) * step - 1)));  // nothing lies behind the last element
+      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) / 8 - 125);
+      const wf::view<const T> matrix{all.data() + (backwards ? (n - 1) * step : 0), {rows, n}, {stride, backwards ? -step : step}};
+      const auto sums = wf::sum(matrix, wf::axis{1});
+      const auto means = wf::mean(matrix, wf::axis{1});
+      const auto norms = wf::norm2(matrix, wf::axis{1});
+      const auto variances = wf::var(matrix, wf::axis{1});
+      const auto most = wf::max(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        std::vector<T> row;
+        for (std::int64_t j = 0; j < n; ++j) row.push_back(all[static_cast<std::size_t>(i * stride + j * step)]);
+        const auto at = static_cast<std::size_t>(i);
+        expect_same(sums[at], wf::sum(row), "sum", i);
+        expect_same(means[at], wf::mean(row), "mean", i);
+        expect_same(norms[at], wf::norm2(row), "norm2", i);
+        expect_same(variances[at], wf::var(row), "var", i);
+        expect_same(most[at], wf::max(row), "max", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(rows_with_gaps, f32) { check_rows_with_gaps<float>(); }
+TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
+TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
+TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
+
+/// Sums, means, norms and variances of rows that draw_one draws.
 template <class T, class F>
 void check_sums_of_drawn_rows(F draw_one) {
   generator random(draw() + 29);

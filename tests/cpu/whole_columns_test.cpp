@@ -315,6 +315,34 @@ TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_b
 TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
 TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
 
+/// The extremes of whole arrays that begin anywhere in a cache line, at every place.
+template <class T>
+void check_places_of_extremes() {
+  generator random(draw() + 53);
+  for_each_target([&] {
+    for (int k = 0; k < trials(40); ++k) {
+      const std::size_t begin = random() % 70, n = 1 + random() % 900;
+      std::vector<T> room(begin + n + 70, std::numeric_limits<T>::max());  // greater beside the array, and less
+      for (std::size_t i = 1; i < room.size(); i += 2) room[i] = std::numeric_limits<T>::lowest();
+      const std::span<T> x(room.data() + begin, n);
+      for (T& v : x) v = static_cast<T>(static_cast<int>(random() % 9) + 10);
+      for (std::size_t i = 0; i < n; ++i) {
+        const T before = x[i];
+        x[i] = T(99);
+        expect_same(wf::max(x), T(99), "max", static_cast<std::int64_t>(i));
+        x[i] = T(3);
+        expect_same(wf::min(x), T(3), "min", static_cast<std::int64_t>(i));
+        x[i] = before;
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(extremes_of_arrays, i8) { check_places_of_extremes<std::int8_t>(); }
+TEST(extremes_of_arrays, u16) { check_places_of_extremes<std::uint16_t>(); }
+TEST(extremes_of_arrays, f32) { check_places_of_extremes<float>(); }
+TEST(extremes_of_arrays, f64) { check_places_of_extremes<double>(); }
+
 /// Sums, means and norms of rows of which some are of another kind than the others, with gaps between rows.
 template <class T>
 void check_sums_of_rows() {

@@ -66,8 +66,16 @@ WF_INLINE bool for_vectors(const unsigned char* p, std::int64_t n, std::int64_t 
     for (; p < last; p += w.step) for_turn<Asks>(p, w, look);
     for_turn<Asks>(last, w, look);
   };
-  if (apart == 0) all(std::false_type());
-  else all(std::true_type());
+  if (apart == 0) {
+    // From the next cache line on: vectors that lie in two of them take a third longer.
+    if (const auto before = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(p) % 64); before != 0 && before % size == 0) {
+      for_turn<false>(p, w, look);
+      p += before;
+    }
+    all(std::false_type());
+  } else {
+    all(std::true_type());
+  }
   return true;
 }
 

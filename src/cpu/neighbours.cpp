@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "columns.hpp"
@@ -153,15 +154,26 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
 }
 
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
-  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.elements > most_of_row || p.kept.empty()) return {};
+  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.elements > most_of_row || p.kept.empty() || p.reduced.size() != 1) return {};
   const dimension& rows = p.kept.back();
+  const auto size = static_cast<std::int64_t>(r.element_sizes[0]), row_size = size * p.elements;
+  // Rows with gaps are copied, as many as L1 has room for, but as many as kernels take at once.
+  const bool gaps = p.reduced[0].strides[0] != size;
+  const std::int64_t copied = std::max<std::int64_t>(8, 32768 / row_size / 8 * 8);
   answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
   std::atomic<bool> known{true};
   parallel(c, (p.answers + together - 1) / together, [&](std::int64_t task) {
+    const auto copies = gaps ? std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(copied * row_size)) : nullptr;
     for (std::int64_t a = task * together, end = std::min(p.answers, a + together), n = 0; a < end; a += n) {
       n = std::min(end - a, rows.length - a % rows.length);
-      if (!r.columns->rows(self, at_index(p.base, p.kept, a, 1)[0], rows.strides[0], n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
+      const std::byte* x = at_index(p.base, p.kept, a, 1)[0];
+      if (gaps) {
+        n = std::min(n, copied);
+        for (std::int64_t k = 0; k < n; ++k) copy_strided(copies.get() + k * row_size, x + k * rows.strides[0], p.reduced[0].strides[0], p.elements, r.element_sizes[0]);
+        x = copies.get();
+      }
+      if (!r.columns->rows(self, x, gaps ? row_size : rows.strides[0], n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
                            answered.data() + a)) known = false;
     }
   });

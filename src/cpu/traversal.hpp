@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include <warpfold/detail/cpu/engine.hpp>
@@ -151,7 +152,21 @@ inline void copy_strided(std::byte* to, const std::byte* from, std::int64_t stri
     return;
   }
   const auto copy = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
-    for (std::int64_t i = 0; i < n; ++i)
+    std::int64_t i = 0;
+    if constexpr (Size >= 4) {  // every second element, by vectors; nothing is read behind the last one
+      using word = std::conditional_t<Size == 8, std::uint64_t, std::uint32_t>;
+      using vector __attribute__((vector_size(16))) = word;
+      constexpr std::int64_t per = 16 / Size;
+      for (; stride == 2 * static_cast<std::int64_t>(Size) && i + per < n; i += per) {
+        vector a, b;
+        std::memcpy(&a, from + i * stride, 16);
+        std::memcpy(&b, from + i * stride + 16, 16);
+        if constexpr (Size == 8) a = __builtin_shufflevector(a, b, 0, 2);
+        else a = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        std::memcpy(to + i * static_cast<std::int64_t>(Size), &a, 16);
+      }
+    }
+    for (; i < n; ++i)
       std::memcpy(to + i * static_cast<std::int64_t>(Size), from + i * stride, Size);
   };
   switch (size) {

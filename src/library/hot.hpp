@@ -195,8 +195,8 @@ void hot(const dot<T, false>&, double& s, const void* const* x, std::int64_t n, 
 /// block, which is in L1 to be looked at again.
 struct in_runs {
   std::int64_t apart, length, block;
-  in_runs(std::int64_t n, std::int64_t size)
-      : apart(n * size < cpu::least_for_runs ? 0 : n / cpu::runs),
+  in_runs(std::int64_t n, std::int64_t size, std::int64_t least = cpu::least_for_runs)
+      : apart(n * size < least ? 0 : n / cpu::runs),
         length(n - (cpu::runs - 1) * apart),
         block(32768 / size / (apart != 0 ? cpu::runs : 1)) {}
 };
@@ -220,7 +220,7 @@ void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const voi
          std::int64_t n, std::int64_t) {
   if (n == 0) return;
   constexpr std::int64_t size = sizeof(T);
-  const in_runs all(n, size);
+  const in_runs all(n, size, std::int64_t{1} << 20);  // less is read best by one stream, unasked
   const std::int64_t block = floating<T> ? all.block : all.length;  // floats may be looked at again
   for (std::int64_t i = 0; i < all.length; i += block) {
     const cpu::extremes e = extremes_in<T>(static_cast<const unsigned char*>(x[0]) + i * size,

@@ -315,6 +315,34 @@ TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_b
 TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
 TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
 
+/// The extremes of whole arrays that begin anywhere in a cache line, at every place.
+template <class T>
+void check_places_of_extremes() {
+  generator random(draw() + 53);
+  for_each_target([&] {
+    for (int k = 0; k < trials(40); ++k) {
+      const std::size_t begin = random() % 70, n = 1 + random() % 900;
+      std::vector<T> room(begin + n + 70, std::numeric_limits<T>::max());  // greater beside the array, and less
+      for (std::size_t i = 1; i < room.size(); i += 2) room[i] = std::numeric_limits<T>::lowest();
+      const std::span<T> x(room.data() + begin, n);
+      for (T& v : x) v = static_cast<T>(static_cast<int>(random() % 9) + 10);
+      for (std::size_t i = 0; i < n; ++i) {
+        const T before = x[i];
+        x[i] = T(99);
+        expect_same(wf::max(x), T(99), "max", static_cast<std::int64_t>(i));
+        x[i] = T(3);
+        expect_same(wf::min(x), T(3), "min", static_cast<std::int64_t>(i));
+        x[i] = before;
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(extremes_of_arrays, i8) { check_places_of_extremes<std::int8_t>(); }
+TEST(extremes_of_arrays, u16) { check_places_of_extremes<std::uint16_t>(); }
+TEST(extremes_of_arrays, f32) { check_places_of_extremes<float>(); }
+TEST(extremes_of_arrays, f64) { check_places_of_extremes<double>(); }
+
 /// Sums, means and norms of rows of which some are of another kind than the others, with gaps between rows.
 template <class T>
 void check_sums_of_rows() {
@@ -347,7 +375,43 @@ void check_sums_of_rows() {
 TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
 TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
 
-/// The same of what draw_one draws.
+/// Rows whose elements lie apart, also backwards, are copied before they are added up.
+template <class T>
+void check_rows_with_gaps() {
+  generator random(draw() + 47);
+  for_each_target([&] {
+    for (int k = 0; k < trials(120); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), n = 30 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 300)),
+                         step = 1 + static_cast<std::int64_t>(random() % 3), stride = (n - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
+      const bool backwards = random() % 3 == 0;
+      std::vector<T> all(static_cast<std::size_t>(rows * stride - (stride - (n - 1) * step - 1)));  // nothing lies behind the last element
+      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) / 8 - 125);
+      const wf::view<const T> matrix{all.data() + (backwards ? (n - 1) * step : 0), {rows, n}, {stride, backwards ? -step : step}};
+      const auto sums = wf::sum(matrix, wf::axis{1});
+      const auto means = wf::mean(matrix, wf::axis{1});
+      const auto norms = wf::norm2(matrix, wf::axis{1});
+      const auto variances = wf::var(matrix, wf::axis{1});
+      const auto most = wf::max(matrix, wf::axis{1});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        std::vector<T> row;
+        for (std::int64_t j = 0; j < n; ++j) row.push_back(all[static_cast<std::size_t>(i * stride + j * step)]);
+        const auto at = static_cast<std::size_t>(i);
+        expect_same(sums[at], wf::sum(row), "sum", i);
+        expect_same(means[at], wf::mean(row), "mean", i);
+        expect_same(norms[at], wf::norm2(row), "norm2", i);
+        expect_same(variances[at], wf::var(row), "var", i);
+        expect_same(most[at], wf::max(row), "max", i);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(rows_with_gaps, f32) { check_rows_with_gaps<float>(); }
+TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
+TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
+TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
+
+/// Sums, means, norms and variances of rows that draw_one draws.
 template <class T, class F>
 void check_sums_of_drawn_rows(F draw_one) {
   generator random(draw() + 29);

@@ -54,7 +54,7 @@ template <class T>
 inline constexpr std::int64_t line = 64 / sizeof(T);
 
 /// Calls f(vector, k) on all elements of the runs, or of the one if `apart` is 0, and on some of them twice; not if
-/// there is less than a turn.
+/// there is less than a turn. One run is not asked for: a loop as short as that of extremes keeps enough loads in flight by itself.
 template <class T, class F>
 WF_INLINE bool for_vectors(const unsigned char* p, std::int64_t n, std::int64_t apart, F f) {
   constexpr std::int64_t size = sizeof(T);
@@ -62,8 +62,20 @@ WF_INLINE bool for_vectors(const unsigned char* p, std::int64_t n, std::int64_t 
   const auto look = [&](const unsigned char* at, int k) __attribute__((always_inline)) { f(load<vec<T>>(at), k); };
   if (n * size < w.step) return false;
   const unsigned char* last = p + (n * size - w.step);
-  for (; p < last; p += w.step) for_turn(p, w, look);
-  for_turn(last, w, look);
+  const auto all = [&]<bool Asks>(std::bool_constant<Asks>) __attribute__((always_inline)) {
+    for (; p < last; p += w.step) for_turn<Asks>(p, w, look);
+    for_turn<Asks>(last, w, look);
+  };
+  if (apart == 0) {
+    // From the next cache line on: vectors that lie in two of them take a third longer.
+    if (const auto before = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(p) % 64); before != 0 && before % size == 0) {
+      for_turn<false>(p, w, look);
+      p += before;
+    }
+    all(std::false_type());
+  } else {
+    all(std::true_type());
+  }
   return true;
 }
 

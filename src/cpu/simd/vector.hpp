@@ -354,13 +354,13 @@ struct walk {
 WF_INLINE walk walk_of(std::int64_t apart) { return apart != 0 ? walk{apart, 64} : walk{64, runs * 64}; }
 
 /// Calls f(place, k) for the vectors of one turn, and asks for the lines of the eighth from here.
-template <class F>
+template <bool Asks = true, class F>
 WF_INLINE void for_turn(const unsigned char* p, walk w, F f) {
   constexpr int of_line = 64 / width;
   WF_UNROLL
   for (int k = 0; k < runs * of_line; ++k) {
     const unsigned char* line = p + k / of_line * w.apart;
-    if (k % of_line == 0) prefetch(line, 8 * w.step);
+    if (Asks && k % of_line == 0) prefetch(line, 8 * w.step);
     f(line + k % of_line * width, k);
   }
 }

@@ -70,7 +70,7 @@ int main() {
     wf::sum(a, all, out);
     wf::max(b, all, out + 1);
 
-    // What is captured does not run. A place's scratch memory is there since its first call.
+    // What is captured does not run. The graph shares the place's scratch memory with the place's other calls.
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     check(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));

@@ -124,10 +124,10 @@ WF_API std::string tuning_problem();
 
 class device_place;
 
-/// A stream of a device, and the scratch memory of the reductions on it. One host thread at a time may
+/// A stream of a device, and the scratch memory of the reductions on it, which the first one allocates. One host thread at a time may
 /// use a place; streams that may run at once need a place each. It must not outlive its stream, and
-/// must outlive graphs that captured its reductions. Before a capture, reduce once: that
-/// allocates the memory.
+/// must outlive graphs that captured its reductions. Even the first reduction may be captured: the memory is the place's, not the graph's. So
+/// a place's graphs and its other reductions run one at a time.
 class WF_API device_stream {
  public:
   static constexpr bool is_place = true;  ///< distinguishes places from inputs

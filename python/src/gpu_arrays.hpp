@@ -87,13 +87,6 @@ struct turn {
   wf::device_place place;
   std::mutex one_at_a_time;
 
-  /// Makes the place's scratch memory before the stream's first reduction, which may be captured into a graph.
-  void prepare() {
-    if (is_prepared_) return;
-    check(static_cast<cudaError_t>(array_calls::prepare(place.scratch(), place.stream())), "stream");
-    is_prepared_ = true;
-  }
-
   /// Memory for what is put on the stream before the next call that asks for some. It stays, as the place's scratch memory does.
   void* memory(std::size_t bytes) {
     if (bytes > size_) {
@@ -108,7 +101,6 @@ struct turn {
   }
 
  private:
-  bool is_prepared_ = false;
   void* at_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -126,7 +118,6 @@ void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
   const on_device there(device, wf::op_names[static_cast<int>(what)]);
   turn& t = turn_of(device, stream);
   const std::lock_guard lock(t.one_at_a_time);
-  t.prepare();
   f(t);
 }
 inline void put(const wf::request& r, int device, std::uintptr_t stream) {

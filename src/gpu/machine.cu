@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <warpfold/detail/gpu/array_calls.hpp>
 #include <warpfold/detail/gpu/tuning.hpp>
+#include <warpfold/device/captures.cuh>
 #include <warpfold/error.hpp>
 #include <warpfold/executor.hpp>
 
@@ -98,31 +98,6 @@ void free_scratch(void* scratch, void* stream) noexcept {
   auto* w = static_cast<workspace*>(scratch);
   w->release(static_cast<cudaStream_t>(stream));
   delete w;
-}
-
-/// For as long as it lives its thread may make memory and wait for streams, which captures into graphs forbid their own thread or all threads. A capture
-/// during which one did so would be void.
-class beside_captures {
- public:
-  beside_captures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  beside_captures(const beside_captures&) = delete;
-  ~beside_captures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-cudaError_t prepare(workspace& w, cudaStream_t stream) {
-  cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &now) == cudaSuccess && now == cudaStreamCaptureStatusNone) return w.prepare(stream);
-  const beside_captures meanwhile;  // memory of the graph's would be there only while the graph runs
-  cudaStream_t other = nullptr;
-  cudaError_t e = cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-  if (e != cudaSuccess) return e;
-  e = w.prepare(other);
-  if (e == cudaSuccess) e = cudaStreamSynchronize(other);
-  cudaStreamDestroy(other);
-  return e;
 }
 
 /// What a device's pool keeps when a thread waits: the memory of a tensor that is under way over ranks.
@@ -282,7 +257,5 @@ static_assert(no_such_kernel == static_cast<int>(cudaErrorNotSupported));
 
 const device_machine& device::built_kernels::machine() { return device::functions; }
 const trial_device& device::built_kernels::trials() { return device::trial_functions; }
-
-int array_calls::prepare(void* scratch, void* stream) { return device::prepare(*static_cast<device::workspace*>(scratch), static_cast<cudaStream_t>(stream)); }
 
 }  // namespace wf

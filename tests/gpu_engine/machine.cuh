@@ -65,10 +65,25 @@ inline std::int64_t free_memory() {
   cudaDeviceSynchronize();
   return cudaMemGetInfo(&free_bytes, &all) == cudaSuccess ? static_cast<std::int64_t>(free_bytes) : -1;
 }
+inline std::string capture(void* stream, void (*work)(void*), void* context, void** made) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cudaError_t e = cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeGlobal);
+  if (e == cudaSuccess) {
+    work(context);
+    e = cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
+  }
+  if (e == cudaSuccess) e = cudaGraphInstantiate(&ready, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  *made = ready;
+  return text(e);
+}
+inline std::string launch(void* graph, void* stream) { return text(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream))); }
+inline void free_graph(void* graph) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
 
 inline machine machine_of(const wf::device_library& library) {
   return {devices::device_here(), &library, allocate_pinned, free_pinned, reduce_own, fused_ops, fuse,
-          make_stream,            free_stream, wait,           replay,      free_memory};
+          make_stream,            free_stream, wait,           replay,      free_memory, capture,    launch, free_graph};
 }
 
 }  // namespace machines::inline WF_BUILD

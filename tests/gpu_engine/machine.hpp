@@ -37,6 +37,10 @@ struct machine : device_functions {
   /// Captures `work` on the stream, replays it.
   std::string (*replay)(void* stream, void (*work)(void*), void* context, int times);
   std::int64_t (*free_memory)();
+  /// Captures `work` on the stream, in the mode that forbids most. The graph is launched on a stream, and freed.
+  std::string (*capture)(void* stream, void (*work)(void*), void* context, void** graph);
+  std::string (*launch)(void* graph, void* stream);
+  void (*free_graph)(void* graph);
 };
 const machine& simt_machine();
 const machine& gpu_machine();

@@ -4,6 +4,9 @@
 #include <memory>
 #include <thread>
 
+#include <warpfold/warpfold.h>
+
+#include "captures_table.hpp"
 #include "table.hpp"
 
 namespace {
@@ -142,6 +145,40 @@ TEST_F(under_load, graph_replays_give_the_same) {
   EXPECT_EQ(m.wait(stream), "");
   m.free_stream(stream);
   m.free(out);
+}
+
+/// A place's first call, captured: by C++, and by C.
+TEST_F(under_load, first_calls_in_captures) {
+  const auto open = [](void* stream) {
+    return [place = std::make_shared<wf::gpu>(cuda_stream(stream))](const wf::request& r) { place->run(r); };
+  };
+  check_first_calls_in_captures(gpu_machine(), open);
+  check_first_calls_beside_captures(gpu_machine(), open);
+}
+
+TEST_F(under_load, first_calls_of_c_in_captures) {
+  const auto open = [](void* stream) {
+    wf_place* made = nullptr;
+    EXPECT_EQ(wf_open_gpu(stream, &made), WF_OK) << wf_last_error();
+    return [place = std::shared_ptr<wf_place>(made, wf_close)](const wf::request& r) {
+      const wf_array x{r.inputs.data[0], WF_F32, static_cast<int>(r.inputs.shape.size()), r.inputs.shape.begin(), nullptr};
+      wf_request q{};
+      q.size = sizeof q;
+      q.version = WF_REQUEST_VERSION;
+      q.op = WF_SUM;
+      q.x = &x;
+      using kinds = wf::partition::kinds;
+      q.partition = r.by.kind == kinds::axes ? WF_AXES : r.by.kind == kinds::labels ? WF_LABELS : WF_WHOLE;
+      q.axes = r.by.axes.data();
+      q.axis_count = static_cast<int>(r.by.axes.size());
+      q.indexes = r.by.indexes;
+      q.count = r.by.count;
+      q.out = r.out;
+      q.place = place.get();
+      if (wf_run(&q) != WF_OK) throw wf::error(wf::errc::device, wf_last_error());
+    };
+  };
+  check_first_calls_in_captures(gpu_machine(), open);
 }
 
 /// Launches that follow each other at once, each into the array that the next one reads, through a stream and a

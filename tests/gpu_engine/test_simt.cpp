@@ -11,6 +11,7 @@
 #include <random>
 
 #include "../support/effort.hpp"
+#include "captures_table.hpp"
 #include "fused_table.hpp"
 #include "logsumexp_table.hpp"
 #include "own_operations_table.hpp"
@@ -305,6 +306,14 @@ TEST(front_door, takes_axes_and_segments) {
   wf::sum(place, x.transposed(0, 2), &whole);  // dimensions that do not lie in one another
   EXPECT_EQ(whole, wf::sum(x));
   EXPECT_THROW(wf::sum(place, flat, &whole, wf::axis{1}), wf::error);
+}
+
+TEST(front_door, makes_what_stays_beside_captures) {
+  const auto open = [](void* stream) {
+    return [place = std::make_shared<wf::simulated_gpu>(stream)](const wf::request& r) { place->run(r); };
+  };
+  check_first_calls_in_captures(simt_machine(), open);
+  check_first_calls_beside_captures(simt_machine(), open);
 }
 
 TEST(c_interface, reduces_rows_and_gives_states_on_a_place) {

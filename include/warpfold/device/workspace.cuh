@@ -11,6 +11,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/launch_choices.hpp>
+#include <warpfold/device/captures.cuh>
 #include <warpfold/device/launch.cuh>
 
 namespace wf::device::inline WF_BUILD {
@@ -54,7 +55,8 @@ class workspace {
   }
 
   /// Allocates and zeroes the memory in stream order on the current device; does nothing the second
-  /// time. Reductions call it themselves; call it first where one is to be captured in a graph.
+  /// time. Reductions call it themselves. Where the stream is captured into a graph, the memory is none
+  /// of the graph's, and this call waits for it.
   cudaError_t prepare(cudaStream_t stream) {
     if (words_ != nullptr) return cudaSuccess;
     int device = 0;
@@ -72,18 +74,7 @@ class workspace {
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&double_ratio_, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
 #endif
     if (e != cudaSuccess) return e;
-    static_assert(most_blocks * message_words <= mailbox_words);
-    constexpr std::size_t bytes = std::size_t{8} * zeroed_words;
-    void* p = nullptr;
-    e = cudaMallocAsync(&p, bytes + row_bytes + std::size_t{8} * row_tickets, stream);
-    if (e != cudaSuccess) return e;
-    e = cudaMemsetAsync(p, 0, bytes, stream);
-    if (e != cudaSuccess) {
-      cudaFree(p);
-      return e;
-    }
-    words_ = static_cast<std::uint64_t*>(p);
-    return cudaSuccess;
+    return make(stream);
   }
 
   /// Launch choices in place of the table's.
@@ -141,6 +132,29 @@ class workspace {
     cudaError_t e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     capability = 10 * major + minor;
+    return e;
+  }
+  /// Memory that a captured stream allocates is its graph's, and there only while that runs. So a stream of its own makes it then.
+  [[gnu::cold, gnu::noinline]] cudaError_t make(cudaStream_t stream) {
+    static_assert(most_blocks * message_words <= mailbox_words);
+    constexpr std::size_t bytes = std::size_t{8} * zeroed_words;
+    cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
+    const bool captured = cudaStreamIsCapturing(stream, &now) != cudaSuccess || now != cudaStreamCaptureStatusNone;
+    const beside_captures meanwhile;
+    cudaStream_t other = nullptr;
+    cudaError_t e = captured ? cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) : cudaSuccess;
+    if (e != cudaSuccess) return e;
+    const cudaStream_t on = captured ? other : stream;
+    void* p = nullptr;
+    e = cudaMallocAsync(&p, bytes + row_bytes + std::size_t{8} * row_tickets, on);
+    if (e == cudaSuccess) e = cudaMemsetAsync(p, 0, bytes, on);
+    if (captured) {
+      const cudaError_t there = cudaStreamSynchronize(on);
+      if (e == cudaSuccess) e = there;
+      cudaStreamDestroy(other);
+    }
+    if (e == cudaSuccess) words_ = static_cast<std::uint64_t*>(p);
+    else if (p != nullptr) cudaFree(p);
     return e;
   }
   void swap(workspace& o) noexcept {

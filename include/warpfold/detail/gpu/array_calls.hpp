@@ -33,8 +33,6 @@ struct array_selection {
 
 /// These kernels of warpfold::gpu.
 struct cuda_array_calls {
-  /// Makes the scratch memory of a stream, unless it is there. Where the stream is captured into a graph, the memory is none of the graph's.
-  WF_API static int prepare(void* scratch, void* stream);
   /// Carries out a request for minmax: min goes to `out`, max to `greatest`.
   WF_API static int extremes(const device_request&, void* greatest, void* scratch, void* stream);
   /// Converts n elements without gaps to another type: one that holds all their numbers, or integers modulo a lower power of 2.
@@ -59,7 +57,6 @@ struct cuda_array_calls {
 };
 /// The same of warpfold_simt.
 struct simt_array_calls {
-  static int prepare(void* scratch, void* stream);
   static int extremes(const device_request&, void* greatest, void* scratch, void* stream);
   static int convert(const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream);
   static int part(const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream);

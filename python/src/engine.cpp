@@ -182,6 +182,7 @@ void run_pair(const cpu::erased& f, const options& o, const layout& x, const lay
 void run_parts(const cpu::erased& f, const options& o, const layout& x, const partition& by, void* out) {
   ask(f, &o, operands_of(x, nullptr), by, nearest_or(o), out);
 }
+bool copies_rows(const cpu::erased& f, const layout& x, std::span<const int> axes) { return cpu::copies_rows(f, operands_of(x, nullptr), axes); }
 
 namespace {
 

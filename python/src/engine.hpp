@@ -83,6 +83,8 @@ inline void run_whole(const wf::cpu::erased& f, const wf::options& o, const void
 /// One answer from two arrays of one shape, with gaps or without; an answer for each part.
 void run_pair(const wf::cpu::erased& f, const wf::options& o, const layout& x, const layout& y, void* out);
 void run_parts(const wf::cpu::erased& f, const wf::options& o, const layout& x, const wf::partition& by, void* out);
+/// Whether the engine copies these rows with gaps itself.
+bool copies_rows(const wf::cpu::erased& f, const layout& x, std::span<const int> axes);
 
 class selected;
 /// One answer from the elements of x that the mask, of its shape, names.

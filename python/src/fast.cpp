@@ -337,15 +337,6 @@ class quick_call {
     return true;
   }
 
-  /// Rows of 65 to 4096 elements that the engine copies itself, as many as L1 has room for, by all threads.
-  bool rows_apart(const layout& x, const std::vector<int>& axes) const {
-    const bool has_kernel = r_.what == op::sum || r_.what == op::mean || r_.what == op::min || r_.what == op::max;
-    if (!has_kernel || axes.size() != 1 || element_ == dtype::boolean || !(wf::is_integer(element_) || element_ == dtype::f32 || element_ == dtype::f64)) return false;
-    const auto row = static_cast<std::size_t>(axes[0]);
-    if (x.shape[row] < 65 || x.shape[row] > 4096) return false;
-    return std::all_of(x.strides.begin(), x.strides.end(), [&](std::int64_t s) { return std::abs(s) >= std::abs(x.strides[row]); });
-  }
-
   /// Sums along axes of some of the elements, and of f32 as f64, and reductions of elements that lie apart: a copy of some rows at a time is reduced by the kernels of axes. False
   /// if it cannot be so.
   bool run_copied(const layout& x, const std::vector<int>& axes, void* to) const {
@@ -353,7 +344,7 @@ class quick_call {
     const bool widens = how_ == conversion::none && element_ == dtype::f32 && final_ == dtype::f64;
     const bool some = mask_ || (r_.skip_nans && !wf::is_integer(element_));
     const dtype as = widens ? dtype::f64 : element_;
-    if ((!widens && !some && (!apart(x, axes) || rows_apart(x, axes))) || (some && (r_.what != op::sum || r_.options.rounding != wf::rounding::nearest)) ||
+    if ((!widens && !some && (!apart(x, axes) || copies_rows(*functions_, x, axes))) || (some && (r_.what != op::sum || r_.options.rounding != wf::rounding::nearest)) ||
         ((widens || some) && r_.how != wf::accuracy::exact) || n_ == 0 || !can_copy(element_, as))
       return false;
     std::size_t across = 0;  // the first dimension that is kept

@@ -13,6 +13,29 @@
 
 namespace wf::cpu {
 
+namespace {
+
+/// Whether each answer's elements lie without gaps.
+bool is_gapless(const erased& r, const problem& p) {
+  bool gapless = p.reduced.size() == 1 || p.reduced.empty();
+  for (int k = 0; k < r.inputs && gapless && !p.reduced.empty(); ++k)
+    gapless = p.reduced[0].strides[k] == static_cast<std::int64_t>(r.element_sizes[k]);
+  return gapless;
+}
+
+/// Whether answers lie side by side in memory and the elements of each farther apart, so that rows of answers are walked.
+bool has_panels(const problem& p, bool shortcut) {
+  const auto distance = [](const dimension& d) { return std::abs(d.strides[0]); };
+  return !p.kept.empty() && !p.reduced.empty() && !shortcut && distance(p.kept.back()) < distance(p.reduced.back());
+}
+
+}  // namespace
+
+bool copies_rows(const erased& r, const operands& x, std::span<const int> axes) {
+  const problem p = arrange(r, x, axes);
+  return takes_rows(r, p) && !has_panels(p, false) && !is_gapless(r, p);
+}
+
 void solve(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
   const auto finish = [&](const void* state, std::int64_t answer) {
     r.finish(self, state, p.elements, out + static_cast<std::size_t>(answer) * r.result_size);
@@ -26,15 +49,9 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     return;
   }
 
-  bool gapless = p.reduced.size() == 1 || p.reduced.empty();  // each answer's elements without gaps
-  for (int k = 0; k < r.inputs && gapless && !p.reduced.empty(); ++k)
-    gapless = p.reduced[0].strides[k] == static_cast<std::int64_t>(r.element_sizes[k]);
+  const bool gapless = is_gapless(r, p);
   const bool shortcut = gapless && r.short_run != nullptr && p.elements <= gather_size;
-
-  // Answers side by side in memory, elements of an answer farther apart: walk rows of answers.
-  const auto distance = [](const dimension& d) { return std::abs(d.strides[0]); };
-  const bool panels = !p.kept.empty() && !p.reduced.empty() && !shortcut &&
-                      distance(p.kept.back()) < distance(p.reduced.back());
+  const bool panels = has_panels(p, shortcut);
   const std::int64_t side_by_side = panels ? p.kept.back().length : 1, width = panels ? std::min(panel, side_by_side) : 1,
                      panels_a_row = (side_by_side + width - 1) / width, groups = p.answers / side_by_side * panels_a_row;
   const grouping by{panels, side_by_side, width, panels_a_row, groups};

@@ -153,8 +153,12 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   return answered;
 }
 
+bool takes_rows(const erased& r, const problem& p) {
+  return r.columns != nullptr && r.columns->rows != nullptr && p.elements >= r.columns->least_of_row && p.elements <= most_of_row && !p.kept.empty() && p.reduced.size() == 1;
+}
+
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
-  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.elements > most_of_row || p.kept.empty() || p.reduced.size() != 1) return {};
+  if (!takes_rows(r, p)) return {};
   const dimension& rows = p.kept.back();
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]), row_size = size * p.elements;
   // Rows with gaps are copied, as many as L1 has room for, but as many as kernels take at once.

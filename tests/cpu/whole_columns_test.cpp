@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
@@ -410,6 +411,32 @@ TEST(rows_with_gaps, f32) { check_rows_with_gaps<float>(); }
 TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
 TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
 TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
+
+/// Which of them the engine copies itself, for callers that would copy rows else.
+TEST(rows_with_gaps, are_told_to_callers) {
+  const auto told = [](op o, dtype t, std::int64_t rows, std::int64_t n, std::int64_t row, std::int64_t step, accuracy a = accuracy::exact) {
+    static const double x[1] = {};
+    cpu::operands in;
+    in.data[0] = x;
+    in.shape = {rows, n};
+    in.strides[0] = {row, step};
+    constexpr std::array last{1};
+    return cpu::copies_rows(*find_builtin(o, t, a), in, last);
+  };
+  for (const op o : {op::sum, op::mean, op::max}) {
+    EXPECT_TRUE(told(o, dtype::f32, 5, 65, 1000, 8));
+    EXPECT_TRUE(told(o, dtype::f32, 5, 65, 1000, -8));
+    EXPECT_TRUE(told(o, dtype::i32, 5, 4096, 100000, 8));
+    EXPECT_FALSE(told(o, dtype::f32, 5, 4097, 100000, 8)) << "longer than the kernels of rows take";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 20, 1000, 8)) << "turned into columns";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 1000, 4)) << "no gaps";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side";
+    EXPECT_FALSE(told(o, dtype::f32, 1, 0, 1000, 8));
+  }
+  EXPECT_TRUE(told(op::sum, dtype::f16, 5, 100, 1000, 4));
+  EXPECT_FALSE(told(op::sum, dtype::c128, 5, 100, 10000, 32)) << "no kernel of rows";
+  EXPECT_FALSE(told(op::sum, dtype::f32, 5, 100, 1000, 8, accuracy::fast));
+}
 
 /// Sums, means, norms and variances of rows that draw_one draws.
 template <class T, class F>

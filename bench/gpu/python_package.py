@@ -353,17 +353,20 @@ def calls(seconds):
         "dot": lambda: wf.dot(x, x), "segment_sum": lambda: wf.segment_sum(x, ends), "segment_sum length": lambda: wf.segment_sum(x, 64), "sum_by_label": lambda: wf.sum_by_label(x, at, 10),
         "Reduction": lambda: above(x), "Reduction axis": lambda: above(rows, axis=0), "Reduction of two": lambda: apart(x, x), "Reduction segments": lambda: wf.segment_reduce(above, x, 64),
         "torch: (x > 1).sum()": lambda: (x > 1).sum()}
-    # What C++ takes to put the same sum on the stream, in a loop of its own: what a call of Python's takes beside that is Python's share.
+    # What C++ takes to put the same sums on the stream, in a loop of its own: what a call of Python's takes beside that is Python's share.
     from warpfold import _core, _device
     compiled, op = _device.kernels("sum"), _core.op_names.index("sum")
-    there, to = (_device.array_of(one, 1, "sum") for one in (x, out))
-    in_cpp = []
-    for _ in range(15):
+    in_cpp = {}
+    for name, one, to, axes in (("sum", x, out, []), ("sum axis", rows, torch.empty(32, device="cuda"), [0])):
+        there, answers = (_device.array_of(array, 1, "sum") for array in (one, to))
+        times = []
+        for _ in range(15):
+            torch.cuda.synchronize()
+            times.append(1e6 * compiled.timed(op, there, answers.address, 1, 300, axes))
         torch.cuda.synchronize()
-        in_cpp.append(1e6 * compiled.timed(op, there, to.address, 1, 300))
-    torch.cuda.synchronize()
-    cpp = {"call": "sum from C++", "us": None, "host_us": round(statistics.median(in_cpp), 3), "calls": 300}
-    return [cpp, *({"call": name, **told, "above_cpp_us": round(told["host_us"] - cpp["host_us"], 3)} for name, told in by_turns(named, seconds).items())]
+        in_cpp[name] = statistics.median(times)
+    cpp = [{"call": f"{name} from C++", "us": None, "host_us": round(us, 3), "calls": 300} for name, us in in_cpp.items()]
+    return [*cpp, *({"call": name, **told, "above_cpp_us": round(told["host_us"] - in_cpp[name if name in in_cpp else "sum"], 3)} for name, told in by_turns(named, seconds).items())]
 
 
 def modes(seconds):

@@ -332,8 +332,8 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
                                                 starts == nullptr ? nullptr : starts->data, starts == nullptr ? 8 : static_cast<int>(wf::info(starts->type).size), row, t.place.stream()), "where");
     });
   }, nb::arg("answers"), nb::arg("count"), nb::arg("offsets"), nb::arg("places"), nb::arg("starts").none(), nb::arg("row"), nb::arg("stream"));
-  // Seconds of a call of warpfold::gpu on that stream from C++, of `calls` of them one behind the other, for what measures what Python adds to that.
-  m.def("timed", [](int o, const device_array& x, std::uintptr_t out, std::uintptr_t stream, int calls) {
+  // Seconds of a call of warpfold::gpu on that stream from C++, of all elements or along axes, of `calls` of them one behind the other, for what measures what Python adds to that.
+  m.def("timed", [](int o, const device_array& x, std::uintptr_t out, std::uintptr_t stream, int calls, const std::vector<int>& axes) {
     if (o < 0 || o >= wf::op_count || calls < 1) refuse("no such reduction, or no call of it");
     wf::request r;
     r.what = static_cast<wf::op>(o);
@@ -341,6 +341,10 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
     r.inputs.shape = x.shape;
     r.inputs.data[0] = x.data;
     r.inputs.strides[0] = x.strides;
+    if (!axes.empty()) {
+      r.by.kind = wf::partition::kinds::axes;
+      r.by.axes = axes;
+    }
     r.out = reinterpret_cast<void*>(out);
     double seconds = 0;
     in_turn(x.device, stream, r.what, [&](const turn& t) {
@@ -349,7 +353,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
       seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     });
     return seconds / calls;
-  }, nb::arg("op"), nb::arg("x"), nb::arg("out"), nb::arg("stream"), nb::arg("calls"));
+  }, nb::arg("op"), nb::arg("x"), nb::arg("out"), nb::arg("stream"), nb::arg("calls"), nb::arg("axes") = std::vector<int>());
   m.def("in_order", &in_order, nb::arg("device"), nb::arg("before"), nb::arg("after"));
   m.def(
       "reduce",

@@ -71,6 +71,26 @@ void set_mask(device_call::asked& how, PyObject* where) {
   if (where != Py_None && where != Py_True) how.where = where;
 }
 
+/// (op, x, axis, keepdims, correction, rounding): an exact reduction of an array on a GPU. A list of axes is a tuple of them; none are all.
+PyObject* on_gpu(PyObject*, PyObject* const* a, Py_ssize_t n) {
+  if (!right_number(n, 6, "on_gpu")) return nullptr;
+  const device_call* const d = device_of(a[1]);
+  const auto mode = rounding_told(a[5]);
+  if (d == nullptr || !mode || !PyBool_Check(a[3]) || !PyLong_CheckExact(a[4])) return not_here();
+  const long what = PyLong_AsLong(a[0]);
+  int beyond = 0;
+  const long long divide = PyLong_AsLongLongAndOverflow(a[4], &beyond);
+  if (what < 0 || what >= wf::op_count || beyond != 0) {
+    PyErr_Clear();
+    return not_here();
+  }
+  nb::object axes = PyList_CheckExact(a[2]) ? nb::steal(PyList_AsTuple(a[2])) : nb::borrow(a[2]);
+  if (!axes.is_valid()) return nullptr;
+  if (PyTuple_CheckExact(axes.ptr()) && PyTuple_Size(axes.ptr()) == 0) axes = nb::none();
+  const auto one = static_cast<op>(what);
+  return of_device(*d, std::span(&one, 1), false, a[1], asked_of(axes.ptr(), Py_None, a[3] == Py_True, wf::accuracy::exact, *mode, divide));
+}
+
 /// (x, y, axis, keepdims, accuracy, rounding, out, stream, where)
 PyObject* dot(PyObject*, PyObject* const* a, Py_ssize_t n) {
   if (!right_number(n, 9, "dot")) return nullptr;
@@ -245,6 +265,7 @@ PyCFunction as_method(F f) { return reinterpret_cast<PyCFunction>(reinterpret_ca
 
 PyMethodDef methods[] = {{"dot", as_method(dot), METH_FASTCALL, nullptr},
                          {"parted", as_method(parted), METH_FASTCALL, nullptr},
+                         {"on_gpu", as_method(on_gpu), METH_FASTCALL, nullptr},
                          {"fused", as_method(fused), METH_FASTCALL, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 

@@ -118,6 +118,30 @@ _capsule = ctypes.pythonapi.PyCapsule_New
 _capsule.restype, _capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
+class posing:
+    """A table of PyTorch's functions of DLPack by which its tensors of the CPU are on a GPU, and a capsule of it; `theirs` is PyTorch's."""
+
+    def __init__(self, theirs):
+        words = (ctypes.c_uint64 * 7).from_address(_get(theirs, _NAME))
+        tell = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Tensor))(words[5])
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Tensor))
+        def posed(x, out):
+            try:
+                failed = tell(x, out)
+            except Exception:
+                return -1
+            if not failed and out[0].device_type == 1:
+                out[0].device_type, out[0].device_id = 2, 0
+            return failed
+        self.table = (ctypes.c_uint64 * 7)(*words[:5], ctypes.cast(posed, ctypes.c_void_p).value, ctypes.cast(_stream, ctypes.c_void_p).value)
+        self.held, self.capsule = posed, _capsule(ctypes.addressof(self.table), _NAME, None)
+        _kept.append(self)  # the compiled module has its address
+
+
+_kept = []
+
+
 class Tensor:
     """An array that tells of itself as PyTorch's tensors: by DLPack's C functions."""
 

@@ -569,6 +569,109 @@ def test_few_functions_are_called_on_the_fast_path(told):
         assert own == most, calls
 
 
+@simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray])
+def test_what_pytorchs_operators_ask_first(told, kind):
+    """An answer, or NotImplemented where they are to go their own way."""
+    code, x = _core.op_names.index, np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    def asked(name, such, axis=None, keepdims=False, correction=0, rounding="nearest"):
+        return _core.on_gpu(code(name), such, axis, keepdims, correction, rounding)
+    for axis in (None, 1, -1, (0, 2), [0, 2], [1], [], ()):
+        for name, correction in (("sum", 0), ("mean", 0), ("var", 1), ("norm2", 0)):
+            got = asked(name, placed(kind, x), axis, True, correction, "up")
+            over = None if axis in ([], ()) else tuple(axis) if isinstance(axis, list) else axis
+            more = {"correction": correction} if name == "var" else {}
+            same(got.x, np.asarray(getattr(wf, "norm" if name == "norm2" else name)(x, axis=over, keepdims=True, rounding="up", **more)))
+    others = [(x,), (placed(kind, x), 3), (placed(kind, x), [0, 0]), (placed(kind, x), None, 1), (placed(kind, x), None, False, 0.5), (placed(kind, x), None, False, 1 << 70),
+              (placed(kind, x), None, False, 0, "sideways"), (placed(kind, np.array(3, np.float32)), [0]), (Interface(x),)]
+    others += [(Tensor(x, requires_grad=True),), (Tensor(x, neg=True),), (Tensor(x, kind=1),)] if kind is Tensor else []
+    for given in others:
+        assert asked("sum", *given) is NotImplemented
+    assert _core.on_gpu(99, placed(kind, x), None, False, 0, "nearest") is NotImplemented
+
+
+@pytest.fixture
+def posing():
+    """PyTorch, whose tensors of the CPU say to the fast path that they are on a GPU, by DLPack's functions in C."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("warpfold.torch")
+    told_by = vars(torch.Tensor).get("__dlpack_c_exchange_api__")
+    if told_by is None:
+        pytest.skip("a PyTorch before 2.10, which has no exchange API of DLPack")
+    compiled = _device.kernels("sum")
+    table = device_arrays.posing(told_by)
+    _core.use_device(compiled.torch_tensors(torch.Tensor, [getattr(torch, name, None) for name in _device.NAMES], table.capsule))
+    yield torch
+    _core.use_device(None)
+
+
+@simt
+def test_operators_of_pytorch_are_answered_before_pytorch_chooses(told, posing, monkeypatch):
+    torch, ops = posing, posing.ops.warpfold
+    from warpfold import _functions
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7.5
+    t = torch.from_numpy(x)
+    expected = [(ops.sum(t), wf.sum(x)), (ops.sum(t, [1]), wf.sum(x, axis=1)), (ops.sum.default(t, [0, -1], True), wf.sum(x, axis=(0, 2), keepdims=True)), (ops.sum(t, dim=[]), wf.sum(x)),
+                (ops.sum(x=t, rounding="up"), wf.sum(x, rounding="up")), (ops.mean(t, 0), wf.mean(x, axis=0)), (ops.mean.default(t, keepdim=True), wf.mean(x, keepdims=True)),
+                (ops.var(t), wf.var(x, correction=1)), (ops.var(t, [2], 0.0), wf.var(x, axis=2)), (ops.var(t, correction=2, keepdim=True), wf.var(x, correction=2, keepdims=True)),
+                (ops.norm(t, [1], False, "zero"), wf.norm(x, axis=1, rounding="zero")), (ops.logsumexp(t), wf.logsumexp(x))]
+    for got, want in expected[:-1]:
+        assert type(got) is torch.Tensor
+        same(got.numpy(), np.asarray(want))
+    assert abs(expected[-1][0].item() - expected[-1][1]) < 1e-5  # native arithmetic
+
+    class Slow(Exception):
+        pass
+
+    def refuse(*given, **named):
+        raise Slow
+    for name in ("sum", "mean", "var", "norm", "logsumexp"):
+        monkeypatch.setattr(_functions, name, refuse)
+    for name in ("sum", "mean", "var", "norm", "logsumexp"):
+        op = getattr(ops, name)
+        for called in (op, op.default):
+            for given in ((t,), (t, [1]), (t.mT, [0, 2]), *[(t, None, 2.0)] * (name == "var")):
+                called(*given)
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Hears(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            heard.append(func)
+            return func(*args, **(kwargs or {}))
+
+    class HearsFunctions(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            heard.append(func)
+            return func(*args, **(kwargs or {}))
+    for mode in (Hears, HearsFunctions):
+        heard = []
+        with mode():
+            for called in (ops.sum, ops.sum.default):
+                called(t)
+        assert heard == [ops.sum.default] * 2 or (mode is HearsFunctions and len(heard) == 2), heard
+    slow = [lambda: ops.sum(t.clone().requires_grad_()), lambda: ops.sum(torch._neg_view(t)), lambda: ops.sum(torch.complex(t, t).conj()), lambda: ops.var(t, None, 0.5),
+            lambda: torch.func.vmap(ops.sum)(t), lambda: torch.jit.trace(lambda v: ops.sum(v), (t,)), lambda: ops.sum(torch.nn.Parameter(t))]
+    for call in slow:
+        with pytest.raises(Slow):
+            call()
+    with pytest.raises((Slow, RuntimeError)):  # PyTorch's transforms have no derivatives of such operators; without them the answer would seem to have none
+        torch.func.grad(ops.sum)(t)
+    with pytest.raises(Slow):
+        torch.func.functionalize(ops.sum)(t)
+    with torch.profiler.profile() as profile, pytest.raises(Slow):
+        ops.sum(t)
+    assert "warpfold::sum" in [e.name for e in profile.events()]
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(NotImplementedError, match="forward mode"):
+        ops.sum(torch.autograd.forward_ad.make_dual(t, t))
+    with pytest.raises(NotImplementedError, match="forward mode"):
+        torch.func.jvp(ops.sum, (t,), (t,))
+    for wrong in (lambda: ops.sum(), lambda: ops.sum(t, 0, False, "up", 1), lambda: ops.sum(t, dims=0), lambda: ops.sum(t, keepdim="yes"), lambda: ops.sum.default(t, which=1), lambda: ops.sum(placed(Ndarray, x))):
+        with pytest.raises((RuntimeError, TypeError), match="warpfold::sum"):  # PyTorch's own words
+            wrong()
+
+
 @pytest.fixture
 def known(monkeypatch):
     """Arrays as PyTorch's and CuPy's, for general code: the fast path is not told."""
@@ -965,6 +1068,9 @@ def test_what_a_call_from_cpp_takes_is_of_a_call_that_is_right():
     compiled, out = _device.kernels("sum"), np.zeros(())
     x, to = (_device.array_of(Cuda(one), 1, "sum") for one in (np.arange(10.0), out))
     assert compiled.timed(_core.op_names.index("sum"), x, to.address, 1, 3) > 0 and out == 45
+    columns = np.zeros(4)
+    rows, sums = (_device.array_of(Cuda(one), 1, "sum") for one in (np.arange(12.0).reshape(3, 4), columns))
+    assert compiled.timed(_core.op_names.index("sum"), rows, sums.address, 1, 3, [0]) > 0 and columns.tolist() == [12, 15, 18, 21]
     with pytest.raises(ValueError, match="no call of it"):
         compiled.timed(0, x, to.address, 1, 0)
 

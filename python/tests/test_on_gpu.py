@@ -697,7 +697,7 @@ def test_reductions_of_ones_own(library):
     assert "\n" not in str(e.value)
 
 
-def test_operators_and_mode_of_pytorch():
+def test_operators_and_mode_of_pytorch(monkeypatch):
     torch = pytest.importorskip("torch")
     import test_torch
     from warpfold.torch import exact
@@ -730,6 +730,16 @@ def test_operators_and_mode_of_pytorch():
     compiled = torch.compile(lambda v: torch.ops.warpfold.sum(v * 2, [1]), backend="eager", fullgraph=True)
     z = torch.randn(30, 500, device="cuda")
     the_same(compiled(z), wf.sum(z.cpu() * 2, axis=1))
+    # Plain tensors are answered before PyTorch chooses; those with derivatives are not.
+    from warpfold import _functions
+    expected = {name: op(z.cpu(), [1]) for name, op in test_torch.OPS.items() if name != "logsumexp"}
+    for name in test_torch.OPS:
+        monkeypatch.setattr(_functions, name, lambda *given, **named: 1 / 0)
+    for name, want in expected.items():
+        the_same(test_torch.OPS[name](z, [1]), want)
+        the_same(test_torch.OPS[name].default(z, [1]), want)
+        with pytest.raises(ZeroDivisionError):
+            test_torch.OPS[name](z.clone().requires_grad_(), [1])
 
 
 @pytest.mark.skipif("torch" not in REAL, reason="no PyTorch that finds a GPU")

@@ -131,6 +131,30 @@ def test_compiled_in_one_graph():
     the_same(f(x), wf.sum(x * 2, axis=2) + wf.norm(x))
 
 
+@pytest.mark.parametrize("name", OPS)
+def test_operators_are_pytorchs_to_all_else(name):
+    """Their calls look first whether a tensor is a plain one on a GPU (test_gpu.py); what PyTorch knows of them stays."""
+    import copy
+    op, x = OPS[name], elements(torch.float32)
+    assert isinstance(op, torch._ops.OpOverloadPacket) and isinstance(op.default, torch._ops.OpOverload) and op.default.overloadpacket is op
+    assert copy.deepcopy(op) is op and copy.deepcopy(op.default) is op.default and hash(op.default) == hash(op.default) and op.overloads() == ["default"]
+    assert str(op) == f"warpfold.{name}" and str(op.default) == f"warpfold.{name}.default" and repr(op.default) == f"<OpOverload(op='warpfold.{name}', overload='default')>"
+    the_same(op.default(x, [1]), op(x, [1]))
+    the_same(op(x=x, dim=[1], keepdim=True), op(x, [1], *([1] if name == "var" else []), True))
+    called = {"sum": lambda v: torch.ops.warpfold.sum(v, [1]), "mean": lambda v: torch.ops.warpfold.mean(v, [1]), "var": lambda v: torch.ops.warpfold.var(v, [1]),
+              "norm": lambda v: torch.ops.warpfold.norm(v, [1]), "logsumexp": lambda v: torch.ops.warpfold.logsumexp(v, [1])}[name]
+    the_same(torch.jit.trace(called, (x,))(x + 1), op(x + 1, [1]))
+    from torch.fx.experimental.proxy_tensor import make_fx
+    for mode in ("real", "fake"):
+        graph = make_fx(called, tracing_mode=mode)(x)
+        assert op.default in [node.target for node in graph.graph.nodes]
+        the_same(graph(x + 1), op(x + 1, [1]))
+    the_same(torch.func.vmap(lambda v: op(v))(x), op(x, [1, 2]))
+    for wrong in (lambda: op(), lambda: op(x, 0, *([1] if name == "var" else []), False, "up", 1), lambda: op(x, dims=0), lambda: op(x, keepdim="yes"), lambda: op("x")):
+        with pytest.raises((RuntimeError, TypeError), match=f"warpfold::{name}"):
+            wrong()
+
+
 CALLS = {
     "sum": (lambda x: x.sum(), lambda x: wf.sum(x)), "torch.sum": (lambda x: torch.sum(x, 1), lambda x: wf.sum(x, axis=1)),
     "sum of dims": (lambda x: torch.sum(x, (0, 2), keepdim=True), lambda x: wf.sum(x, axis=(0, 2), keepdims=True)),

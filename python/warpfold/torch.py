@@ -37,7 +37,7 @@ except (ImportError, AttributeError) as e:
 
 __all__ = ["exact"]
 
-_Tensor = _torch.Tensor
+_Tensor, _C = _torch.Tensor, _torch._C
 _CODES = {getattr(_torch, name): k for k, name in enumerate(NAMES) if hasattr(_torch, name)}
 
 
@@ -173,9 +173,54 @@ def _register(name: str, op: str, run: Callable[..., Any], gradient: Callable[..
     made.register_autograd(backward, setup_context=remember)
 
 
+def _quicken(name: str, op: str) -> None:
+    """Plain tensors on a GPU are answered before PyTorch chooses among an operator's functions, which takes longer than all else. What PyTorch heeds there
+    is asked first: modes, torch.jit.trace, the profiler, derivatives in forward mode. A tensor that is not plain (that of a transform of torch.func has no memory) goes PyTorch's
+    way, as do all of a PyTorch that has other names for these."""
+    try:
+        modes, functions, trace, profiler = _C._len_torch_dispatch_stack, _C._len_torch_function_stack, _C._get_tracing_state, _C._autograd._profiler_enabled
+    except AttributeError:
+        return
+    code, forward, on_gpu, packet = OP[op], _forward_ad, _core.on_gpu, getattr(_torch.ops.warpfold, name)
+
+    def found(x: Any, dim: Any, keepdim: Any, correction: Any, rounding: Any) -> Any:
+        if type(x) is not _Tensor or modes() or functions() or trace() or profiler() or forward._current_level >= 0:
+            return NotImplemented
+        return on_gpu(code, x, dim, keepdim, correction, rounding)
+
+    def quick(kind: Any) -> Any:
+        """A class of the same operators, whose calls look here first. Of what the schema does not name PyTorch says that it is wrong."""
+        if name == "var":
+            def call(self: Any, /, x: Any = None, dim: Any = None, correction: Any = 1, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
+                if not rest and not named:
+                    whole = int(correction) if isinstance(correction, float) and correction.is_integer() else correction
+                    answer = found(x, dim, keepdim, whole, rounding)
+                    if answer is not NotImplemented:
+                        return answer
+                return kind.__call__(self, *(() if x is None else (x, dim, correction, keepdim, rounding)), *rest, **named)
+        elif name == "logsumexp":
+            def call(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, *rest: Any, **named: Any) -> Any:
+                if not rest and not named:
+                    answer = found(x, dim, keepdim, 0, "nearest")
+                    if answer is not NotImplemented:
+                        return answer
+                return kind.__call__(self, *(() if x is None else (x, dim, keepdim)), *rest, **named)
+        else:
+            def call(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
+                if not rest and not named:
+                    answer = found(x, dim, keepdim, 0, rounding)
+                    if answer is not NotImplemented:
+                        return answer
+                return kind.__call__(self, *(() if x is None else (x, dim, keepdim, rounding)), *rest, **named)
+        return type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
+    for called in (packet.default, packet):
+        called.__class__ = quick(type(called))
+
+
 for _name, _op, _run, _gradient in (("sum", "sum", _sum, _of_sum), ("mean", "mean", _mean, _of_mean), ("var", "var", _var, _of_var),
                                     ("norm", "norm2", _norm, _of_norm), ("logsumexp", "logsumexp", _logsumexp, _of_logsumexp)):
     _register(_name, _op, _run, _gradient)
+    _quicken(_name, _op)
 
 
 def _in_mode(name: str, x: Any, dim: Any, keepdim: bool, dtype: Any = None, **more: Any) -> Any:

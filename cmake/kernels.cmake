@@ -22,9 +22,9 @@ set(WF_KERNEL_GROUPS
 # by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md).
 set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
 # Files, by their first family, of which the default set has code for 8.0 made of the PTX for 7.5, so that nvcc reads and optimizes them twice, not three times. The two PTX
-# are the same but for one instruction, `redux.sync`, which 7.5 has not: where rows are added exactly, five shuffles do its work
-# (docs/log/2026-11-28-nvcc-default-set.md). Other files load and convert otherwise from 8.0 on.
-set(WF_KERNELS_OF_75_FOR_80 rows_integers rows_sums rows_moments rows_complex)
+# are the same but for what 7.5 has not: five shuffles do the work of `redux.sync`, once per row that is added exactly or per tile, and what bf16 is converted or compared by takes
+# a few instructions more (docs/log/2026-11-28-nvcc-default-set.md, docs/log/2026-11-29-nvcc-default-set.md). Loads of the other files say from 8.0 on what L2 keeps.
+set(WF_KERNELS_OF_75_FOR_80 rows_integers rows_sums rows_moments rows_complex rows_words rows_half_sums own machine)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order native products moments"
   "integers integer_moments checked"

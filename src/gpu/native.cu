@@ -2,6 +2,7 @@
 // Native floating point: accuracy::fast, and prod and logsumexp under either.
 #include <warpfold/detail/gpu/accumulate/logsumexp.cuh>
 #include <warpfold/detail/gpu/accumulate/native_folds.cuh>
+#include <warpfold/detail/gpu/domain/same_size.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
 #include <warpfold/detail/gpu/kernels/reduce.cuh>
 
@@ -43,7 +44,10 @@ enqueue_function find_native(op o, dtype t, accuracy a) {
         return enqueue_complex<typename T::value_type>;
     } else if (state == state_kind::logsumexp) {
       return [](const device_request& r, workspace& w, cudaStream_t stream) {
-        return enqueue_native<logsumexp_fold<T>, T>({}, r, w, stream);
+        using same = same_size<T>;
+        logsumexp_fold<same> fold{};
+        if constexpr (requires { fold.flips; }) fold.flips = !has_sign(r.element);
+        return enqueue_native<logsumexp_fold<same>, same>(fold, r, w, stream);
       };
     } else if constexpr (floating<T>) {
       if (state == state_kind::product) {

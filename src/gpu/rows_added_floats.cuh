@@ -21,6 +21,7 @@
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
 
+#include "many_blocks.cuh"
 #include "rows_added.cuh"
 
 namespace wf::device::inline WF_BUILD {
@@ -244,7 +245,7 @@ __device__ __forceinline__ void add_floats(float* to, const float (&v)[4]) {
 
 /// Adds each element to its answer's slot; a second launch adds those whose slots were not zeroed before the first one.
 template <class T, slot_kind Kind>
-__global__ void __launch_bounds__(adder_threads, resident_blocks(adder_threads, adder_blocks<Kind>)) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
+__global__ void WF_MANY_BLOCKS(adder_threads, adder_blocks<Kind>) add_labelled_floats_kernel(label_slots<T> s, const unsigned char* x, std::int64_t stride, const std::int64_t* labels, bool second) {
   if constexpr (Kind == slot_kind::floats && !has_bulk_copies) return;  // nor vector reductions
   constexpr bool two = Kind != slot_kind::word;
   using format = exact::format<T>;

@@ -12,6 +12,7 @@
 #include <warpfold/device/levels.cuh>
 #include <warpfold/device/workspace.cuh>
 
+#include "many_blocks.cuh"
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {
@@ -203,7 +204,7 @@ __device__ __forceinline__ void copy_key(unsigned char* to, std::uint32_t k, con
 }
 
 template <int Size>
-__global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, runs_resident)) count_runs_kernel(key_array a, std::uint64_t* counts) {
+__global__ void WF_MANY_BLOCKS(runs_threads, runs_resident) count_runs_kernel(key_array a, std::uint64_t* counts) {
   std::uint32_t mine = 0;
   key_tile<Size> t;
   const std::uint64_t end = a.last_tile();
@@ -250,7 +251,7 @@ __global__ void __launch_bounds__(adding_threads) sum_runs_kernel(std::uint64_t*
 
 /// Writes keys and beginnings of the first `room` runs; where there are fewer, empty segments follow.
 template <int Size>
-__global__ void __launch_bounds__(runs_threads, resident_blocks(runs_threads, runs_resident))
+__global__ void WF_MANY_BLOCKS(runs_threads, runs_resident)
     write_runs_kernel(key_array a, const std::uint64_t* counts, unsigned char* unique, std::int64_t* offsets, std::uint64_t room) {
   using tile_type = key_tile<Size>;
   __shared__ std::uint16_t places[runs_warps][tile_type::keys];  // where beginnings in a tile lie: written as they lie, read by lanes side by side

@@ -12,14 +12,23 @@ namespace {
 
 cudaError_t launched(const launch_config& c, auto kernel, auto... a) { return c.blocks == 0 ? cudaSuccess : launch(kernel, c, a...); }
 
-template <class F, bool Products, bool Moments, class Out, int Parts = 1, int Digits = Products ? F::product_digits : F::digits>
-cudaError_t answer_rows(const states_request& r, cudaStream_t stream) {
-  using rows = rows_in_states<F, Products, Moments, Parts, Digits>;
+/// Sums of so many digits, in numbers of T: at most those of its products.
+template <class T>
+cudaError_t answer_sums(const states_request& r, int parts, int digits, int unit, cudaStream_t stream) {
+  if (parts != r.rows.sums || digits != r.rows.digits || r.rows.squares != 0) return cudaErrorInvalidValue;
+  const exact_question q{r.what, r.options.rounding, r.options.correction};
+  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_sums_kernel<exact::format<T>::product_digits, T>, r.states, static_cast<int>(r.words), parts, digits, unit, q,
+                  static_cast<T*>(r.out));
+}
+
+template <class T, int Parts>
+cudaError_t answer_moments(const states_request& r, cudaStream_t stream) {
+  using rows = rows_in_states<exact::format<T>, Parts>;
   if (Parts != r.rows.sums || rows::digits0 != r.rows.digits || rows::squares != r.rows.squares) return cudaErrorInvalidValue;
   const exact_question q{r.what, r.options.rounding, r.options.correction};
   const int values = r.what == op::mean_var ? Parts + 1 : is_spread(r.what) ? 1 : Parts;
-  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_states_kernel<rows, Out>, r.states, static_cast<int>(r.words), q, values,
-                  static_cast<Out*>(r.out));
+  return launched({static_cast<unsigned>(r.count), 32, 0, stream}, answer_moments_kernel<rows, T>, r.states, static_cast<int>(r.words), q, values,
+                  static_cast<T*>(r.out));
 }
 
 /// Elements have parts of type T. Squares of complex numbers are sums over both parts in one row.
@@ -27,9 +36,9 @@ template <class T, int Parts = 1>
 cudaError_t answer_floats(const states_request& r, cudaStream_t stream) {
   using f = exact::format<T>;
   switch (r.kind) {
-    case state_kind::sums: return answer_rows<f, false, false, T, Parts>(r, stream);
-    case state_kind::dots: return r.rows.sums == 1 ? answer_rows<f, true, false, T>(r, stream) : answer_rows<f, true, false, T, Parts>(r, stream);
-    case state_kind::moments: return answer_rows<f, false, true, T, Parts>(r, stream);
+    case state_kind::sums: return answer_sums<T>(r, Parts, f::digits, f::min_exponent, stream);
+    case state_kind::dots: return answer_sums<T>(r, r.rows.sums == 1 ? 1 : Parts, f::product_digits, 2 * f::min_exponent, stream);
+    case state_kind::moments: return answer_moments<T, Parts>(r, stream);
     default: return cudaErrorNotSupported;
   }
 }
@@ -39,10 +48,8 @@ std::int64_t nan_bits() { return static_cast<std::int64_t>(exact::format<T>::qui
 
 cudaError_t answer(const states_request& r, cudaStream_t stream) {
   if (r.rows.sums != 0) {
-    using f64 = exact::format<double>;
     if (is_integer(r.element)) {
-      if (r.kind == state_kind::moments) return answer_rows<f64, false, true, double>(r, stream);
-      return answer_rows<f64, false, false, double, 1, wf::detail::digits_of_integers>(r, stream);
+      return r.kind == state_kind::moments ? answer_moments<double, 1>(r, stream) : answer_sums<double>(r, 1, wf::detail::digits_of_integers, 0, stream);
     }
     switch (r.element) {
       case dtype::f16: return answer_floats<f16>(r, stream);

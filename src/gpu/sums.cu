@@ -49,7 +49,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
     if constexpr (std::is_same_v<T, double>) {  // beyond L2 exact digits of any data take no longer than reading
       if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
       const std::uint64_t bytes = n * sizeof(T);
-      if (w.block_shared_bytes() >= 227 * 1024 && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {
+      if (w.block_shared_bytes() >= 227 * 1024 && w.bulk_copies() && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {
         if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;
         return exact_sum_of_many_doubles(x, n, sum_to<T>{out}, w, stream);
       }

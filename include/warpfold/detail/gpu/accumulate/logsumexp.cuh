@@ -237,18 +237,21 @@ struct double_logsumexp_fold : shifted_sums<double> {
 
 /// Integers of 16 bits and more: how far an element is below the largest so far is an integer, of which a table has
 /// the exp. From 95 on it has 0: 2^63 such elements are below 2^-74 of the largest one. A pack whose own largest
-/// lies that far below, as nearly all random ones do, is left at that.
+/// lies that far below, as nearly all random ones do, is left at that. The library has a kernel a size, which learns of the sign when it runs: elements
+/// without one have their highest bit flipped.
 template <class T>
 struct integer_logsumexp_fold : shifted_sums<T> {
   using base = shifted_sums<T>;
   using state = typename base::state;
-  using keys = pack_keys<T>;
+  using with_sign = std::make_signed_t<T>;
+  using keys = pack_keys<with_sign>;
   using key = typename keys::wide;
   using distance = std::make_unsigned_t<key>;
   static constexpr int reach = 95;
   using powers = lane_table<reach + 1>;
   static constexpr std::size_t shared_bytes = powers::bytes;
   static constexpr key least = std::numeric_limits<key>::min();
+  bool flips = std::is_unsigned_v<T>;
   struct running {
     key largest, bar;  ///< bar: what is below it does not count
     double sum;
@@ -262,26 +265,35 @@ struct integer_logsumexp_fold : shifted_sums<T> {
     return {least, least, 0, powers::own(shared)};
   }
   __device__ __forceinline__ void add(running& s, const pack (&p)[1], std::uint64_t) const {
+    constexpr std::uint32_t highest = base::item_size == 2 ? 0x80008000u : 0x80000000u;
+    pack q = p[0];
+#pragma unroll
+    for (int j = base::item_size == 8 ? 1 : 0; j < 4; j += base::item_size == 8 ? 2 : 1) q.word[j] ^= flips ? highest : 0;
     typename keys::word low = keys::greatest_word, high = keys::least_word;
-    keys::add(low, high, p[0]);
+    keys::add(low, high, q);
     const key m = keys::greatest_of(high);
     if (m < s.bar) return;
     raise(s, m);
     double part[2] = {0, 0};
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) part[i % 2] += below(s, keys::of(item_of<T>(p[0], i)));
+    for (int i = 0; i < base::items; ++i) part[i % 2] += below(s, keys::of(item_of<with_sign>(q, i)));
     s.sum += part[0] + part[1];
   }
   __device__ __forceinline__ void add_item(running& s, std::uint64_t, const T& x) const {
-    raise(s, keys::of(x));
-    s.sum += below(s, keys::of(x));
+    const key k = keys::of(static_cast<with_sign>(flipped(static_cast<std::make_unsigned_t<T>>(x))));
+    raise(s, k);
+    s.sum += below(s, k);
   }
   __device__ __forceinline__ state total(const running& s, const arrays<1>&) const {
     if (s.sum == 0) return base::identity();
-    return {static_cast<double>(keys::value(s.largest)), s.sum};
+    const auto largest = static_cast<std::make_unsigned_t<T>>(s.largest);
+    return {flips ? static_cast<double>(flipped(largest)) : static_cast<double>(static_cast<with_sign>(largest)), s.sum};
   }
 
  private:
+  __device__ __forceinline__ std::make_unsigned_t<T> flipped(std::make_unsigned_t<T> x) const {
+    return static_cast<std::make_unsigned_t<T>>(x ^ (std::uint64_t{flips} << (8 * base::item_size - 1)));
+  }
   /// exp(x - largest)
   static __device__ __forceinline__ double below(const running& s, key x) {
     const distance d = static_cast<distance>(s.largest) - static_cast<distance>(x);
@@ -304,7 +316,7 @@ __device__ __forceinline__ void put_unshifted(double sum, std::uint64_t n, std::
 
 /// i8 and u8: a table of exp(x) for each of the 256, in no need of the largest: exp(255)·2^63 is far from overflow.
 /// An H100's shared memory looks 16 entries up a clock where memory brings 13 elements. (Multiplying one or two of a
-/// pack's 16 from powers of e instead, to spare it, took 1.01 and 1.06 times as long.)
+/// pack's 16 from powers of e instead, to spare it, took 1.01 and 1.06 times as long.) The library has one kernel of both.
 template <class T>
 struct byte_logsumexp_fold {
   using state = double;
@@ -312,13 +324,14 @@ struct byte_logsumexp_fold {
   static constexpr bool packs = true;
   using powers = lane_table<256>;
   static constexpr std::size_t shared_bytes = powers::bytes;
+  bool flips = std::is_unsigned_v<T>;  ///< elements have no sign
   struct running {
     double sum[4];
     const unsigned char* powers_of_e;
   };
 
   __device__ __forceinline__ void fill(unsigned char* shared) const {
-    powers::fill(shared, [](int i) { return exp(static_cast<double>(static_cast<T>(i))); });
+    powers::fill(shared, [this](int i) { return exp(static_cast<double>(flips ? i : static_cast<std::int8_t>(i))); });
   }
   __device__ __forceinline__ state identity() const { return 0; }
   __device__ __forceinline__ state combine(state a, state b) const { return a + b; }

@@ -11,13 +11,12 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/rows_words.cuh>
+#include <warpfold/detail/gpu/domain/same_size.cuh>
 #include <warpfold/detail/gpu/epilogue/integer_moments.cuh>
 
 namespace wf::device::inline WF_BUILD {
 
 inline constexpr std::uint32_t ones_of_bytes = 0x01010101u;
-
-inline bool has_sign(dtype t) { return t == dtype::i8 || t == dtype::i16 || t == dtype::i32 || t == dtype::i64; }
 
 /// Σxy of two inputs; Σx² or Σ|x| of one: modulo 2^64.
 template <int Size, int Inputs>

@@ -432,27 +432,34 @@ struct arg_rows : word_rows<Size> {
   /// Two floats, of argmin with the other sign: the greatest is the best. No zero has a sign, and NaNs are 0x7fff.
   template <bool F16>
   __device__ __forceinline__ std::uint32_t turned(std::uint32_t two) const {
+#if defined(__CUDA_ARCH__)
+    if constexpr (F16) {
+      std::uint32_t y;
+      asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
+      return y;
+    }
+#endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     std::uint32_t y;
-    if constexpr (F16) asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
-    else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(y) : "r"(two), "r"(turn), "r"(0));
     return y;
 #else
-    const auto one = [&](std::uint32_t x) -> std::uint32_t {
-      const std::uint32_t magnitude = x & 0x7fff;
-      return magnitude > (F16 ? 0x7c00u : 0x7f80u) ? 0x7fff : magnitude == 0 ? 0 : x ^ (turn & 0x8000);
-    };
-    return one(two & 0xffff) | one(two >> 16) << 16;
+    constexpr std::uint32_t magnitudes = 0x7fff7fff, signs = 0x80008000;
+    const std::uint32_t magnitude = two & magnitudes;
+    const std::uint32_t nan = magnitude + (F16 ? 0x03ff03ffu : 0x007f007fu), some = magnitude + magnitudes;  // in the highest bit of each half: is it a NaN, is it more than zero
+    return magnitude | ((two ^ turn) & some & ~nan & signs) | (all_of_sign(nan) & magnitudes);
 #endif
   }
-  static __device__ __forceinline__ std::uint32_t rank_of_turned(std::uint32_t two) {
+  static __device__ __forceinline__ std::uint32_t rank_of_turned(std::uint32_t two) { return two ^ (~all_of_sign(two) & 0x7fff7fffu); }
+  /// Each half has its highest bit in all places.
+  static __device__ __forceinline__ std::uint32_t all_of_sign(std::uint32_t two) {
 #if defined(__CUDA_ARCH__)
     std::uint32_t minus;
     asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(minus) : "r"(two));
+    return minus;
 #else
-    const std::uint32_t minus = (two >> 15 & 0x00010001u) * 0xffffu;
+    return (two >> 15 & 0x00010001u) * 0xffffu;
 #endif
-    return two ^ (~minus & 0x7fff7fffu);
   }
   /// A placed rank as a state.
   static __device__ __forceinline__ state found(std::uint32_t one, std::uint64_t index)

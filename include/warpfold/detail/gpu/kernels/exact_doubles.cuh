@@ -109,6 +109,7 @@ struct doubles_part {
 template <rest_rows Rest, int Threads, int Loads, class To>
 __global__ void __launch_bounds__(Threads)
     exact_doubles_kernel(doubles_part part, bool doubles, To out, std::uint64_t* tallies) {
+  if constexpr (!has_bulk_copies && !std::is_pointer_v<To>) return;  // see exact_sum_of_doubles()
   await_stream();
   using rows = anchored_doubles<Rest, Threads, Loads>;
   __shared__ typename rows::room room;
@@ -227,7 +228,7 @@ cudaError_t exact_sum_of_many_doubles(const T* x, std::uint64_t n, To out, works
 }
 
 /// Takes one block, then blocks that have bins, then as many blocks with buckets as multiprocessors have room for. It is a template, as the one above: a program that does not call it has none of
-/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory per block, a sum_to<double>.
+/// its kernels. `out` is a double* or, of more than 2048 packs on a device with 227 KiB of shared memory per block and bulk copies, a sum_to<double>.
 template <std::same_as<double> T, class To>
 cudaError_t exact_sum_of_doubles(const T* x, std::uint64_t n, To out, workspace& scratch, cudaStream_t stream) {
   constexpr bool answers = std::is_same_v<To, double*>;

@@ -17,10 +17,11 @@
 
 namespace wf::device::inline WF_BUILD {
 
-/// Whether exact_sum_state takes n elements of T: many enough, and f64 only where a device has the shared memory to sum any of them at the speed of reading.
+/// Whether exact_sum_state takes n elements of T: many enough, and f64 only where a device has the shared memory to sum any of them at the speed of reading,
+/// and code for it the kernels, which are empty without bulk copies.
 template <class T>
 bool has_sum_state(std::uint64_t n, const workspace& scratch) {
-  return n * sizeof(T) > 16 * most_small_parts && (sizeof(T) < 8 || scratch.block_shared_bytes() >= 227 * 1024);
+  return n * sizeof(T) > 16 * most_small_parts && (sizeof(T) < 8 || (scratch.block_shared_bytes() >= 227 * 1024 && scratch.bulk_copies()));
 }
 
 /// Enqueues what writes the state of x[0 … n) to `words`; has_sum_state() says that it does. T is as sums know it, Number the library's. Workspaces are

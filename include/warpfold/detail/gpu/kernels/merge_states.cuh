@@ -98,20 +98,42 @@ __global__ void __launch_bounds__(128) merge_sets_kernel(std::int64_t* to, const
   state[3] = c;
 }
 
-/// Rows of digits of states: Σx for each part of the elements, and Σ|x|² behind them. In a state the squares of a part are behind the part's sum.
-template <class F, bool Products, bool Moments, int Parts = 1, int Digits = Products ? F::product_digits : F::digits>
+/// What the counters of a part have seen, as bits of `special`.
+__device__ __forceinline__ std::uint32_t kinds_of(const std::int64_t* counters) {
+  return (counters[1] != 0 ? special::nan : 0u) | (counters[2] != 0 ? special::pos_inf : 0u) | (counters[3] != 0 ? special::neg_inf : 0u) |
+         (counters[4] != counters[0] ? special::ordinary : 0u);
+}
+
+/// Answers sums and sums of products, one state per warp and one part of the elements after the other. How many digits a part has and what their unit is, is known when it runs: at most Digits.
+template <int Digits, class Out>
+__global__ void __launch_bounds__(32) answer_sums_kernel(const std::int64_t* states, int words, int parts, int digits, int unit, exact_question q, Out* out) {
+  __shared__ std::int64_t room[Digits];
+  const std::int64_t* part = states + static_cast<std::int64_t>(blockIdx.x) * words + 1;
+  const auto n = static_cast<std::uint64_t>(part[-1]);
+  out += static_cast<std::int64_t>(blockIdx.x) * parts;
+  for (int p = 0; p < parts; ++p, part += digits + 5) {
+    for (int k = lane_index(); k < Digits; k += warp_lanes) room[k] = k < digits ? part[k] : 0;
+    __syncwarp();
+    const std::uint32_t kinds[1] = {kinds_of(part + digits)};
+    const shared_number number[1] = {shared_number_of<Digits>(room, unit)};
+    answer_by_lanes<1, true, true>(number, kinds, n, q, out + p);
+    __syncwarp();
+  }
+}
+
+/// Rows of digits of states of moments: Σx for each part of the elements, and Σ|x|² behind them. In a state the squares of a part are behind the part's sum.
+template <class F, int Parts = 1>
 struct rows_in_states {
-  static constexpr int rows = Parts + (Moments ? 1 : 0), watches = Parts;
-  static constexpr int squares = Moments ? F::product_digits : 0;
-  static constexpr int digits0 = Digits, digits1 = Parts == 2 ? Digits : squares, digits2 = squares;
-  static constexpr int unit0 = Digits == 6 ? 0 : Products ? 2 * F::min_exponent : F::min_exponent;
-  static constexpr int unit1 = Parts == 2 ? unit0 : 2 * F::min_exponent, unit2 = 2 * F::min_exponent;
-  static constexpr int part_words = Digits + 5 + squares;
+  static constexpr int rows = Parts + 1, watches = Parts;
+  static constexpr int squares = F::product_digits;
+  static constexpr int digits0 = F::digits, digits1 = Parts == 2 ? digits0 : squares, digits2 = squares;
+  static constexpr int unit0 = F::min_exponent, unit1 = Parts == 2 ? unit0 : 2 * F::min_exponent, unit2 = 2 * F::min_exponent;
+  static constexpr int part_words = digits0 + 5 + squares;
 };
 
-/// Answers sums, products and moments, one state per warp.
+/// Answers moments, one state per warp.
 template <class Rows, class Out>
-__global__ void __launch_bounds__(32) answer_states_kernel(const std::int64_t* states, int words, exact_question q, int values, Out* out) {
+__global__ void __launch_bounds__(32) answer_moments_kernel(const std::int64_t* states, int words, exact_question q, int values, Out* out) {
   __shared__ std::int64_t room[all_digits<Rows> + spread_digits<Rows> + 1];
   const std::int64_t* const state = states + static_cast<std::int64_t>(blockIdx.x) * words;
   const int lane = lane_index();
@@ -123,8 +145,7 @@ __global__ void __launch_bounds__(32) answer_states_kernel(const std::int64_t* s
     const std::int64_t* const counters = digits + Rows::digits0;
     for (int k = lane; k < Rows::digits0; k += warp_lanes) room[part * Rows::digits0 + k] = digits[k];
     for (int k = lane; k < Rows::squares; k += warp_lanes) room[Rows::watches * Rows::digits0 + k] += counters[5 + k];
-    kinds[part] = (counters[1] != 0 ? special::nan : 0u) | (counters[2] != 0 ? special::pos_inf : 0u) |
-                  (counters[3] != 0 ? special::neg_inf : 0u) | (counters[4] != counters[0] ? special::ordinary : 0u);
+    kinds[part] = kinds_of(counters);
   }
   __syncwarp();
   answer_of_rows<Rows, Out>(room, kinds, static_cast<std::uint64_t>(state[0]), q, out + static_cast<std::int64_t>(blockIdx.x) * values);

@@ -119,6 +119,7 @@ struct prefix_of<whole_sum_rows<Size>> {
   __device__ __forceinline__ facts warp_facts(const part&, number) const { return {}; }
   static __device__ __forceinline__ facts joined(const facts&, const facts&) { return {}; }
   static __device__ __forceinline__ bool is_exact(const facts&) { return true; }
+  static constexpr bool near_answers = false;
   __device__ __forceinline__ typename acc::state state_of(sum s, const facts&) const { return s; }
   __device__ __forceinline__ bool answer(sum s, std::uint64_t n, const facts&, void* to) const { return a.answer(s, n, {}, to); }
   __device__ __forceinline__ void answer(sum s, void* to) const { a.answer(s, 0, {}, to); }
@@ -252,6 +253,15 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
     if constexpr (half) return false;  // it has infinities or NaNs
     else return __float_as_uint(f.magnitudes) < 0x7f800000u;
   }
+  /// Whether two roundings tell an answer by sums that are near.
+  static constexpr bool near_answers = !half;
+  /// Writes the answer of a sum that is near; false if that does not decide it. A part of the sum may be exact, and another may be of the tile before: what two more additions lose is in the bound.
+  __device__ __forceinline__ bool answer_near(double s, const facts& f, void* to) const {
+    const double error = certified::multiply(static_cast<double>(f.magnitudes), near_additions * 0x1p-53);
+    const T low = base::rounded(certified::subtract(s, error)), high = base::rounded(certified::add(s, error));
+    *static_cast<T*>(to) = low;
+    return exact::format<T>::to_bits(low) == exact::format<T>::to_bits(high);
+  }
   /// Elements whose sum this is, exactly or nearly.
   __device__ __forceinline__ typename acc::state state_of(double s, const facts& f, bool near = false) const {
     typename acc::state t{};
@@ -338,6 +348,7 @@ struct prefix_of<certified_rows<double, terms::sum>> : quick_rows<double, false>
   static __device__ __forceinline__ bool is_infinite(const facts& f) { return high_of(f) == 0x7ff; }
   /// Each of those 49 operations loses less than 2 · 50 · 2^-106 · M, 2^13 · 2^-106 · M in all. Bounds must not underflow, nor what state_of() tells overflow.
   static constexpr int near_bits = 13;
+  static constexpr bool near_answers = false;
   static __device__ __forceinline__ bool is_near(const facts& f) { return high_of(f) > 200 && high_of(f) < 2000; }
   static __device__ __forceinline__ double near_error(const facts& f) { return __hiloint2double((high_of(f) + 1 + near_bits - 106 + tile_bits) << 20, 0); }
   /// The state of elements whose sum this is, exactly or nearly. The second half is then below 2^-53 of the first, as if it were one term. Where it is near, the extent is made so great that certified::loss_of_pairs

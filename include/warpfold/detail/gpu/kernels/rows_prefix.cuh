@@ -136,6 +136,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
   unsigned k = 0, at = 0, stage = 0, tile = 0, asked = 0, there = 0;  // `at`: where in the tile that comes next what was not added yet begins
   [[maybe_unused]] std::uint32_t ticket = 0;
   bool carried = false, open = false;
+  [[maybe_unused]] bool near_carry = false;  // `carry` is near, not exact
   [[maybe_unused]] unsigned began = 0;  // where segment k begins
   sum carry{};
   facts_type carry_facts{};
@@ -188,7 +189,13 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       __syncwarp();
       facts_type joined = facts;
       if constexpr (Acc::proves) {
-        inexact = !sums::is_exact(facts);
+        inexact = near_carry || !sums::is_exact(facts);
+        if constexpr (sums::near_answers) {
+          if (inexact) {
+            if (lane == 0) share.tile_facts = facts;
+            break;
+          }
+        }
         if (carried) {
           joined = sums::joined(carry_facts, facts);
           if (inexact || !sums::is_exact(joined)) {
@@ -304,7 +311,8 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       __syncwarp();
       if (ended) answer_ended(acc, v, w, share, rooms[warp], out);
       if (inexact) {
-        if (!sums::may_be_inexact || sums::is_infinite(carry_facts)) working = add_inexact_tile<true>(acc, v, w, room, share, rooms[warp], out);
+        if constexpr (sums::near_answers) working = add_near_tile(acc, v, w, room, share, rooms[warp], out);
+        else if (!sums::may_be_inexact || sums::is_infinite(carry_facts)) working = add_inexact_tile<true>(acc, v, w, room, share, rooms[warp], out);
         else if constexpr (sums::may_be_inexact) working = add_inexact_tile<false>(acc, v, w, room, share, rooms[warp], out);
         tile = share.tile + tile_size;
         stage = share.stage ^ 1;
@@ -319,6 +327,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       carried = share.carried;
       carry = share.carry;
       carry_facts = share.facts;
+      if constexpr (sums::near_answers) near_carry = inexact && carried && !sums::is_exact(carry_facts);
       if constexpr (Counts) {
         if (inexact) began = carried ? share.tile + share.at : tile;
       }

@@ -51,6 +51,7 @@ struct prefix_share : prefix_stretch {
   bool opens, carried;  ///< something of segment k is in `open`; in `carry`
   typename prefix_of<Acc>::sum carry;
   typename prefix_of<Acc>::facts facts;       ///< the carry's; in a tile that is not exact, its own
+  typename prefix_of<Acc>::facts tile_facts;  ///< the tile's, where both are needed (add_near_tile)
 };
 
 /// Adds `many` elements of segment k from its element `index` on, by a warp, whatever values they have. Not inlined: most tiles need it for no segment.

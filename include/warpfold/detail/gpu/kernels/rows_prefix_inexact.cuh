@@ -143,4 +143,137 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
   return false;
 }
 
+/// The same of f32 and bf16, whose answers two roundings tell: an array of normal numbers has such a tile among some hundreds (f32) or ten thousands (bf16), whose warp would be late by 15 to 90 µs if
+/// its answers were made of states, by code that nobody had used before. What the tile has of the last segment goes to `carry`, exact or near: a sum that is near goes no further than to the end of its
+/// segment in the next tile, which comes here too. Tiles of other values go on to add_inexact_tile.
+template <class Acc>
+__device__ __attribute__((noinline)) bool add_near_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
+                                                        typename room_of<Acc>::type& exact, unsigned char* out) {
+  using sums = prefix_of<Acc>;
+  using joins = joined_rows<Acc>;
+  const sums adds = sums::of(acc);
+  const auto lane = static_cast<unsigned>(lane_index());
+  const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
+  const typename sums::facts facts = share.tile_facts;
+  typename sums::facts carry_facts = share.facts;
+  double carry = share.carry;
+  bool carried = share.carried, opens = share.opens;
+  unsigned k = share.k, at = share.at;
+  segment_ends<Acc> to_come{v, room, share.first, static_cast<std::uint32_t>(share.origin), share.many, share.turn, share.asked, share.there};
+  // Some of segment k is left to `open`.
+  const auto keep = [&](double sum, const typename sums::facts& f) {
+    if (lane == 0) {
+      const bool known = sums::is_exact(f);
+      const typename Acc::state t = adds.state_of(sum, f, !known);
+      share.open = joins{acc}.combine(share.open, known ? joins::known(t, sum) : joins::near(t));
+    }
+    opens = true;
+  };
+  const bool finite = sums::is_near(facts);
+  if (carried && (!finite || opens || !__any_sync(all_lanes, to_come.next(k) <= tile_end))) {
+    keep(carry, carry_facts);
+    carried = false;
+  }
+  if (!finite) {
+    __syncwarp();
+    if (lane == 0) {
+      share.opens = opens;
+      share.facts = facts;
+      share.asked = to_come.asked;
+      share.there = to_come.there;
+    }
+    __syncwarp();
+    return add_inexact_tile<true>(acc, v, w, room, share, exact, out);
+  }
+  typename sums::facts joined = carried ? sums::joined(carry_facts, facts) : facts;
+  double before = sum_before<false>(adds, room, stage, at);
+#pragma unroll 1
+  while (true) {
+    const unsigned next = to_come.next(k);
+    const bool ends = next <= tile_end;
+    const auto some = static_cast<unsigned>(__popc(static_cast<int>(__ballot_sync(all_lanes, ends))));
+    if (some == 0) break;
+    const unsigned my_end = next - tile;
+    double upto = 0;
+    if (ends) upto = sum_before<false>(adds, room, stage, my_end);
+    double less = number_from_below(upto, 1);
+    unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
+    if (lane == 0) {
+      less = before;
+      my_begin = at;
+    }
+    double value = certified::subtract(upto, less);
+    bool known = my_begin == my_end || sums::is_exact(facts);
+    if (ends && my_begin != my_end && is_zero(value) && adds.has_signs()) {  // all of them may be -0
+      unsigned i = my_begin;
+      while (i < my_end && room.is_minus_zero(stage, i)) ++i;
+      if (i == my_end) {
+        make_minus_zero(value);
+        known = true;
+      }
+    }
+    __syncwarp();
+    const bool longer = carried && lane == 0;  // than what it has of this tile
+    bool apart = ends;
+    if (opens) {
+      if (__shfl_sync(all_lanes, my_end, 0) != at) keep(number_of_lane(value, 0), facts);
+      end_open(acc, share, share.first + k);
+      __syncwarp();
+      answer_ended(acc, v, w, share, exact, out);
+      opens = false;
+      apart = ends && lane != 0;
+    } else if (longer) {
+      value = certified::add(value, carry);
+      known = false;
+    }
+    unsigned char* const to = out + (share.first + k + lane) * sums::answer_bytes;
+    if (apart) {
+      const typename sums::facts f = longer ? joined : facts;
+      if (adds.asks_count()) {
+        const std::uint64_t n = longer ? v.first_of(share.first + k + 1) - v.first_of(share.first + k) : my_end - my_begin;
+        if (known || !is_zero(value)) apart = !adds.answer(value, n, f, to);
+      } else if (known) {
+        adds.answer(value, to);
+        apart = false;
+      } else {
+        apart = !adds.answer_near(value, f, to);
+      }
+    }
+    if (apart && !longer && my_end - my_begin <= lone_elements) apart = !answer_from_tile(acc, room, stage, my_begin, my_end, to);
+    __syncwarp();
+    if (__any_sync(all_lanes, apart)) {
+      // A segment that began in an earlier tile may have more elements than are added apart.
+      if (__any_sync(all_lanes, apart && longer)) acc.template exactly<wanted::answers>(exact, v, share.first + k, false, out + (share.first + k) * sums::answer_bytes);
+      answer_apart(acc, v, w, share, exact, share.first + k, apart && !longer, out);
+    }
+    carried = false;
+    joined = facts;
+    before = number_of_lane(upto, static_cast<int>(some) - 1);
+    at = __shfl_sync(all_lanes, my_end, static_cast<int>(some) - 1);
+    k += some;
+    if (some < warp_lanes) break;
+  }
+  const bool more = share.stop > tile_end;
+  if (const unsigned to = min(share.stop, tile_end) - tile; to > at) {
+    carry = certified::subtract(sum_before<false>(adds, room, stage, to), before);
+    if (is_zero(carry) && adds.has_signs() && are_minus_zeros(room, stage, at, to)) make_minus_zero(carry);
+    carry_facts = facts;
+    if (more) carried = true;
+    else keep(carry, carry_facts);
+  }
+  __syncwarp();
+  if (lane == 0) {
+    share.carry = carry;
+    share.facts = carry_facts;
+    share.carried = carried;
+    share.at = at;
+    share.k = k;
+    share.opens = opens;
+    share.asked = to_come.asked;
+    share.there = to_come.there;
+  }
+  __syncwarp();
+  return more;
+}
+
 }  // namespace wf::device::inline WF_BUILD

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mean, var, std, mean_var and norm2 of integers: exact under either accuracy. Kernels are of a size, with a sign or without.
+// mean, var, std, mean_var and norm2 of integers: exact under either accuracy.
 #include <warpfold/detail/gpu/accumulate/row_sets.cuh>
-#include <warpfold/detail/gpu/domain/same_size.cuh>
 #include <warpfold/detail/gpu/kernels/exact_reduce.cuh>
 
 #include "table.cuh"
@@ -16,15 +15,14 @@ cudaError_t enqueue_integer_moments(const device_request& r, workspace& w, cudaS
   exact_question q{r.what, r.options.rounding, r.options.correction};
   q.states = r.states;
   return exact_reduce<row_set<T, Terms, threads>, double, threads, T>(
-      q, has_sign(r.element), r.x[0], r.stride[0], static_cast<std::uint64_t>(r.n), r.out, w, stream);
+      q, r.x[0], r.stride[0], static_cast<std::uint64_t>(r.n), r.out, w, stream);
 }
 
 enqueue_function find_integer_moments(op o, dtype t, accuracy) {
   return for_dtype(t, [o]<class T>() -> enqueue_function {
     if constexpr (integer<T>) {
-      using same = same_size<T>;
-      if (o == op::mean) return enqueue_integer_moments<same, terms::sum>;
-      if (operation_of(o).state == state_kind::moments || o == op::norm2) return enqueue_integer_moments<same, terms::moments>;
+      if (o == op::mean) return enqueue_integer_moments<T, terms::sum>;
+      if (operation_of(o).state == state_kind::moments || o == op::norm2) return enqueue_integer_moments<T, terms::moments>;
     }
     return nullptr;
   });

@@ -42,7 +42,7 @@ struct word_room {
   }
 };
 
-/// Σx, and Σx² if Squares, of integers up to 32 bits: 32-bit digits in registers. Kernels of the library learn when they run whether elements have a sign.
+/// Σx, and Σx² if Squares, of integers up to 32 bits: 32-bit digits in registers.
 template <class T, int Threads, bool Squares>
 struct integer_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
@@ -55,7 +55,7 @@ struct integer_rows {
   using room = word_room<Threads, first_words + second_words>;
 
   std::int64_t word[first_words + second_words];  ///< word j of each row weighs 2^(32 j)
-  bool any, is_signed = std::is_signed_v<T>;
+  bool any;
 
   __device__ __forceinline__ void start(op) {
 #pragma unroll
@@ -71,8 +71,16 @@ struct integer_rows {
       word[0] += count;
       if constexpr (Squares) word[first_words] += count;
     } else if constexpr (item_size == 1) {
-      if (is_signed) add_bytes<int>(p[0]);
-      else add_bytes<unsigned>(p[0]);
+      using narrow = std::conditional_t<std::is_signed_v<T>, int, unsigned>;
+      narrow sum = 0, squares = 0;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const auto w = static_cast<narrow>(p[0].word[j]);
+        sum = __dp4a(w, static_cast<narrow>(0x01010101), sum);
+        if constexpr (Squares) squares = __dp4a(w, w, squares);
+      }
+      word[0] += std::int64_t{sum};
+      if constexpr (Squares) word[first_words] += std::int64_t{squares};
     } else {
 #pragma unroll
       for (int i = 0; i < 16 / item_size; ++i) add_one(item_of<T>(p[0], i));
@@ -100,32 +108,12 @@ struct integer_rows {
       word[j] &= 0xffffffff;
     }
   }
-  /// One branch for all words of a pack.
-  template <class Narrow>
-  __device__ __forceinline__ void add_bytes(const pack& p) {
-    Narrow sum = 0, squares = 0;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const auto w = static_cast<Narrow>(p.word[j]);
-      sum = __dp4a(w, static_cast<Narrow>(0x01010101), sum);
-      if constexpr (Squares) squares = __dp4a(w, w, squares);
-    }
-    word[0] += std::int64_t{sum};
-    if constexpr (Squares) word[first_words] += std::int64_t{squares};
-  }
-  /// An element in as many bits as its square needs half of.
-  using number = std::conditional_t<sizeof(T) < 4, std::int32_t, std::int64_t>;
-  __device__ __forceinline__ number number_of(T x) const {
-    if constexpr (std::is_same_v<T, bool>) return x;
-    else return is_signed ? number{static_cast<std::make_signed_t<T>>(x)} : number{static_cast<std::make_unsigned_t<T>>(x)};
-  }
   __device__ __forceinline__ void add_one(T x) {
-    const number v = number_of(x);
-    word[0] += std::int64_t{v};
+    word[0] += std::int64_t{x};
     if constexpr (Squares && sizeof(T) < 4) {
-      word[first_words] += std::int64_t{v} * v;
+      word[first_words] += std::int64_t{x} * x;
     } else if constexpr (Squares) {
-      const auto square = static_cast<std::uint64_t>(v) * static_cast<std::uint64_t>(v);
+      const auto square = static_cast<std::uint64_t>(std::int64_t{x}) * static_cast<std::uint64_t>(std::int64_t{x});
       word[first_words] += static_cast<std::uint32_t>(square);
       word[first_words + 1] += static_cast<std::int64_t>(square >> 32);
     }
@@ -147,7 +135,7 @@ struct long_rows {
 
   exact::u128 sum;                       ///< two's complement
   exact::u128 squares[Squares ? 3 : 1];  ///< the sums of b², a·b and a²
-  bool any, is_signed = std::is_signed_v<T>;
+  bool any;
 
   __device__ __forceinline__ void start(op) {
     sum = 0;
@@ -161,7 +149,7 @@ struct long_rows {
   __device__ __forceinline__ void add_item(T x) {
     any = true;
     const auto u = static_cast<std::uint64_t>(x);
-    const bool negative = is_signed && static_cast<std::int64_t>(u) < 0;
+    const bool negative = std::is_signed_v<T> && static_cast<std::int64_t>(u) < 0;
     sum += exact::u128{negative ? ~std::uint64_t{0} : 0} << 64 | u;
     if constexpr (Squares) {
       const std::uint64_t m = negative ? 0 - u : u;

@@ -82,11 +82,10 @@ __device__ __forceinline__ bool gather_rows(rows_block<Rows, Threads>& block, st
 
 template <plain_row_set Rows, class Out, int Threads, int MinBlocks, integer T>
 __global__ void __launch_bounds__(Threads, resident_blocks(Threads, MinBlocks))
-    exact_reduce_kernel(arrays<1> a, exact_question q, bool is_signed, Out* out, std::uint64_t* tallies) {
+    exact_reduce_kernel(arrays<1> a, exact_question q, Out* out, std::uint64_t* tallies) {
   await_stream();
   __shared__ rows_block<Rows, Threads> block;
   Rows rows{};
-  rows.is_signed = is_signed;
   feed<Rows, nothing_beside, T>(rows, a, q, {});
   sum_rows_of_block(rows, block);
   if (!gather_rows(block, tallies)) return;
@@ -112,16 +111,16 @@ std::uint32_t exact_workers(const arrays<Inputs>& a, std::uint32_t resident, con
   return at_most(divide_up(work + 1, 2 * Threads), at_most(resident, scratch.choices().exact_blocks) * scratch.multiprocessors());
 }
 
-/// Enqueues one kernel. is_signed: whether elements are, which are of T or of T without its sign.
+/// Enqueues one kernel.
 template <plain_row_set Rows, class Out, int Threads, integer T>
-cudaError_t exact_reduce(const exact_question& q, bool is_signed, const void* x, std::int64_t stride, std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream) {
+cudaError_t exact_reduce(const exact_question& q, const void* x, std::int64_t stride, std::uint64_t n, void* out, workspace& scratch, cudaStream_t stream) {
   const cudaError_t e = scratch.prepare(stream);
   if (e != cudaSuccess) return e;
   arrays<1> a;
   if (!make_arrays<T>(a, &x, &stride, n, scratch.l2_bytes())) return cudaErrorMisalignedAddress;
   constexpr int resident = exact_resident<Rows, Threads>;
   return launch(exact_reduce_kernel<Rows, Out, Threads, resident, T>,
-                {at_most(exact_workers<Threads>(a, resident, scratch), 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, q, is_signed, static_cast<Out*>(out),
+                {at_most(exact_workers<Threads>(a, resident, scratch), 4095), Threads, Rows::shared_bytes, stream, scratch.overlaps()}, a, q, static_cast<Out*>(out),
                 scratch.tally());
 }
 

@@ -143,7 +143,7 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
   return false;
 }
 
-/// The same of f32 and bf16, whose answers two roundings tell: an array of normal numbers has such a tile among some hundreds (f32) or ten thousands (bf16), whose warp would be late by 15 to 90 µs if
+/// The same of f32 and bf16, whose answers two roundings tell: an array of normal numbers has such a tile among some hundreds (f32) or ten thousands (bf16), whose warp would be late by 10 to 90 µs (bf16) if
 /// its answers were made of states, by code that nobody had used before. What the tile has of the last segment goes to `carry`, exact or near: a sum that is near goes no further than to the end of its
 /// segment in the next tile, which comes here too. Tiles of other values go on to add_inexact_tile.
 template <class Acc>

@@ -19,8 +19,8 @@ set(WF_KERNEL_GROUPS
   "own rows_labels runs states conversions selections selections_across"
   "machine")
 # Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Other rows would be slower so
-# by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md).
-set(WF_KERNELS_WITHOUT_COPIES products rows_complex)
+# by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md); sums are as fast (docs/log/2026-11-29-nvcc-default-set.md).
+set(WF_KERNELS_WITHOUT_COPIES products rows_complex sums)
 # Files, by their first family, of which the default set has code for 8.0 made of the PTX for 7.5, so that nvcc reads and optimizes them twice, not three times. The two PTX
 # are the same but for what 7.5 has not: five shuffles do the work of `redux.sync`, once per row that is added exactly or per tile, and what bf16 is converted or compared by takes
 # a few instructions more (docs/log/2026-11-28-nvcc-default-set.md, docs/log/2026-11-29-nvcc-default-set.md). Loads of the other files say from 8.0 on what L2 keeps.

@@ -285,6 +285,31 @@ void check_squares_of_integers() {
 TEST(whole_columns, squares_of_i8) { check_squares_of_integers<std::int8_t>(); }
 TEST(whole_columns, squares_of_u16) { check_squares_of_integers<std::uint16_t>(); }
 
+/// Means of integers: of few rows, and of so many great ones that their sum is no longer one double, or just is.
+template <class T>
+void check_means_of_integers() {
+  generator random(draw() + 43);
+  constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  for_each_target([&] {
+    for (int k = 0; k < trials(60); ++k) {
+      const bool many = k % 20 == 0;
+      const std::int64_t rows = many ? (std::int64_t{1} << 19) + static_cast<std::int64_t>(random() % 5) - 2 : 2 + static_cast<std::int64_t>(random() % 30), count = many ? 3 : 2 + static_cast<std::int64_t>(random() % 60);
+      std::vector<T> all(static_cast<std::size_t>(rows * count));
+      for (T& v : all) v = k % 3 == 0 ? most : k % 3 == 1 ? (random() % 9 == 0 ? static_cast<T>(random()) : least) : static_cast<T>(random());
+      const auto means = wf::mean(wf::view<const T>{all.data(), {rows, count}}, wf::axis{0});
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::vector<T> one;
+        for (std::int64_t i = 0; i < rows; ++i) one.push_back(all[static_cast<std::size_t>(i * count + j)]);
+        expect_same(means[static_cast<std::size_t>(j)], wf::mean(one), "mean", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(whole_columns, means_of_i8) { check_means_of_integers<std::int8_t>(); }
+TEST(whole_columns, means_of_i32) { check_means_of_integers<std::int32_t>(); }
+TEST(whole_columns, means_of_u32) { check_means_of_integers<std::uint32_t>(); }
+
 /// Rows with the extremes at every place, and with gaps between rows.
 template <class T, class F>
 void check_rows(F draw_one) {

@@ -14,12 +14,9 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   using T = typename L::element;
   using V = vec<T>;
   auto *const low_keys = static_cast<T*>(least), *const high_keys = static_cast<T*>(greatest);
-  // By vectors of 32 bytes a few rows are read beside each other, and unasked: streams that the processor reads ahead by itself.
-  const bool few = width == 32 && rows <= most_at_once && 2 * count * static_cast<std::int64_t>(sizeof(T)) <= stride;
-  const std::int64_t at_once = few ? most_at_once : rows_at_once;
-  for (std::int64_t i = 0; i < rows; i += at_once) {
+  for (std::int64_t i = 0; i < rows; i += rows_at_once) {
     const bool first = begin && i == 0;
-    for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, rows - i < at_once ? rows - i : at_once, count,
+    for_columns<V, T>(static_cast<const unsigned char*>(x) + i * stride, stride, rows - i, rows - i < rows_at_once ? rows - i : rows_at_once, count,
                       [&](std::int64_t j, std::int64_t here, auto read) __attribute__((always_inline)) {
       V low = first ? key_of<L>(read(0)) : load<V>(low_keys + j), high = first ? low : load<V>(high_keys + j);
       for (std::int64_t k = 0; k < here; ++k) {
@@ -29,7 +26,7 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
       }
       store(low_keys + j, low);
       store(high_keys + j, high);
-    }, cached || few);
+    }, cached);
   }
 }
 

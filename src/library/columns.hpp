@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -203,6 +204,15 @@ struct columns_of_integers {
       std::memset(certain, 0, static_cast<std::size_t>(count));
       // Sums of less than 2^31 elements are less than 2^63, and so two doubles.
       if (n >> 31 != 0 || static_cast<const options*>(self)->rounding != rounding::nearest) return;
+      // Those of less than 2^51 are one double, whose bits are the sum's beside those of 1.5·2^52, and a division rounds once.
+      if (constexpr int bits = 8 * static_cast<int>(sizeof(T)); n < std::int64_t{1} << (51 - bits)) {
+        constexpr double beside = 0x1.8p52;
+        const auto by = static_cast<double>(n);
+        for (std::int64_t k = 0; k < count; ++k)
+          static_cast<double*>(out)[k] = (std::bit_cast<double>(static_cast<const std::uint64_t*>(from)[k] + std::bit_cast<std::uint64_t>(beside)) - beside) / by;
+        std::memset(certain, 1, static_cast<std::size_t>(count));
+        return;
+      }
       constexpr std::int64_t some = 64;
       alignas(64) double s[some], c[some], lost[some] = {};
       for (std::int64_t i = 0; i < count; i += some) {

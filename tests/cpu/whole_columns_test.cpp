@@ -206,6 +206,49 @@ TEST(whole_columns, floats_of_many_rows) {
   });
 }
 
+/// All columns of f32 cancel, or are zero: more than are added up again one by one.
+TEST(whole_columns, many_floats_that_cancel) {
+  generator random(draw() + 47);
+  for_each_target([&] {
+    for (const std::int64_t rows : {34, 200}) {
+      const std::int64_t count = 600;
+      std::vector<float> all(static_cast<std::size_t>(rows * count));
+      std::normal_distribution<double> gauss;
+      for (std::int64_t i = 0; i < rows / 2; ++i)
+        for (std::int64_t j = 0; j < count; ++j) {
+          const auto at = static_cast<std::size_t>(i * count + j), twin = static_cast<std::size_t>((rows - 1 - i) * count + j);
+          all[at] = static_cast<float>(gauss(random));
+          all[twin] = -all[at];
+          if (i == 0 && j % 3 == 0) all[twin] = std::nextafter(all[twin], 0.0f);
+        }
+      const auto sums = wf::sum(wf::view<const float>{all.data(), {rows, count}}, wf::axis{0});
+      for (std::int64_t j = 0; j < count; ++j) {
+        const float first = all[static_cast<std::size_t>(j)], last = all[static_cast<std::size_t>((rows - 1) * count + j)];
+        expect_same(sums[static_cast<std::size_t>(j)], first + last, "sum", j);
+      }
+    }
+  });
+}
+
+/// Exact means of f32 halfway between two floats, and infinities beside numbers that are nearly as great.
+TEST(whole_columns, halfway_means_and_infinities_of_f32) {
+  for_each_target([] {
+    for (std::int64_t n = 2; n < 60; ++n)
+      for (int odd = 1; odd < 40; odd += 2) {
+        std::vector<float> x(static_cast<std::size_t>(n), 0.0f);
+        x[0] = static_cast<float>(2 * n);  // means just below 2, where a product with 1/n is off most
+        x[static_cast<std::size_t>(n - 1)] = -static_cast<float>(n * odd) * 0x1p-24f;
+        check_column(x, 33);
+        if (odd > 3) continue;
+        std::vector<float> y(static_cast<std::size_t>(n * 33), 0x1p127f);
+        y[static_cast<std::size_t>(n)] = odd == 1 ? INFINITY : -INFINITY;
+        const auto means = wf::mean(wf::view<const float>{y.data(), {n, 33}}, wf::axis{0});
+        for (std::int64_t j = 0; j < 33; ++j) expect_same(means[static_cast<std::size_t>(j)], n % 33 == j ? y[static_cast<std::size_t>(n)] : 0x1p127f, "mean", j);
+        if (testing::Test::HasFailure()) return;
+      }
+  });
+}
+
 // Sums of a few of the least numbers, of either sign: quotients lie on either side of zero, or halfway to the least one.
 TEST(whole_columns, means_of_the_least_f64_have_their_signs) {
   for_each_target([] {
@@ -285,6 +328,31 @@ void check_squares_of_integers() {
 }
 TEST(whole_columns, squares_of_i8) { check_squares_of_integers<std::int8_t>(); }
 TEST(whole_columns, squares_of_u16) { check_squares_of_integers<std::uint16_t>(); }
+
+/// Means of integers: of few rows, and of so many great ones that their sum is no longer one double, or just is.
+template <class T>
+void check_means_of_integers() {
+  generator random(draw() + 43);
+  constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  for_each_target([&] {
+    for (int k = 0; k < trials(60); ++k) {
+      const bool many = k % 20 == 0;
+      const std::int64_t rows = many ? (std::int64_t{1} << 19) + (k % 40 == 0 ? 1 : -1) : 2 + static_cast<std::int64_t>(random() % 30), count = many ? 3 : 2 + static_cast<std::int64_t>(random() % 60);
+      std::vector<T> all(static_cast<std::size_t>(rows * count));
+      for (T& v : all) v = many || k % 3 == 0 ? most : k % 3 == 1 ? (random() % 9 == 0 ? static_cast<T>(random()) : least) : static_cast<T>(random());
+      const auto means = wf::mean(wf::view<const T>{all.data(), {rows, count}}, wf::axis{0});
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::vector<T> one;
+        for (std::int64_t i = 0; i < rows; ++i) one.push_back(all[static_cast<std::size_t>(i * count + j)]);
+        expect_same(means[static_cast<std::size_t>(j)], wf::mean(one), "mean", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(whole_columns, means_of_i8) { check_means_of_integers<std::int8_t>(); }
+TEST(whole_columns, means_of_i32) { check_means_of_integers<std::int32_t>(); }
+TEST(whole_columns, means_of_u32) { check_means_of_integers<std::uint32_t>(); }
 
 /// Rows with the extremes at every place, and with gaps between rows.
 template <class T, class F>

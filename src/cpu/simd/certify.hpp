@@ -222,8 +222,11 @@ class certifier {
       if constexpr (pairs) look<Least>(y_, load<vec<T>>(y + j));
     }
   }
-  /// Scaled elements are sums' terms by FMAs that scale them, too.
+  /// Scaled elements are sums' terms by FMAs that scale them, too. Subnormals need no bits then to be right, but to be fast; until a tile has one,
+  /// no element is asked.
   static constexpr bool scales_as_it_adds = is_scaled && Term == term::value && !enclosing && has_fma;
+  static constexpr int normal = 2;  // a sign: up, of numbers that are no subnormals
+  bool any_subnormal_ = false;  // so far, or nearly
   template <int Sign>
   WF_INLINE void add_multiples(bytes x) {
     const auto element = [&](int k) __attribute__((always_inline)) {
@@ -231,6 +234,15 @@ class certifier {
       if constexpr (Absolute) return abs(a);
       else return a;
     };
+    if constexpr (Sign == normal) {
+      WF_UNROLL
+      for (int k = 0; k < streams; ++k) {
+        const f64s a = element(k);
+        look(x_, a);
+        value_.add_multiple(k, a, all_lanes<f64s>(factor_));
+      }
+      return;
+    }
     i64s any{};
     WF_UNROLL
     for (int k = 0; k < streams; ++k) {
@@ -248,8 +260,8 @@ class certifier {
   /// Whether only the greatest magnitude of a whole tile is looked at. A sum of scaled elements has some that are not zero, so zeros need not be
   /// distinguished from small numbers.
   template <int Sign>
-  static constexpr bool looks_at_greatest = !enclosing && is_scaled && (Sign < 0 || scales_as_it_adds);
-  /// Sign: that of scale_.
+  static constexpr bool looks_at_greatest = !enclosing && is_scaled && Sign != normal && (Sign < 0 || scales_as_it_adds);
+  /// Sign: that of scale_, or `normal`.
   template <int Sign>
   WF_INLINE void add_group(bytes x, bytes y) {
     if constexpr (scales_as_it_adds) return add_multiples<Sign>(x);
@@ -428,7 +440,11 @@ class certifier {
         x_ = y_ = {};
         for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { look_at_group(a, b); });
       };
+      const bool all_normal = scales_as_it_adds && scale_ > 0 && !any_subnormal_;
       const auto add_all = [&]() __attribute__((always_inline)) {
+        if constexpr (scales_as_it_adds) {
+          if (all_normal) return for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<normal>(a, b); });
+        }
         if constexpr (is_scaled) {
           if (scale_ < 0) return for_groups(px, py, m, [&](bytes a, bytes b) __attribute__((always_inline)) { add_group<-1>(a, b); });
         }
@@ -461,7 +477,7 @@ class certifier {
         if constexpr (of_products) product_.begin(bound_x_ + bound_y_);
         adds = add_all();
         if constexpr (is_scaled) {
-          const bool greatest_alone = scale_ < 0 ? looks_at_greatest<-1> : looks_at_greatest<1>;
+          const bool greatest_alone = scale_ < 0 ? looks_at_greatest<-1> : looks_at_greatest<1> && !all_normal;
           if (greatest_alone && m < tile_elements) {  // a sum of few elements is a tie more often
             look_at_all();
           } else if (greatest_alone) {
@@ -470,6 +486,7 @@ class certifier {
           }
         }
         r = range();
+        if (all_normal) any_subnormal_ = r.unit_x == scale_ - 1074;
         if (Anchored && (r.top_x > bound_x_ || r.top_y > bound_y_)) {
           if (const auto why = raise_bounds(r); why != evidence::sums) return refuse(why);
           continue;

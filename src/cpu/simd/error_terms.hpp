@@ -27,6 +27,17 @@ WF_INLINE f64s multiply_add(f64s a, f64s b, f64s c) {  // a·b + c
   return a * b + c;  // products are doubles
 #endif
 }
+#if !defined(__AVX512F__)
+WF_INLINE f32s multiply_add(f32s a, f32s b, f32s c) {  // a·b + c, rounded once or twice
+#if defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f32(c, a, b);
+#else
+  return a * b + c;
+#endif
+}
+#endif
 WF_INLINE f64s multiply_subtract(f64s a, f64s b, f64s c) {  // a·b - c
 #if defined(__AVX512F__)
   return _mm512_fmsub_pd(a, b, c);

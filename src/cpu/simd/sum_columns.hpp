@@ -78,9 +78,25 @@ struct quotients {
     a = where(exact, q, q - by);
     b = where(exact, q, q + by);
   }
-  /// (s + e)/n = q + ((s - q·n) + e)/n.
+  /// a / n as a division rounds it, a being finite and no smaller than f32's least number: P. Markstein, Computation of elementary functions on the IBM
+  /// RISC System/6000 processor (1990), for 1/n is rounded to nearest.
+  WF_INLINE f64s quotient(f64s a) const {
+    if constexpr (!has_fma) return a / n;
+    const f64s q = a * inverse;
+    return multiply_add(rest(q, a), inverse, q);
+  }
+  /// (s + e)/n = q + ((s - q·n) + e)/n, whatever q is, as long as its last place times n leaves s - q·n a double.
   WF_INLINE ends round(f64s sum, f64s e, f64s lost = f64s{}) const {
     const f64s q = sum / n, more = (rest(q, sum) + e) * inverse, by = lost * inverse * 1.01 + (abs(more) * 0x1p-50 + 0x1p-1070);
+    return {q + (more - by), q + (more + by)};
+  }
+  /// s + e, of which nothing is lost, over n. Where the second quotient is a double, too, so are both ends: else a quotient halfway between two answers
+  /// is never told, as one in ten of ten numbers is.
+  WF_INLINE ends round_exactly(f64s sum, f64s e) const {
+    const f64s q = sum * inverse;
+    f64s error;
+    const f64s left = lane_pairs<width>::two_sum(rest(q, sum), e, error), about = left * inverse, more = multiply_add(rest(about, left), inverse, about);
+    const f64s by = where((i64s)(rest(more, left) == 0.0) & (i64s)(error == 0.0), f64s{}, abs(more) * 0x1p-50 + 0x1p-1070);
     return {q + (more - by), q + (more + by)};
   }
   WF_INLINE ends round(f64s sum, const rests& of, f64s anchor, double terms) const { return round(sum, of.sum(), of.lost(anchor, terms)); }
@@ -136,46 +152,93 @@ template <bool Mean>
 }
 
 /// Few rows, whose sums often come to a tie: what t does not take goes to a second anchored sum, and mostly nothing is left behind that. None leaves,
-/// since the greatest of all is looked for before.
+/// since the greatest of all is looked for before. Vectors of columns beside each other, since each addition waits for the one before.
+template <int Vectors>
 struct few_rows {
-  f64s sum, rest;
-  i64s behind{};
+  f64s sum[Vectors], rest[Vectors];
+  i64s behind[Vectors] = {};
 
   template <class F>
   WF_INLINE void add(std::int64_t rows, F read) {
-    f64s greatest{};
-    for (std::int64_t k = 0; k < rows; ++k) greatest = max(abs(read(k)), greatest);
-    const f64s one = unknown_one(), high = anchored_sums::anchor(greatest), low = high * (most_at_once * 0x1p-51);
-    f64s t = high, u = low;
+    f64s high[Vectors] = {}, t[Vectors], u[Vectors];
     for (std::int64_t k = 0; k < rows; ++k) {
-      const f64s v = read(k), before = t, u_before = u;
-      t = add_by_fma(v, before, one);
-      const f64s left = v - subtract_by_fma(t, before, one);
-      u = add_by_fma(left, u_before, one);
-      behind |= (i64s)(left - (u - u_before));
+      WF_UNROLL
+      for (int v = 0; v < Vectors; ++v) high[v] = max(abs(read(k, v)), high[v]);
     }
-    sum = t - high;
-    rest = u - low;
+    const f64s one = unknown_one();
+    constexpr double below = most_at_once * 0x1p-51;
+    WF_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      t[v] = high[v] = anchored_sums::anchor(high[v]);
+      u[v] = high[v] * below;
+    }
+    for (std::int64_t k = 0; k < rows; ++k) {
+      WF_UNROLL
+      for (int v = 0; v < Vectors; ++v) {
+        const f64s x = read(k, v), before = t[v], u_before = u[v];
+        t[v] = add_by_fma(x, before, one);
+        const f64s left = x - subtract_by_fma(t[v], before, one);
+        u[v] = add_by_fma(left, u_before, one);
+        behind[v] |= (i64s)(left - (u[v] - u_before));
+      }
+    }
+    WF_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      sum[v] = t[v] - high[v];
+      rest[v] = u[v] - high[v] * below;
+    }
   }
-  /// Those whose answer is certain; zeros are not.
+  /// Those of vector v whose answer is certain; zeros are not.
   template <bool Mean>
-  WF_INLINE i64s round(const quotients& by, f64s& answers) const {
-    const i64s nothing_lost = (i64s)((f64s)behind == 0.0);
+  WF_INLINE i64s round(int v, const quotients& by, f64s& answers) const {
+    const i64s nothing_lost = (i64s)((f64s)behind[v] == 0.0);
     if constexpr (Mean) {
-      const ends both = by.round(sum, rest);
+      const ends both = by.round_exactly(sum[v], rest[v]);
       answers = both.high;
       return nothing_lost & (i64s)(both.low == both.high) & (i64s)(both.high != 0.0);
     }
-    answers = sum + rest;
+    answers = sum[v] + rest[v];
     return nothing_lost & (i64s)(answers != 0.0);
   }
 };
 #endif
 
+/// Answers of f32, or their means, from what encloses both halves of their columns' sums; which of them are certain, in doubles.
+template <bool Mean>
+WF_INLINE i64s round_narrow(ends (&both)[narrow_sums::parts], const quotients& by, f32s& answers) {
+  half_f32s halves[narrow_sums::parts];
+  i64s wrong{};
+  for (int part = 0; part < narrow_sums::parts; ++part) {
+    f64s low = both[part].low, high = both[part].high;
+    const i64s either = (i64s)(low < 0.0) & (i64s)(high >= 0.0);
+    if constexpr (Mean) by.divide(low, high);
+    halves[part] = __builtin_convertvector(high, half_f32s);
+    const f64s answer = widen(halves[part]);
+    wrong |= ~(i64s)(answer == widen(__builtin_convertvector(low, half_f32s)));
+    if constexpr (Mean) wrong |= (i64s)(answer == 0.0) & either;  // a zero of which sign?
+  }
+  __builtin_memcpy(&answers, halves, sizeof answers);
+  return ~wrong;
+}
+
+#if !defined(__AVX512F__)
+/// Sums of a vector of columns of f32, or their means, whose range is looked at: where roots of squares tell too little.
+template <bool Mean>
+[[gnu::noinline]] i64s narrow_sums_again(const unsigned char* x, std::int64_t stride, std::int64_t rows, const quotients& by, f32s& answers) {
+  const f64s one = unknown_one();
+  narrow_sums all;
+  for (std::int64_t k = 0; k < rows; ++k, x += stride) all.add(load<f32s>(x), one, x);
+  ends both[narrow_sums::parts];
+  all.between(rows, both);
+  return round_narrow<Mean>(both, by, answers);
+}
+#endif
+
 /// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or
 /// an anchor does not serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
-template <class T, bool Mean>
-bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
+/// `Narrow` keeps sums of f32.
+template <class T, bool Mean, class Narrow>
+bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
   constexpr bool wide = sizeof(T) == 8;
   constexpr int vectors = 2;  // beside each other
   constexpr std::int64_t size = sizeof(T), per = width / size;
@@ -192,14 +255,16 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
   const f64s one = unknown_one();
   const quotients by(static_cast<double>(rows));
   i64s wrong{};
-  const std::int64_t at_once = rows <= most_at_once ? most_at_once : cached ? rows_at_once : 8;  // memory is read best by no more streams than that
+  [[maybe_unused]] int again = 0;
+  constexpr std::int64_t of_cached = width == 32 ? most_at_once : rows_at_once;
+  const std::int64_t at_once = rows <= most_at_once ? most_at_once : cached ? of_cached : 8;  // memory is read best by no more streams than that
   for (std::int64_t i = 0; i < rows; i += at_once) {
     const std::int64_t here = rows - i < at_once ? rows - i : at_once;
     const bool first = i == 0, last = i + here == rows;
     // Too much is read before it is used for L1. f32 in the last cache is asked for in the order of memory, if rows have no gaps; f64 comes as fast
-    // unasked. Behind the last rows those of the next plane are asked for, where rows are hardly wider than this; else the first ones of the next
-    // columns, but for a few rows, which are streams that the processor reads ahead by itself.
-    const bool no_gaps = !wide && cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
+    // unasked, and by vectors of 32 bytes f32 does, too. Behind the last rows those of the next plane are asked for, where rows are hardly wider than
+    // this; else the first ones of the next columns, but for a few rows, which are streams that the processor reads ahead by itself.
+    const bool no_gaps = !wide && width != 32 && cached && stride == count * size && !last, next_plane = 2 * count * size > stride;
     const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
                        ask_step = no_gaps ? vectors * width : stride;
     const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
@@ -215,17 +280,18 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
             WF_UNROLL
             for (int v = 0; v < vectors; ++v) all[v].sums.add(read(k, v), all[v].anchor);
           }
+#else
+          few_rows<vectors> all;
+          all.add(here, read);
 #endif
           WF_UNROLL
           for (int v = 0; v < vectors; ++v) {
-            const auto row = [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); };
             f64s answers;
 #if defined(__AVX512F__)
+            const auto row = [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); };
             const i64s certain = round_anchored<Mean>(all[v], here, by, row, answers) & ~all[v].sums.has_left();
 #else
-            few_rows all;
-            all.add(here, row);
-            i64s certain = all.template round<Mean>(by, answers);
+            i64s certain = all.template round<Mean>(v, by, answers);
             if (any_lane(~certain)) [[unlikely]] certain = sums_again<Mean>(from + v * width, stride, here, per, by, answers);
 #endif
             wrong |= ~certain;
@@ -265,13 +331,13 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
           write(v, answers);
         }
       } else {
-        narrow_sums all[vectors];
+        Narrow all[vectors];
         WF_UNROLL
         for (int v = 0; v < vectors; ++v)
           if (!first) all[v].take(lows, highs, j + v * per);
         for (std::int64_t k = 0; k < here; ++k) {
           WF_UNROLL
-          for (int v = 0; v < vectors; ++v) all[v].add(read(k, v), one);
+          for (int v = 0; v < vectors; ++v) all[v].add(read(k, v), one, from + k * stride + v * width);
         }
         WF_UNROLL
         for (int v = 0; v < vectors; ++v) {
@@ -279,21 +345,33 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
             all[v].give(lows, highs, j + v * per);
             continue;
           }
-          half_f32s answers[narrow_sums::parts];
+          f32s answers;
+#if !defined(__AVX512F__)
+          if (all[v].nothing_lost(rows)) [[likely]] {
+            half_f32s halves[narrow_sums::parts];
+            for (int part = 0; part < narrow_sums::parts; ++part) halves[part] = __builtin_convertvector(Mean ? by.quotient(all[v].all[part]) : all[v].all[part], half_f32s);
+            __builtin_memcpy(&answers, halves, sizeof answers);
+            write(v, answers);
+            continue;
+          }
+#endif
           ends both[narrow_sums::parts];
           all[v].between(rows, both);
-          for (int part = 0; part < narrow_sums::parts; ++part) {
-            f64s low = both[part].low, high = both[part].high;
-            const i64s either = (i64s)(low < 0.0) & (i64s)(high >= 0.0);
-            if constexpr (Mean) by.divide(low, high);
-            answers[part] = __builtin_convertvector(high, half_f32s);
-            const f64s answer = widen(answers[part]);
-            wrong |= ~(i64s)(answer == widen(__builtin_convertvector(low, half_f32s)));
-            if constexpr (Mean) wrong |= (i64s)(answer == 0.0) & either;  // a zero of which sign?
+          i64s certain = round_narrow<Mean>(both, by, answers);
+#if !defined(__AVX512F__)
+          if constexpr (!std::is_same_v<Narrow, narrow_sums>) {
+            if (any_lane(~certain)) [[unlikely]] {
+              constexpr int few = 16;  // more are faster in the order of memory
+              if (++again > few) {
+                wrong = ~i64s{};
+                return;
+              }
+              certain = narrow_sums_again<Mean>(from - i * stride + v * width, stride, rows, by, answers);
+            }
           }
-          f32s together;
-          __builtin_memcpy(&together, answers, sizeof together);
-          write(v, together);
+#endif
+          wrong |= ~certain;
+          write(v, answers);
         }
       }
     };
@@ -325,7 +403,7 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
       for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width) {
         add(j, vectors * per, at,
             [&](std::int64_t k, int v) __attribute__((always_inline)) {
-              if (k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
+              if (v * width % 64 == 0 && k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
               return load<vec<T>>(at + k * stride + v * width);
             },
             [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
@@ -334,6 +412,15 @@ bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int
     }
   }
   return !any_lane(wrong);
+}
+
+template <class T, bool Mean>
+bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
+#if !defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    if (squared_sums::suit(x, stride, rows, count) && sum_columns_by<T, Mean, squared_sums>(x, stride, rows, count, cached, out)) return true;
+#endif
+  return sum_columns_by<T, Mean, narrow_sums>(x, stride, rows, count, cached, out);
 }
 
 }  // namespace wf::cpu::WF_TARGET

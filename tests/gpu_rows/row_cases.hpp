@@ -32,6 +32,7 @@ struct row_case {
   wf::options options;
   std::string family = "normal";
   std::uint64_t seed = 1;  ///< the data's
+  std::vector<unsigned char> bytes;      ///< the only input's elements, if not the family's
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides[2];  ///< in elements
   std::int64_t first[2] = {0, 0};        ///< where the view begins
@@ -230,6 +231,84 @@ inline row_case ragged_case(std::mt19937_64& g, wf::op what, wf::dtype type, rag
   return c;
 }
 
+/// Segments side by side of about `n` f32 or bf16, in tiles whose sums in doubles are exact, and in others. Many sums are ties, decided by crumbs of 2^-60 to 2^-100 anywhere in the segment; or they are
+/// 0, -0 or a crumb, beside numbers that cancel each other; or beside numbers so large that a double of the sum before loses as much as an answer shows.
+template <class T>
+row_case near_case_of(wf::op what, wf::dtype type, std::int64_t n, std::uint64_t seed) {
+  constexpr int digits = wf::exact::format<T>::mantissa_bits;
+  constexpr auto tile = static_cast<std::int64_t>(4096 / sizeof(T));
+  std::mt19937_64 g(seed);
+  std::normal_distribution<double> normal;
+  const auto below = [&](std::int64_t most) { return static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(most)); };
+  const auto either = [&](double x) { return g() % 2 == 0 ? x : -x; };
+  enum class stretch { exact, ordinary, crumbs, large };
+  row_case c;
+  c.what = what;
+  c.type = type;
+  c.family = "near ties";
+  c.seed = seed;
+  c.first[0] = below(9);
+  c.offsets = {below(4)};
+  std::vector<double> x(static_cast<std::size_t>(c.first[0] + c.offsets[0]), 1), part;
+  stretch around = stretch::exact;
+  int large = 0;
+  for (std::int64_t until = 0; c.offsets.back() < n;) {
+    if (c.offsets.back() >= until) {
+      until = c.offsets.back() + 200 + below(5 * tile);
+      around = static_cast<stretch>(below(4));
+      large = 8 + static_cast<int>(below(36));
+    }
+    const std::int64_t kind = below(8);  // 0, 1: zeros; 2, 3: plain numbers; otherwise few that decide, and some that cancel
+    const auto length = static_cast<std::size_t>(below(40) == 0 ? tile / 2 + below(5 * tile / 2) : kind == 0 ? below(60) : below(201));
+    const auto plain = [&] {
+      if (around == stretch::exact) return std::ldexp(static_cast<double>(below(255) - 127), -6);
+      return around == stretch::large && below(8) == 0 ? std::ldexp(normal(g), large) : normal(g);
+    };
+    part.clear();
+    const auto put = [&](double y) {
+      if (part.size() < length) part.push_back(y);
+    };
+    if (kind == 2 || kind == 3) {
+      while (part.size() < length) put(plain());
+    } else if (kind > 3) {
+      if (kind != 4 && around != stretch::exact) {  // between two numbers, of which the lower one or the upper one is even
+        const double scale = either(std::ldexp(1, static_cast<int>(below(9)) - 4));
+        put(scale * (1 + std::ldexp(static_cast<double>(below(2)), -digits)));
+        put(scale * std::ldexp(1, -digits - 1));
+      }
+    }
+    if (kind != 0 && around == stretch::crumbs) {
+      for (std::int64_t crumbs = below(3); crumbs > 0; --crumbs) put(either(std::ldexp(1, -60 - static_cast<int>(below(41)))));
+    }
+    if (kind > 3) {
+      for (std::size_t pairs = static_cast<std::size_t>(below(static_cast<std::int64_t>(length) / 2 + 1)); pairs > 0 && part.size() + 2 <= length; --pairs) {
+        const auto y = static_cast<double>(static_cast<float>(T(plain())));
+        put(y);
+        put(-y);
+      }
+    }
+    const bool minus = kind == 0 || below(2) == 0;  // all that are left
+    while (part.size() < length) put(minus ? -0.0 : either(0.0));
+    std::shuffle(part.begin(), part.end(), g);
+    x.insert(x.end(), part.begin(), part.end());
+    c.offsets.push_back(c.offsets.back() + static_cast<std::int64_t>(length));
+  }
+  c.offset_bytes = g() % 2 == 0 ? 4 : 8;
+  c.shape = {c.offsets.back()};
+  c.axes = {0};
+  c.strides[0] = {1};
+  c.count[0] = static_cast<std::int64_t>(x.size());
+  c.bytes.resize(x.size() * sizeof(T));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const T y = T(x[i]);
+    std::memcpy(c.bytes.data() + i * sizeof(T), &y, sizeof(T));
+  }
+  return c;
+}
+inline row_case near_case(wf::op what, wf::dtype type, std::int64_t n, std::uint64_t seed) {
+  return type == wf::dtype::bf16 ? near_case_of<wf::bf16>(what, type, n, seed) : near_case_of<float>(what, type, n, seed);
+}
+
 /// Empty if the device's answers are the CPU's.
 inline std::string difference(const rows_machine& m, const row_case& c) {
   const auto size = wf::info(c.type).size;
@@ -246,7 +325,7 @@ inline std::string difference(const rows_machine& m, const row_case& c) {
   q.options = c.options;
   std::string trouble;
   for (int k = 0; k < c.inputs(); ++k) {
-    data[k] = make_bytes(c.type, c.family, static_cast<std::uint64_t>(c.count[k]), c.seed + static_cast<std::uint64_t>(k));
+    data[k] = !c.bytes.empty() ? c.bytes : make_bytes(c.type, c.family, static_cast<std::uint64_t>(c.count[k]), c.seed + static_cast<std::uint64_t>(k));
     device[k] = m.allocate(data[k].size() + 1);
     trouble += m.upload(device[k], data[k].data(), data[k].size());
     const auto first = static_cast<std::size_t>(c.first[k]) * size;

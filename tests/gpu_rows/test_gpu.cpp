@@ -80,6 +80,18 @@ TEST_P(rows, of_extremes_by_several_packs) {
   }
 }
 
+/// As on simt; the larger ones have several tiles a warp.
+TEST(prefix_sums, that_are_near_ties) {
+  const auto why = gpu_rows().why_not();
+  if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  std::uint64_t k = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    for (const wf::dtype type : {wf::dtype::f32, wf::dtype::bf16}) {
+      for (const std::int64_t n : {40000, 700000, 9000000}) EXPECT_EQ(difference(gpu_rows(), near_case(what, type, n, 97 * number_of_environment("WF_ROWS_SEED", 1) + k++)), "");
+    }
+  }
+}
+
 TEST(labels, of_floats_whose_slots_are_sampled) {
   const auto why = gpu_rows().why_not();
   if (!why.empty()) GTEST_SKIP() << "no GPU: " << why;

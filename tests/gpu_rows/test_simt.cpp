@@ -583,6 +583,23 @@ TEST(prefix_sums, of_whole_tiles) {
   simt::current_options() = before;
 }
 
+/// Sums of f32 and bf16 that two roundings tell (add_near_tile), or do not: what a tile's additions lose decides many answers, and so do zeros' signs. Segments reach over one end of a tile and over two.
+TEST(prefix_sums, that_are_near_ties) {
+  const auto before = simt::current_options();
+  std::uint64_t k = 0;
+  for (const wf::op what : {wf::op::sum, wf::op::mean, wf::op::norm1}) {
+    for (const wf::dtype type : {wf::dtype::f32, wf::dtype::bf16}) {
+      for (int times = 0; times < (what == wf::op::norm1 ? 1 : 3); ++times, ++k) {
+        if (times != 0 && !chosen()) continue;
+        simt::current_options().order = orders[k % 3];
+        simt::current_options().multiprocessors = times == 1 ? before.multiprocessors : 1;
+        EXPECT_EQ(difference(simt_rows(), near_case(what, type, times == 2 ? 40000 : 250000, 61 * number_of_environment("WF_ROWS_SEED", 1) + k)), "") << simt::last_fault().text;
+      }
+    }
+  }
+  simt::current_options() = before;
+}
+
 /// The same where warps take shares of all sizes: one segment of all elements and others, whose parts are put together from many shares.
 TEST(prefix_sums, of_many_shares) {
   const auto before = simt::current_options();

@@ -246,8 +246,9 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   static_assert(each * warp_lanes <= 1u << 13);
   /// Whether a tile may hold infinities or NaNs.
   static __device__ __forceinline__ bool is_infinite(const facts& f) { return (__float_as_uint(f.magnitudes) & 0x7f800000u) == 0x7f800000u; }
-  /// Whether a tile's sums that are not exact are still near. Each prefix sum goes through fewer than 30 additions, so that a difference of two is wrong by less than `near_additions` times
-  /// 2^-53 of the tile's magnitudes, and the rest of that is more than what a float's sum of these lost.
+  /// Whether a tile's sums that are not exact are still near. An element goes to a prefix sum through 18 additions at most, which lose 2^-53 of the tile's magnitudes each: 3 in its pack, 7 in its
+  /// lane, 5 of the scan, 1 that takes the lane's own sum out again (and with it what that had lost), 2 that put the parts together. So a difference of two is wrong by 37 times that, and `near_additions`
+  /// leave room for two more additions, and for what floats lost of the magnitudes, which is less than 2^-19 of them.
   static constexpr std::uint64_t near_additions = 64;
   static __device__ __forceinline__ bool is_near(const facts& f) {
     if constexpr (half) return false;  // it has infinities or NaNs
@@ -255,7 +256,8 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   }
   /// Whether two roundings tell an answer by sums that are near.
   static constexpr bool near_answers = !half;
-  /// Writes the answer of a sum that is near; false if that does not decide it. A part of the sum may be exact, and another may be of the tile before: what two more additions lose is in the bound.
+  /// Writes the answer of a sum that is near; false if that does not decide it. A part of the sum may be exact, and another may be of the tile before: f.magnitudes are those of both then, and
+  /// what two more additions lose, to put the parts together and to widen the sum by its bound, is in the bound.
   __device__ __forceinline__ bool answer_near(double s, const facts& f, void* to) const {
     const double error = certified::multiply(static_cast<double>(f.magnitudes), near_additions * 0x1p-53);
     const T low = base::rounded(certified::subtract(s, error)), high = base::rounded(certified::add(s, error));

@@ -189,30 +189,32 @@ def _quicken(name: str, op: str) -> None:
         return on_gpu(code, x, dim, keepdim, correction, rounding)
 
     def quick(kind: Any) -> Any:
-        """A class of the same operators, whose calls look here first. Of what the schema does not name PyTorch says that it is wrong."""
-        if name == "var":
-            def call(self: Any, /, x: Any = None, dim: Any = None, correction: Any = 1, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
-                if not rest and not named:
-                    whole = int(correction) if isinstance(correction, float) and correction.is_integer() else correction
-                    answer = found(x, dim, keepdim, whole, rounding)
-                    if answer is not NotImplemented:
-                        return answer
-                return kind.__call__(self, *(() if x is None else (x, dim, correction, keepdim, rounding)), *rest, **named)
-        elif name == "logsumexp":
-            def call(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, *rest: Any, **named: Any) -> Any:
-                if not rest and not named:
-                    answer = found(x, dim, keepdim, 0, "nearest")
-                    if answer is not NotImplemented:
-                        return answer
-                return kind.__call__(self, *(() if x is None else (x, dim, keepdim)), *rest, **named)
-        else:
-            def call(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
-                if not rest and not named:
-                    answer = found(x, dim, keepdim, 0, rounding)
-                    if answer is not NotImplemented:
-                        return answer
-                return kind.__call__(self, *(() if x is None else (x, dim, keepdim, rounding)), *rest, **named)
-        return type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
+        """A class of the same operators, whose calls look here first. PyTorch itself refuses what the schema does not name."""
+        def var(self: Any, /, x: Any = None, dim: Any = None, correction: Any = 1, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
+            if not rest and not named:
+                whole = int(correction) if isinstance(correction, float) and correction.is_integer() else correction
+                answer = found(x, dim, keepdim, whole, rounding)
+                if answer is not NotImplemented:
+                    return answer
+            return kind.__call__(self, *(() if x is None else (x, dim, correction, keepdim, rounding)), *rest, **named)
+
+        def logsumexp(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, *rest: Any, **named: Any) -> Any:
+            if not rest and not named:
+                answer = found(x, dim, keepdim, 0, "nearest")
+                if answer is not NotImplemented:
+                    return answer
+            return kind.__call__(self, *(() if x is None else (x, dim, keepdim)), *rest, **named)
+
+        def other(self: Any, /, x: Any = None, dim: Any = None, keepdim: Any = False, rounding: Any = "nearest", *rest: Any, **named: Any) -> Any:
+            if not rest and not named:
+                answer = found(x, dim, keepdim, 0, rounding)
+                if answer is not NotImplemented:
+                    return answer
+            return kind.__call__(self, *(() if x is None else (x, dim, keepdim, rounding)), *rest, **named)
+
+        calls: dict[str, Any] = {"var": var, "logsumexp": logsumexp}
+        return type(kind.__name__, (kind,), {"__call__": calls.get(name, other), "__module__": kind.__module__})
+
     for called in (packet.default, packet):
         called.__class__ = quick(type(called))
 

@@ -181,6 +181,7 @@ TEST(prefix_sum_races, none) {
       expect_no_race(c, orders[k++ % 3], 1);
     }
   }
+  for (const wf::dtype t : {wf::dtype::f32, wf::dtype::bf16}) expect_no_race(near_case(wf::op::sum, t, 40000, 5), orders[k++ % 3], 1);
 }
 
 /// The same where a warp takes several shares, one after the other.

@@ -56,6 +56,7 @@ int main() {
 
   // The last thing, since no kernel starts after a fault.
   // [fault]
+  simt::current_options().os_threads = 1;      // one block at a time: block 0 is always the first to fail
   cudaLaunchConfig_t config{};
   config.gridDim = 4;
   config.blockDim = 64;

@@ -215,7 +215,9 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("ARGS", q->program_arguments, "Arguments of a whole program FILE.cu")->allow_extra_args();
   command->add_option("--vs", q->versus, "Compare with this rung; a kernel of your own with another, FILE.cu:KERNEL, of the same arguments")
       ->option_text("RUNG");
-  command->add_option("--expect", q->expect, "For your own kernel: what the first array marked out: should hold")->option_text("FILE.npy");
+  command->add_option("--expect", q->expect, "For your own kernel: what the first array marked out: should hold")
+      ->check(CLI::Validator(check_file_name, ""))
+      ->option_text("FILE.npy");
   command->add_option("--tolerance", q->tolerance, "How far floats may be off what --expect says, as a part of it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -239,8 +241,8 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_flag("--cooperative", q->cooperative, "For your own kernel: a launch with a barrier of the grid");
   command->add_option("--cluster", q->cluster, "For your own kernel: blocks per cluster")->check(CLI::Range(1, 16))->option_text("BLOCKS");
   command->add_option("--seed", q->seed, "Seed of your own kernel's arrays")->capture_default_str();
-  command->add_option("--html", q->html, "Also write a page of its own, with drawings")->option_text("FILE");
-  command->add_option("--svg", q->svg, "Also write the drawings alone, as one SVG file")->option_text("FILE");
+  command->add_option("--html", q->html, "Also write a page of its own, with drawings")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
+  command->add_option("--svg", q->svg, "Also write the drawings alone, as one SVG file")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
   command->add_option("--draw", q->kinds, "Write these drawings alone to --svg: values, banks, sectors, lanes")
       ->option_text("KIND,…")
       ->delimiter(',')
@@ -250,6 +252,7 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_flag("--json", q->json, "Print JSON");
   command->add_flag("--list", q->list, "Name what can be explained and exit");
   command->add_option("--pages", q->pages, "Renew the counters and drawings of the rungs' pages in this folder")
+      ->check(CLI::Validator(check_file_name, ""))
       ->option_text("DIR");
   command->callback([q, command, &state] {
     names all{"--grid", "--arg", "--shared", "--cooperative", "--cluster", "--seed", "--expect", "--tolerance"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 #include "counts.hpp"
+#include "option_text.hpp"
 
 #include <ladder/report.hpp>
 #include <ladder/runner.hpp>
@@ -47,8 +48,6 @@ std::string check_seed(const std::string& text) {
   const bool whole = code == std::errc{} && end == text.data() + text.size();
   return whole ? "" : wf::io::quoted(text) + " is not a seed from 0 to 2^64 - 1";
 }
-
-std::string check_file_name(const std::string& text) { return text.empty() ? "'' is no file" : ""; }
 
 wf::io::array_file open_input(const std::string& path, const std::string& dtype) {
   auto file = wf::io::array_file::open(path);

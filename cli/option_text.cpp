@@ -9,6 +9,8 @@
 
 namespace cli {
 
+std::string check_file_name(const std::string& text) { return text.empty() ? "'' is no file" : ""; }
+
 /// CLI11 2.1 would take -1 for 2^64 - 1, and so all that is too large.
 std::string check_offset(const std::string& text) {
   std::int64_t offset = -1;

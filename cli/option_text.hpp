@@ -12,6 +12,9 @@
 
 namespace cli {
 
+/// Any text but an empty one, as "$FILE" gives where FILE is not set.
+std::string check_file_name(const std::string& text);
+
 /// Bytes from the start of a file: 0 to 2^63 - 1.
 std::string check_offset(const std::string& text);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 #include "counts.hpp"
+#include "option_text.hpp"
 #include "output.hpp"
 
 #include <warpfold/error.hpp>
@@ -104,7 +105,7 @@ void add_profile(CLI::App& app, run_state& state) {
   command->add_option("--device", q->device, "Where to run")->check(CLI::IsMember({"gpu"}))->capture_default_str();
   command->add_flag("--hot", q->hot, "Do not flush the L2 before each timed run");
   command->add_flag("--no-counters", q->no_counters, "Times and roofline alone");
-  command->add_option("--html", q->html, "Also write a page of its own, with the roofline drawn")->option_text("FILE");
+  command->add_option("--html", q->html, "Also write a page of its own, with the roofline drawn")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
   command->add_flag("--json", q->json, "Print JSON");
   command->callback([q, &state] { state.exit_status = run_profile(*q); });
 }

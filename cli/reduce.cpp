@@ -100,7 +100,7 @@ void add_reduction(CLI::App& app, const reduction_command& what, run_state& stat
       ->check(CLI::Validator(check_axes, ""))
       ->option_text("AXES");
   c->add_flag("--keepdims", r->keepdims, "Reduced axes stay in the shape, with length 1");
-  c->add_option("--out", r->out, "Write the answers to a .npy file")->option_text("FILE");
+  c->add_option("--out", r->out, "Write the answers to a .npy file")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
   if (what.features & has_order)
     c->add_option("--ord", r->ord, "Σ|x| (1), the root of Σx² (2, the default) or the greatest |x| (inf)")
         ->check(CLI::IsMember({"1", "2", "inf"}))

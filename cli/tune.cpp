@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpfold tune: finds launch choices for the GPU at hand, and writes the file that the library reads.
 #include "commands.hpp"
+#include "option_text.hpp"
 
 #include <warpfold/error.hpp>
 #if WARPFOLD_HAS_CUDA
@@ -70,7 +71,8 @@ void tune(const tune_command& q) {
 void add_tune(CLI::App& app, run_state&) {
   auto q = std::make_shared<tune_command>();
   CLI::App* c = app.add_subcommand("tune", "Find the fastest launches on this GPU, for the library to use");
-  c->add_option("--out", q->out, "The file (default: $WARPFOLD_TUNE, else warpfold/tuning.json where settings are); the library reads the one that WARPFOLD_TUNE names");
+  c->add_option("--out", q->out, "The file (default: $WARPFOLD_TUNE, else warpfold/tuning.json where settings are); the library reads the one that WARPFOLD_TUNE names")
+      ->check(CLI::Validator(check_file_name, ""));
   c->add_option("--device", q->device, "gpu; simt has nothing to tune")->check(CLI::IsMember({"gpu", "simt"}));
   c->add_option("--memory", q->mebibytes, "MiB of the GPU's memory to reduce")->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 20));
   c->add_flag("--dry-run", q->dry, "Write no file");

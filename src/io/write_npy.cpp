@@ -7,25 +7,41 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace wf::io {
 namespace {
 
+/// Where a link leads, so that what it names is replaced, and not the link.
+std::string without_link(const std::string& path) {
+  std::error_code e;
+  if (!std::filesystem::is_symlink(path, e)) return path;
+  const std::filesystem::path leads = std::filesystem::canonical(path, e);
+  return e ? path : leads.string();
+}
+
+/// A pipe or a device is written to as it is: renaming a file to its name would remove it.
+bool written_in_place(const std::string& path) {
+  struct stat found;
+  return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
 /// A file that is removed unless it is kept.
 class new_file {
  public:
   explicit new_file(const std::string& path)
-      : path_(path), temporary_(path + ".part"),
-        file_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    if (file_ < 0) fail("cannot be created", temporary_);
+      : path_(without_link(path)), in_place_(written_in_place(path)), temporary_(in_place_ ? path : path_ + ".part"),
+        file_(::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | (in_place_ ? 0 : O_CREAT | O_EXCL), 0666)) {
+    if (file_ < 0) fail(in_place_ ? "cannot be written" : "cannot be created", temporary_);
   }
   ~new_file() {
     if (file_ >= 0) ::close(file_);
-    if (!kept_) ::unlink(temporary_.c_str());
+    if (!kept_ && !in_place_) ::unlink(temporary_.c_str());
   }
   new_file(const new_file&) = delete;
 
@@ -41,7 +57,7 @@ class new_file {
     const int file = file_;
     file_ = -1;
     if (::close(file) != 0) fail("cannot be written", temporary_);
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be written", path_);
+    if (!in_place_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be written", path_);
     kept_ = true;
   }
 
@@ -50,7 +66,9 @@ class new_file {
     throw error(errc::io, printable_name(where) + ": " + what + ": " + std::strerror(errno));
   }
 
-  std::string path_, temporary_;
+  std::string path_;
+  bool in_place_;
+  std::string temporary_;
   int file_;
   bool kept_ = false;
 };

@@ -15,6 +15,7 @@ import re
 import resource
 import select
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -590,6 +591,29 @@ class Family(ProgramTest):
         self.refused("sum", path, "--out", "/no/such/x.npy", says="/no/such/x.npy.part: cannot be created: No such file")
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["out.npy", "x.npy", "x.raw"])
 
+    def test_out_is_a_pipe_a_device_or_a_link(self):
+        path = self.file("x.npy", npy("<f8", (2,), struct.pack("<2d", 1, 2)))
+        answer = npy("<f8", "()", struct.pack("<d", 3))
+        folder = pathlib.Path(self.folder.name)
+        pipe = folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.ok("sum", path, "--out", str(pipe))
+        self.assertTrue(stat.S_ISFIFO(pipe.lstat().st_mode))
+        self.assertEqual(os.read(reader, 4096), answer)
+        self.assertEqual(self.run_program("sum", path, "--out", "/dev/stdout").stdout, answer)  # a link to a pipe
+        full = folder / "full"
+        os.symlink("/dev/full", full)
+        self.refused("sum", path, "--out", str(full), says=f"{full}: cannot be written: No space left on device")
+        link, file = folder / "link.npy", folder / "file.npy"
+        file.write_bytes(b"before")
+        os.symlink("file.npy", link)
+        self.ok("sum", path, "--out", str(link))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(file.read_bytes(), answer)
+        self.assertEqual(sorted(os.listdir(folder)), ["file.npy", "full", "link.npy", "pipe", "x.npy"])
+
     def told(self, *arguments, output, says):
         """An answer, and one line about it."""
         self.refused(*arguments, says=says, status=0, output=output)
@@ -656,6 +680,7 @@ class Family(ProgramTest):
                 (["std", path, "--correction", "99999999999999999999"], "is not a correction"),
                 (["std", path, "--correction", "1.5"], "is not a correction"),
                 (["max", path, "--device", "gpu"], "gpu does not run max in this version"),
+                (["sum", path, "--out", ""], "--out: '' is no file"),
                 (["min", numbers], "min: elements of type c128; it takes real types"),
                 (["norm", "--ord", "1", numbers], "norm1: elements of type c128; it takes real types")):
             with self.subTest(arguments=arguments):

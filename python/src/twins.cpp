@@ -288,7 +288,7 @@ nb::object sumprod(nb::list p, nb::list q) {
     }
   }
   if (!floats) return nb::none();
-  return nb::float_(all_finite ? finite.value() : others.value());  // an infinite or NaN product decides alone
+  return nb::float_((all_finite ? finite.value() : others.value()) + 0.0);  // an infinite or NaN product decides alone; zero is +0
 }
 
 /// Adds what is a float or a small int. False, and the state is of no use, if there is anything else, or no float at all.

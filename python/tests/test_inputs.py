@@ -10,6 +10,7 @@ import pickle
 import sys
 import types
 import weakref
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -130,6 +131,9 @@ def test_keys_labels_and_offsets_are_not_rounded_and_may_come_one_by_one():
     keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], [2**63 + 1, 2**63, 2**63 + 1])
     assert keys.tolist() == [2**63, 2**63 + 1] and sums.tolist() == [2.0, 5.0]
     assert wf.sum_by_key([1.0, 2.0, 4.0], (k for k in "bab"))[1].tolist() == [2.0, 5.0]
+    keys, sums = wf.sum_by_key([1.0, 2.0, 4.0], np.array([Fraction(1, 3), 2, Fraction(1, 3)], object))
+    assert keys.tolist() == [Fraction(1, 3), 2] and sums.tolist() == [5.0, 2.0]
+    assert [one.tolist() for one in wf.sum_by_key([], [])] == [[], []]
     assert wf.sum_by_label([1.0, 2.0, 4.0], iter([1, 0, 1])).tolist() == [2.0, 5.0] == wf.segment_sum([2.0, 1.0, 4.0], (k for k in (0, 1, 3))).tolist()
 
 
@@ -347,6 +351,9 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.ExactSum(x).value(rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactMoments(x).var(rounding=None), ValueError, "rounding=None"),
     (lambda x: wf.ExactMoments(x).var(correction=math.inf), ValueError, "finite number"),
+    (lambda x: wf.ExactMoments(x).std(correction=2**63), ValueError, "^ExactMoments: correction=9223372036854775808; it is a whole number of 64 bits"),
+    (lambda x: wf.sum(x, out=np.float64(0)), TypeError, "^sum: out= of type float64; it is a NumPy array"),
+    (lambda x: wf.sum([-2**63 - 1, 1]), TypeError, "^sum: an int of 65 bits"),
     (lambda x: wf.ExactMoments(x).var(correction=0.5, rounding="even"), ValueError, "rounding='even'"),
     (lambda x: wf.var(x, correction="1"), TypeError, "it is a number"),
     (lambda x: wf.sum(x, axis=0, out=np.broadcast_to(0.0, 3)), ValueError, "^sum: out= is read-only"),
@@ -393,6 +400,9 @@ def test_several_at_once_travel_to_other_processes():
     (lambda x: wf.sum_by_key(x[0], np.ma.masked_equal([0, 1, 1], 1)), TypeError, "^sum_by_key: keys with nulls or masked ones"),
     (lambda x: wf.sum_by_key(x[0], [2**53 + 1, 2**53, 0.5]), TypeError, "^sum_by_key: the int 9007199254740993 among floats"),
     (lambda x: wf.sum_by_key(x[0], ["1", 1, 2]), TypeError, "^sum_by_key: text and other keys"),
+    (lambda x: wf.sum_by_key(x[0], []), ValueError, "^sum_by_key: 0 labels for 3 elements"),
+    (lambda x: wf.sum_by_key(x[0], np.array([math.nan, 1.0, math.nan], object)), TypeError, "^sum_by_key: keys that have no order .a NaN among objects"),
+    (lambda x: wf.sum_by_key(x[0], np.array([{1}, {2}, {1}], object)), TypeError, "^sum_by_key: keys that have no order"),  # sets: a part of the other is less
     (lambda x: wf.ExactSum([1j]), TypeError, "^ExactSum: elements of type complex128"),
     (lambda x: wf.ExactMoments([1j]), TypeError, "^ExactMoments: elements of type complex128"),
     (lambda x: wf.ExactSum(x).value(dtype="int32"), TypeError, "^ExactSum: dtype='int32'; it is a type of floats"),

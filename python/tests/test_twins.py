@@ -105,7 +105,17 @@ def test_fsum_of_what_is_not_finite():
         wf.fsum(None)
     with pytest.raises(ZeroDivisionError):
         wf.fsum(1 / n for n in (1, 0))
-    assert math.copysign(1, wf.fsum([-0.0])) == 1  # as math.fsum
+
+
+def test_zero_has_no_sign():
+    """As the standard library's: of a list, an array, and where all that is left is rounded to zero."""
+    for x in ([-0.0], np.array([-0.0]), np.array([-0.0], "float32"), [-0.0] * 3, np.full(3, -0.0)):
+        one = [1.0] * len(x) if isinstance(x, list) else np.ones(len(x))
+        for got in (wf.fsum(x), wf.fmean(x), wf.fmean(x, one), wf.statistics.mean(x), wf.sumprod(x, one), wf.sumprod(one, x)):
+            assert math.copysign(1, got) == 1
+    assert math.copysign(1, wf.sumprod([-1e-200], [1e-200])) == math.copysign(1, wf.sumprod(np.array([-1e-200]), np.array([1e-200]))) == 1
+    if sys.version_info >= (3, 12):
+        assert math.copysign(1, math.sumprod([-0.0], [1.0])) == math.copysign(1, math.sumprod([-1e-200], [1e-200])) == 1
 
 
 class Shrinks:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +175,7 @@ def into(out: Any, answer: Any, who: str) -> Any:
 
 def check_out(out: Any, answer: Any, who: str) -> Any:
     """The answer as an array, which fits."""
-    if type(out) is type(answer) and not isinstance(answer, np.ndarray):  # an array of the caller's library
+    if type(out) is type(answer) and not isinstance(answer, (np.ndarray, np.generic)):  # an array of the caller's library
         return check_theirs(out, answer, who)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array, or of the kind of the elements' array")
@@ -792,7 +792,7 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
     if holds_nulls(keys):  # NumPy makes floats of them, or None
         raise TypeError("sum_by_key: keys with nulls or masked ones, which have no order; fill them, or leave those elements out")
     if isinstance(keys, (list, tuple)):  # NumPy may have made others of them
-        if given.dtype.kind in "fc":
+        if given.dtype.kind in "fc" and given.size:
             given = with_whole_numbers(keys, given, "sum_by_key")
         if given.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in keys):
             raise TypeError("sum_by_key: text and other keys, which have no order among each other")
@@ -800,6 +800,8 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
         different, labels = np.unique(given, return_inverse=True)
     except TypeError as e:
         raise TypeError(f"sum_by_key: keys that have no order ({e}); fill what is missing, or give codes of keys to sum_by_label()") from None
+    if different.dtype == object and not all(a < b for a, b in pairwise(different)):  # a NaN among them: NumPy's sort leaves equal ones apart
+        raise TypeError("sum_by_key: keys that have no order (a NaN among objects is one); fill what is missing, or give codes of keys to sum_by_label()")
     sums = parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
     theirs = type(keys) is not np.ndarray and (type(keys).__module__.partition(".")[0] == "torch" or hasattr(type(keys), "__array_namespace__"))
     return take(keys, "sum_by_key").give(different) if theirs else different, sums

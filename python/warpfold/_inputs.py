@@ -326,7 +326,8 @@ def no_numbers(found: np.ndarray[Any, Any], who: str) -> TypeError:
     for one in found.flat:
         if isinstance(one, (int, np.integer)):
             if not -2**63 <= int(one) < 2**64:
-                return TypeError(f"{who}: an int of {int(one).bit_length()} bits, which neither int64 nor uint64 holds")
+                bits = int(one).bit_length() if one > 0 else (~int(one)).bit_length() + 1
+                return TypeError(f"{who}: an int of {bits} bits, which neither int64 nor uint64 holds")
         elif not isinstance(one, (float, complex, np.number, np.bool_)):
             return TypeError(f"{who}: an element of type {type(one).__name__}; elements are bool, ints of at most 64 bits, floats and complex numbers")
     return TypeError(f"{who}: elements that no one type holds")

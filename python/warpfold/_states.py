@@ -379,7 +379,7 @@ class ExactMoments(_State):
     _kind, _reduction, _of_words = _core.Moments, "mean_var", _core.moments_of_words
 
     def _answer(self, which: str, rounding: Rounding, dtype: Any, correction: float = 0) -> float:
-        if type(correction) is not int:  # what the functions take is taken here
+        if type(correction) is not int or not -2**63 <= correction < 2**63:  # what the functions take is taken here
             from ._fractional import fraction_of
             from ._general import correction_of
             if (part := fraction_of(correction)) is not None:

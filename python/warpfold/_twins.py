@@ -119,7 +119,7 @@ def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
     if type(a) is not list or type(b) is not list:
         if all(getattr(getattr(one, "dtype", None), "kind", "") == "f" for one in (a, b)):
             from ._functions import dot
-            return float(dot(a.astype("float64"), b.astype("float64")))
+            return float(dot(a.astype("float64"), b.astype("float64"))) + 0.0
         a, b = (one if type(one) is list else one.tolist() for one in (a, b))
     found = _core.sumprod(a, b)
     return found if found is not None else _other_products(a, b)

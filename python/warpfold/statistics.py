@@ -80,7 +80,7 @@ def _root(variance_of: Any, root_of: Any, values: Any, *middle: Any) -> Any:
 
 
 def mean_of_array(data: Any, who: str) -> float:
-    return float(_answer(data, who, "mean", 0, 1, standard.mean))
+    return float(_answer(data, who, "mean", 0, 1, standard.mean)) + 0.0
 
 
 def mean(data: Iterable[Any]) -> Any:

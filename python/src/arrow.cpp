@@ -196,7 +196,7 @@ class pieces {
       auto a = std::make_shared<owned<ArrowArray>>();
       int status = 0;
       {
-        const nb::gil_scoped_release others_run;  // a query may run now; readers in Python take the GIL themselves
+        const gil_released others_run;  // a query may run now; readers in Python take the GIL themselves
         status = stream_->value.get_next(&stream_->value, &a->value);
       }
       check(status);

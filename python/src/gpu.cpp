@@ -51,7 +51,7 @@ nb::bytes taken(int device, std::uintptr_t rows, std::size_t pitch, std::size_t 
   std::string found(width * count, '\0');
   const auto from = reinterpret_cast<std::byte*>(rows);
   {
-    const nb::gil_scoped_release others_run;
+    const gil_released others_run;
     const on_device there(device, who);
     const std::lock_guard lock(entry);
     if (WF_PYTHON_SIMT) {
@@ -134,7 +134,7 @@ class own_calls {
       scratch = of.room(x, a, wf::extents{static_cast<std::int64_t>(bytes / wf::info(a.x.type).size + 1)}, a.x.type);
     const own::view v = own::view_of({a.x.data, b.x.data}, a.x.shape, strides_of(a.x, y == nullptr ? nullptr : &b.x), axes);
     const int e = [&, to = address] {
-      const nb::gil_scoped_release others_run;
+      const gil_released others_run;
       return at->k.put(v, by, answers, scratch.second, to, reinterpret_cast<void*>(a.stream));
     }();
     return e == 0 ? std::move(made) : nb::object();
@@ -254,7 +254,7 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
         }
         if (order != nullptr) by.order = static_cast<const std::int64_t*>(order->data);
         const own::view v = own::view_of({x.data, y == nullptr ? nullptr : y->data}, x.shape, strides_of(x, y), axes);
-        const nb::gil_scoped_release others_run;
+        const gil_released others_run;
         return k.put(v, by, answers, reinterpret_cast<void*>(states), reinterpret_cast<void*>(out), reinterpret_cast<void*>(stream));
       }, nb::arg("x"), nb::arg("y").none(), nb::arg("axes"), nb::arg("offsets").none(), nb::arg("order").none(), nb::arg("length"), nb::arg("n"), nb::arg("answers"),
          nb::arg("states"), nb::arg("out"), nb::arg("stream"));

@@ -114,7 +114,7 @@ inline cudaStream_t stream_at(std::uintptr_t address) { return reinterpret_cast<
 template <class F>
 void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
   if (stream == 1) stream = 0;  // both are the default stream
-  const nb::gil_scoped_release others_run;
+  const gil_released others_run;
   const on_device there(device, wf::op_names[static_cast<int>(what)]);
   turn& t = turn_of(device, stream);
   const std::lock_guard lock(t.one_at_a_time);

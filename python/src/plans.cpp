@@ -154,7 +154,7 @@ void add_plans(nb::module_& m) {
                by = by_label(x.at, whole_numbers(*labels, "labels"), n = answers);
              }
              const room to(out, p.made.size() * static_cast<std::size_t>(std::max<std::int64_t>(n, 0)));
-             const nb::gil_scoped_release others_run;
+             const gil_released others_run;
              p.made.run(by, x.at, second == nullptr ? nullptr : &second->at, to.b.buf);
            },
            nb::arg("x"), nb::arg("second").none(), nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(),
@@ -164,7 +164,7 @@ void add_plans(nb::module_& m) {
              check_second(p, x, mask);
              if (!x.at.contiguous() || (mask != nullptr && !mask->at.contiguous()) || (mask != nullptr && mask->at.shape != x.at.shape))
                throw wf::error(wf::errc::bad_argument, "a piece has gaps");
-             const nb::gil_scoped_release others_run;
+             const gil_released others_run;
              p.made.add(x.at.data, mask == nullptr ? nullptr : mask->at.data, x.at.size());
            },
            nb::arg("x"), nb::arg("mask").none())

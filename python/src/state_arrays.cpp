@@ -136,7 +136,6 @@ void add_words(nb::module_& m, const char* to_name, const char* from_name, wf::o
 }  // namespace
 
 void add_state_arrays(nb::module_& m) {
-  using others_run = nb::gil_scoped_release;
   nb::class_<state_kind>(m, "StateKind")
       .def("__init__",
            [](state_kind* self, int what, int element, bool wide) {
@@ -154,7 +153,7 @@ void add_state_arrays(nb::module_& m) {
                if (std::find(axes.begin(), axes.end(), static_cast<int>(d)) == axes.end()) answers *= static_cast<std::size_t>(x.at.shape[d]);
              to.need(answers * k.bytes());
              const counted c{mask == nullptr ? nullptr : &mask->at, skip_nans, threads};
-             const others_run free;
+             const gil_released others_run;
              k.from(x.at, wf::cpu::checked_axes(axes, static_cast<int>(x.at.shape.size()), "states"), c, first, to.get());
            },
            nb::arg("x"), nb::arg("mask").none(), nb::arg("skip_nans"), nb::arg("axes"), nb::arg("first"), nb::arg("threads"), nb::arg("out"))
@@ -163,7 +162,7 @@ void add_state_arrays(nb::module_& m) {
              const room to(out, true);
              to.need(static_cast<std::size_t>(answers) * k.bytes());
              const counted c{mask == nullptr ? nullptr : &mask->at, skip_nans, 0};
-             const others_run free;
+             const gil_released others_run;
              k.by_label(x.at, labels_of(labels), answers, c, to.get());
            },
            nb::arg("x"), nb::arg("mask").none(), nb::arg("skip_nans"), nb::arg("labels"), nb::arg("answers"), nb::arg("out"))
@@ -179,7 +178,7 @@ void add_state_arrays(nb::module_& m) {
              const std::int64_t n = at.states(k);
              narrow_digits found;
              {
-               const others_run free;
+               const gil_released others_run;
                found = narrow_of(static_cast<const std::int64_t*>(at.get()), n, static_cast<std::int64_t>(k.bytes() / 8));
              }
              if (found.end == 0) return std::nullopt;
@@ -194,7 +193,7 @@ void add_state_arrays(nb::module_& m) {
              to.need(static_cast<std::size_t>(n * (end - first)) * 8);
              auto* const into = static_cast<std::int64_t*>(to.get());
              const auto* w = static_cast<const std::int64_t*>(at.get());
-             const others_run free;
+             const gil_released others_run;
              for (std::int64_t i = 0; i < n; ++i, w += words) {
                for (std::int64_t d = first; d < end; ++d) into[(d - first) * n + i] = w[1 + d];
                into[(end - 1 - first) * n + i] += w[digits] * (std::int64_t{1} << 32);
@@ -221,7 +220,7 @@ void add_state_arrays(nb::module_& m) {
                as_many(a.states(k), from.back().states(k));
              }
              if (places.empty()) throw wf::error(wf::errc::bad_argument, "no arrays of states; there must be one");
-             const others_run free;
+             const gil_released others_run;
              k.merge(a.get(), places, a.states(k));
            })
       .def("merge_along",
@@ -229,14 +228,14 @@ void add_state_arrays(nb::module_& m) {
              const room a(to, true), b(from, false);
              as_many(a.states(k), outer * inner);
              as_many(b.states(k), outer * along * inner);
-             const others_run free;
+             const gil_released others_run;
              k.merge_along(a.get(), b.get(), outer, along, inner);
            })
       .def("merge_by_label",
            [](const state_kind& k, nb::handle to, nb::handle from, const view& labels) {
              const room a(to, true), b(from, false);
              as_many(b.states(k), labels.at.size());
-             const others_run free;
+             const gil_released others_run;
              k.merge_by_label(a.get(), a.states(k), b.get(), labels_of(labels));
            })
       .def("answer_bytes", [](const state_kind& k, std::optional<int> round_to) { return k.answer_bytes(type_of(round_to)); },
@@ -249,7 +248,7 @@ void add_state_arrays(nb::module_& m) {
              wf::options o;
              o.rounding = rounding_named(rounding);
              o.correction = correction;
-             const others_run free;
+             const gil_released others_run;
              k.finish(o, fraction, type, from.get(), from.states(k), to.get());
            },
            nb::arg("states"), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("round_to").none(), nb::arg("out"), nb::arg("fraction") = nb::none());

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <unistd.h>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <warpfold/context.hpp>
@@ -15,6 +17,24 @@
 namespace wfpy {
 
 namespace nb = nanobind;
+
+/// Other threads of Python run while it lives. A thread that wants to go on when the interpreter has ended, as a daemon may, stays here until the process ends, as Python 3.14
+/// has it: before, Python ends such a thread by pthread_exit(), which unwinds the stack like an exception, and from a destructor that would abort the process.
+class gil_released {
+ public:
+  gil_released() : state_(PyEval_SaveThread()) {}
+  gil_released(const gil_released&) = delete;
+  ~gil_released() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) ::pause();
+    }
+  }
+
+ private:
+  PyThreadState* state_;
+};
 
 inline wf::dtype dtype_of_code(int code) {
   if (code < 0 || code > static_cast<int>(wf::dtype::c128)) throw wf::error(wf::errc::bad_argument, "no such element type");
@@ -65,8 +85,9 @@ inline wf::accuracy accuracy_named(nb::handle name) {
   throw wf::error(wf::errc::bad_argument, std::string("accuracy=") + nb::repr(name).c_str() + "; it may be 'exact' or 'fast'");
 }
 
-/// The library's errors become NumPy's kinds.
+/// The library's errors become NumPy's kinds. What lives when the interpreter ends, as a state that a daemon thread holds, is nothing that users need to be told.
 inline void tell_errors() {
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -50,7 +50,7 @@ void run_beside_others(std::int64_t n, F f) {
   if (n < worth_releasing) {
     f();
   } else {
-    const nb::gil_scoped_release others_run;
+    const gil_released others_run;
     f();
   }
 }

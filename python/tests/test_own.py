@@ -133,6 +133,7 @@ WRONG = [({"lift": "x +\n  z"}, r"^Reduction: lift=, line 2: .*'z'.*, in: z$"),
          ({"state": "std::string", "preamble": "#include <string>", "identity": "{}", "lift": "std::string()"},
           r"^Reduction: the state of a reduction is trivially copyable; this is not$"),
          ({"combine": "{ return a;"}, r"^Reduction: combine=: a \{ that has no other$"),
+         ({"lift": "x; }"}, r"^Reduction: lift=: a \} that has no other$"),
          ({"lift": "if (x > 3)\n  return 1.0;"}, r"^Reduction: lift=, line 2: .*non-void function"),
          ({"preamble": "#include <no_such_header>"}, r"^Reduction: preamble=, line 1: .*no_such_header")]  # each takes a second
 

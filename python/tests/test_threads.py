@@ -143,6 +143,31 @@ def test_first_calls_of_many_threads_at_once():
         assert (done.stdout.split(), done.stderr) == (["0", str(not without)], "")
 
 
+LEFT_BEHIND = """
+import sys, threading, time
+import warpfold as wf
+import warpfold.states
+import numpy as np
+x, state = np.arange(100_000.0), wf.ExactSum()
+sums = warpfold.states.Form("sum", "float64")
+calls = {"sum": lambda: wf.sum(x), "rows": lambda: wf.sum(x.reshape(-1, 100), axis=0), "mask": lambda: wf.mean(x, where=x > 5), "state": lambda: state.add(x),
+         "states": lambda: sums.of(x.reshape(-1, 100), axis=0), "segments": lambda: wf.segment_sum(x, 100), "dot": lambda: wf.dot(x, x)}
+def run(call):
+    while True:
+        call()
+for call in 2 * [calls[sys.argv[1]]]:
+    threading.Thread(target=run, args=(call,), daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("what", ["sum", "rows", "mask", "state", "states", "segments", "dot"])
+def test_a_daemon_thread_that_reduces_when_the_interpreter_ends(what):
+    """It is left where it is, and the process ends as it would without it; nothing is printed."""
+    done = subprocess.run([sys.executable, "-c", LEFT_BEHIND, what], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_reduces_too():

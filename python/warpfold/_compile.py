@@ -190,17 +190,19 @@ def _build(source: str, texts: Mapping[str, str], command: list[str], place: str
 def first_error(output: str, texts: Mapping[str, str], who: str, program: str) -> str:
     """One line: where in the caller's text, and what the compiler says of it."""
     found = [(m[1], int(m[2]), m[4]) for m in re.finditer(r"^([^\s:][^:\n]*):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", output, re.M)]
+    lone = next(((name, bracket) for name, text in texts.items() if (bracket := _lone_bracket(text)) is not None), None)
     for name, line, what in found:
         ours = re.search(r"warpfold: (.*)", what)
+        if ours and lone is not None:  # which moves what is behind it
+            break
         if ours:  # a rule of reductions, not of C++
             return f"{who}: {ours[1].rstrip(chr(34))}"
         if name in texts:
             lines = texts[name].splitlines()
             quoted = lines[line - 1].strip() if 0 < line <= len(lines) else ""
             return f"{who}: {name}=, line {line}: {what}, in: {quoted}"
-    for name, text in texts.items():  # what a compiler notices far behind it
-        if (bracket := _lone_bracket(text)) is not None:
-            return f"{who}: {name}=: a {bracket} that has no other"
+    if lone is not None:  # what a compiler notices far behind it
+        return f"{who}: {lone[0]}=: a {lone[1]} that has no other"
     if found:
         return f"{who}: {found[0][2]}"
     rest = [line for line in output.splitlines() if line.strip()]

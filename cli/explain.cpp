@@ -219,7 +219,7 @@ void add_explain(CLI::App& app, run_state& state) {
       ->check(CLI::Validator(check_file_name, ""))
       ->option_text("FILE.npy");
   command->add_option("--tolerance", q->tolerance, "How far floats may be off what --expect says, as a part of it")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(check_tolerance, ""))
       ->capture_default_str();
   command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6; up to 2^26")->capture_default_str();
   command->add_option("--block", q->block, "Threads per block: a multiple of 32; for your own kernel also 16x16")

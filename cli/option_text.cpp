@@ -2,6 +2,8 @@
 #include "option_text.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <regex>
 
 #include <warpfold/error.hpp>
@@ -26,6 +28,14 @@ std::string check_correction(const std::string& text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), correction);
   const bool whole = code == std::errc{} && end == text.data() + text.size();
   return whole ? "" : wf::io::quoted(text) + " is not a correction from -2^63 to 2^63 - 1";
+}
+
+/// CLI11 2.1 would tell the greatest double in 309 digits, and take nan.
+std::string check_tolerance(const std::string& text) {
+  char* end = nullptr;
+  const double tolerance = std::strtod(text.c_str(), &end);
+  const bool whole = !text.empty() && end == text.c_str() + text.size();
+  return whole && tolerance >= 0 && std::isfinite(tolerance) ? "" : wf::io::quoted(text) + " is not a number of 0 or more, as 0.01";
 }
 
 std::optional<std::vector<int>> axes_of(std::string_view text) {

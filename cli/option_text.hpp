@@ -21,6 +21,9 @@ std::string check_offset(const std::string& text);
 /// A whole number of 64 bits with a sign.
 std::string check_correction(const std::string& text);
 
+/// A number that is 0 or more, and not infinite.
+std::string check_tolerance(const std::string& text);
+
 /// "0,-1" as numbers; nothing if it is not that.
 std::optional<std::vector<int>> axes_of(std::string_view text);
 std::string check_axes(const std::string& text);

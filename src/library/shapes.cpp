@@ -113,7 +113,8 @@ void refuse_offset(std::int64_t k, std::int64_t offset, std::int64_t elements) {
 }
 
 void refuse_label(std::int64_t label, std::int64_t i, std::int64_t answers) {
-  refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; labels are 0 to " + std::to_string(answers - 1));
+  refuse("labels: label " + std::to_string(label) + " of element " + std::to_string(i) + "; " +
+         (answers == 0 ? "there are 0 answers" : "labels are 0 to " + std::to_string(answers - 1)));
 }
 
 per_dimension<int> checked_axes(std::span<const int> axes, int rank, const char* who) {

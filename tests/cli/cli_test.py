@@ -732,6 +732,15 @@ class Usage(ProgramTest):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, says=says)
 
+    def test_what_explain_refuses(self):
+        if b"explain" not in self.run_program("--help").stdout:
+            self.skipTest("built without the ladder")
+        for option, text, says in (("--tolerance", "x", "--tolerance: 'x' is not a number of 0 or more, as 0.01"), ("--tolerance", "nan", "is not a number of 0 or more"),
+                                   ("--tolerance", "-0.5", "is not a number of 0 or more"), ("--tolerance", "0.5", "--tolerance is for a kernel of your own"),
+                                   ("--html", "", "--html: '' is no file"), ("--svg", "", "--svg: '' is no file")):
+            with self.subTest(option=option, text=text):
+                self.refused("explain", "atomic", "--n", "1000", option, text, says=says)
+
     def test_an_input_that_would_be_overwritten_stays_as_it_is(self):
         content = npy("<f8", (3,), struct.pack("<3d", 1, 2, 3))
         path = self.file("kept.npy", content)

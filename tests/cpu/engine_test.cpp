@@ -529,6 +529,7 @@ TEST(errors, say_what_where_and_what_would_be_right) {
   const std::vector<std::int64_t> labels{0, 1, 2, 0, 1, 3}, few{0};
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 3}); }),
             "labels: label 3 of element 5; labels are 0 to 2");
+  EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{labels, 0}); }), "labels: label 0 of element 0; there are 0 answers");
   EXPECT_EQ(message_of([&] { wf::sum(x, wf::by_label{few, 3}); }),
             "sum: 1 labels for 6 elements; there must be one for each");
   context backwards;

@@ -162,7 +162,7 @@ WF_HD scaled root(const window& x) {
   const int odd = h.exponent & 1;
   const u128 w = (u128{h.high} << 64 | h.low) >> odd;
   const std::uint64_t s = integer_root(w);
-  return {s, (h.exponent + odd) / 2, h.sticky || (odd & h.low) != 0 || u128{s} * s != w, false};
+  return {s, (h.exponent + odd) / 2, h.sticky || (static_cast<std::uint64_t>(odd) & h.low) != 0 || u128{s} * s != w, false};
 }
 
 /// Canonical digits divided by n > 0, leading bits.

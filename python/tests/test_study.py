@@ -66,6 +66,13 @@ def test_complaints_are_errors():
         assert "\n" not in str(caught.value)
 
 
+def test_what_names_nothing_is_refused_before_the_program_runs():
+    with pytest.raises(ValueError, match=r"^ladder: only=\[\] names no rung"):
+        wf.ladder(only=[])
+    with pytest.raises(TypeError, match="^explain: None; it is the name of a rung"):
+        wf.explain(None)
+
+
 def test_without_pandas(monkeypatch):
     from warpfold._study import Ladder
     monkeypatch.setitem(sys.modules, "pandas", None)

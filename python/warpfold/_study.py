@@ -199,6 +199,8 @@ def ladder(*, n: int | str = "1M", dtype: str = "f32", only: Any = None, block: 
     ['wrong as expected', 'right']
     """
     names = [only] if isinstance(only, str) else None if only is None else list(only)
+    if names == []:
+        raise ValueError("ladder: only=[] names no rung; None is all of them")
     numba = [k for k in names or [] if k.partition("/")[0] == "numba"]
     if names is not None and numba:
         names = [k for k in names if k not in numba]
@@ -271,6 +273,8 @@ def explain(what: str, *, vs: str | None = None, n: int | str | None = None, blo
     >>> sum(row.get("shared_load.conflicts", 0) for row in told.rows())  # doctest: +SKIP
     1120
     """
+    if not isinstance(what, (str, os.PathLike)):
+        raise TypeError(f"explain: {what!r}; it is the name of a rung, or of a file of yours")
     words = [what, *_options(vs=vs, n=n, block=block, dtype=dtype), *options]
     with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
         page = os.path.join(folder, "page.html")

@@ -189,6 +189,10 @@ void check_many_rows() {
           x[16] = std::ldexp(random() % 2 == 0 ? T(-1.5) : T(1.5), static_cast<int>(random() % (sizeof(T) == 8 && random() % 2 == 0 ? 1000 : 90)));
           if (rows > 30) x[30] = random() % 2 == 0 ? -x[16] : std::ldexp(T(1), -20);
         }
+        if (random() % 5 == 0) {  // each of a size that the first rows do not promise, and together too many, or nearly
+          std::fill(x.begin(), x.begin() + 16, T(1));
+          std::fill(x.begin() + 16, x.end(), std::ldexp(random() % 2 == 0 ? T(-1.25) : T(1.25), static_cast<int>(random() % 12)));
+        }
         if (rows >= 900 && random() % 3 == 0) {  // nearly half a last place is lost by each of the last rows, together enough to leave a tie on its other side
           const T sign = random() % 2 == 0 ? T(1) : T(-1);
           for (std::int64_t row = 0; row < rows; ++row)
@@ -531,6 +535,49 @@ TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
 TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
 TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
 
+/// Columns whose answers lie apart, also backwards, are copied some rows at a time.
+template <class T>
+void check_columns_with_gaps() {
+  generator random(draw() + 61);
+  cpu::thread_pool pool(3);
+  for_each_target([&] {
+    for (int k = 0; k < trials(80); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 3000 : 150)), count = 20 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 60 : 900)),
+                         step = 1 + static_cast<std::int64_t>(random() % 3), stride = (count - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
+      const bool backwards = step == 1 || random() % 3 == 0;
+      std::vector<T> all(static_cast<std::size_t>(rows * stride - (stride - (count - 1) * step - 1)));  // nothing lies behind the last element
+      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) / 8 - 125);
+      T* const first = all.data() + (backwards ? (count - 1) * step : 0);
+      const std::int64_t across = backwards ? -step : step;
+      if constexpr (std::is_floating_point_v<T>) first[random() % static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(stride)] = k % 2 == 0 ? T(0x1p60) : std::numeric_limits<T>::infinity();
+      const wf::view<const T> matrix{first, {rows, count}, {stride, across}};
+      context c;
+      c.threads = k % 2 == 0 ? 1 : 3;
+      c.executor = &pool;
+      const auto sums = wf::sum(matrix, wf::axis{0}, c);
+      const auto means = wf::mean(matrix, wf::axis{0}, c);
+      const auto norms = wf::norm2(matrix, wf::axis{0}, c);
+      const auto variances = wf::var(matrix, wf::axis{0}, c);
+      const auto most = wf::max(matrix, wf::axis{0}, c);
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::vector<T> column;
+        for (std::int64_t i = 0; i < rows; ++i) column.push_back(first[i * stride + j * across]);
+        const auto at = static_cast<std::size_t>(j);
+        expect_same(sums[at], wf::sum(column), "sum", j);
+        expect_same(means[at], wf::mean(column), "mean", j);
+        expect_same(norms[at], wf::norm2(column), "norm2", j);
+        expect_same(variances[at], wf::var(column), "var", j);
+        expect_same(most[at], wf::max(column), "max", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(columns_with_gaps, f32) { check_columns_with_gaps<float>(); }
+TEST(columns_with_gaps, f64) { check_columns_with_gaps<double>(); }
+TEST(columns_with_gaps, i16) { check_columns_with_gaps<std::int16_t>(); }
+TEST(columns_with_gaps, i32) { check_columns_with_gaps<std::int32_t>(); }
+
 /// Which of them the engine copies itself, for callers that would copy rows else.
 TEST(rows_with_gaps, are_told_to_callers) {
   const auto told = [](op o, dtype t, std::int64_t rows, std::int64_t n, std::int64_t row, std::int64_t step, accuracy a = accuracy::exact) {
@@ -549,7 +596,10 @@ TEST(rows_with_gaps, are_told_to_callers) {
     EXPECT_FALSE(told(o, dtype::f32, 5, 4097, 100000, 8)) << "longer than the kernels of rows take";
     EXPECT_FALSE(told(o, dtype::f32, 5, 20, 1000, 8)) << "turned into columns";
     EXPECT_FALSE(told(o, dtype::f32, 5, 65, 1000, 4)) << "no gaps";
-    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side, and few";
+    EXPECT_TRUE(told(o, dtype::f32, 50, 65, 8, 1000));
+    EXPECT_EQ(told(o, dtype::f64, 50, 65, 16, 1000), o == op::max) << "sums that are often ties";
+    EXPECT_FALSE(told(o, dtype::f32, 50, 65, 4, 1000)) << "columns without gaps";
     EXPECT_FALSE(told(o, dtype::f32, 1, 0, 1000, 8));
   }
   EXPECT_TRUE(told(op::sum, dtype::f16, 5, 100, 1000, 4));

@@ -182,9 +182,9 @@ answered_groups answer_rows(const erased& r, const void* self, const problem& p,
   if (!takes_rows(r, p)) return {};
   const dimension& rows = p.kept.back();
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]), row_size = size * p.elements;
-  // Rows with gaps are copied, as many as L1 has room for beside what they are copied from.
+  // Rows with gaps are copied, as many as L1 has room for, but as many as kernels take at once.
   const bool gaps = p.reduced[0].strides[0] != size;
-  const std::int64_t fit = 16384 / row_size, copied = fit >= 8 ? fit / 8 * 8 : std::max<std::int64_t>(1, fit);
+  const std::int64_t copied = std::max<std::int64_t>(8, 32768 / row_size / 8 * 8);
   answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
   std::atomic<bool> known{true};

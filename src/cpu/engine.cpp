@@ -33,7 +33,8 @@ bool has_panels(const problem& p, bool shortcut) {
 
 bool copies_rows(const erased& r, const operands& x, std::span<const int> axes) {
   const problem p = arrange(r, x, axes);
-  return takes_rows(r, p) && !has_panels(p, false) && !is_gapless(r, p);
+  if (has_panels(p, false)) return copies_columns(r, p);
+  return takes_rows(r, p) && !is_gapless(r, p);
 }
 
 void solve(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {

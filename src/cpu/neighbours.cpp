@@ -52,22 +52,35 @@ void side_by_side(std::byte* to, const std::byte* from, std::int64_t across, std
 
 }  // namespace
 
+bool copies_columns(const erased& r, const problem& p) {
+  if (r.columns == nullptr || r.columns->add == nullptr) return false;
+  // Sums and means of few rows often come to a tie, which only what takes whole columns tells.
+  const std::int64_t size = static_cast<std::int64_t>(r.element_sizes[0]), least_rows = r.columns->whole == nullptr ? 1 : size == 8 ? 512 : 64;
+  constexpr std::int64_t least_columns = 32;
+  return p.kept.back().strides[0] != size && size <= 8 && p.kept.back().length >= least_columns && p.elements >= least_rows;
+}
+
 answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk,
                                   std::int64_t chunks, const context& c, std::byte* out) {
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]);
-  if (r.columns == nullptr || r.columns->add == nullptr || p.kept.back().strides[0] != size) return {};
+  if (r.columns == nullptr || r.columns->add == nullptr) return {};
   const column_fold& f = *r.columns;
+  // Columns with gaps are copied, some rows at a time: wide ones, since rows are read fastest from end to end, so to L2.
+  const std::int64_t across = p.kept.back().strides[0];
+  const bool gaps = across != size;
+  constexpr std::int64_t copied_rows = 16, copied_bytes = 65536;
+  if (gaps && !copies_columns(r, p)) return {};
   // As wide as can be, since whole rows are read fastest, but some blocks for each thread.
   const int threads = threads_of(c);
   const auto at_most = [&](std::int64_t width) { return p.answers / g.side_by_side * ((g.side_by_side + width - 1) / width); };
-  std::int64_t most = f.most;
+  std::int64_t most = gaps ? std::min(f.most, copied_bytes / copied_rows / size) : f.most;
   while (threads > 1 && most > 512 && chunks * at_most(most) < threads) most /= 2;
   // Streams of narrower rows, and of many planes, are begun so often that asking gains there too.
   const bool cached = g.side_by_side > 512 && p.answers == g.side_by_side && p.elements <= cached_bytes() / (size * p.answers);
   const std::int64_t block = std::min(most, g.side_by_side), a_row = (g.side_by_side + block - 1) / block,
                      blocks = p.answers / g.side_by_side * a_row;
   // Narrow rows without gaps are read some at a time, as one that is wide; its columns are merged at the end.
-  const bool no_gaps = p.reduced.size() == 1 && p.reduced[0].strides[0] == g.side_by_side * size;
+  const bool no_gaps = !gaps && p.reduced.size() == 1 && p.reduced[0].strides[0] == g.side_by_side * size;
   const std::int64_t beside = no_gaps ? std::max<std::int64_t>(1, std::min(most / g.side_by_side, p.elements / 64)) : 1;
   struct alignas(64) memory {
     std::byte bytes[column_bytes];
@@ -88,9 +101,17 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
       for (std::int64_t k = 0; k < rest; ++k) f.merge(&to, &more, k * width, width);
       return;
     }
+    const auto copies = gaps ? std::make_unique_for_overwrite<std::byte[]>(copied_bytes) : nullptr;
     for (std::int64_t i = begin; i < end;) {
-      const std::int64_t n = std::min(row.length - i % row.length, end - i);
-      f.add(&to, at_index(base, p.reduced, i, 1)[0], row.strides[0], n, width, i != begin, cached);
+      std::int64_t n = std::min(row.length - i % row.length, end - i);
+      const std::byte* const x = at_index(base, p.reduced, i, 1)[0];
+      if (gaps) {
+        n = std::min(n, copied_bytes / (width * size));
+        for (std::int64_t k = 0; k < n; ++k) copy_strided(copies.get() + k * width * size, x + k * row.strides[0], across, width, r.element_sizes[0]);
+        f.add(&to, copies.get(), width * size, n, width, i != begin, true);
+      } else {
+        f.add(&to, x, row.strides[0], n, width, i != begin, cached);
+      }
       i += n;
     }
   };
@@ -111,7 +132,7 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
     for (std::int64_t k = 0, at = 0; k < groups; ++k, at += g.width)
       first[k] = std::memchr(certain + at, 0, static_cast<std::size_t>(std::min(g.width, width - at))) == nullptr;
   };
-  const bool has_whole = f.whole != nullptr && beside == 1 && p.reduced.size() == 1;
+  const bool has_whole = !gaps && f.whole != nullptr && beside == 1 && p.reduced.size() == 1;
   const auto at_once = [&](std::int64_t b, std::int64_t some) {
     if (!has_whole) return false;
     const auto [answer, first, base] = g.at(p, b, block, a_row, 1);

@@ -10,6 +10,8 @@ namespace wf::cpu {
 /// Answers side by side whose elements are added a row at a time, to blocks of columns whose sums fit into L1 (columns.hpp), where that is done.
 answered_groups answer_by_columns(const erased& r, const void* self, const problem& p, const grouping& g, std::int64_t chunk, std::int64_t chunks, const context& c,
                                   std::byte* out);
+/// Whether that copies columns whose answers lie apart.
+bool copies_columns(const erased& r, const problem& p);
 /// Whether the next function does what it is asked for.
 bool takes_rows(const erased& r, const problem& p);
 /// Answers of rows, some at a time; those with gaps are copied.

@@ -160,43 +160,51 @@ void check_wide() {
 TEST(whole_columns, wide_ones_of_f32) { check_wide<float>(); }
 TEST(whole_columns, wide_ones_of_f64) { check_wide<double>(); }
 
-/// Many rows of f32 that the last cache holds, with columns of one kind or of several sizes, and among them some that are not sure, or leave what the first rows promised.
-TEST(whole_columns, floats_of_many_rows) {
+/// Many rows that the last cache holds, with columns of one kind or of several sizes, and among them some that are not sure, or leave what the first rows promised.
+template <class T>
+void check_many_rows() {
   generator random(draw() + 37);
   context c;
   c.threads = 1;
   for_each_target([&] {
     for (int k = 0; k < trials(40); ++k) {
-      const std::int64_t rows = k % 8 == 0 ? 900 + static_cast<std::int64_t>(random() % 300) : 17 + static_cast<std::int64_t>(random() % 90), count = 513 + static_cast<std::int64_t>(random() % 700);
-      std::vector<float> all(static_cast<std::size_t>(rows * count));
-      const auto at = [&](std::int64_t row, std::int64_t column) -> float& { return all[static_cast<std::size_t>(row * count + column)]; };
+      const std::int64_t rows = k % 8 == 0 ? 900 + static_cast<std::int64_t>(random() % 300) : 17 + static_cast<std::int64_t>(random() % 90), any = 513 + static_cast<std::int64_t>(random() % 700), count = k % 3 == 0 ? any : any / 8 * 8 + 8;
+      std::vector<T> room(static_cast<std::size_t>(rows * count + 16));  // beginning anywhere in a vector
+      T* const all = room.data() + random() % 16;
+      const auto at = [&](std::int64_t row, std::int64_t column) -> T& { return all[static_cast<std::size_t>(row * count + column)]; };
       std::normal_distribution<double> gauss;
+      const int scale = sizeof(T) == 4 ? 1 : k % 8 == 2 ? 3 : 7;  // squares of f64 are finite, or not
       for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t j = 0; j < count; ++j) {
           const double v = gauss(random);
-          at(row, j) = static_cast<float>(k % 4 == 0 ? v : k % 4 == 1 ? 9 + v : k % 4 == 2 ? std::ldexp(v, static_cast<int>(j % 250) - 125) : std::floor(100 * v));
+          at(row, j) = static_cast<T>(k % 4 == 0 ? v : k % 4 == 1 ? 9 + v : k % 4 == 2 ? std::ldexp(v, scale * (static_cast<int>(j % 250) - 125)) : std::floor(100 * v));
         }
       std::vector<std::int64_t> special;
       for (std::uint64_t some = random() % 9; some > 0; --some) {
         const std::int64_t j = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));
         special.push_back(j);
-        std::vector<float> x = column<float>(static_cast<int>(random() % kinds), rows, random);
+        std::vector<T> x = column<T>(static_cast<int>(random() % kinds), rows, random);
         if (random() % 3 == 0) {  // small at first, and then so large that they leave, and come back or not
-          std::fill(x.begin(), x.begin() + 16, random() % 2 == 0 ? 1.0f : 0.0f);
-          x[16] = std::ldexp(random() % 2 == 0 ? -1.5f : 1.5f, static_cast<int>(random() % 90));
-          if (rows > 30) x[30] = random() % 2 == 0 ? -x[16] : std::ldexp(1.0f, -20);
+          std::fill(x.begin(), x.begin() + 16, random() % 2 == 0 ? T(1) : T(0));
+          x[16] = std::ldexp(random() % 2 == 0 ? T(-1.5) : T(1.5), static_cast<int>(random() % (sizeof(T) == 8 && random() % 2 == 0 ? 1000 : 90)));
+          if (rows > 30) x[30] = random() % 2 == 0 ? -x[16] : std::ldexp(T(1), -20);
+        }
+        if (k % 3 == 0) {  // each of a size that the first rows do not promise, and together too many, or nearly
+          std::fill(x.begin(), x.begin() + 16, T(1));
+          std::fill(x.begin() + 16, x.end(), std::ldexp(random() % 2 == 0 ? T(-1.25) : T(1.25), static_cast<int>(random() % 8)));
         }
         if (rows >= 900 && random() % 3 == 0) {  // nearly half a last place is lost by each of the last rows, together enough to leave a tie on its other side
-          const float sign = random() % 2 == 0 ? 1.0f : -1.0f;
-          for (std::int64_t row = 0; row < rows; ++row) x[static_cast<std::size_t>(row)] = sign * (row < 512 ? 1.0f : row == 512 ? 0x1p-15f - 0x1p-37f : 0x1.8p-45f);
+          const T sign = random() % 2 == 0 ? T(1) : T(-1);
+          for (std::int64_t row = 0; row < rows; ++row)
+            x[static_cast<std::size_t>(row)] = sign * (row < 512 ? T(1) : sizeof(T) == 4 ? (row == 512 ? T(0x1p-15f - 0x1p-37f) : T(0x1.8p-45f)) : row == 512 ? T(0x1p-44 - 0x1p-92) : T(0x1.8p-100));
         }
         for (std::int64_t row = 0; row < rows; ++row) at(row, j) = x[static_cast<std::size_t>(row)];
       }
-      const wf::view<const float> matrix{all.data(), {rows, count}};
+      const wf::view<const T> matrix{all, {rows, count}};
       const auto sums = wf::sum(matrix, wf::axis{0}, c), means = wf::mean(matrix, wf::axis{0}, c);
       for (std::int64_t more = 0; more < 40; ++more) special.push_back(more < 20 ? count - 1 - more : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count)));
       for (const std::int64_t j : special) {
-        std::vector<float> one;
+        std::vector<T> one;
         for (std::int64_t row = 0; row < rows; ++row) one.push_back(at(row, j));
         expect_same(sums[static_cast<std::size_t>(j)], wf::sum(one), "sum", j);
         expect_same(means[static_cast<std::size_t>(j)], wf::mean(one), "mean", j);
@@ -205,6 +213,8 @@ TEST(whole_columns, floats_of_many_rows) {
     }
   });
 }
+TEST(whole_columns, floats_of_many_rows) { check_many_rows<float>(); }
+TEST(whole_columns, doubles_of_many_rows) { check_many_rows<double>(); }
 
 /// All columns of f32 cancel, or are zero: more than are added up again one by one.
 TEST(whole_columns, many_floats_that_cancel) {
@@ -384,6 +394,51 @@ TEST(extremes_of_rows, f16) { check_rows<wf::f16>([](generator& r) { return of_b
 TEST(extremes_of_rows, f32) { check_rows<float>([](generator& r) { return r() % 5000 == 0 ? std::nanf("") : static_cast<float>(static_cast<int>(r() % 3)) * (r() % 2 == 0 ? 0.0f : -0.0f); }); }
 TEST(extremes_of_rows, f64) { check_rows<double>([](generator& r) { return r() % 5000 == 0 ? -std::nan("") : std::ldexp(static_cast<double>(static_cast<std::int64_t>(r())), static_cast<int>(r() % 99)); }); }
 
+/// Extremes of wide columns that begin anywhere in a vector: zeros of either sign, infinities and NaNs in some, which others beside them have not.
+template <class T, class F>
+void check_extremes_of_columns(F draw_one) {
+  generator random(draw() + 59);
+  context c;
+  c.threads = 1;
+  for_each_target([&] {
+    for (int k = 0; k < trials(60); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 40), any = 513 + static_cast<std::int64_t>(random() % 3000), count = k % 3 == 0 ? any : any / 32 * 32 + 32;
+      std::vector<T> room(static_cast<std::size_t>(rows * count + 64));
+      T* const all = room.data() + random() % 64;
+      for (std::int64_t i = 0; i < rows * count; ++i) all[i] = draw_one(random, k);
+      const wf::view<const T> matrix{all, {rows, count}};
+      const auto least = wf::min(matrix, wf::axis{0}, c), greatest = wf::max(matrix, wf::axis{0}, c);
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::vector<T> one;
+        for (std::int64_t i = 0; i < rows; ++i) one.push_back(all[i * count + j]);
+        expect_same(least[static_cast<std::size_t>(j)], wf::min(one), "min", j);
+        expect_same(greatest[static_cast<std::size_t>(j)], wf::max(one), "max", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+/// Ordinary numbers; zeros of either sign alone, or beside numbers of one sign; few or many NaNs, and infinities.
+template <class T>
+T any_float(generator& random, int k) {
+  const T v = static_cast<T>(static_cast<double>(random() % 20001) - 10000), zero = random() % 2 == 0 ? T(0) : T(-0.0);
+  switch (k % 6) {
+    case 0: return v;
+    case 1: return zero;
+    case 2: return random() % 3 == 0 ? zero : std::fabs(v);
+    case 3: return random() % 3 == 0 ? zero : -std::fabs(v);
+    case 4: return random() % 5000 == 0 ? std::copysign(std::numeric_limits<T>::quiet_NaN(), v) : v;
+    default: return random() % 9 == 0 ? std::copysign(random() % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity(), v) : v;
+  }
+}
+TEST(extremes_of_columns, f32) { check_extremes_of_columns<float>(any_float<float>); }
+TEST(extremes_of_columns, f64) { check_extremes_of_columns<double>(any_float<double>); }
+TEST(extremes_of_columns, f16) { check_extremes_of_columns<wf::f16>([](generator& r, int k) { return of_bits<wf::f16>(k % 2 == 0 ? r() % 0x7c00 | r() % 2 << 15 : r()); }); }
+TEST(extremes_of_columns, i8) { check_extremes_of_columns<std::int8_t>([](generator& r, int) { return static_cast<std::int8_t>(r()); }); }
+TEST(extremes_of_columns, u16) { check_extremes_of_columns<std::uint16_t>([](generator& r, int) { return static_cast<std::uint16_t>(r()); }); }
+TEST(extremes_of_columns, i32) { check_extremes_of_columns<std::int32_t>([](generator& r, int) { return static_cast<std::int32_t>(r()); }); }
+TEST(extremes_of_columns, u64) { check_extremes_of_columns<std::uint64_t>([](generator& r, int) { return r(); }); }
+
 /// The extremes of whole arrays that begin anywhere in a cache line, at every place.
 template <class T>
 void check_places_of_extremes() {
@@ -480,6 +535,49 @@ TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
 TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
 TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
 
+/// Columns whose answers lie apart, also backwards, are copied some rows at a time.
+template <class T>
+void check_columns_with_gaps() {
+  generator random(draw() + 61);
+  cpu::thread_pool pool(3);
+  for_each_target([&] {
+    for (int k = 0; k < trials(80); ++k) {
+      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 3000 : 150)), count = 20 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 60 : 900)),
+                         step = 1 + static_cast<std::int64_t>(random() % 3), stride = (count - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
+      const bool backwards = step == 1 || random() % 3 == 0;
+      std::vector<T> all(static_cast<std::size_t>(rows * stride - (stride - (count - 1) * step - 1)));  // nothing lies behind the last element
+      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) / 8 - 125);
+      T* const first = all.data() + (backwards ? (count - 1) * step : 0);
+      const std::int64_t across = backwards ? -step : step;
+      if constexpr (std::is_floating_point_v<T>) first[random() % static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(stride)] = k % 2 == 0 ? T(0x1p60) : std::numeric_limits<T>::infinity();
+      const wf::view<const T> matrix{first, {rows, count}, {stride, across}};
+      context c;
+      c.threads = k % 2 == 0 ? 1 : 3;
+      c.executor = &pool;
+      const auto sums = wf::sum(matrix, wf::axis{0}, c);
+      const auto means = wf::mean(matrix, wf::axis{0}, c);
+      const auto norms = wf::norm2(matrix, wf::axis{0}, c);
+      const auto variances = wf::var(matrix, wf::axis{0}, c);
+      const auto most = wf::max(matrix, wf::axis{0}, c);
+      for (std::int64_t j = 0; j < count; ++j) {
+        std::vector<T> column;
+        for (std::int64_t i = 0; i < rows; ++i) column.push_back(first[i * stride + j * across]);
+        const auto at = static_cast<std::size_t>(j);
+        expect_same(sums[at], wf::sum(column), "sum", j);
+        expect_same(means[at], wf::mean(column), "mean", j);
+        expect_same(norms[at], wf::norm2(column), "norm2", j);
+        expect_same(variances[at], wf::var(column), "var", j);
+        expect_same(most[at], wf::max(column), "max", j);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+TEST(columns_with_gaps, f32) { check_columns_with_gaps<float>(); }
+TEST(columns_with_gaps, f64) { check_columns_with_gaps<double>(); }
+TEST(columns_with_gaps, i16) { check_columns_with_gaps<std::int16_t>(); }
+TEST(columns_with_gaps, i32) { check_columns_with_gaps<std::int32_t>(); }
+
 /// Which of them the engine copies itself, for callers that would copy rows else.
 TEST(rows_with_gaps, are_told_to_callers) {
   const auto told = [](op o, dtype t, std::int64_t rows, std::int64_t n, std::int64_t row, std::int64_t step, accuracy a = accuracy::exact) {
@@ -498,7 +596,10 @@ TEST(rows_with_gaps, are_told_to_callers) {
     EXPECT_FALSE(told(o, dtype::f32, 5, 4097, 100000, 8)) << "longer than the kernels of rows take";
     EXPECT_FALSE(told(o, dtype::f32, 5, 20, 1000, 8)) << "turned into columns";
     EXPECT_FALSE(told(o, dtype::f32, 5, 65, 1000, 4)) << "no gaps";
-    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side, and few";
+    EXPECT_TRUE(told(o, dtype::f32, 50, 65, 8, 1000));
+    EXPECT_EQ(told(o, dtype::f64, 50, 65, 16, 1000), o == op::max) << "sums that are often ties";
+    EXPECT_FALSE(told(o, dtype::f32, 50, 65, 4, 1000)) << "columns without gaps";
     EXPECT_FALSE(told(o, dtype::f32, 1, 0, 1000, 8));
   }
   EXPECT_TRUE(told(op::sum, dtype::f16, 5, 100, 1000, 4));

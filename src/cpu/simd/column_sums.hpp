@@ -217,6 +217,7 @@ WF_INLINE void halves_of([[maybe_unused]] f32s v, [[maybe_unused]] const unsigne
 
 /// Sums of columns of f32, a vector of them, in two vectors of doubles.
 struct narrow_sums {
+  static constexpr bool squared = false;
   static constexpr int parts = 2;
 #if defined(__AVX512F__)
   enclosed all[parts];
@@ -329,6 +330,7 @@ struct narrow_sums {
 /// k times their squares, and 2^-53 of it is lost at most. So n of them lose 2^-53 of 2/3·(n + 1)^1.5 times the root of all squares, and what is made
 /// of it here a little more. Squares lose 2^-24 of themselves in each addition, and what is below 2^-149.
 struct squared_sums {
+  static constexpr bool squared = true;
   static constexpr int parts = narrow_sums::parts;
   static constexpr std::int64_t least = most_at_once + 1, most = 1 << 16;  // rows; sums of fewer are ties more often
   f64s all[parts] = {all_lanes<f64s>(-0.0), all_lanes<f64s>(-0.0)};

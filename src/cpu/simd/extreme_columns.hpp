@@ -8,11 +8,112 @@
 
 namespace wf::cpu::WF_TARGET {
 
+#if !defined(__AVX512F__)
+/// Vectors of columns that are looked at beside each other.
+inline constexpr int extremes_beside = 4;
+
+/// The keys of some rows to those of so many vectors of columns; `first`: there are none yet.
+template <class L>
+WF_INLINE void look_at_keys(const unsigned char* x, std::int64_t stride, std::int64_t rows, bool first, typename L::element* least, typename L::element* greatest) {
+  using V = vec<typename L::element>;
+  constexpr std::int64_t per = lanes<typename L::element>;
+  V low[extremes_beside], high[extremes_beside];
+  WF_UNROLL
+  for (int v = 0; v < extremes_beside; ++v) {
+    low[v] = first ? key_of<L>(load<V>(x + v * width)) : load<V>(least + v * per);
+    high[v] = first ? low[v] : load<V>(greatest + v * per);
+  }
+  for (std::int64_t k = 0; k < rows; ++k, x += stride) {
+    WF_UNROLL
+    for (int v = 0; v < extremes_beside; ++v) {
+      const V key = key_of<L>(load<V>(x + v * width));
+      low[v] = lesser_of(key, low[v]);
+      high[v] = greater_of(key, high[v]);
+    }
+  }
+  WF_UNROLL
+  for (int v = 0; v < extremes_beside; ++v) {
+    store(least + v * per, low[v]);
+    store(greatest + v * per, high[v]);
+  }
+}
+
+/// The same of floats, which are compared as such. False, and then nothing is kept, where there is a NaN, or a zero is an extreme.
+template <class L, class F>
+WF_INLINE bool look_at_floats(const unsigned char* x, std::int64_t stride, std::int64_t rows, bool first, typename L::element* least, typename L::element* greatest) {
+  using V = vec<typename L::element>;
+  constexpr std::int64_t per = lanes<typename L::element>;
+  F low[extremes_beside], high[extremes_beside];
+  nan_check nan;
+  WF_UNROLL
+  for (int v = 0; v < extremes_beside; ++v) {
+    low[v] = first ? load<F>(x + v * width) : (F)key_of<L>(load<V>(least + v * per));
+    high[v] = first ? low[v] : (F)key_of<L>(load<V>(greatest + v * per));
+  }
+  for (std::int64_t k = 0; k < rows; ++k, x += stride) {
+    WF_UNROLL
+    for (int v = 0; v < extremes_beside; v += 2) {
+      const F a = load<F>(x + v * width), b = load<F>(x + (v + 1) * width);
+      low[v] = min(a, low[v]);
+      high[v] = max(a, high[v]);
+      low[v + 1] = min(b, low[v + 1]);
+      high[v + 1] = max(b, high[v + 1]);
+      nan.look_at(a, b);
+    }
+  }
+  V zeros{};
+  WF_UNROLL
+  for (int v = 0; v < extremes_beside; ++v) zeros |= (V)(low[v] == F{}) | (V)(high[v] == F{});
+  if (nan.any() || any_lane((i64s)zeros)) return false;
+  WF_UNROLL
+  for (int v = 0; v < extremes_beside; ++v) {
+    store(least + v * per, key_of<L>((V)low[v]));
+    store(greatest + v * per, key_of<L>((V)high[v]));
+  }
+  return true;
+}
+
+/// The same as extreme_columns of whole vectors, unasked: of columns in the last cache, or of a few rows, which are streams that the processor reads ahead
+/// by itself. In a function of its own, since in one with the other loop both were slower.
+template <class L>
+[[gnu::noinline]] void extreme_columns_beside(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, typename L::element* least,
+                                              typename L::element* greatest) {
+  using T = typename L::element;
+  constexpr std::int64_t size = sizeof(T), per = lanes<T>, apart = extremes_beside * per;
+  constexpr bool floats = L::floating && size >= 4;
+  // From the next whole vector on, where all rows begin alike; the columns before it, and those of the last vectors, are looked at twice.
+  const auto before = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % width);
+  const std::int64_t begins = stride % width == 0 && before % size == 0 && before != 0 && count >= 8 * apart ? apart - per + before / size : apart;
+  std::int64_t by_keys = 0, done = 0;
+  for (std::int64_t i = 0; i < rows; i += most_at_once) {
+    const std::int64_t here = rows - i < most_at_once ? rows - i : most_at_once;
+    const auto* const row = static_cast<const unsigned char*>(x) + i * stride;
+    const bool first = begin && i == 0;
+    for (std::int64_t j = 0, next = begins; j < count; j = next, next += apart) {
+      if (next > count) j = count - apart;
+      if constexpr (floats) {
+        ++done;
+        if (by_keys <= 8 + done / 8) {  // else they are mostly in vain
+          if (look_at_floats<L, std::conditional_t<size == 4, f32s, f64s>>(row + j * size, stride, here, first, least + j, greatest + j)) continue;
+          ++by_keys;
+        }
+      }
+      look_at_keys<L>(row + j * size, stride, here, first, least + j, greatest + j);
+    }
+  }
+}
+#endif
+
 /// The least and greatest keys of columns; `begin`: there are none yet; `cached` as in sum_columns.
 template <class L>
 void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, bool cached, void* least, void* greatest) {
   using T = typename L::element;
   using V = vec<T>;
+#if !defined(__AVX512F__)
+  constexpr std::int64_t size = sizeof(T);
+  if (count >= extremes_beside * lanes<T> && (cached || (rows <= most_at_once && 2 * count * size <= stride)))
+    return extreme_columns_beside<L>(x, stride, rows, count, begin, static_cast<T*>(least), static_cast<T*>(greatest));
+#endif
   auto *const low_keys = static_cast<T*>(least), *const high_keys = static_cast<T*>(greatest);
   for (std::int64_t i = 0; i < rows; i += rows_at_once) {
     const bool first = begin && i == 0;

@@ -10,6 +10,7 @@ namespace wf::cpu::WF_TARGET {
 /// Elements of a column to its sum, in f64: anchored.
 template <class Rest>
 struct whole_sum {
+  static constexpr bool squared = false;
   anchored_sums_and<Rest> sums;
   f64s anchor;
 
@@ -20,7 +21,68 @@ struct whole_sum {
     anchor = anchored_sums::anchor(greatest);
     sums.begin(anchor);
   }
+  WF_INLINE void take(const double* kept, std::int64_t apart) {
+    sums.begin(load<f64s>(kept));
+    anchor = anchored_sums::anchor_of(sums.t);
+    sums.rest.take(kept + apart, kept + 2 * apart, 0);
+  }
+  WF_INLINE void give(double* kept, std::int64_t apart) {
+    store(kept, sums.t);
+    sums.rest.give(kept + apart, kept + 2 * apart, 0);
+  }
 };
+
+#if !defined(__AVX512F__)
+/// The same, and the sum of squares, which takes one operation where it takes two to look whether t left: n elements and so all their partial sums are at
+/// most the root of n times their squares, so t stays where that is less than 2^(k-1), the anchor being 1.5·2^k. Squares lose 2^-53 of themselves in each
+/// operation, and what is below 2^-1074; what t has lost, n times 2^(k-53), is no more than that either.
+struct squared_whole_sum {
+  static constexpr bool squared = true;
+  static constexpr std::int64_t least = most_at_once + 1, most = 1 << 14;  // rows; the rests of more lose too much
+  f64s t, rest, squares;
+
+  static WF_INLINE f64s anchor(f64s greatest, std::int64_t rows) {
+    return anchored_sums::anchor_of(max(greatest * (64.0 * static_cast<double>(rows)), all_lanes<f64s>(0x1p-400)));  // NaN where there is no room
+  }
+  /// Columns whose squares over- or underflow. Zeros do not.
+  static WF_INLINE i64s unfit(f64s greatest) { return ((i64s)(greatest < 0x1p-400) & (i64s)(greatest > 0.0)) | (i64s)(greatest > 0x1p400); }
+  WF_INLINE void begin(f64s at) {
+    t = at;
+    rest = squares = f64s{};
+  }
+  WF_INLINE void add(f64s v, int k, f64s one) {
+    in_register(v);
+    const f64s before = t;
+    t = before + v;
+    const f64s left = v - subtract_by_fma(t, before, one);
+    rest = k % 2 != 0 ? add_by_fma(left, rest, one) : rest + left;  // so that neither units for additions nor those for FMAs wait for the others
+    squares = multiply_add(v, v, squares);
+  }
+  WF_INLINE void take(const double* kept, std::int64_t apart) {
+    t = load<f64s>(kept);
+    rest = load<f64s>(kept + apart);
+    squares = load<f64s>(kept + 2 * apart);
+  }
+  WF_INLINE void give(double* kept, std::int64_t apart) const {
+    store(kept, t);
+    store(kept + apart, rest);
+    store(kept + 2 * apart, squares);
+  }
+  /// Which sums of n elements never left this anchor; where a number is infinite or a NaN, none.
+  WF_INLINE i64s stayed(f64s anchor, std::int64_t n) const {
+    const auto terms = static_cast<double>(n);
+    const f64s half = anchor * (1 / 3.0 * 0.99);
+    return (i64s)((squares + terms * 0x1p-1073) * (1.01 * terms) < half * half);
+  }
+  WF_INLINE whole_sum<plain_rests> with(f64s anchor) const {
+    whole_sum<plain_rests> all;
+    all.sums.begin(t);
+    all.sums.rest.all = rest;
+    all.anchor = anchor;
+    return all;
+  }
+};
+#endif
 
 #if defined(__AVX512F__)
 /// Quotients by n, enclosed: each operation is rounded towards the end that it is for, so nothing need be known of how large anything is.
@@ -236,26 +298,27 @@ template <bool Mean>
 
 /// The sums of whole columns, or their means, rounded to nearest: both ends of what encloses them round alike. False where that is not so for one, or
 /// an anchor does not serve; then nothing is told. `cached`: memory is in the last cache, from which it is read as fast without asking for it.
-/// `Narrow` keeps sums of f32.
-template <class T, bool Mean, class Narrow>
+/// `Kept` is what a vector of columns keeps.
+template <class T, bool Mean, class Kept>
 bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
   constexpr bool wide = sizeof(T) == 8;
-  constexpr int vectors = 2;  // beside each other
-  constexpr std::int64_t size = sizeof(T), per = width / size;
-  constexpr std::int64_t beside_all = most_whole_columns, places = beside_all + 2 * vectors * per;
-  alignas(64) double lows[places], highs[places], sums[wide ? places : 1];
-#if defined(__AVX512F__)
-  // Where all rows begin alike in their cache lines, the columns before the next line are taken by themselves.
-  const auto before_line = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % width);
-  const std::int64_t head = stride % width == 0 && before_line % size == 0 ? (before_line / size < count ? before_line / size : count) : 0;
-#else
-  constexpr std::int64_t head = 0;
-  if (count < vectors * per) return false;
+  constexpr int vectors = wide && Kept::squared ? 4 : 2;  // beside each other: each addition waits for the one before
+  constexpr std::int64_t size = sizeof(T), per = width / size, apart = vectors * per, words = wide ? 3 + Kept::squared : 2;
+  // What is kept of vectors that are beside each other lies together: in arrays of their own each would begin in the same place of L1.
+  constexpr std::int64_t places = most_whole_columns / apart + 2;
+  alignas(64) double kept[places * words * apart];
+#if !defined(__AVX512F__)
+  if (count < apart) return false;
 #endif
+  // Where all rows begin alike in their vectors (by AVX-512 cache lines), the columns before the next one are taken by themselves, if there are many.
+  const auto before_vector = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(x) % width);
+  const std::int64_t head = stride % width == 0 && before_vector % size == 0 && (width == 64 || count >= 8 * apart) ? (before_vector / size < count ? before_vector / size : count) : 0;
   const f64s one = unknown_one();
   const quotients by(static_cast<double>(rows));
   i64s wrong{};
-  [[maybe_unused]] int again = 0;
+  constexpr bool unasked = wide && Kept::squared;  // since a branch for each row takes as long as what it adds
+  [[maybe_unused]] std::int64_t again = 0;
+  [[maybe_unused]] const std::int64_t few_again = wide ? 4 + count / (8 * per) : 16;  // more are faster in the order of memory
   constexpr std::int64_t of_cached = width == 32 ? most_at_once : rows_at_once;
   const std::int64_t at_once = rows <= most_at_once ? most_at_once : cached ? of_cached : 8;  // memory is read best by no more streams than that
   for (std::int64_t i = 0; i < rows; i += at_once) {
@@ -268,9 +331,10 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
     const std::int64_t next = last ? here : rows - i - here < here ? rows - i - here : here, asked = no_gaps ? next : cached || (last && first && !next_plane) ? 0 : next,
                        ask_step = no_gaps ? vectors * width : stride;
     const auto* ask = static_cast<const unsigned char*>(x) + (!last || next_plane ? (i + here) * stride : count * size);
-    /// read(k, v): row k's vector v of the `some` columns from j on, which lie at `from`; write(v, answers).
-    const auto add = [&](std::int64_t j, [[maybe_unused]] std::int64_t some, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
-      if constexpr (wide) {
+    /// read(k, v): row k's vector v of `some` columns, which lie at `from`, and of which is kept what lies in that place; write(v, answers).
+    const auto add = [&](std::int64_t place, [[maybe_unused]] std::int64_t some, [[maybe_unused]] const unsigned char* from, auto read, auto write) __attribute__((always_inline)) {
+      double* const at_place = kept + place * words * apart;
+      if constexpr (wide && !Kept::squared) {
         if (first && last) {
 #if defined(__AVX512F__)
           whole_sum<enclosed_rests> all[vectors];
@@ -299,17 +363,11 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
           }
           return;
         }
-        whole_sum<plain_rests> all[vectors];
+        Kept all[vectors];
         WF_UNROLL
         for (int v = 0; v < vectors; ++v) {
-          if (first) {
-            all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
-          } else {
-            const std::int64_t at = j + v * per;
-            all[v].sums.begin(load<f64s>(sums + at));
-            all[v].anchor = anchored_sums::anchor_of(all[v].sums.t);
-            all[v].sums.rest.take(lows, highs, at);
-          }
+          if (first) all[v].begin(here, [&](std::int64_t k) __attribute__((always_inline)) { return read(k, v); });
+          else all[v].take(at_place + v * per, apart);
         }
         for (std::int64_t k = 0; k < here; ++k) {
           WF_UNROLL
@@ -319,9 +377,7 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
         for (int v = 0; v < vectors; ++v) {
           wrong |= all[v].sums.has_left();
           if (!last) {
-            const std::int64_t at = j + v * per;
-            store(sums + at, all[v].sums.t);
-            all[v].sums.rest.give(lows, highs, at);
+            all[v].give(at_place + v * per, apart);
             continue;
           }
           f64s answers;
@@ -330,11 +386,53 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
           wrong |= ~certain;
           write(v, answers);
         }
+#if !defined(__AVX512F__)
+      } else if constexpr (wide) {
+        double* const anchors = at_place + 3 * apart;
+        Kept all[vectors];
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          if (!first) {
+            all[v].take(at_place + v * per, apart);
+            continue;
+          }
+          f64s greatest{};
+          for (std::int64_t k = 0; k < here; ++k) greatest = max(abs(read(k, v)), greatest);
+          wrong |= Kept::unfit(greatest);
+          const f64s anchor = Kept::anchor(greatest, rows);
+          store(anchors + v * per, anchor);
+          all[v].begin(anchor);
+        }
+        for (std::int64_t k = 0; k < here; ++k) {
+          WF_UNROLL
+          for (int v = 0; v < vectors; ++v) all[v].add(read(k, v), v, one);
+        }
+        WF_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+          if (!last) {
+            all[v].give(at_place + v * per, apart);
+            continue;
+          }
+          f64s answers;
+          const f64s anchor = load<f64s>(anchors + v * per);
+          i64s certain = round_anchored<Mean>(all[v].with(anchor), rows, by, [&](std::int64_t k) __attribute__((always_inline)) { return read(k - i, v); }, answers) &
+                         all[v].stayed(anchor, rows);
+          if (any_lane(~certain)) [[unlikely]] {
+            if (++again > few_again) {
+              wrong = ~i64s{};
+              return;
+            }
+            certain = sums_again<Mean>(from - i * stride + v * width, stride, rows, per, by, answers);
+          }
+          wrong |= ~certain;
+          write(v, answers);
+        }
+#endif
       } else {
-        Narrow all[vectors];
+        Kept all[vectors];
         WF_UNROLL
         for (int v = 0; v < vectors; ++v)
-          if (!first) all[v].take(lows, highs, j + v * per);
+          if (!first) all[v].take(at_place, at_place + apart, v * per);
         for (std::int64_t k = 0; k < here; ++k) {
           WF_UNROLL
           for (int v = 0; v < vectors; ++v) all[v].add(read(k, v), one, from + k * stride + v * width);
@@ -342,7 +440,7 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
         WF_UNROLL
         for (int v = 0; v < vectors; ++v) {
           if (!last) {
-            all[v].give(lows, highs, j + v * per);
+            all[v].give(at_place, at_place + apart, v * per);
             continue;
           }
           f32s answers;
@@ -359,10 +457,9 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
           all[v].between(rows, both);
           i64s certain = round_narrow<Mean>(both, by, answers);
 #if !defined(__AVX512F__)
-          if constexpr (!std::is_same_v<Narrow, narrow_sums>) {
+          if constexpr (Kept::squared) {
             if (any_lane(~certain)) [[unlikely]] {
-              constexpr int few = 16;  // more are faster in the order of memory
-              if (++again > few) {
+              if (++again > few_again) {
                 wrong = ~i64s{};
                 return;
               }
@@ -378,49 +475,57 @@ bool sum_columns_by(const void* x, std::int64_t stride, std::int64_t rows, std::
     const auto* at = static_cast<const unsigned char*>(x) + i * stride;
     auto* to = static_cast<unsigned char*>(out);
 #if defined(__AVX512F__)
-    const auto add_some = [&](std::int64_t j, std::int64_t some) __attribute__((always_inline)) {
+    const auto add_some = [&](std::int64_t place, std::int64_t some) __attribute__((always_inline)) {
       const auto bytes = some * size;
       const __mmask64 which[] = {bytes >= width ? ~__mmask64{} : _bzhi_u64(~0ull, static_cast<unsigned>(bytes)),
                                  bytes <= width ? 0 : _bzhi_u64(~0ull, static_cast<unsigned>(bytes - width))};
-      add(j, some, at, [&](std::int64_t k, int v) __attribute__((always_inline)) { return (vec<T>)_mm512_maskz_loadu_epi8(which[v], at + k * stride + v * width); },
+      add(place, some, at, [&](std::int64_t k, int v) __attribute__((always_inline)) { return (vec<T>)_mm512_maskz_loadu_epi8(which[v], at + k * stride + v * width); },
           [&](int v, vec<T> answers) __attribute__((always_inline)) { _mm512_mask_storeu_epi8(to + v * width, which[v], (__m512i)answers); });
     };
+    const std::int64_t before = head;
 #else
-    // The last whole vectors, some of whose columns have their answers twice.
-    const auto add_some = [&](std::int64_t, std::int64_t some) __attribute__((always_inline)) {
-      const std::int64_t back = (vectors * per - some) * size;
-      add(beside_all, vectors * per, at - back, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load<vec<T>>(at + k * stride + v * width - back); },
+    // The first and the last whole vectors, some of whose columns have their answers twice.
+    const auto add_some = [&](std::int64_t place, std::int64_t some) __attribute__((always_inline)) {
+      const std::int64_t back = place == places - 1 ? 0 : (apart - some) * size;
+      add(place, apart, at - back, [&](std::int64_t k, int v) __attribute__((always_inline)) { return load<vec<T>>(at + k * stride + v * width - back); },
           [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width - back, answers); });
     };
+    const std::int64_t before = head == 0 ? 0 : apart - per + head;
+    ask += before * size;
 #endif
-    std::int64_t j = 0;
+    std::int64_t j = before, place = 0;
     for (int part = 0; part < 2; ++part) {  // the head, and what is left at the end
-      const std::int64_t some = part == 0 ? head : count - head - j;
-      if (some != 0) add_some(part == 0 ? beside_all : j, some);
+      const std::int64_t some = part == 0 ? before : count - j;
+      if (some > 0) add_some(part == 0 ? places - 1 : place, some);
       if (part != 0) break;
-      at += head * size;
-      to += head * size;
-      for (; j + vectors * per <= count - head; j += vectors * per, at += vectors * width, to += vectors * width) {
-        add(j, vectors * per, at,
+      at += before * size;
+      to += before * size;
+      for (; j + apart <= count; j += apart, ++place, at += vectors * width, to += vectors * width) {
+        add(place, apart, at,
             [&](std::int64_t k, int v) __attribute__((always_inline)) {
-              if (v * width % 64 == 0 && k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
+              if (!unasked && v * width % 64 == 0 && k < asked) prefetch_beyond_l1(ask + k * ask_step, v * width);
               return load<vec<T>>(at + k * stride + v * width);
             },
             [&](int v, vec<T> answers) __attribute__((always_inline)) { store(to + v * width, answers); });
         ask += no_gaps ? asked * vectors * width : vectors * width;
       }
     }
+    if (any_lane(wrong)) return false;
   }
-  return !any_lane(wrong);
+  return true;
 }
 
 template <class T, bool Mean>
 bool sum_columns(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out) {
 #if !defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4)
+  if constexpr (sizeof(T) == 4) {
     if (squared_sums::suit(x, stride, rows, count) && sum_columns_by<T, Mean, squared_sums>(x, stride, rows, count, cached, out)) return true;
+  } else if constexpr (has_fma) {
+    if (cached && rows >= squared_whole_sum::least && rows <= squared_whole_sum::most && sum_columns_by<T, Mean, squared_whole_sum>(x, stride, rows, count, cached, out)) return true;
+  }
 #endif
-  return sum_columns_by<T, Mean, narrow_sums>(x, stride, rows, count, cached, out);
+  using kept = std::conditional_t<sizeof(T) == 4, narrow_sums, whole_sum<plain_rests>>;
+  return sum_columns_by<T, Mean, kept>(x, stride, rows, count, cached, out);
 }
 
 }  // namespace wf::cpu::WF_TARGET

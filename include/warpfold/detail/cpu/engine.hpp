@@ -76,8 +76,8 @@ WF_API void reduce_all(const erased& r, const void* self, const operands& x, con
 WF_API void reduce_axes(const erased& r, const void* self, const operands& x, std::span<const int> axes,
                  const context& c, void* out);
 
-/// Whether reduce_axes copies the elements itself, so that a copy of the caller's would win nothing: rows whose elements lie apart, as many at
-/// a time as L1 has room for, by all threads.
+/// Whether reduce_axes copies the elements itself, so that a copy of the caller's would win nothing: rows whose elements lie apart, and columns
+/// whose answers do, as many at a time as a cache has room for, by all threads.
 WF_API bool copies_rows(const erased& r, const operands& x, std::span<const int> axes);
 
 /// Computes an answer for each segment: segment k is the elements offsets[k] … offsets[k + 1] of one-dimensional inputs of any stride;

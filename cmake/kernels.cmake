@@ -8,23 +8,19 @@
 # looks at what a program that sums on a GPU links; own does in development, for tests/docs/adding_test.py links another one in its place.
 set(WF_KERNEL_GROUPS
   "rows_sums rows_products"
-  "order native integers integer_moments checked"
-  "rows_moments"
   "products moments"
-  "rows_words"
+  "rows_moments"
+  "order native integers integer_moments checked"
   "rows_integers"
+  "rows_words"
   "rows_half_sums"
-  "sums"
   "rows_complex rows_any"
+  "sums"
   "own rows_labels runs states conversions selections selections_across"
   "machine")
 # Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Other rows would be slower so
 # by a fifth, those of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md); sums are as fast (docs/log/2026-11-29-nvcc-default-set.md).
 set(WF_KERNELS_WITHOUT_COPIES products rows_complex sums)
-# Files, by their first family, of which the default set has code for 8.0 made of the PTX for 7.5, so that nvcc reads and optimizes them twice, not three times. The two PTX
-# are the same but for what 7.5 has not: five shuffles do the work of `redux.sync`, once per row that is added exactly or per tile, and what bf16 is converted or compared by takes
-# a few instructions more (docs/log/2026-11-28-nvcc-default-set.md, docs/log/2026-11-29-nvcc-default-set.md). Loads of the other files say from 8.0 on what L2 keeps.
-set(WF_KERNELS_OF_75_FOR_80 rows_integers rows_sums rows_moments rows_complex rows_words rows_half_sums own machine)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order native products moments"
   "integers integer_moments checked"
@@ -75,7 +71,9 @@ function(wf_kernel_sources out)
   set(${out} ${sources} ${ARGN} PARENT_SCOPE)
 endfunction()
 
-# wf_kernel_architectures(TARGET SOURCE…): where TARGET is compiled for the default set of architectures, these of its files have their code for 8.0 by WF_KERNELS_OF_75_FOR_80.
+# wf_kernel_architectures(TARGET): where TARGET is compiled for the default set of architectures, its code for 8.0 is made of the PTX for 7.5, so that nvcc reads the files and optimizes twice, not
+# three times. The two PTX are the same but for what 7.5 has not: five shuffles do the work of `redux.sync`, once per row that is added exactly or per tile; what bf16 is converted or compared by takes a
+# few instructions more; and what L2 keeps is said by each load, not by a policy (docs/log/2026-11-28-nvcc-default-set.md, docs/log/2026-11-29-nvcc-default-set.md, docs/log/2026-11-29-nvcc-cold-code.md).
 function(wf_kernel_architectures target)
   get_target_property(architectures ${target} CUDA_ARCHITECTURES)
   if(NOT WF_DEFAULT_ARCHITECTURES OR NOT "80-real" IN_LIST architectures OR WARPFOLD_KERNELS_TOGETHER)
@@ -83,13 +81,5 @@ function(wf_kernel_architectures target)
   endif()
   list(REMOVE_ITEM architectures 80-real)
   set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
-  foreach(source IN LISTS ARGN)
-    cmake_path(GET source STEM family)
-    string(REGEX REPLACE "_and_others$" "" family ${family})
-    set(of 80)
-    if(family IN_LIST WF_KERNELS_OF_75_FOR_80)
-      set(of 75)
-    endif()
-    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${of},code=[sm_80]>")
-  endforeach()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_75,code=[sm_80]>")
 endfunction()

@@ -20,8 +20,8 @@
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/certified.cuh>
 #include <warpfold/detail/gpu/domain/bulk.cuh>
+#include <warpfold/detail/gpu/kernels/many_blocks.cuh>
 
-#include "many_blocks.cuh"
 #include "rows_added.cuh"
 
 namespace wf::device::inline WF_BUILD {

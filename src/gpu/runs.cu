@@ -8,11 +8,11 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/domain/rows_view.cuh>
+#include <warpfold/detail/gpu/kernels/many_blocks.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/levels.cuh>
 #include <warpfold/device/workspace.cuh>
 
-#include "many_blocks.cuh"
 #include "table.cuh"
 
 namespace wf::device::inline WF_BUILD {

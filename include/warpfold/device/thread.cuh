@@ -136,14 +136,16 @@ struct loader {
   std::uint64_t policy = 0;
 
   explicit __device__ __forceinline__ loader(float kept) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     if constexpr (Mode == cache::share) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
       asm("createpolicy.fractional.L2::evict_normal.L2::evict_first.b64 %0, %1;"
           : "=l"(policy) : "f"(kept));
-    }
 #else
-    (void)kept;
+      policy = kept < 1 ? static_cast<std::uint32_t>(kept * 0x1p32f) : 0xffffffffu;
 #endif
+    } else {
+      (void)kept;
+    }
   }
 
   __device__ __forceinline__ pack operator()(const void* p) const {
@@ -158,10 +160,17 @@ struct loader {
       asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
           : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(q), "l"(policy));
 #else
-      v = __ldcs(q);
+      if (is_kept(q)) v = *q;
+      else v = __ldcs(q);
 #endif
     }
     return {{v.x, v.y, v.z, v.w}};
+  }
+
+ private:
+  /// Where loads take no policy (7.5, and 8.0 by its code): whether the 512 bytes of an address, which a warp loads at once, belong to the share; they are mixed by the golden ratio.
+  __device__ __forceinline__ bool is_kept(const void* p) const {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p) >> 9) * 0x9e3779b1u <= static_cast<std::uint32_t>(policy);
   }
 };
 

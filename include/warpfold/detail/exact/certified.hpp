@@ -393,8 +393,15 @@ WF_HD bool certain_unscaled(const known& a, rounding mode, Out& out) {
   // The sums below are rounded: the bound grows by more than that.
   const double e = a.error == 0 ? 0.0 : add(multiply(1 + 0x1p-20, a.error), multiply(0x1p-50, magnitude(a.l)));
   if constexpr (sizeof(Out) < 8) {
-    const auto low = rounded_bits<Out>(to_odd(a.h, subtract(a.l, e)), mode);
-    if (e != 0 && rounded_bits<Out>(to_odd(a.h, add(a.l, e)), mode) != low) return false;
+    typename f::bits low{};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // rounding is long
+#endif
+    for (int end = 0; end < (e != 0 ? 2 : 1); ++end) {
+      const auto bits = rounded_bits<Out>(to_odd(a.h, end == 0 ? subtract(a.l, e) : add(a.l, e)), mode);
+      if (end != 0 && bits != low) return false;
+      low = bits;
+    }
     out = f::from_bits(low);
     return true;
   } else {
@@ -492,15 +499,22 @@ struct question {
 template <int Parts, bool Sums = true, bool Squares = true, class Out>
 WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squares, std::uint64_t n, Out* out) {
   if (n == 0 || n >> 52 != 0) return false;
+  /// A number, divided by as many as `divisors` says, and perhaps its root.
+  struct asked_for {
+    known number;
+    std::uint64_t by[2];
+    int divisors;
+    bool root;
+  };
   Out to[Parts + 1];
-  known asked[Parts + 1] = {};
+  asked_for asked[Parts + 1] = {};
   int count = 0;
   const bool mean = q.what == op::mean || q.what == op::mean_var;
   const bool spreads = Sums && Squares && (q.what == op::var || q.what == op::std_dev || q.what == op::mean_var);
   if (Squares && (!Sums || q.what == op::norm2 || q.what == op::sum_of_squares)) {
-    asked[count++] = q.what == op::norm2 ? root(squares) : squares;
+    asked[count++] = {squares, {}, 0, q.what == op::norm2};
   } else if (!spreads || mean) {
-    for (int i = 0; i < Parts; ++i) asked[count++] = mean ? divided(sum[i], n) : sum[i];
+    for (int i = 0; i < Parts; ++i) asked[count++] = {sum[i], {n, 1}, mean ? 1 : 0, false};
   }
   const bool undefined = spreads && static_cast<std::int64_t>(n) <= q.correction;
   if (spreads && !undefined) {
@@ -510,15 +524,20 @@ WF_HD bool answer(const question& q, const known (&sum)[Parts], const known& squ
       if (n == 1 && !sum[i].usable()) d = uncertain();
     }
     const bool at_once = (n | less) >> 26 == 0;
-    known v = divided(d, at_once ? n * less : n);
-    if (!at_once) v = divided(v, less);
-    asked[count++] = q.what == op::std_dev ? root(v) : v;
+    asked[count++] = {d, {at_once ? n * less : n, less}, at_once ? 1 : 2, q.what == op::std_dev};
   }
+  // Each step is there once, which is less code than for each number.
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
-  for (int i = 0; i < count; ++i) {  // no more code than for one
-    if (!certain(asked[i], q.rounding, to[i])) return false;
+  for (int i = 0; i < count; ++i) {
+    known k = asked[i].number;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int step = 0; step < asked[i].divisors; ++step) k = divided(k, asked[i].by[step]);
+    if (asked[i].root) k = root(k);
+    if (!certain(k, q.rounding, to[i])) return false;
   }
   if (undefined) to[count++] = format<Out>::from_bits(format<Out>::quiet_nan);
   for (int i = 0; i < Parts + 1; ++i) {

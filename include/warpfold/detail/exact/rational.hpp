@@ -45,6 +45,9 @@ struct natural {
   WF_HD natural<Limbs + 2> times(std::uint64_t n) const {
     natural<Limbs + 2> r;
     u128 carry = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int k = 0; k < Limbs + 2; ++k) {
       if (k < Limbs) carry += u128{limb[k]} * n;
       r.limb[k] = static_cast<std::uint32_t>(carry);
@@ -57,9 +60,15 @@ struct natural {
     natural<2 * Limbs> r;
     for (int k = 0; k < 2 * Limbs; ++k) r.limb[k] = 0;
     const int n = used();
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int i = 0; i < n; ++i) {
       if (limb[i] == 0) continue;
       std::uint64_t carry = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
       for (int j = 0; j < n; ++j) {
         carry += std::uint64_t{limb[i]} * limb[j] + r.limb[i + j];
         r.limb[i + j] = static_cast<std::uint32_t>(carry);
@@ -74,6 +83,9 @@ struct natural {
   WF_HD natural plus(const natural& other) const {
     natural r;
     std::uint64_t carry = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int k = 0; k < Limbs; ++k) {
       carry += std::uint64_t{limb[k]} + other.limb[k];
       r.limb[k] = static_cast<std::uint32_t>(carry);
@@ -86,6 +98,9 @@ struct natural {
   WF_HD natural minus(const natural& other) const {
     natural r;
     std::int64_t borrow = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int k = 0; k < Limbs; ++k) {
       borrow += static_cast<std::int64_t>(limb[k]) - static_cast<std::int64_t>(other.limb[k]);
       r.limb[k] = static_cast<std::uint32_t>(borrow);
@@ -121,11 +136,19 @@ struct window {
     return r;
   }
 
-  /// In place.
+  /// In place. The words go round, so that kernels have the code of a step once.
   WF_HD void divide(const divisor& by) {
     std::uint64_t rest = w[3] >> 1 >> (63 - by.shift);
-    for (int k = 3; k > 0; --k) w[k] = by.divide(rest, shifted_up(w[k], w[k - 1], by.shift));
-    w[0] = by.divide(rest, w[0] << by.shift);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int k = 3; k >= 0; --k) {
+      const std::uint64_t q = by.divide(rest, shifted_up(w[3], k > 0 ? w[2] : 0, by.shift));
+      w[3] = w[2];
+      w[2] = w[1];
+      w[1] = w[0];
+      w[0] = q;
+    }
     sticky = sticky || rest != 0;
   }
 

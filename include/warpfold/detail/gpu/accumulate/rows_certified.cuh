@@ -215,9 +215,25 @@ struct certified_rows {
     return a;
   }
 
-  /// One thread writes the answer; false if it is uncertain. Not inlined: several kernels share the code.
-  __device__ __attribute__((noinline)) bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
-    if (states) return false;
+  /// One thread writes the answer; false if it is uncertain. What decides nearly all answers is inlined, without a call in its way; the rest is a function of its own. So is all of it for sums of
+  /// real numbers, whose answers to nearest are found elsewhere (quick_of).
+  __device__ __forceinline__ bool answer(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
+    if constexpr (real_sums) {
+      return answer_apart(s, n, f, to);
+    } else {
+      if (states) return false;
+      if (n != 0 && q.rounding == wf::rounding::nearest) {
+        certified::known sum[traits::parts], squares;
+        known_sums<T, Terms>(whole_state(s), f.loss, sum, squares);
+        if (answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, static_cast<number*>(to))) return true;
+      }
+      const state apart = s;  // so that `s` stays in registers
+      return answer_apart(apart, n, f, to);
+    }
+  }
+  /// The same of no elements, special values, ties and other roundings.
+  __device__ __attribute__((noinline)) bool answer_apart(const state& s, std::uint64_t n, const row_facts& f, void* to) const {
+    if (real_sums && states) return false;
     auto* const out = static_cast<number*>(to);
     if (n == 0) {
       using format = exact::format<number>;
@@ -226,17 +242,13 @@ struct certified_rows {
       for (int i = 0; i < count; ++i) out[i] = format::from_bits(none ? format::quiet_nan : typename format::bits{0});
       return true;
     }
-    certified_state<traits> c = certified_state<traits>::nothing();
-#pragma unroll
-    for (int i = 0; i < traits::pairs; ++i) c.pair[i] = s.pair[i];
-    c.extent = s.extent;
-    if constexpr (traits::chains) c.loss = s.loss;
+    const auto c = whole_state(s);
     const bool of_squares = q.what == op::norm2 || q.what == op::sum_of_squares;
     certified::known sum[traits::parts], squares;
     known_sums<T, Terms>(c, f.loss, sum, squares);
-    if (q.rounding == wf::rounding::nearest && answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, out)) return true;
+    if (real_sums && q.rounding == wf::rounding::nearest && answer_quickly<traits::parts, traits::sums, traits::squares>(q.what, sum, squares, n, f.by, out)) return true;
     if (!of_squares && special_sums<T, Terms>(c, q.what, out)) return true;
-    if constexpr (Terms == terms::sum && !traits::complex) return answer_slowly<>(sum[0], n, out);
+    if constexpr (real_sums) return answer_slowly<>(sum[0], n, out);
     else return certified::answer<traits::parts, traits::sums, traits::squares>(q, sum, squares, n, out);
   }
 
@@ -405,6 +417,17 @@ struct certified_rows {
   }
 
  private:
+  static constexpr bool real_sums = Terms == terms::sum && !traits::complex;
+
+  /// What is known of a whole array, from a row's state.
+  static __device__ __forceinline__ certified_state<traits> whole_state(const state& s) {
+    certified_state<traits> c = certified_state<traits>::nothing();
+#pragma unroll
+    for (int i = 0; i < traits::pairs; ++i) c.pair[i] = s.pair[i];
+    c.extent = s.extent;
+    if constexpr (traits::chains) c.loss = s.loss;
+    return c;
+  }
   template <wanted Wanted>
   __device__ __forceinline__ wf::rounding rounding_of() const {
     return Wanted == wanted::nearest ? wf::rounding::nearest : q.rounding;
@@ -461,8 +484,12 @@ struct certified_rows {
         T x[ahead];
 #pragma unroll
         for (int j = 0; j < ahead; ++j) x[j] = element_at(p[0] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * threads) * step);
+#pragma unroll 1  // the code of an element once
+        for (int j = 0; j < ahead; ++j) {
+          take(x[0]);
 #pragma unroll
-        for (int j = 0; j < ahead; ++j) take(x[j]);
+          for (int m = 0; m + 1 < ahead; ++m) x[m] = x[m + 1];
+        }
       }
     }
     for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));

@@ -24,14 +24,8 @@ concept row_domain = std::is_trivially_copyable_v<D> && requires(const D& d, con
   { d.first_of(i) } -> std::same_as<std::uint64_t>;          // elements that come before row i
 };
 
-/// Divides i by `length`, and returns the remainder; by 32 bits where they are enough.
+/// Divides i by `length`, and returns the remainder. nvcc's code looks whether 32 bits are enough.
 __device__ __forceinline__ std::uint64_t take_index(std::uint64_t& i, std::uint64_t length) {
-  if (((i | length) >> 32) == 0) {
-    const auto a = static_cast<std::uint32_t>(i), b = static_cast<std::uint32_t>(length);
-    const std::uint32_t q = a / b;
-    i = q;
-    return a - q * b;
-  }
   const std::uint64_t q = i / length, rest = i - q * length;
   i = q;
   return rest;

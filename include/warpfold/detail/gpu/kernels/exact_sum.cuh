@@ -18,6 +18,7 @@
 #include <warpfold/detail/gpu/kernels/exact_doubles.cuh>
 #include <warpfold/detail/gpu/kernels/exact_small.cuh>
 #include <warpfold/detail/gpu/kernels/fast_sum.cuh>
+#include <warpfold/detail/gpu/kernels/many_blocks.cuh>
 #include <warpfold/detail/gpu/merge/exact_message.cuh>
 #include <warpfold/device/launch.cuh>
 #include <warpfold/device/thread.cuh>
@@ -44,8 +45,7 @@ __device__ __forceinline__ void answer_of_accumulators(Accumulator& a, typename 
 
 /// Collects: the last block may be one that adds nothing. Other kernels have no code for that, with which 2^22 elements of f16 took 1.04 of the time.
 template <class T, thread_sum Accumulator, pack_domain<T> Domain, int MinBlocks, bool Collects, class To>
-__global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, MinBlocks))
-    exact_sum_kernel(aligned_part<T> part, To out, std::uint64_t* rows) {
+__global__ void WF_MANY_BLOCKS(Domain::threads, MinBlocks) exact_sum_kernel(aligned_part<T> part, To out, std::uint64_t* rows) {
   if constexpr (!is_built<Domain>) return;
   await_stream();
   if constexpr (Collects && std::is_pointer_v<To> && digits_a_lane<T> == 1) {

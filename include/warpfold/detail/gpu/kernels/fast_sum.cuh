@@ -10,6 +10,7 @@
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/domain/domain.cuh>
+#include <warpfold/detail/gpu/kernels/many_blocks.cuh>
 #include <warpfold/detail/gpu/launch_table.hpp>
 #include <warpfold/detail/gpu/merge/merge.cuh>
 #include <warpfold/device/block.cuh>
@@ -117,11 +118,13 @@ __device__ __forceinline__ void answer_of_sums(V sum, bool empty, V* out, std::u
   if (threadIdx.x == 0) *out = empty ? V(0) : one_nan(sum);
 }
 
-/// Readers: the threads of the last block that look into the mailbox, 32 or all. The launch bound lets
-/// 2048 threads share a multiprocessor (1280 with more than four loads in flight).
+/// Blocks of fast_sum_kernel for each multiprocessor: 2048 threads share it, 1280 with more than four loads in flight.
+template <class Domain, int Readers>
+inline constexpr int fast_sum_blocks = (Domain::loads * (Domain::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Domain::threads / (Readers == 32 ? 2 : 1);
+
+/// Readers: the threads of the last block that look into the mailbox, 32 or all.
 template <class T, pack_domain<T> Domain, int Readers>
-__global__ void __launch_bounds__(Domain::threads, resident_blocks(Domain::threads, (Domain::loads * (Domain::ahead ? 2 : 1) > 4 ? 1280 : 2048) / Domain::threads /
-                                                                                        (Readers == 32 ? 2 : 1)))
+__global__ void WF_MANY_BLOCKS(Domain::threads, (fast_sum_blocks<Domain, Readers>))
     fast_sum_kernel(array_part<T> part, fast_t<T>* out, std::uint64_t* boxes) {
   if constexpr (!is_built<Domain>) return;
   await_stream();

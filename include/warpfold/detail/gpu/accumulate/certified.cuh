@@ -192,8 +192,8 @@ struct certified_running {
   lane_type sum[lanes];
   square_type square[lanes];
   certified::extent extent;
-  std::uint32_t greatest_two, least_two;  ///< for packs of f16 and bf16: the extents of the elements in the lower and in the upper halves of words
-  std::uint32_t kept_bits;  ///< the bits of a double's upper word that count; for norm1 all but the sign
+  std::uint32_t greatest_two, least_two;  ///< for packs of f16 and bf16, of the elements in the lower and in the upper halves of words: the greatest magnitude's (products: sum of magnitudes') bits, and the least but zero, less 1
+  std::uint32_t kept_bits;  ///< the bits of a double's upper word, or of two elements of f16 or bf16, that count; for norm1 all but the signs
 
   __device__ __forceinline__ void start(op what) {
 #pragma unroll
@@ -206,29 +206,18 @@ struct certified_running {
     extent = certified::extent::nothing();
     greatest_two = 0;
     least_two = ~0u;
-    kept_bits = what == op::norm1 ? 0x7fffffffu : ~0u;
+    kept_bits = what != op::norm1 ? ~0u : traits::narrow ? 0x7fff7fffu : 0x7fffffffu;
   }
   __device__ __forceinline__ void add(const pack (&p)[traits::inputs]) {
-    if constexpr (traits::narrow && traits::sums) {
+    if constexpr (traits::narrow) {
 #pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        const std::uint32_t x = p[0].word[w] & 0x7fff7fffu;
-        add_least_two(x);
-        if constexpr (traits::products) {
-          const std::uint32_t y = p[1].word[w] & 0x7fff7fffu;
-          add_least_two(y);
-          greatest_two = __vmaxu2(greatest_two, x + y);
-        } else {
-          greatest_two = __vmaxu2(greatest_two, 2 * x);
-        }
-      }
-    }
-    if constexpr (traits::products) {
+      for (int w = 0; w < 4; ++w) add_two(p, w);
+    } else if constexpr (traits::products) {
 #pragma unroll
-      for (int i = 0; i < traits::items; ++i) add_product<!traits::narrow>(item_of<T>(p[0], i), item_of<T>(p[1], i), i);
+      for (int i = 0; i < traits::items; ++i) add_product(item_of<T>(p[0], i), item_of<T>(p[1], i), i);
     } else {
 #pragma unroll
-      for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number<!traits::narrow>(item_of<number>(p[0], i), i % lanes);
+      for (int i = 0; i < 16 / static_cast<int>(sizeof(number)); ++i) add_number(item_of<number>(p[0], i), i % lanes);
     }
   }
   __device__ __forceinline__ void add_item(const T& x) { add_item_to(x, 0); }
@@ -259,8 +248,9 @@ struct certified_running {
   __device__ __forceinline__ certified::extent whole_extent() const {
     certified::extent e = extent;
     if constexpr (traits::narrow && traits::sums) {
-      e.greatest = max(e.greatest, max(greatest_two & 0xffff0000u, greatest_two << 16));
-      e.least = min(e.least, min(least_two | 0xffffu, least_two << 16 | 0xffffu));
+      constexpr int twice = traits::products ? 0 : 1;
+      e.greatest = max(e.greatest, max((greatest_two & 0xffff0000u) << twice, greatest_two << 16 << twice));
+      e.least = min(e.least, min(least_two << 1 | 0x1ffffu, least_two << 17 | 0x1ffffu));
     }
     return e;
   }
@@ -287,19 +277,39 @@ struct certified_running {
     if constexpr (sizeof(number) == 8) return x;
     else return widened(to_float(x));
   }
-  /// Magnitudes of two, each doubled, less 1; where the lower one is zero, the upper one comes out less 2, or less than that of zero, which is no harm.
-  __device__ __forceinline__ void add_least_two(std::uint32_t magnitudes_of_two) {
-    least_two = __vminu2(least_two, 2 * magnitudes_of_two - 0x00010001u);
+  /// Adds the elements of f16 or bf16 in word w of each input.
+  __device__ __forceinline__ void add_two(const pack (&p)[traits::inputs], int w) {
+    const std::uint32_t x = p[0].word[w] & 0x7fff7fffu;
+    if constexpr (traits::sums) least_two = __viaddmin_u16x2(x, ~0u, least_two);  // a zero, less 1, is out of the way
+    if constexpr (traits::products) {
+      const std::uint32_t y = p[1].word[w] & 0x7fff7fffu;
+      least_two = __viaddmin_u16x2(y, ~0u, least_two);
+      greatest_two = __viaddmax_u16x2(x, y, greatest_two);
+      const two_doubles a = widened_two<number>(p[0].word[w]), b = widened_two<number>(p[1].word[w]);
+      sum[2 * w % lanes] = certified::multiply_add(a.low, b.low, sum[2 * w % lanes]);
+      sum[(2 * w + 1) % lanes] = certified::multiply_add(a.high, b.high, sum[(2 * w + 1) % lanes]);
+    } else {
+      if constexpr (traits::sums) greatest_two = __vmaxu2(greatest_two, x);
+      const two_doubles v = widened_two<number>(traits::sums ? p[0].word[w] & kept_bits : p[0].word[w]);
+      add_value(v.low, 2 * w % lanes);
+      add_value(v.high, (2 * w + 1) % lanes);
+    }
   }
-  template <bool Extent = true>
   __device__ __forceinline__ void add_number(number x, int lane) {
     double v = to_double(x);
     if constexpr (traits::sums) {
-      const double term = __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, v) & (std::uint64_t{kept_bits} << 32 | 0xffffffffu));
-      if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], term);
-      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(term, certified::shrink));
-      else sum[lane].add_term(term);
-      if constexpr (Extent) extent.add_bits(certified::extent_bits(x));
+      const std::uint32_t upper = traits::narrow ? kept_bits | 0x7fffffffu : kept_bits;
+      v = __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, v) & (std::uint64_t{upper} << 32 | 0xffffffffu));
+      extent.add_bits(certified::extent_bits(x));
+    }
+    add_value(v, lane);
+  }
+  /// Adds v to the sum, where there is one, and its square to the squares.
+  __device__ __forceinline__ void add_value(double v, int lane) {
+    if constexpr (traits::sums) {
+      if constexpr (traits::chains) sum[lane] = certified::add(sum[lane], v);
+      else if constexpr (traits::scale != 0) sum[lane].add_term(certified::multiply(v, certified::shrink));
+      else sum[lane].add_term(v);
     }
     if constexpr (traits::squares) {
       if constexpr (traits::wide) square[lane].add_product(v, v);
@@ -308,18 +318,16 @@ struct certified_running {
   }
   /// The bits of a magnitude, left-aligned in 32 bits without a sign.
   static __device__ __forceinline__ std::uint32_t magnitude_bits(number x) { return certified::extent_bits(x) >> 1; }
-  template <bool Extent = true>
   __device__ __forceinline__ void add_one_product(number x, number y, bool minus, int lane) {
     const double a = to_double(x), b = minus ? -to_double(y) : to_double(y);
     if constexpr (traits::wide) sum[lane].add_product(a, b);
     else if constexpr (traits::chains) sum[lane] = certified::multiply_add(a, b, sum[lane]);
     else sum[lane].add_term(certified::multiply(a, b));
-    if constexpr (Extent) extent.greatest = max(extent.greatest, magnitude_bits(x) + magnitude_bits(y));
+    extent.greatest = max(extent.greatest, magnitude_bits(x) + magnitude_bits(y));
   }
   __device__ __forceinline__ void add_least(number x) {
     if constexpr (!traits::wide) extent.least = min(extent.least, certified::extent_bits(x) - 1);
   }
-  template <bool Extent = true>
   __device__ __forceinline__ void add_product(const T& x, const T& y, int lane) {
     if constexpr (traits::complex) {
       add_one_product(x.re, y.re, false, 0);
@@ -331,11 +339,9 @@ struct certified_running {
       add_least(y.re);
       add_least(y.im);
     } else {
-      add_one_product<Extent>(x, y, false, lane % lanes);
-      if constexpr (Extent) {
-        add_least(x);
-        add_least(y);
-      }
+      add_one_product(x, y, false, lane % lanes);
+      add_least(x);
+      add_least(y);
     }
   }
 };

@@ -36,6 +36,33 @@ __device__ __forceinline__ double widened(float x) {
   return x;
 #endif
 }
+/// The same of an f16 or bf16 by its bits: one instruction, where there are two by way of a float.
+template <class T>
+__device__ __forceinline__ double widened_bits(std::uint16_t bits) {
+#if defined(__CUDA_ARCH__)
+  [[maybe_unused]] double d;
+  if constexpr (std::is_same_v<T, f16>) {
+    asm("cvt.f64.f16 %0, %1;" : "=d"(d) : "h"(bits));
+    return d;
+#if __CUDA_ARCH__ >= 900
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    asm("cvt.f64.bf16 %0, %1;" : "=d"(d) : "h"(bits));
+    return d;
+#endif
+  } else
+#endif
+  {
+    return widened(to_float(exact::format<T>::from_bits(bits)));
+  }
+}
+struct two_doubles {
+  double low, high;
+};
+/// Two elements of f16 or bf16 in a word, the one in the lower half first.
+template <class T>
+__device__ __forceinline__ two_doubles widened_two(std::uint32_t two) {
+  return {widened_bits<T>(static_cast<std::uint16_t>(two)), widened_bits<T>(static_cast<std::uint16_t>(two >> 16))};
+}
 template <class V, class T>
 __device__ __forceinline__ V to_value(T x) {
   if constexpr (sizeof(V) == 8 && (integer<T> || sizeof(T) == 8)) return static_cast<V>(x);

@@ -159,8 +159,18 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
   static WF_HD prefix_of of(const acc& x) { return {{x.q.what}}; }
   /// An element without its sign for norm1; 0 in place of infinities and NaNs if `finite`.
   __device__ __forceinline__ std::uint32_t bits_of(const pack& p, int i, bool finite) const {
-    const std::uint32_t bits = __float_as_uint(to_float(item_of<T>(p, i))) & base::kept();
+    const std::uint32_t bits = p.word[i] & base::kept();
     return finite && (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
+  }
+  /// The same of two elements of f16 or bf16.
+  __device__ __forceinline__ std::uint32_t finite_two(std::uint32_t two, bool finite) const {
+    constexpr std::uint32_t infinities = std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
+    return finite ? two & ~__vcmpeq2(two & infinities, infinities) : two;
+  }
+  __device__ __forceinline__ void put_two(double (&s)[base::items], int word, std::uint32_t two) const {
+    const two_doubles v = widened_two<T>(two & base::kept_two());
+    s[2 * word] = v.low;
+    s[2 * word + 1] = v.high;
   }
   /// Adds items of a pack as a tree, so that few wait for each other.
   static __device__ __forceinline__ double sum_of_items(double (&s)[base::items]) {
@@ -181,23 +191,28 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
       for (int j = 1; j < 4; ++j) p.word[j] = static_cast<unsigned>(j) < many ? p.word[j] : 0;
     }
     double s[base::items];
+    if constexpr (sizeof(T) == 2) {
 #pragma unroll
-    for (int i = 0; i < base::items; ++i) s[i] = static_cast<double>(__uint_as_float(bits_of(p, i, finite)));
+      for (int j = 0; j < 4; ++j) put_two(s, j, finite_two(p.word[j], finite));
+    } else {
+#pragma unroll
+      for (int i = 0; i < base::items; ++i) s[i] = static_cast<double>(__uint_as_float(bits_of(p, i, finite)));
+    }
     return sum_of_items(s);
   }
   /// Adds all items of a pack, with the facts about them.
   __device__ __forceinline__ double sum_of_all(part& q, const pack& p, bool finite = false) const {
     double s[base::items];
-    if constexpr (packed) {
+    if constexpr (sizeof(T) == 2) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        std::uint32_t two = p.word[j];
-        if (finite) two &= ~__vcmpeq2(two & 0x7f807f80u, 0x7f807f80u);
-        const std::uint32_t signs = two | 0x80008000u;
-        q.greatest = __vmaxu2(q.greatest, signs);
-        q.least = __viaddmin_s16x2(signs, 0xffffffffu, q.least);  // zeros are out of the way
-        s[2 * j] = static_cast<double>(__uint_as_float(two << 16 & base::kept()));
-        s[2 * j + 1] = static_cast<double>(__uint_as_float(two & 0xffff0000u & base::kept()));
+        const std::uint32_t two = finite_two(p.word[j], finite);
+        if constexpr (packed) {
+          const std::uint32_t signs = two | 0x80008000u;
+          q.greatest = __vmaxu2(q.greatest, signs);
+          q.least = __viaddmin_s16x2(signs, ~0u, q.least);  // zeros are out of the way
+        }
+        put_two(s, j, two);
       }
     } else {
       float m[base::items];
@@ -205,19 +220,15 @@ struct prefix_of<certified_rows<T, terms::sum>> : quick_rows<T, false> {
       for (int i = 0; i < base::items; ++i) {
         const std::uint32_t bits = bits_of(p, i, finite);
         s[i] = static_cast<double>(__uint_as_float(bits));
-        if constexpr (!half) {
-          m[i] = fabsf(__uint_as_float(bits));
-          q.least = min(q.least, 2 * bits - 1);
-        }
+        m[i] = fabsf(__uint_as_float(bits));
+        q.least = min(q.least, 2 * bits - 1);
       }
-      if constexpr (!half) {
 #pragma unroll
-        for (int n = base::items / 2; n > 0; n /= 2) {
+      for (int n = base::items / 2; n > 0; n /= 2) {
 #pragma unroll
-          for (int i = 0; i < n; ++i) m[i] = __fadd_rn(m[i], m[i + n]);
-        }
-        q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
+        for (int i = 0; i < n; ++i) m[i] = __fadd_rn(m[i], m[i + n]);
       }
+      q.magnitudes = __fadd_rn(q.magnitudes, m[0]);
     }
     return sum_of_items(s);
   }

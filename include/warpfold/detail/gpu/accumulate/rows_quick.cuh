@@ -131,15 +131,15 @@ struct quick_rows {
   __device__ __forceinline__ std::uint32_t neutral() const { return 0x80008000u; }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
 #pragma unroll
-    for (int i = 0; i < (packed ? 4 : items); ++i) {
-      if constexpr (packed) add_two(r, p[0].word[i]);
+    for (int i = 0; i < (twos ? 4 : items); ++i) {
+      if constexpr (twos) add_two(r, p[0].word[i]);
       else add_number(r, item_of<T>(p[0], i));
     }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const {
     if constexpr (packed) {
       const std::uint32_t signs = (p[0].word[0] & 0xffffu) | 0x80008000u;
-      r.s = certified::add(r.s, static_cast<double>(__uint_as_float((p[0].word[0] & kept()) << 16)));
+      r.s = certified::add(r.s, static_cast<double>(__uint_as_float((p[0].word[0] & kept_two()) << 16)));
       r.greatest = __vmaxu2(r.greatest, signs);
       r.least = __vmins2(r.least, signs - 0x00010001u);
     } else {
@@ -156,11 +156,12 @@ struct quick_rows {
       running &low = r[2 * w], &high = r[2 * w + 1];
 #pragma unroll
       for (int j = 0; j < Loads; ++j) {
-        const std::uint32_t two = p[j][0].word[w] & kept(), signs = two | 0x80008000u;
-        low.s = certified::add(low.s, static_cast<double>(__uint_as_float(two << 16)));
-        high.s = certified::add(high.s, static_cast<double>(__uint_as_float(two & 0xffff0000u)));
+        const std::uint32_t two = p[j][0].word[w], signs = two | 0x80008000u;
+        const two_doubles v = widened_two<T>(two & kept_two());
+        low.s = certified::add(low.s, v.low);
+        high.s = certified::add(high.s, v.high);
         low.greatest = __vmaxu2(low.greatest, signs);
-        low.least = __vmins2(low.least, signs - 0x00010001u);
+        low.least = __viaddmin_s16x2(signs, ~0u, low.least);
       }
     }
   }
@@ -527,14 +528,20 @@ struct quick_rows {
   /// 2^(unit + 53), where all magnitudes are multiples of 2^unit: the least of them is 2^(unit + 23) or more, or a multiple of the least number.
   static __device__ __forceinline__ double units(std::uint32_t least) { return __hiloint2double(static_cast<int>(((least >> 24) + 1023 - 127 + 29) << 20), 0); }
   /// Which bits of an element's upper word, or of two elements, count: for norm1 all but the sign.
-  __device__ __forceinline__ std::uint32_t kept() const { return what == op::norm1 ? packed ? 0x7fff7fffu : 0x7fffffffu : ~0u; }
-  /// Sees two elements of bf16.
+  __device__ __forceinline__ std::uint32_t kept() const { return what == op::norm1 ? 0x7fffffffu : ~0u; }
+  __device__ __forceinline__ std::uint32_t kept_two() const { return what == op::norm1 ? 0x7fff7fffu : ~0u; }
+  /// Whether elements are added two at a time, as a word has them.
+  static constexpr bool twos = half || packed;
+  /// Adds two elements of f16 or bf16.
   __device__ __forceinline__ void add_two(running& r, std::uint32_t two) const {
-    const std::uint32_t kept_two = two & kept(), signs = two | 0x80008000u;
-    r.s = certified::add(r.s, static_cast<double>(__uint_as_float(kept_two << 16)));
-    r.s = certified::add(r.s, static_cast<double>(__uint_as_float(kept_two & 0xffff0000u)));
-    r.greatest = __vmaxu2(r.greatest, signs);
-    r.least = __vmins2(r.least, signs - 0x00010001u);  // zeros are out of the way
+    const two_doubles v = widened_two<T>(two & kept_two());
+    r.s = certified::add(r.s, v.low);
+    r.s = certified::add(r.s, v.high);
+    if constexpr (packed) {
+      const std::uint32_t signs = two | 0x80008000u;
+      r.greatest = __vmaxu2(r.greatest, signs);
+      r.least = __viaddmin_s16x2(signs, ~0u, r.least);  // zeros are out of the way
+    }
   }
   __device__ __forceinline__ void add_number(running& r, T x) const {
     if constexpr (wide) {
@@ -542,13 +549,13 @@ struct quick_rows {
       const std::uint32_t upper = static_cast<std::uint32_t>(__double2hiint(x)) & 0x7fffffffu;
       r.greatest = max(r.greatest, upper);
       r.least = min(r.least, upper);
+    } else if constexpr (half) {
+      r.s = certified::add(r.s, widened_bits<T>(static_cast<std::uint16_t>(x.bits & kept_two())));
     } else {
       const std::uint32_t bits = __float_as_uint(to_float(x)) & kept();
       r.s = certified::add(r.s, static_cast<double>(__uint_as_float(bits)));
-      if constexpr (!half) {
-        r.magnitudes = __fadd_rn(r.magnitudes, fabsf(__uint_as_float(bits)));
-        r.least = min(r.least, 2 * bits - 1);  // zeros are out of the way
-      }
+      r.magnitudes = __fadd_rn(r.magnitudes, fabsf(__uint_as_float(bits)));
+      r.least = min(r.least, 2 * bits - 1);  // zeros are out of the way
     }
   }
 };

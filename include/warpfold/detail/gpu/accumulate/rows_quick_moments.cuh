@@ -81,11 +81,17 @@ struct quick_moments {
   __device__ __forceinline__ running start() const { return identity(); }
   __device__ __forceinline__ state identity() const { return {-0.0, 0, packed ? 0x7fff7fffu : ~0u}; }
   __device__ __forceinline__ void add(running& r, const pack (&p)[1], std::uint64_t) const {
+    if constexpr (packed) {
 #pragma unroll
-    for (int i = 0; i < items; ++i) add_number(r, item_of<T>(p[0], i));
+      for (int w = 0; w < 4; ++w) {
+        const two_doubles v = widened_two<T>(p[0].word[w]);
+        add_value(r, v.low);
+        add_value(r, v.high);
+        look_at(r, p[0].word[w]);
+      }
+    } else {
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      if constexpr (packed) look_at(r, p[0].word[w]);
+      for (int i = 0; i < items; ++i) add_number(r, item_of<T>(p[0], i));
     }
   }
   __device__ __forceinline__ void add_item(running& r, const pack (&p)[1], std::uint64_t) const {
@@ -124,12 +130,14 @@ struct quick_moments {
     else return min(a, b);
   }
   /// Two of f16 or bf16: zeros are out of the way.
-  static __device__ __forceinline__ void look_at(running& r, std::uint32_t two) { r.least = __vmins2(r.least, (two | 0x80008000u) - 0x00010001u); }
-  static __device__ __forceinline__ void add_number(running& r, T x) {
-    const float narrow = to_float(x);
-    const double v = widened(narrow);
+  static __device__ __forceinline__ void look_at(running& r, std::uint32_t two) { r.least = __viaddmin_s16x2(two | 0x80008000u, ~0u, r.least); }
+  static __device__ __forceinline__ void add_value(running& r, double v) {
     r.s = certified::add(r.s, v);
     r.q = certified::multiply_add(v, v, r.q);
+  }
+  static __device__ __forceinline__ void add_number(running& r, T x) {
+    const float narrow = to_float(x);
+    add_value(r, widened(narrow));
     if constexpr (!packed) r.least = min(r.least, 2 * __float_as_uint(narrow) - 1);
   }
   static __device__ __forceinline__ double power(int e) { return __hiloint2double((e + 1023) << 20, 0); }
